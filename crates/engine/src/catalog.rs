@@ -1,0 +1,87 @@
+//! The tables of a database, by name and by id.
+//!
+//! What a table is stands in the region: a list of table roots with their encoded schemas and index
+//! roots. What this process compiled from it stands here. Ids are not used again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::table::table::TableCore;
+
+/// Tables that a database can have in its life, dropped ones included.
+const TABLES_MAX: usize = 1 << 24;
+
+/// The live tables.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    tables: RwLock<Tables>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    by_id: Vec<Option<Arc<TableCore>>>,
+    by_name: HashMap<String, u32>,
+}
+
+impl Catalog {
+    /// The table with this id.
+    pub(crate) fn by_id(&self, id: u32) -> Option<Arc<TableCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.by_id.get(id as usize).cloned().flatten()
+    }
+
+    /// The table with this name.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub(crate) fn by_name(&self, name: &str) -> Result<Arc<TableCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let id = tables.by_name.get(name).copied();
+        id.and_then(|id| tables.by_id[id as usize].clone()).ok_or_else(|| {
+            Error::new(ErrorKind::UnknownTable).because(format!("`{name}`"))
+        })
+    }
+
+    /// Whether there is a table with this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.by_name.contains_key(name)
+    }
+
+    /// The names of all tables, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<_> = tables.by_name.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    /// The id that the next table gets.
+    ///
+    /// # Errors
+    /// `LimitReached`.
+    pub(crate) fn next_id(&self) -> Result<u32> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        if tables.by_id.len() == TABLES_MAX {
+            return Err(Error::new(ErrorKind::LimitReached)
+                .because("the database has had 16,777,216 tables, dropped ones included"));
+        }
+        Ok(tables.by_id.len() as u32)
+    }
+
+    /// Adds a table whose id came from [`Catalog::next_id`].
+    pub(crate) fn add(&self, table: Arc<TableCore>) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        debug_assert_eq!(tables.by_id.len(), table.id as usize);
+        tables.by_name.insert(table.schema.name.clone(), table.id);
+        tables.by_id.push(Some(table));
+    }
+
+    /// Removes a table.
+    pub(crate) fn remove(&self, table: &TableCore) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.by_name.remove(&table.schema.name);
+        tables.by_id[table.id as usize] = None;
+    }
+}

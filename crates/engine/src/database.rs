@@ -1,0 +1,282 @@
+//! A database: where its parts are put together, and where a program starts.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use remanent_schema::{IndexSchema, Record, TableSchema};
+
+use crate::catalog::Catalog;
+use crate::definition;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::{Relaxed, Release, SeqCst};
+use crate::memory::region::Region;
+use crate::memory::{Memory, MemoryUse};
+use crate::options::Options;
+use crate::snapshot::{self, Slot};
+use crate::table::table::TableCore;
+use crate::table::{IndexHandle, Table, TypedTable};
+use crate::transaction::{CommitTicket, ReadTransaction, WriteTransaction, reclaim};
+
+/// How often [`Database::write`] tries again before it gives a conflict back.
+const RETRIES_MAX: u32 = 10_000;
+const BACKOFF_US_MAX: u64 = 1000;
+
+/// A main-memory database. Share it between threads by reference or in an `Arc`.
+///
+/// Dropping it frees its memory at a cost that does not depend on the number of rows.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options, schema::*};
+/// let db = Database::open(Options::new())?;
+/// let schema = TableSchema::new("Account")
+///     .column("number", ColumnType::U32)
+///     .column("balance", ColumnType::I64)
+///     .primary_key(["number"]);
+/// let account = db.create_table(schema)?;
+/// db.write(|tx| tx.insert_values(&account, &[Some(7.into()), Some(100.into())]))?;
+/// let primary = account.index("primary")?;
+/// let balance = account.column("balance")?;
+/// let found = db.read(|tx| {
+///     let row = tx.find(&account, primary, &[7.into()])?;
+///     Ok(row.and_then(|row| row.get::<i64>(balance)))
+/// })?;
+/// assert_eq!(found, Some(100));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Database {
+    memory: Memory,
+    slots: usize,
+    catalog: Catalog,
+    definition: Mutex<()>,
+    /// Tells this database's tables from those of others.
+    identity: Arc<()>,
+}
+
+impl Database {
+    /// Opens a new, empty database.
+    ///
+    /// # Errors
+    /// `InvalidOptions`, `BudgetReached` if the budget or the caller's memory is too small to hold
+    /// even an empty database, `OutOfMachineMemory`.
+    pub fn open(options: Options) -> Result<Self> {
+        let settings = options.settle()?;
+        let (region, budget) = match settings.caller_memory {
+            Some(memory) => {
+                let region = Region::over(memory)?;
+                let capacity = region.capacity();
+                (region, capacity)
+            }
+            None => (Region::reserve(settings.budget)?, settings.budget),
+        };
+        let memory = Memory::format(region, budget)?;
+        let slots = memory.create_fixed(settings.slots * size_of::<Slot>())?;
+        let header = memory.header();
+        header.slots.store(slots, Relaxed);
+        header.clock.0.store(1, Release);
+        memory.commit_ahead(settings.commit_ahead)?;
+        Ok(Self {
+            memory,
+            slots: settings.slots,
+            catalog: Catalog::default(),
+            definition: Mutex::new(()),
+            identity: Arc::new(()),
+        })
+    }
+
+    /// Runs `work` in a transaction that only reads.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`, and whatever `work` returns.
+    pub fn read<T>(&self, work: impl FnOnce(&ReadTransaction<'_>) -> Result<T>) -> Result<T> {
+        work(&self.begin_read()?)
+    }
+
+    /// Runs `work` in a transaction and commits it. If `work` fails, the transaction is rolled back;
+    /// after a conflict with another transaction it is run again, with growing pauses.
+    ///
+    /// # Errors
+    /// Whatever `work` returns, `TooManyTransactions`; `Conflict` after 10,000 attempts.
+    pub fn write<T>(&self, work: impl FnMut(&WriteTransaction<'_>) -> Result<T>) -> Result<T> {
+        self.write_with_ticket(work).map(|(value, _)| value)
+    }
+
+    /// As [`Database::write`], also giving the commit's ticket.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub fn write_with_ticket<T>(
+        &self,
+        mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
+    ) -> Result<(T, CommitTicket)> {
+        let mut attempt = 0;
+        loop {
+            let transaction = self.begin_write()?;
+            match work(&transaction) {
+                Ok(value) => return transaction.commit().map(|ticket| (value, ticket)),
+                Err(error) if error.is_conflict() && attempt < RETRIES_MAX => {
+                    drop(transaction);
+                    attempt += 1;
+                    back_off(attempt);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Begins a transaction that only reads.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`.
+    #[inline]
+    pub fn begin_read(&self) -> Result<ReadTransaction<'_>> {
+        ReadTransaction::begin(self)
+    }
+
+    /// Begins a transaction that reads and writes. Waits while a table or index is being changed.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`, `BudgetReached` for the first writers, which need 5 KiB each.
+    #[inline]
+    pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
+        WriteTransaction::begin(self)
+    }
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// `InvalidSchema`, `TableExists`, `BudgetReached`, `OutOfMachineMemory`, `LimitReached`.
+    pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
+        definition::create_table(self, schema).map(|core| Table { core })
+    }
+
+    /// Creates the table of a record type.
+    ///
+    /// # Errors
+    /// As [`Database::create_table`].
+    pub fn create_table_of<R: Record>(&self) -> Result<TypedTable<R>> {
+        TypedTable::new(self.create_table(R::schema())?)
+    }
+
+    /// The table with this name.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        self.catalog.by_name(name).map(|core| Table { core })
+    }
+
+    /// The table of a record type, found by the record's name.
+    ///
+    /// # Errors
+    /// `UnknownTable`; `SchemaMismatch` if its columns or keys are not the record's.
+    pub fn table_of<R: Record>(&self) -> Result<TypedTable<R>> {
+        TypedTable::new(self.table(&R::schema().name)?)
+    }
+
+    /// The names of all tables, sorted.
+    pub fn table_names(&self) -> Vec<String> {
+        self.catalog.names()
+    }
+
+    /// Drops a table with its rows. Waits for active transactions to end.
+    ///
+    /// # Errors
+    /// `UnknownTable`; `TableBusy` if transactions that write do not end within 5 seconds.
+    pub fn drop_table(&self, table: &Table) -> Result<()> {
+        definition::drop_table(self, &table.core)
+    }
+
+    /// Creates an index on a table, with all rows that are there. Readers go on meanwhile, writers
+    /// wait.
+    ///
+    /// # Errors
+    /// `InvalidSchema`, `IndexExists`, `DuplicateKey` if it is to be unique and rows are not,
+    /// `KeyTooLong`, `TableBusy`, `LimitReached`, `BudgetReached`, `OutOfMachineMemory`,
+    /// `UnknownTable`.
+    pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
+        let name = index.name.clone();
+        definition::create_index(self, &table.core, index)?;
+        table.index(&name)
+    }
+
+    /// Drops an index. Waits for active transactions to end.
+    ///
+    /// # Errors
+    /// `UnknownIndex`, `UnknownTable`, `TableBusy`.
+    pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
+        let ordinal = table.resolve(index)?.ordinal;
+        definition::drop_index(self, &table.core, ordinal)
+    }
+
+    /// How much memory is in use, by purpose.
+    pub fn memory(&self) -> MemoryUse {
+        let slots = self.memory.header().slots_used.load(SeqCst) as usize;
+        let caches = (0..slots).filter_map(|number| {
+            let slot = snapshot::slot(&self.memory, number);
+            snapshot::cache(&self.memory, slot)
+        });
+        self.memory.usage(caches)
+    }
+
+    /// Frees now what later writers would free by and by: old versions that no active transaction
+    /// needs, and the stock of free blocks of idle slots.
+    pub fn reclaim(&self) {
+        reclaim::everything(self);
+    }
+
+    /// Makes the `n`-th allocation from now fail, and all after it; 0 ends that. For testing how a
+    /// program takes a full database.
+    #[doc(hidden)]
+    pub fn fail_allocations_from(&self, n: u64) {
+        self.memory.fail_allocations_from(n);
+    }
+
+    #[inline]
+    pub(crate) fn region_memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    #[inline]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    #[inline]
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What the tables of this database carry to tell them from those of others.
+    pub(crate) fn identity(&self) -> &Arc<()> {
+        &self.identity
+    }
+
+    /// Whether the table is of this database.
+    #[inline]
+    pub(crate) fn check_owner(&self, table: &TableCore) -> Result<()> {
+        if Arc::ptr_eq(&table.owner, &self.identity) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::UnknownTable)
+            .because(format!("`{}` is a table of another database", table.schema.name)))
+    }
+
+    pub(crate) fn definition_lock(&self) -> &Mutex<()> {
+        &self.definition
+    }
+}
+
+fn back_off(attempt: u32) {
+    // Different threads must not meet again in step: spread the pause by the thread's own address.
+    let here = 0u8;
+    let spread = (std::ptr::from_ref(&here) as u64 >> 12).wrapping_mul(0x9e37_79b9) % 8 + 1;
+    match attempt {
+        0..=3 => std::thread::yield_now(),
+        _ => {
+            let pause = (spread << attempt.min(10)) % BACKOFF_US_MAX;
+            std::thread::sleep(Duration::from_micros(pause));
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Changing the tables and indexes of a running database.
+//!
+//! A change holds the definition lock, so there is one at a time, and a transaction slot to allocate
+//! from. Where rows or writers are concerned it also closes the gate: writers that are active
+//! finish first, new ones wait. Readers go on throughout; what they may still be reading is freed
+//! when the last of them that can know of it has ended. A change happens whole or not at all.
+
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
+
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::build::{self, BuildEntry};
+use crate::index::node::Leaf;
+use crate::index::ordered::create_key_block;
+use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::snapshot::Snapshot;
+use crate::table::constraint::check_unique;
+use crate::table::segment::newest_of;
+use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
+use crate::table::version::{Version, bytes_at, chain, visible};
+use crate::transaction::clock::{self, HeldSlot};
+
+/// How long a change waits for active transactions.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Keeps writers out until dropped.
+struct ClosedGate<'m>(&'m Memory);
+
+/// One change of tables or indexes: a slot, its heap, a snapshot of everything committed.
+struct Change<'d> {
+    db: &'d Database,
+    held: HeldSlot<'d>,
+    heap: Heap<'d>,
+    snapshot: Snapshot,
+}
+
+/// Creates a table with its indexes.
+pub(crate) fn create_table(db: &Database, schema: TableSchema) -> Result<Arc<TableCore>> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = schema.build()?;
+    if db.catalog().contains(&schema.name) {
+        return Err(Error::new(ErrorKind::TableExists).because(format!("`{}`", schema.name)));
+    }
+    let change = Change::begin(db)?;
+    let id = db.catalog().next_id()?;
+    let root = change.create_root(id, &schema)?;
+    let core = TableCore::new(id, root, Arc::clone(db.identity()), schema.clone());
+    for index in schema.indexes {
+        if let Err(error) = change.create_empty_index(&core, index) {
+            change.free_root(&core);
+            return Err(error);
+        }
+    }
+    let header = change.heap.memory.header();
+    let root_words = change.heap.memory.get(root);
+    root_words.next.store(header.tables.load(Relaxed), Relaxed);
+    header.tables.store(root.offset(), Release);
+    let core = Arc::new(core);
+    db.catalog().add(Arc::clone(&core));
+    Ok(core)
+}
+
+/// Drops a table with all its rows.
+pub(crate) fn drop_table(db: &Database, core: &TableCore) -> Result<()> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    core.check_live()?;
+    db.check_owner(core)?;
+    let change = Change::begin(db)?;
+    let _gate = change.close_gate()?;
+    core.set_dropped(true);
+    change.wait_for_readers().inspect_err(|_| core.set_dropped(false))?;
+    db.catalog().remove(core);
+    change.unlink_root(core);
+    change.free_rows(core);
+    change.free_root(core);
+    Ok(())
+}
+
+/// Creates an index on a table with rows.
+pub(crate) fn create_index(db: &Database, core: &TableCore, index: IndexSchema) -> Result<()> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    core.check_live()?;
+    db.check_owner(core)?;
+    if core.indexes().any(|other| other.schema.name == index.name) {
+        return Err(Error::new(ErrorKind::IndexExists)
+            .because(format!("`{}` of `{}`", index.name, core.schema.name)));
+    }
+    let mut schema = core.schema.clone();
+    schema.indexes = vec![index.clone()];
+    schema.build()?;
+    let change = Change::begin(db)?;
+    let _gate = change.close_gate()?;
+    change.build_index(core, index)
+}
+
+/// Drops an index.
+pub(crate) fn drop_index(db: &Database, core: &TableCore, ordinal: usize) -> Result<()> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    core.check_live()?;
+    db.check_owner(core)?;
+    let change = Change::begin(db)?;
+    let _gate = change.close_gate()?;
+    let Some(index) = core.index(ordinal) else {
+        return Err(Error::new(ErrorKind::UnknownIndex).because("it was dropped"));
+    };
+    index.set_dropped(true);
+    change.wait_for_readers().inspect_err(|_| index.set_dropped(false))?;
+    change.heap.memory.get(core.root).indexes[ordinal].store(0, Release);
+    IndexCore::destroy(change.heap, index.schema.kind, index.root);
+    Ok(())
+}
+
+impl<'d> Change<'d> {
+    fn begin(db: &'d Database) -> Result<Self> {
+        let (held, snapshot) = clock::begin_exclusive(db.region_memory(), db.slots())?;
+        let heap = db.region_memory().heap(held.cache());
+        Ok(Self { db, held, heap, snapshot })
+    }
+
+    /// Keeps new writers out and waits for the active ones.
+    fn close_gate(&self) -> Result<ClosedGate<'d>> {
+        let memory = self.db.region_memory();
+        memory.header().gate.store(1, SeqCst);
+        let gate = ClosedGate(memory);
+        let start = Instant::now();
+        let mut turn = 0;
+        while clock::others_write(memory, self.held.number()) {
+            check_time(start, "transactions that write")?;
+            pause(turn);
+            turn += 1;
+        }
+        Ok(gate)
+    }
+
+    /// Waits until every transaction that began before now has ended.
+    fn wait_for_readers(&self) -> Result<()> {
+        let start = Instant::now();
+        let memory = self.db.region_memory();
+        let slots = memory.header().slots_used.load(SeqCst) as usize;
+        for number in (0..slots).filter(|&number| number != self.held.number()) {
+            let state = &crate::snapshot::slot(memory, number).state;
+            let first = state.load(SeqCst);
+            let mut turn = 0;
+            while first != crate::snapshot::SLOT_FREE && state.load(SeqCst) == first {
+                check_time(start, "transactions that read")?;
+                pause(turn);
+                turn += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn create_root(&self, id: u32, schema: &TableSchema) -> Result<Ref<TableRoot>> {
+        let heap = self.heap;
+        let bytes = schema.to_bytes();
+        let root = heap.create::<TableRoot>(Purpose::Internal)?;
+        let at = heap
+            .allocate(bytes.len(), Purpose::Internal, Entitlement::Ordinary)
+            .inspect_err(|_| heap.free_block(root.offset(), Purpose::Internal))?;
+        heap.region().fresh_bytes(at, bytes.len()).copy_from_slice(&bytes);
+        let words = heap.memory.get(root);
+        words.schema.store(at, Relaxed);
+        words.schema_len.store(bytes.len() as u32, Relaxed);
+        words.id.store(id, Relaxed);
+        Ok(root)
+    }
+
+    fn create_empty_index(&self, core: &TableCore, schema: IndexSchema) -> Result<()> {
+        let ordinal = core.next_ordinal()?;
+        let root = IndexCore::create_root(self.heap, schema.kind)?;
+        self.publish_index(core, ordinal, schema, root)
+    }
+
+    fn publish_index(
+        &self,
+        core: &TableCore,
+        ordinal: usize,
+        schema: IndexSchema,
+        root: u64,
+    ) -> Result<()> {
+        let kind = schema.kind;
+        let index = IndexCore::new(core, ordinal, schema, root)
+            .inspect_err(|_| IndexCore::destroy(self.heap, kind, root))?;
+        self.heap.memory.get(core.root).indexes[ordinal].store(root, Release);
+        core.publish_index(index);
+        Ok(())
+    }
+
+    /// Builds an index over every version of every row, so that older snapshots can use it too.
+    fn build_index(&self, core: &TableCore, schema: IndexSchema) -> Result<()> {
+        let ordinal = core.next_ordinal()?;
+        let index = IndexCore::new(core, ordinal, schema, 0)?;
+        let root = match index.schema.kind {
+            IndexKind::Ordered => self.build_ordered(core, &index)?,
+            IndexKind::Hash => self.build_hash(core, &index)?,
+        };
+        let index = IndexCore::new(core, ordinal, index.schema, root)?;
+        if index.schema.unique
+            && let Err(error) = self.check_all_unique(core, &index)
+        {
+            IndexCore::destroy(self.heap, index.schema.kind, root);
+            return Err(error);
+        }
+        self.publish_index(core, ordinal, index.schema, root)
+    }
+
+    fn build_ordered(&self, core: &TableCore, index: &IndexCore) -> Result<u64> {
+        let mut entries: Vec<BuildEntry> = Vec::new();
+        let collected = self.each_key(core, index, |key, row, version, keyed| {
+            let leaf = if keyed {
+                create_key_block(self.heap, key, row)?
+            } else {
+                Leaf::plain(row, version)
+            };
+            entries.push(BuildEntry { key: key.to_vec(), row, leaf });
+            Ok(())
+        });
+        entries.sort_unstable_by(|a, b| (&a.key, a.row).cmp(&(&b.key, b.row)));
+        collected.and_then(|()| build::build(self.heap, &entries)).inspect_err(|_| {
+            for block in entries.iter().filter_map(|entry| entry.leaf.block()) {
+                self.heap.free_block(block, Purpose::Indexes);
+            }
+        })
+    }
+
+    fn build_hash(&self, core: &TableCore, index: &IndexCore) -> Result<u64> {
+        let root = IndexCore::create_root(self.heap, IndexKind::Hash)?;
+        let hash = crate::index::hash::HashIndex::at(self.heap.region(), root);
+        let built = self.each_key(core, index, |key, row, version, _| {
+            hash.insert(self.heap, hash_of(key), row, version).map(|_| ())
+        });
+        built.inspect_err(|_| hash.destroy(self.heap, root))?;
+        Ok(root)
+    }
+
+    /// Calls `add` with every different key of every row, its newest version, and whether the row
+    /// has more than one key.
+    fn each_key(
+        &self,
+        core: &TableCore,
+        index: &IndexCore,
+        mut add: impl FnMut(&[u8], u32, u64, bool) -> Result<()>,
+    ) -> Result<()> {
+        let memory = self.heap.memory;
+        let mut key = KeyBuffer::new();
+        self.each_row(core, |row, newest| {
+            let mut keys: Vec<Vec<u8>> = Vec::new();
+            for (at, version) in chain(memory, newest) {
+                if version.is_tombstone() {
+                    continue;
+                }
+                index.plan.encode_row(bytes_at(memory, at), &mut key)?;
+                if !keys.iter().any(|other| other == key.as_slice()) {
+                    keys.push(key.as_slice().to_vec());
+                }
+            }
+            let keyed = keys.len() > 1;
+            keys.iter().try_for_each(|key| add(key, row, newest, keyed))
+        })
+    }
+
+    fn check_all_unique(&self, core: &TableCore, index: &IndexCore) -> Result<()> {
+        let memory = self.heap.memory;
+        let table = TableAt { memory, core };
+        let mut key = KeyBuffer::new();
+        self.each_row(core, |row, newest| {
+            let Some(at) = visible(memory, newest, self.snapshot) else { return Ok(()) };
+            let bytes = bytes_at(memory, at);
+            if index.plan.has_null(bytes) {
+                return Ok(());
+            }
+            index.plan.encode_row(bytes, &mut key)?;
+            check_unique(table, index, key.as_slice(), row, self.snapshot)
+        })
+    }
+
+    fn each_row(
+        &self,
+        core: &TableCore,
+        mut visit: impl FnMut(u32, u64) -> Result<()>,
+    ) -> Result<()> {
+        let memory = self.heap.memory;
+        let directory = &memory.get(core.root).directory;
+        let limit = directory.limit();
+        let mut next = 0;
+        while next < limit {
+            let before = next;
+            for (row, slot) in directory.slots_from(memory, before as u32, limit) {
+                let newest = newest_of(slot.load(Relaxed));
+                if newest != 0 {
+                    visit(row, newest)?;
+                }
+                next = u64::from(row) + 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn unlink_root(&self, core: &TableCore) {
+        let memory = self.heap.memory;
+        let mut link = &memory.header().tables;
+        while link.load(Relaxed) != core.root.offset() {
+            link = &memory.get(Ref::<TableRoot>::new(link.load(Relaxed))).next;
+        }
+        link.store(memory.get(core.root).next.load(Relaxed), Release);
+    }
+
+    fn free_rows(&self, core: &TableCore) {
+        let freed = self.each_row(core, |_, newest| {
+            let mut at = newest;
+            while at != 0 {
+                let older = Version::at(self.heap.memory, at).older.load(Relaxed);
+                Version::free(self.heap, at);
+                at = older;
+            }
+            Ok(())
+        });
+        debug_assert!(freed.is_ok());
+        self.heap.memory.get(core.root).directory.destroy(self.heap);
+    }
+
+    /// Frees a table's root and indexes; its rows are gone already, or there never were any.
+    fn free_root(&self, core: &TableCore) {
+        let words = self.heap.memory.get(core.root);
+        for index in core.indexes() {
+            IndexCore::destroy(self.heap, index.schema.kind, index.root);
+        }
+        self.heap.free_block(words.schema.load(Relaxed), Purpose::Internal);
+        self.heap.free_block(core.root.offset(), Purpose::Internal);
+    }
+}
+
+fn check_time(start: Instant, who: &str) -> Result<()> {
+    if start.elapsed() < WAIT_MAX {
+        return Ok(());
+    }
+    let seconds = WAIT_MAX.as_secs();
+    Err(Error::new(ErrorKind::TableBusy)
+        .because(format!("{who} did not end within {seconds} seconds")))
+}
+
+impl Drop for ClosedGate<'_> {
+    fn drop(&mut self) {
+        self.0.header().gate.store(0, SeqCst);
+    }
+}

@@ -1,0 +1,203 @@
+//! The one error type, and the table of its kinds.
+//!
+//! An [`Error`] is one word; what it says is on the heap, which only the failing path pays for. Its
+//! [`ErrorKind`] is what programs act on: each kind has a stable number (the C code) and an SQLSTATE,
+//! in one table here. What an error leaves behind is always the same: the statement that failed has
+//! changed nothing, and its transaction goes on unless the kind says otherwise.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use remanent_schema::{KeyError, RowError, SchemaError};
+
+/// The result of engine calls.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, ErrorKind, Options};
+/// let db = Database::open(Options::new())?;
+/// let error = db.table("nowhere").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::UnknownTable);
+/// assert_eq!(error.kind().sqlstate(), "42P01");
+/// assert!(error.to_string().contains("nowhere"));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+pub struct Error(Box<Reason>);
+
+struct Reason {
+    kind: ErrorKind,
+    because: Option<Cow<'static, str>>,
+}
+
+macro_rules! error_kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $sqlstate:literal, $text:literal;)+) => {
+        /// What went wrong, as a program sees it.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        #[repr(u16)]
+        pub enum ErrorKind {
+            $($(#[doc = $doc])+ $name = $code,)+
+        }
+
+        impl ErrorKind {
+            /// Every kind, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The stable number of this kind.
+            pub fn code(self) -> u16 {
+                self as u16
+            }
+
+            /// The SQLSTATE of this kind.
+            pub fn sqlstate(self) -> &'static str {
+                match self {
+                    $(Self::$name => $sqlstate,)+
+                }
+            }
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// A unique index has another row with this key.
+    DuplicateKey = 1, "23505", "the key exists already";
+    /// Another transaction changed the row, or inserted the key, first. Roll back and try again;
+    /// `Database::write` does so by itself.
+    Conflict = 2, "40001", "another transaction was first";
+    /// A column that must have a value would be null.
+    NullInNotNull = 3, "23502", "a value is missing";
+    /// A string, blob or vector is longer than its column allows.
+    ValueTooLong = 4, "22001", "a value is too long";
+    /// A number does not fit its column.
+    ValueOutOfRange = 5, "22003", "a number is out of range";
+    /// A value is of another type than its column.
+    WrongType = 6, "42804", "a value has the wrong type";
+    /// The values of a key do not match the parts of its index.
+    WrongKeyShape = 7, "42883", "the key does not fit the index";
+    /// The encoded key is longer than 1024 bytes.
+    KeyTooLong = 8, "54000", "the key is too long";
+    /// The encoded row is longer than 1 GiB.
+    RowTooLong = 9, "54001", "the row is too long";
+    /// There is no table of this name, or it was dropped.
+    UnknownTable = 10, "42P01", "there is no such table";
+    /// There is no column of this name.
+    UnknownColumn = 11, "42703", "there is no such column";
+    /// There is no index of this name, or it was dropped.
+    UnknownIndex = 12, "42704", "there is no such index";
+    /// A table of this name exists.
+    TableExists = 13, "42P07", "the table exists already";
+    /// An index of this name exists.
+    IndexExists = 14, "42710", "the index exists already";
+    /// A table's definition contradicts itself.
+    InvalidSchema = 15, "42P16", "the schema is not valid";
+    /// A record type does not have the columns and keys of the table.
+    SchemaMismatch = 16, "42P17", "the record does not match the table";
+    /// The row to change is not there for this transaction.
+    RowNotFound = 17, "P0002", "the row is not there";
+    /// The transaction was rolled back or the savepoint is gone.
+    TransactionEnded = 18, "25000", "the transaction has ended";
+    /// The memory budget is used up. Deletes and rollbacks still work.
+    BudgetReached = 19, "53200", "the memory budget is reached";
+    /// The operating system has no more memory.
+    OutOfMachineMemory = 20, "58030", "the machine is out of memory";
+    /// All transaction slots are taken.
+    TooManyTransactions = 21, "53300", "too many transactions are active";
+    /// Writers did not end in time for a change of tables or indexes.
+    TableBusy = 22, "55006", "the table is in use";
+    /// A limit of the engine: tables, indexes of a table, rows of a table.
+    LimitReached = 23, "54023", "a limit is reached";
+    /// The kind of index cannot do this: a hash index knows no order.
+    WrongIndexKind = 24, "42809", "the index cannot do this";
+    /// The options contradict each other or are out of range.
+    InvalidOptions = 25, "22023", "the options are not valid";
+}
+
+impl Error {
+    /// An error of this kind with nothing more to say.
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Reason { kind, because: None }))
+    }
+
+    /// Adds what exactly it was.
+    pub(crate) fn because(mut self, because: impl Into<Cow<'static, str>>) -> Self {
+        self.0.because = Some(because.into());
+        self
+    }
+
+    /// The kind, to act on.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the same transaction may well succeed when tried again.
+    pub fn is_conflict(&self) -> bool {
+        self.0.kind == ErrorKind::Conflict
+    }
+
+    /// Whether memory was the reason.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::BudgetReached | ErrorKind::OutOfMachineMemory)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.kind.text())?;
+        match &self.0.because {
+            Some(because) => write!(f, ": {because}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<RowError> for Error {
+    #[cold]
+    fn from(error: RowError) -> Self {
+        let kind = match &error {
+            RowError::WrongType { .. } | RowError::TooManyValues { .. } => ErrorKind::WrongType,
+            RowError::ValueTooLong { .. } | RowError::WrongLength { .. } => ErrorKind::ValueTooLong,
+            RowError::ValueOutOfRange { .. } => ErrorKind::ValueOutOfRange,
+            RowError::NullInNotNull { .. } => ErrorKind::NullInNotNull,
+            RowError::UnknownColumn { .. } => ErrorKind::UnknownColumn,
+            _ => ErrorKind::RowTooLong,
+        };
+        Self::new(kind).because(error.to_string())
+    }
+}
+
+impl From<KeyError> for Error {
+    #[cold]
+    fn from(error: KeyError) -> Self {
+        let kind = match error {
+            KeyError::KeyTooLong => ErrorKind::KeyTooLong,
+            KeyError::ValueOutOfRange { .. } => ErrorKind::ValueOutOfRange,
+            _ => ErrorKind::WrongKeyShape,
+        };
+        Self::new(kind).because(error.to_string())
+    }
+}
+
+impl From<SchemaError> for Error {
+    #[cold]
+    fn from(error: SchemaError) -> Self {
+        Self::new(ErrorKind::InvalidSchema).because(error.to_string())
+    }
+}

@@ -1,0 +1,282 @@
+//! Moving over an ordered index in either direction.
+//!
+//! A position is a place in key space, not in the tree: the bytes of the path to a node, and the byte
+//! of a leaf in it. A step looks in the same node first; when that node is exhausted, or somebody
+//! changed it, the tree is walked again from the root for the nearest entry beyond the position.
+//! So a cursor needs no stack, holds no lock, and survives any change; entries that were there all
+//! the time are met once each, in order.
+
+use std::cmp::Ordering;
+
+use remanent_schema::KeyBuffer;
+
+use super::node::{Child, Leaf, Node, Restart};
+use super::ordered::OrderedIndex;
+use super::{EntryKey, LeafKeys};
+
+/// Which way a cursor moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Where a search starts: at the entries that begin with `bytes` if `inclusive`, else beyond them.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound<'k> {
+    pub(crate) bytes: &'k [u8],
+    pub(crate) inclusive: bool,
+}
+
+/// A position in an ordered index.
+pub(crate) struct IndexCursor<'m> {
+    index: OrderedIndex<'m>,
+    /// The bytes from the root to `node`, its prefix included.
+    path: KeyBuffer,
+    position: Option<Position<'m>>,
+}
+
+#[derive(Clone, Copy)]
+struct Position<'m> {
+    node: Node<'m>,
+    version: u32,
+    byte: u8,
+}
+
+type Hit<'m> = (Position<'m>, Leaf);
+
+impl<'m> IndexCursor<'m> {
+    /// A cursor that stands nowhere yet.
+    pub(crate) fn new(index: OrderedIndex<'m>) -> Self {
+        Self { index, path: KeyBuffer::new(), position: None }
+    }
+
+    /// Moves to the first entry at or beyond `bound`; without a bound to the very first.
+    pub(crate) fn seek(
+        &mut self,
+        keys: &dyn LeafKeys,
+        direction: Direction,
+        bound: Option<Bound<'_>>,
+    ) -> Option<Leaf> {
+        loop {
+            let root = self.index.root();
+            let walk = Walk { index: self.index, keys, direction };
+            let found = root
+                .read()
+                .and_then(|version| walk.descend((root, version), 0, bound, &mut self.path));
+            if let Ok(hit) = found {
+                self.position = hit.map(|(position, _)| position);
+                return hit.map(|(_, leaf)| leaf);
+            }
+        }
+    }
+
+    /// Moves to the next entry in `direction`.
+    pub(crate) fn step(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
+        let position = self.position?;
+        let depth = self.path.len();
+        match self.step_in_node(keys, direction, position) {
+            Ok(Some((position, leaf))) => {
+                self.position = Some(position);
+                Some(leaf)
+            }
+            Ok(None) => {
+                if self.path.is_empty() {
+                    self.position = None;
+                    return None;
+                }
+                self.seek_beyond_path(keys, direction)
+            }
+            Err(Restart) => {
+                self.path.truncate(depth);
+                if self.path.push(&[position.byte]).is_err() {
+                    return None;
+                }
+                self.seek_beyond_path(keys, direction)
+            }
+        }
+    }
+
+    /// Whether the current entry's key begins with `prefix`; `None` if the path is too short to
+    /// tell.
+    pub(crate) fn path_begins_with(&self, prefix: &[u8]) -> Option<bool> {
+        let position = self.position?;
+        let path = self.path.as_slice();
+        let known = path.len().min(prefix.len());
+        if path[..known] != prefix[..known] {
+            return Some(false);
+        }
+        match prefix.get(path.len()) {
+            None => Some(true),
+            Some(byte) if *byte != position.byte => Some(false),
+            Some(_) => (prefix.len() == path.len() + 1).then_some(true),
+        }
+    }
+
+    fn seek_beyond_path(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
+        let mut path = KeyBuffer::new();
+        std::mem::swap(&mut path, &mut self.path);
+        self.seek(keys, direction, Some(Bound { bytes: path.as_slice(), inclusive: false }))
+    }
+
+    fn step_in_node(
+        &mut self,
+        keys: &dyn LeafKeys,
+        direction: Direction,
+        position: Position<'m>,
+    ) -> Result<Option<Hit<'m>>, Restart> {
+        let Position { node, version, byte } = position;
+        node.validate(version)?;
+        let walk = Walk { index: self.index, keys, direction };
+        let depth = self.path.len();
+        let Some(from) = walk.beyond(byte) else { return Ok(None) };
+        walk.next_child((node, version), from, depth, None, &mut self.path)
+    }
+}
+
+/// One walk down the tree.
+struct Walk<'w, 'm> {
+    index: OrderedIndex<'m>,
+    keys: &'w dyn LeafKeys,
+    direction: Direction,
+}
+
+impl<'m> Walk<'_, 'm> {
+    /// The first entry at or beyond `bound` in the subtree of a node that `depth` bytes lead to.
+    fn descend(
+        &self,
+        (node, version): (Node<'m>, u32),
+        depth: usize,
+        bound: Option<Bound<'_>>,
+        path: &mut KeyBuffer,
+    ) -> Result<Option<Hit<'m>>, Restart> {
+        path.truncate(depth);
+        let (prefix, len) = node.prefix();
+        node.validate(version)?;
+        let prefix = &prefix[..len];
+        let mut bound = bound;
+        if let Some(limit) = bound {
+            match self.compare(prefix, depth, limit) {
+                Ordering::Less => return Ok(None),
+                Ordering::Greater => bound = None,
+                Ordering::Equal => {}
+            }
+        }
+        path.push(prefix).map_err(|_| Restart)?;
+        let depth = depth + len;
+        let from = match bound {
+            Some(limit) if depth < limit.bytes.len() => limit.bytes[depth],
+            Some(limit) if !limit.inclusive => return Ok(None),
+            _ => {
+                bound = None;
+                self.first_byte()
+            }
+        };
+        self.next_child((node, version), from, depth, bound, path)
+    }
+
+    /// The first entry at or beyond `bound` under the children of a node from byte `from` on.
+    fn next_child(
+        &self,
+        (node, version): (Node<'m>, u32),
+        from: u8,
+        depth: usize,
+        bound: Option<Bound<'_>>,
+        path: &mut KeyBuffer,
+    ) -> Result<Option<Hit<'m>>, Restart> {
+        let region = self.index.region();
+        let mut from = from;
+        loop {
+            let found = match self.direction {
+                Direction::Forward => node.child_from(region, from as usize),
+                Direction::Backward => node.child_to(region, from as isize),
+            };
+            node.validate(version)?;
+            let Some((byte, child)) = found else { return Ok(None) };
+            let below = bound.filter(|limit| limit.bytes[depth] == byte);
+            match child {
+                Child::Leaf(leaf) if self.accepts(leaf, depth, below)? => {
+                    path.truncate(depth);
+                    return Ok(Some((Position { node, version, byte }, leaf)));
+                }
+                Child::Node(at) => {
+                    let child = Node::at(region, at);
+                    let child_version = child.read()?;
+                    node.validate(version)?;
+                    path.truncate(depth);
+                    path.push(&[byte]).map_err(|_| Restart)?;
+                    let hit = self.descend((child, child_version), depth + 1, below, path)?;
+                    if hit.is_some() {
+                        return Ok(hit);
+                    }
+                }
+                Child::Leaf(_) | Child::None => {}
+            }
+            match self.beyond(byte) {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+        path.truncate(depth);
+        Ok(None)
+    }
+
+    /// How the bytes at `depth` stand to the bound: `Less` is before it, `Greater` is beyond it.
+    fn compare(&self, bytes: &[u8], depth: usize, bound: Bound<'_>) -> Ordering {
+        for (i, byte) in bytes.iter().enumerate() {
+            let Some(limit) = bound.bytes.get(depth + i) else {
+                return if bound.inclusive { Ordering::Greater } else { Ordering::Less };
+            };
+            let ordering = match self.direction {
+                Direction::Forward => byte.cmp(limit),
+                Direction::Backward => limit.cmp(byte),
+            };
+            if ordering.is_ne() {
+                return ordering;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// Whether a leaf under the bound's own path is at or beyond the bound.
+    fn accepts(
+        &self,
+        leaf: Leaf,
+        depth: usize,
+        bound: Option<Bound<'_>>,
+    ) -> Result<bool, Restart> {
+        let Some(bound) = bound else { return Ok(true) };
+        if depth + 1 >= bound.bytes.len() {
+            return Ok(bound.inclusive);
+        }
+        let mut key = KeyBuffer::new();
+        if !self.index.load_leaf_key(self.keys, leaf, &mut key) {
+            return Err(Restart);
+        }
+        let entry = EntryKey::new(key.as_slice(), self.index.row_of(leaf));
+        for (i, limit) in bound.bytes.iter().enumerate() {
+            let ordering = match self.direction {
+                Direction::Forward => entry.byte(i).cmp(limit),
+                Direction::Backward => limit.cmp(&entry.byte(i)),
+            };
+            if ordering.is_ne() {
+                return Ok(ordering.is_gt());
+            }
+        }
+        Ok(bound.inclusive)
+    }
+
+    fn first_byte(&self) -> u8 {
+        match self.direction {
+            Direction::Forward => 0,
+            Direction::Backward => 255,
+        }
+    }
+
+    fn beyond(&self, byte: u8) -> Option<u8> {
+        match self.direction {
+            Direction::Forward => byte.checked_add(1),
+            Direction::Backward => byte.checked_sub(1),
+        }
+    }
+}

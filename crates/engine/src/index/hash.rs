@@ -1,0 +1,541 @@
+//! The hash index: linear hashing over buckets of two cache lines.
+//!
+//! The table grows by one bucket at a time (Litwin: Linear Hashing, VLDB 1980), so no insert ever
+//! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch the
+//! row by; the key is verified in the row. The first bucket of a chain carries the version latch of
+//! the whole chain, with the protocol of `index/node.rs`: *writers* lock it, *readers* check that
+//! it did not change. A split copies entries to the new bucket, publishes the new state, then
+//! removes them from the old one, all under the old bucket's latch; a reader who used the old state
+//! sees that it changed and looks again.
+
+use std::ops::ControlFlow;
+
+use super::node::Restart;
+use super::ordered::{Placement, RETIRED_PER_CHANGE};
+use crate::error::Result;
+use crate::memory::atomic::{
+    Acquire, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
+};
+use crate::memory::latch::Latch;
+use crate::memory::region::Region;
+use crate::memory::{Entitlement, Heap, Purpose, Ref};
+
+const BUCKET_ENTRIES: usize = 9;
+const FIRST_BUCKETS_SHIFT: u32 = 3;
+const SEGMENTS: usize = 29;
+const LOCKED: u32 = 1;
+/// Rows that one look into a chain brings out.
+pub(crate) const MATCHES: usize = 16;
+
+/// A hash index, by its root.
+#[derive(Clone, Copy)]
+pub(crate) struct HashIndex<'m> {
+    region: &'m Region,
+    root: &'m HashRoot,
+}
+
+/// The root of a hash index in the region.
+#[repr(C)]
+pub(crate) struct HashRoot {
+    /// level << 32 | next bucket to split.
+    state: AtomicU64,
+    split: Latch,
+    unused: AtomicU32,
+    /// Segment 0 and 1 hold 8 buckets, each further one as many as all before it.
+    segments: [AtomicU64; SEGMENTS],
+}
+
+/// Candidates for a key: rows whose keys have the same hash.
+pub(crate) struct Matches {
+    rows: [(u32, u32); MATCHES],
+    len: usize,
+    /// Whether the chain holds more.
+    pub(crate) more: bool,
+}
+
+#[repr(C)]
+struct Bucket {
+    version: AtomicU32,
+    count: AtomicU32,
+    overflow: AtomicU64,
+    hashes: [AtomicU32; BUCKET_ENTRIES],
+    rows: [AtomicU32; BUCKET_ENTRIES],
+    hints: [AtomicU32; BUCKET_ENTRIES],
+}
+
+const BUCKET_SIZE: usize = 128;
+const _: () = assert!(size_of::<Bucket>() <= BUCKET_SIZE);
+
+#[derive(Clone, Copy)]
+struct Entry {
+    hash: u32,
+    row: u32,
+    hint: u32,
+}
+
+const HINT_UNIT_SHIFT: u32 = 6;
+
+impl<'m> HashIndex<'m> {
+    /// The index with this root.
+    #[inline]
+    pub(crate) fn at(region: &'m Region, root: u64) -> Self {
+        Self { region, root: region.get(Ref::new(root)) }
+    }
+
+    /// The root of a new, empty index.
+    pub(crate) fn create_root(heap: Heap<'_>) -> Result<u64> {
+        let root = heap.create::<HashRoot>(Purpose::Indexes)?;
+        let size = BUCKET_SIZE << FIRST_BUCKETS_SHIFT;
+        match heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary) {
+            Ok(segment) => {
+                heap.region().fresh_bytes(segment, size).fill(0);
+                heap.memory.get(root).segments[0].store(segment, Relaxed);
+                Ok(root.offset())
+            }
+            Err(error) => {
+                heap.free(root.offset(), size_of::<HashRoot>(), Purpose::Indexes);
+                Err(error)
+            }
+        }
+    }
+
+    /// Rows whose keys have this hash, without the first `skip` of them.
+    #[inline]
+    pub(crate) fn matches(&self, hash: u32, skip: usize) -> Matches {
+        loop {
+            if let Ok(matches) = self.try_matches(hash, skip) {
+                return matches;
+            }
+        }
+    }
+
+    /// Asks the processor for the bucket of a hash.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u32) {
+        let at = self.bucket_at(self.root.state.load(Acquire), hash);
+        self.region.prefetch(at);
+        self.region.prefetch(at + 64);
+    }
+
+    /// Adds an entry; the newest version of `row` lies at `version`.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    pub(crate) fn insert(
+        &self,
+        heap: Heap<'_>,
+        hash: u32,
+        row: u32,
+        version: u64,
+    ) -> Result<Placement> {
+        heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
+        let entry = Entry { hash, row, hint: (version >> HINT_UNIT_SHIFT) as u32 };
+        let first = self.lock(hash);
+        let mut placement = Placement::Alone;
+        let mut bucket = first;
+        let spare = loop {
+            for i in 0..bucket.count() {
+                let other = bucket.entry(i);
+                if other.hash == hash && other.row == row {
+                    first.unlock();
+                    return Ok(Placement::Present);
+                }
+                if other.hash == hash {
+                    placement = Placement::Shared;
+                }
+            }
+            match self.next(bucket) {
+                Some(next) => bucket = next,
+                None => break bucket,
+            }
+        };
+        let grown = spare.count() == BUCKET_ENTRIES;
+        let added = self.append(heap, spare, entry);
+        first.unlock();
+        added?;
+        if grown {
+            self.split_one(heap);
+        }
+        Ok(placement)
+    }
+
+    /// Removes the entry of `row`, if it is there.
+    pub(crate) fn remove(&self, heap: Heap<'_>, hash: u32, row: u32) -> bool {
+        let room =
+            heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
+        let first = self.lock(hash);
+        let mut bucket = first;
+        let found = loop {
+            let place = (0..bucket.count()).find(|&i| {
+                let entry = bucket.entry(i);
+                entry.hash == hash && entry.row == row
+            });
+            match (place, self.next(bucket)) {
+                (Some(place), _) => break Some((bucket, place)),
+                (None, Some(next)) => bucket = next,
+                (None, None) => break None,
+            }
+        };
+        if let Some((bucket, place)) = found {
+            self.fill_gap(heap, room, first, bucket, place);
+        }
+        first.unlock();
+        found.is_some()
+    }
+
+    /// Frees everything; nobody may use the index any more.
+    pub(crate) fn destroy(&self, heap: Heap<'_>, root: u64) {
+        let (level, next) = level_of(self.root.state.load(Relaxed));
+        let buckets = (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next);
+        for number in 0..buckets {
+            let mut overflow = self.bucket(self.address(number as u32)).overflow.load(Relaxed);
+            while overflow != 0 {
+                let next = self.bucket(overflow).overflow.load(Relaxed);
+                heap.free(overflow, BUCKET_SIZE, Purpose::Indexes);
+                overflow = next;
+            }
+        }
+        for (i, segment) in self.root.segments.iter().enumerate() {
+            let segment = segment.load(Relaxed);
+            if segment != 0 {
+                heap.free(segment, segment_size(i), Purpose::Indexes);
+            }
+        }
+        heap.free(root, size_of::<HashRoot>(), Purpose::Indexes);
+    }
+
+    fn try_matches(&self, hash: u32, skip: usize) -> Result<Matches, Restart> {
+        let state = self.root.state.load(Acquire);
+        let first = self.bucket(self.bucket_at(state, hash));
+        let version = first.read();
+        let mut matches = Matches { rows: [(0, 0); MATCHES], len: 0, more: false };
+        let mut to_skip = skip;
+        let mut bucket = first;
+        'chain: loop {
+            for i in 0..bucket.count() {
+                if bucket.hashes[i].load(Relaxed) != hash {
+                    continue;
+                }
+                if to_skip > 0 {
+                    to_skip -= 1;
+                } else if matches.len == MATCHES {
+                    matches.more = true;
+                    break 'chain;
+                } else {
+                    let entry = bucket.entry(i);
+                    matches.rows[matches.len] = (entry.row, entry.hint);
+                    matches.len += 1;
+                }
+            }
+            match self.next(bucket) {
+                Some(next) => bucket = next,
+                None => break,
+            }
+        }
+        first.validate(version)?;
+        let now = self.root.state.load(Acquire);
+        if now != state && self.bucket_at(now, hash) != self.bucket_at(state, hash) {
+            return Err(Restart);
+        }
+        Ok(matches)
+    }
+
+    /// Locks the chain that holds `hash`.
+    fn lock(&self, hash: u32) -> &'m Bucket {
+        loop {
+            let at = self.bucket_at(self.root.state.load(Acquire), hash);
+            let bucket = self.bucket(at);
+            bucket.lock();
+            if self.bucket_at(self.root.state.load(Acquire), hash) == at {
+                return bucket;
+            }
+            bucket.unlock();
+        }
+    }
+
+    /// Adds an entry at the end of a locked chain whose last bucket is `last`.
+    fn append(&self, heap: Heap<'_>, last: &Bucket, entry: Entry) -> Result<()> {
+        let count = last.count();
+        if count < BUCKET_ENTRIES {
+            last.set(count, entry);
+            last.count.store(count as u32 + 1, Release);
+            return Ok(());
+        }
+        let at = heap.allocate(BUCKET_SIZE, Purpose::Indexes, Entitlement::Ordinary)?;
+        heap.region().fresh_bytes(at, BUCKET_SIZE).fill(0);
+        let overflow = self.bucket(at);
+        overflow.set(0, entry);
+        overflow.count.store(1, Relaxed);
+        last.overflow.store(at, Release);
+        Ok(())
+    }
+
+    /// Moves the last entry of a locked chain into `place`, and drops an emptied last bucket.
+    fn fill_gap(&self, heap: Heap<'_>, room: bool, first: &Bucket, gap: &Bucket, place: usize) {
+        let mut before = first;
+        let mut last = first;
+        while let Some(next) = self.next(last).filter(|next| next.count() > 0) {
+            before = last;
+            last = next;
+        }
+        let count = last.count() - 1;
+        gap.set(place, last.entry(count));
+        last.count.store(count as u32, Release);
+        if count == 0 && !std::ptr::eq(last, first) && room {
+            let at = before.overflow.load(Relaxed);
+            before.overflow.store(last.overflow.load(Relaxed), Release);
+            heap.retire(at, Purpose::Indexes);
+        }
+    }
+
+    /// Splits the next bucket in turn; leaves it for later if somebody else does or memory is out.
+    fn split_one(&self, heap: Heap<'_>) {
+        let Some(_latched) = self.root.split.try_lock() else { return };
+        let state = self.root.state.load(Relaxed);
+        let (level, next) = level_of(state);
+        let buckets = 1u32 << (FIRST_BUCKETS_SHIFT + level);
+        let target = buckets + next;
+        if self.make_segment(heap, target).is_err() {
+            return;
+        }
+        let old = self.bucket(self.address(next));
+        let new = self.bucket(self.address(target));
+        old.lock();
+        let chain = std::iter::successors(Some(old), |bucket| self.next(bucket)).count() as u64;
+        let room = heap.cache.retired.make_room(heap, chain, Entitlement::Ordinary);
+        let moves = |entry: Entry| entry.hash & (buckets * 2 - 1) == target;
+        if room.is_ok() && self.copy_moving(heap, old, new, moves).is_ok() {
+            let state = if next + 1 == buckets {
+                u64::from(level + 1) << 32
+            } else {
+                u64::from(level) << 32 | u64::from(next + 1)
+            };
+            self.root.state.store(state, Release);
+            self.remove_moved(heap, old, moves);
+        }
+        old.unlock();
+    }
+
+    /// Copies the entries that move to the new chain; on failure the new chain is empty again.
+    fn copy_moving(
+        &self,
+        heap: Heap<'_>,
+        old: &Bucket,
+        new: &'m Bucket,
+        moves: impl Fn(Entry) -> bool,
+    ) -> Result<()> {
+        let mut last = new;
+        let mut bucket = old;
+        loop {
+            for i in 0..bucket.count() {
+                let entry = bucket.entry(i);
+                if !moves(entry) {
+                    continue;
+                }
+                if let Err(error) = self.append(heap, last, entry) {
+                    self.empty_unpublished(heap, new);
+                    return Err(error);
+                }
+                last = self.next(last).unwrap_or(last);
+            }
+            match self.next(bucket) {
+                Some(next) => bucket = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn empty_unpublished(&self, heap: Heap<'_>, new: &Bucket) {
+        let mut overflow = new.overflow.load(Relaxed);
+        while overflow != 0 {
+            let next = self.bucket(overflow).overflow.load(Relaxed);
+            heap.free(overflow, BUCKET_SIZE, Purpose::Indexes);
+            overflow = next;
+        }
+        new.overflow.store(0, Relaxed);
+        new.count.store(0, Relaxed);
+    }
+
+    /// Closes the gaps that moved entries leave in a locked chain.
+    fn remove_moved(&self, heap: Heap<'_>, old: &'m Bucket, moves: impl Fn(Entry) -> bool) {
+        let (mut to, mut to_place) = (old, 0);
+        let mut from = old;
+        loop {
+            let next = self.next(from);
+            for i in 0..from.count() {
+                let entry = from.entry(i);
+                if moves(entry) {
+                    continue;
+                }
+                if to_place == BUCKET_ENTRIES {
+                    to.count.store(BUCKET_ENTRIES as u32, Release);
+                    let Some(following) = self.next(to) else { break };
+                    (to, to_place) = (following, 0);
+                }
+                to.set(to_place, entry);
+                to_place += 1;
+            }
+            match next {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+        to.count.store(to_place as u32, Release);
+        let mut emptied = to.overflow.load(Relaxed);
+        to.overflow.store(0, Release);
+        while emptied != 0 {
+            let next = self.bucket(emptied).overflow.load(Relaxed);
+            heap.retire(emptied, Purpose::Indexes);
+            emptied = next;
+        }
+    }
+
+    fn make_segment(&self, heap: Heap<'_>, bucket: u32) -> Result<()> {
+        let segment = segment_of(bucket);
+        let word = &self.root.segments[segment.min(SEGMENTS - 1)];
+        if segment >= SEGMENTS || word.load(Relaxed) != 0 {
+            return Ok(());
+        }
+        let size = segment_size(segment);
+        let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
+        heap.region().fresh_bytes(at, size).fill(0);
+        word.store(at, Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn bucket_at(&self, state: u64, hash: u32) -> u64 {
+        let (level, next) = level_of(state);
+        let mask = (1u32 << (FIRST_BUCKETS_SHIFT + level)) - 1;
+        let number = hash & mask;
+        let number = if number < next { hash & (mask << 1 | 1) } else { number };
+        self.address(number)
+    }
+
+    #[inline]
+    fn address(&self, number: u32) -> u64 {
+        let segment = segment_of(number);
+        let first = if segment == 0 { 0 } else { 1 << (FIRST_BUCKETS_SHIFT + segment as u32 - 1) };
+        let base = self.root.segments[segment].load(Acquire);
+        base + u64::from(number - first) * BUCKET_SIZE as u64
+    }
+
+    #[inline]
+    fn bucket(&self, at: u64) -> &'m Bucket {
+        self.region.get(Ref::new(at))
+    }
+
+    #[inline]
+    fn next(&self, bucket: &Bucket) -> Option<&'m Bucket> {
+        let at = bucket.overflow.load(Acquire);
+        (at != 0).then(|| self.bucket(at))
+    }
+}
+
+impl Matches {
+    /// The rows found, each with an offset near which its newest version probably lies.
+    #[inline]
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let rows = self.rows[..self.len].iter();
+        rows.map(|&(row, hint)| (row, u64::from(hint) << HINT_UNIT_SHIFT))
+    }
+
+    /// How many rows were found.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Calls `visit` with every row whose key has this hash until it breaks.
+pub(crate) fn for_each_match<B>(
+    index: HashIndex<'_>,
+    hash: u32,
+    mut visit: impl FnMut(u32, u64) -> ControlFlow<B>,
+) -> Option<B> {
+    let mut skip = 0;
+    loop {
+        let matches = index.matches(hash, skip);
+        for (row, hint) in matches.rows() {
+            if let ControlFlow::Break(found) = visit(row, hint) {
+                return Some(found);
+            }
+        }
+        if !matches.more {
+            return None;
+        }
+        skip += matches.len();
+    }
+}
+
+impl Bucket {
+    #[inline]
+    fn count(&self) -> usize {
+        (self.count.load(Acquire) as usize).min(BUCKET_ENTRIES)
+    }
+
+    #[inline]
+    fn entry(&self, i: usize) -> Entry {
+        Entry {
+            hash: self.hashes[i].load(Relaxed),
+            row: self.rows[i].load(Relaxed),
+            hint: self.hints[i].load(Relaxed),
+        }
+    }
+
+    fn set(&self, i: usize, entry: Entry) {
+        self.hashes[i].store(entry.hash, Relaxed);
+        self.rows[i].store(entry.row, Relaxed);
+        self.hints[i].store(entry.hint, Relaxed);
+    }
+
+    #[inline]
+    fn read(&self) -> u32 {
+        let mut turn = 0;
+        loop {
+            let version = self.version.load(Acquire);
+            if version & LOCKED == 0 {
+                return version;
+            }
+            pause(turn);
+            turn += 1;
+        }
+    }
+
+    #[inline]
+    fn validate(&self, version: u32) -> Result<(), Restart> {
+        acquire_fence();
+        if self.version.load(Relaxed) == version { Ok(()) } else { Err(Restart) }
+    }
+
+    fn lock(&self) {
+        loop {
+            let version = self.read();
+            let locked = version | LOCKED;
+            if self.version.compare_exchange(version, locked, Acquire, Relaxed).is_ok() {
+                std::sync::atomic::fence(Release);
+                return;
+            }
+        }
+    }
+
+    fn unlock(&self) {
+        self.version.store(self.version.load(Relaxed).wrapping_add(1), Release);
+    }
+}
+
+#[inline]
+fn level_of(state: u64) -> (u32, u32) {
+    ((state >> 32) as u32, state as u32)
+}
+
+#[inline]
+fn segment_of(bucket: u32) -> usize {
+    match bucket >> FIRST_BUCKETS_SHIFT {
+        0 => 0,
+        groups => groups.ilog2() as usize + 1,
+    }
+}
+
+fn segment_size(segment: usize) -> usize {
+    BUCKET_SIZE << (FIRST_BUCKETS_SHIFT as usize + segment.saturating_sub(1))
+}

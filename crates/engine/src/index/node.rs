@@ -1,0 +1,596 @@
+//! Nodes of the ordered index: layouts, the version latch, and changes to a single node.
+//!
+//! Four sizes (Leis, Kemper, Neumann: The Adaptive Radix Tree, ICDE 2013): sorted nodes of 4 and
+//! 16 children, an indirect one of 48, a direct one of 256. Up to 16 bytes that all keys below share
+//! are kept in the node.
+//!
+//! The version latch (Leis, Scheibner, Kemper, Neumann: The ART of Practical Synchronization, DaMoN
+//! 2016): bit 0 says obsolete, bit 1 locked, the rest counts changes. *Writers* lock, change, and
+//! count up when they unlock. *Readers* write nothing: they remember the version, read, and look
+//! whether it is still the same; if not, what they read is forgotten. A reader may see a half-made
+//! change, never a wild pointer: every word is an atomic that holds 0, a leaf, or the offset of a
+//! node that stays readable for its grace period. So staleness costs a retry and nothing else.
+
+use crate::memory::atomic::{
+    Acquire, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
+};
+use crate::memory::region::Region;
+use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::error::Result;
+
+/// Bytes of shared prefix that a node holds at most.
+pub(crate) const PREFIX_MAX: usize = 16;
+
+const OBSOLETE: u32 = 1;
+const LOCKED: u32 = 2;
+const CHANGE: u32 = 4;
+
+/// The tree must be walked again from the root: somebody changed what was being read.
+#[derive(Debug)]
+pub(crate) struct Restart;
+
+/// A child word: nothing, a node, or a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Child {
+    None,
+    Node(Ref<NodeHeader>),
+    Leaf(Leaf),
+}
+
+/// A leaf word.
+///
+/// A *plain* leaf holds a row id and a hint where the row's newest version lay when the leaf was
+/// made: an address to prefetch, of no other meaning. All versions of a plain leaf's row have the
+/// leaf's key. A *keyed* leaf refers to a block with row id and key bytes of its own; a row has
+/// such leaves while its versions differ in this index's key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Leaf(u64);
+
+/// What every node begins with.
+#[repr(C)]
+pub(crate) struct NodeHeader {
+    version: AtomicU32,
+    kind: AtomicU8,
+    prefix_len: AtomicU8,
+    count: AtomicU16,
+    prefix: [AtomicU64; PREFIX_MAX / 8],
+}
+
+/// Sorted by key byte; the bytes are packed eight to a word.
+#[repr(C)]
+struct Sorted<const WORDS: usize, const CHILDREN: usize> {
+    header: NodeHeader,
+    keys: [AtomicU64; WORDS],
+    children: [AtomicU64; CHILDREN],
+}
+
+type Node4 = Sorted<1, 4>;
+type Node16 = Sorted<2, 16>;
+
+#[repr(C)]
+struct Node48 {
+    header: NodeHeader,
+    /// One more than the child's place; 0 for none.
+    places: [AtomicU8; 256],
+    children: [AtomicU64; 48],
+}
+
+#[repr(C)]
+struct Node256 {
+    header: NodeHeader,
+    children: [AtomicU64; 256],
+}
+
+const _: () = assert!(size_of::<NodeHeader>() == 24);
+const _: () = assert!(size_of::<Node4>() == 64);
+const _: () = assert!(size_of::<Node16>() == 168);
+const _: () = assert!(size_of::<Node48>() == 664);
+const _: () = assert!(size_of::<Node256>() == 2072);
+
+/// The four kinds of node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Node4 = 1,
+    Node16 = 2,
+    Node48 = 3,
+    Node256 = 4,
+}
+
+/// A node, read in place. Copying it copies the reference only.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'m> {
+    header: &'m NodeHeader,
+    at: Ref<NodeHeader>,
+}
+
+impl Leaf {
+    const PLAIN: u64 = 1;
+    const KEYED: u64 = 3;
+    const HINT_UNIT_SHIFT: u32 = 6;
+    const HINT_BITS: u32 = 30;
+
+    /// A leaf for a row whose newest version lies at `version`.
+    pub(crate) fn plain(row: u32, version: u64) -> Self {
+        let hint = (version >> Self::HINT_UNIT_SHIFT) & ((1 << Self::HINT_BITS) - 1);
+        Self(hint << 34 | u64::from(row) << 2 | Self::PLAIN)
+    }
+
+    /// A leaf whose key stands in the block at `block`.
+    pub(crate) fn keyed(block: u64) -> Self {
+        Self(block | Self::KEYED)
+    }
+
+    /// The block of a keyed leaf.
+    #[inline]
+    pub(crate) fn block(self) -> Option<u64> {
+        (self.0 & 3 == Self::KEYED).then_some(self.0 & !3)
+    }
+
+    /// The row of a plain leaf.
+    #[inline]
+    pub(crate) fn plain_row(self) -> Option<u32> {
+        (self.0 & 3 == Self::PLAIN).then_some((self.0 >> 2) as u32)
+    }
+
+    /// An offset near which the row's newest version probably lies.
+    #[inline]
+    pub(crate) fn hint(self) -> u64 {
+        (self.0 >> 34) << Self::HINT_UNIT_SHIFT
+    }
+}
+
+impl Child {
+    #[inline]
+    fn from_word(word: u64) -> Self {
+        if word & 1 == 1 {
+            Self::Leaf(Leaf(word))
+        } else if word == 0 {
+            Self::None
+        } else {
+            Self::Node(Ref::new(word))
+        }
+    }
+
+    fn to_word(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Node(node) => node.offset(),
+            Self::Leaf(leaf) => leaf.0,
+        }
+    }
+}
+
+impl<'m> Node<'m> {
+    /// The node at `at`.
+    #[inline]
+    pub(crate) fn at(region: &'m Region, at: Ref<NodeHeader>) -> Self {
+        Self { header: region.get(at), at }
+    }
+
+    /// A new node with no children.
+    pub(crate) fn create(heap: Heap<'m>, kind: Kind, prefix: &[u8]) -> Result<Self> {
+        let size = size_of_kind(kind);
+        let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
+        heap.region().fresh_bytes(at, size).fill(0);
+        let node = Self::at(heap.region(), Ref::new(at));
+        node.header.kind.store(kind as u8, Relaxed);
+        node.set_prefix(prefix);
+        Ok(node)
+    }
+
+    /// Frees a node that was never published.
+    pub(crate) fn discard(self, heap: Heap<'_>) {
+        heap.free(self.at.offset(), size_of_kind(self.kind()), Purpose::Indexes);
+    }
+
+    /// The reference to this node.
+    pub(crate) fn reference(self) -> Ref<NodeHeader> {
+        self.at
+    }
+
+    /// The kind of this node.
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        match self.header.kind.load(Relaxed) {
+            1 => Kind::Node4,
+            2 => Kind::Node16,
+            3 => Kind::Node48,
+            _ => Kind::Node256,
+        }
+    }
+
+    /// How many children there are.
+    #[inline]
+    pub(crate) fn count(self) -> usize {
+        self.header.count.load(Relaxed) as usize
+    }
+
+    /// Whether another child needs a larger node.
+    pub(crate) fn is_full(self) -> bool {
+        self.count() >= capacity_of(self.kind())
+    }
+
+    /// The version to read under; waits while the node is locked.
+    #[inline]
+    pub(crate) fn read(self) -> Result<u32, Restart> {
+        let mut turn = 0;
+        loop {
+            let version = self.header.version.load(Acquire);
+            if version & (OBSOLETE | LOCKED) == 0 {
+                return Ok(version);
+            }
+            if version & OBSOLETE != 0 {
+                return Err(Restart);
+            }
+            pause(turn);
+            turn += 1;
+        }
+    }
+
+    /// Whether nothing changed since `version` was read.
+    #[inline]
+    pub(crate) fn validate(self, version: u32) -> Result<(), Restart> {
+        acquire_fence();
+        if self.header.version.load(Relaxed) == version { Ok(()) } else { Err(Restart) }
+    }
+
+    /// Locks the node if nothing changed since `version` was read.
+    #[inline]
+    pub(crate) fn lock(self, version: u32) -> Result<(), Restart> {
+        let locked = self.header.version.compare_exchange(
+            version,
+            version | LOCKED,
+            Acquire,
+            Relaxed,
+        );
+        std::sync::atomic::fence(Release);
+        locked.map(|_| ()).map_err(|_| Restart)
+    }
+
+    /// Ends a change.
+    #[inline]
+    pub(crate) fn unlock(self) {
+        let version = self.header.version.load(Relaxed);
+        self.header.version.store(version.wrapping_add(CHANGE) & !LOCKED, Release);
+    }
+
+    /// Ends a lock under which nothing was changed.
+    pub(crate) fn unlock_unchanged(self) {
+        let version = self.header.version.load(Relaxed);
+        self.header.version.store(version & !LOCKED, Release);
+    }
+
+    /// Unlocks a node that is no longer part of the tree and frees it after its last reader.
+    pub(crate) fn unlock_obsolete(self, heap: Heap<'_>) {
+        let version = self.header.version.load(Relaxed);
+        let version = (version.wrapping_add(CHANGE) & !LOCKED) | OBSOLETE;
+        self.header.version.store(version, Release);
+        heap.retire(self.at.offset(), Purpose::Indexes);
+    }
+
+    /// Length of the shared prefix.
+    #[inline]
+    pub(crate) fn prefix_len(self) -> usize {
+        (self.header.prefix_len.load(Relaxed) as usize).min(PREFIX_MAX)
+    }
+
+    /// Byte `i` of the shared prefix.
+    #[inline]
+    pub(crate) fn prefix_byte(self, i: usize) -> u8 {
+        byte_of(&self.header.prefix, i)
+    }
+
+    /// The shared prefix.
+    pub(crate) fn prefix(self) -> ([u8; PREFIX_MAX], usize) {
+        let mut bytes = [0; PREFIX_MAX];
+        for (half, word) in bytes.chunks_exact_mut(8).zip(&self.header.prefix) {
+            half.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        (bytes, self.prefix_len())
+    }
+
+    /// Sets the shared prefix; the node is locked or fresh.
+    pub(crate) fn set_prefix(self, prefix: &[u8]) {
+        debug_assert!(prefix.len() <= PREFIX_MAX);
+        let mut bytes = [0; PREFIX_MAX];
+        bytes[..prefix.len()].copy_from_slice(prefix);
+        for (half, word) in bytes.as_chunks::<8>().0.iter().zip(&self.header.prefix) {
+            word.store(u64::from_le_bytes(*half), Relaxed);
+        }
+        self.header.prefix_len.store(prefix.len() as u8, Relaxed);
+    }
+
+    /// The child under `byte`.
+    #[inline]
+    pub(crate) fn child(self, region: &'m Region, byte: u8) -> Child {
+        match self.kind() {
+            Kind::Node4 => self.node4(region).child(byte),
+            Kind::Node16 => self.node16(region).child(byte),
+            Kind::Node48 => {
+                let node = self.node48(region);
+                match node.places[byte as usize].load(Relaxed) as usize {
+                    place @ 1..=48 => Child::from_word(node.children[place - 1].load(Acquire)),
+                    _ => Child::None,
+                }
+            }
+            Kind::Node256 => {
+                Child::from_word(self.node256(region).children[byte as usize].load(Acquire))
+            }
+        }
+    }
+
+    /// Asks the processor for what [`Node::child`] will read for `byte`, beyond the first line.
+    #[inline]
+    pub(crate) fn prefetch_child(self, region: &Region, byte: u8) {
+        let at = self.at.offset();
+        match self.kind() {
+            Kind::Node4 => {}
+            Kind::Node16 => {
+                region.prefetch(at + 64);
+                region.prefetch(at + 128);
+            }
+            Kind::Node48 => region.prefetch(at + 24 + u64::from(byte)),
+            Kind::Node256 => region.prefetch(at + 24 + u64::from(byte) * 8),
+        }
+    }
+
+    /// The first child under a byte of at least `from`.
+    pub(crate) fn child_from(self, region: &'m Region, from: usize) -> Option<(u8, Child)> {
+        match self.kind() {
+            Kind::Node4 => self.node4(region).child_from(from),
+            Kind::Node16 => self.node16(region).child_from(from),
+            _ => (from..256).find_map(|byte| self.present(region, byte as u8)),
+        }
+    }
+
+    /// The last child under a byte of at most `to`; `to` may be -1.
+    pub(crate) fn child_to(self, region: &'m Region, to: isize) -> Option<(u8, Child)> {
+        match self.kind() {
+            Kind::Node4 => self.node4(region).child_to(to),
+            Kind::Node16 => self.node16(region).child_to(to),
+            _ => (0..=to).rev().find_map(|byte| self.present(region, byte as u8)),
+        }
+    }
+
+    /// Replaces the child under `byte`, which exists; the node is locked.
+    pub(crate) fn replace_child(self, region: &'m Region, byte: u8, child: Child) {
+        let word = child.to_word();
+        match self.kind() {
+            Kind::Node4 => self.node4(region).replace_child(byte, word),
+            Kind::Node16 => self.node16(region).replace_child(byte, word),
+            Kind::Node48 => {
+                let node = self.node48(region);
+                let place = node.places[byte as usize].load(Relaxed) as usize;
+                node.children[place - 1].store(word, Release);
+            }
+            Kind::Node256 => {
+                self.node256(region).children[byte as usize].store(word, Release);
+            }
+        }
+    }
+
+    /// Adds a child under `byte`, which has none; the node is locked or fresh, and not full.
+    pub(crate) fn add_child(self, region: &'m Region, byte: u8, child: Child) {
+        debug_assert!(!self.is_full());
+        let word = child.to_word();
+        match self.kind() {
+            Kind::Node4 => self.node4(region).add_child(byte, word),
+            Kind::Node16 => self.node16(region).add_child(byte, word),
+            Kind::Node48 => self.node48(region).add_child(byte, word),
+            Kind::Node256 => {
+                self.node256(region).children[byte as usize].store(word, Release);
+            }
+        }
+        self.header.count.store(self.count() as u16 + 1, Relaxed);
+    }
+
+    /// Removes the child under `byte`, which exists; the node is locked.
+    pub(crate) fn remove_child(self, region: &'m Region, byte: u8) {
+        match self.kind() {
+            Kind::Node4 => self.node4(region).remove_child(byte),
+            Kind::Node16 => self.node16(region).remove_child(byte),
+            Kind::Node48 => {
+                let node = self.node48(region);
+                let place = node.places[byte as usize].load(Relaxed) as usize;
+                node.places[byte as usize].store(0, Release);
+                node.children[place - 1].store(0, Release);
+            }
+            Kind::Node256 => self.node256(region).children[byte as usize].store(0, Release),
+        }
+        self.header.count.store(self.count() as u16 - 1, Relaxed);
+    }
+
+    /// A fresh copy of this locked node as another kind, which must have room.
+    pub(crate) fn copy_as(self, heap: Heap<'m>, kind: Kind) -> Result<Self> {
+        let (prefix, len) = self.prefix();
+        let copy = Self::create(heap, kind, &prefix[..len])?;
+        let region = heap.region();
+        let mut from = 0;
+        while let Some((byte, child)) = self.child_from(region, from) {
+            copy.add_child(region, byte, child);
+            from = byte as usize + 1;
+        }
+        Ok(copy)
+    }
+
+    #[inline]
+    fn present(self, region: &'m Region, byte: u8) -> Option<(u8, Child)> {
+        match self.child(region, byte) {
+            Child::None => None,
+            child => Some((byte, child)),
+        }
+    }
+
+    #[inline]
+    fn node4(self, region: &'m Region) -> &'m Node4 {
+        region.get(Ref::new(self.at.offset()))
+    }
+
+    #[inline]
+    fn node16(self, region: &'m Region) -> &'m Node16 {
+        region.get(Ref::new(self.at.offset()))
+    }
+
+    #[inline]
+    fn node48(self, region: &'m Region) -> &'m Node48 {
+        region.get(Ref::new(self.at.offset()))
+    }
+
+    #[inline]
+    fn node256(self, region: &'m Region) -> &'m Node256 {
+        region.get(Ref::new(self.at.offset()))
+    }
+}
+
+/// The next larger kind.
+pub(crate) fn larger(kind: Kind) -> Kind {
+    match kind {
+        Kind::Node4 => Kind::Node16,
+        Kind::Node16 => Kind::Node48,
+        Kind::Node48 | Kind::Node256 => Kind::Node256,
+    }
+}
+
+/// The smaller kind that a node with `count` children should become, with some slack so that a
+/// node on the edge does not change kind with each insert and delete.
+pub(crate) fn smaller(kind: Kind, count: usize) -> Option<Kind> {
+    match kind {
+        Kind::Node16 if count <= 3 => Some(Kind::Node4),
+        Kind::Node48 if count <= 12 => Some(Kind::Node16),
+        Kind::Node256 if count <= 37 => Some(Kind::Node48),
+        _ => None,
+    }
+}
+
+/// The smallest kind for `count` children.
+pub(crate) fn kind_for(count: usize) -> Kind {
+    match count {
+        0..=4 => Kind::Node4,
+        5..=16 => Kind::Node16,
+        17..=48 => Kind::Node48,
+        _ => Kind::Node256,
+    }
+}
+
+fn capacity_of(kind: Kind) -> usize {
+    match kind {
+        Kind::Node4 => 4,
+        Kind::Node16 => 16,
+        Kind::Node48 => 48,
+        Kind::Node256 => 256,
+    }
+}
+
+fn size_of_kind(kind: Kind) -> usize {
+    match kind {
+        Kind::Node4 => size_of::<Node4>(),
+        Kind::Node16 => size_of::<Node16>(),
+        Kind::Node48 => size_of::<Node48>(),
+        Kind::Node256 => size_of::<Node256>(),
+    }
+}
+
+#[inline]
+fn byte_of(words: &[AtomicU64], i: usize) -> u8 {
+    (words[i / 8].load(Relaxed) >> (i % 8 * 8)) as u8
+}
+
+/// The place of the first byte of `word` that equals `byte` (Mycroft's test for a zero byte).
+#[inline]
+fn place_in_word(word: u64, byte: u8) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let differing = word ^ (ONES * u64::from(byte));
+    let zeros = differing.wrapping_sub(ONES) & !differing & HIGHS;
+    zeros.trailing_zeros() as usize / 8
+}
+
+impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
+    #[inline]
+    fn count(&self) -> usize {
+        (self.header.count.load(Relaxed) as usize).min(CHILDREN)
+    }
+
+    #[inline]
+    fn place(&self, byte: u8) -> Option<usize> {
+        let count = self.count();
+        for (i, word) in self.keys.iter().enumerate() {
+            let place = place_in_word(word.load(Relaxed), byte);
+            if place < 8 {
+                return (i * 8 + place < count).then_some(i * 8 + place);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn child(&self, byte: u8) -> Child {
+        match self.place(byte) {
+            Some(place) => Child::from_word(self.children[place].load(Acquire)),
+            None => Child::None,
+        }
+    }
+
+    fn child_from(&self, from: usize) -> Option<(u8, Child)> {
+        let place = (0..self.count()).find(|&i| byte_of(&self.keys, i) as usize >= from)?;
+        let child = Child::from_word(self.children[place].load(Acquire));
+        Some((byte_of(&self.keys, place), child))
+    }
+
+    fn child_to(&self, to: isize) -> Option<(u8, Child)> {
+        let place = (0..self.count()).rev().find(|&i| byte_of(&self.keys, i) as isize <= to)?;
+        let child = Child::from_word(self.children[place].load(Acquire));
+        Some((byte_of(&self.keys, place), child))
+    }
+
+    fn replace_child(&self, byte: u8, word: u64) {
+        if let Some(place) = self.place(byte) {
+            self.children[place].store(word, Release);
+        }
+    }
+
+    fn add_child(&self, byte: u8, word: u64) {
+        let count = self.count();
+        let mut place = count;
+        while place > 0 && byte_of(&self.keys, place - 1) > byte {
+            self.set_key(place, byte_of(&self.keys, place - 1));
+            let moved = self.children[place - 1].load(Relaxed);
+            self.children[place].store(moved, Release);
+            place -= 1;
+        }
+        self.set_key(place, byte);
+        self.children[place].store(word, Release);
+    }
+
+    fn remove_child(&self, byte: u8) {
+        let Some(place) = self.place(byte) else { return };
+        let count = self.count();
+        for i in place..count - 1 {
+            self.set_key(i, byte_of(&self.keys, i + 1));
+            self.children[i].store(self.children[i + 1].load(Relaxed), Release);
+        }
+        self.children[count - 1].store(0, Release);
+    }
+
+    fn set_key(&self, place: usize, byte: u8) {
+        let word = &self.keys[place / 8];
+        let shift = place % 8 * 8;
+        let cleared = word.load(Relaxed) & !(0xff << shift);
+        word.store(cleared | u64::from(byte) << shift, Relaxed);
+    }
+}
+
+impl Node48 {
+    fn add_child(&self, byte: u8, word: u64) {
+        let count = self.header.count.load(Relaxed) as usize;
+        // Places fill in order unless a child was removed; then the first empty place serves.
+        let place = if self.children[count].load(Relaxed) == 0 {
+            count
+        } else {
+            self.children.iter().position(|child| child.load(Relaxed) == 0).unwrap_or(count)
+        };
+        self.children[place].store(word, Release);
+        self.places[byte as usize].store(place as u8 + 1, Release);
+    }
+}

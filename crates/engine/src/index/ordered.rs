@@ -1,0 +1,630 @@
+//! The ordered index: an adaptive radix tree under optimistic lock coupling.
+//!
+//! Keys are order-preserving bytes with the row id behind them, so that every entry is different and
+//! a unique index is the same structure; a leaf hangs at the first byte that tells its entry from
+//! all others, so a key that is unique costs no byte of its row id. The root is a permanent node of
+//! 256 children. Look-ups write nothing. A change locks the one to three nodes that it changes, after
+//! it has allocated what it needs: it happens whole or not at all. Removal never needs memory: if
+//! there is none to shrink a node with, the node stays large.
+
+use remanent_schema::KeyBuffer;
+
+use super::node::{Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, larger, smaller};
+use super::{EntryKey, LeafKeys};
+use crate::error::Result;
+use crate::memory::atomic::{AtomicU32, Relaxed};
+use crate::memory::region::Region;
+use crate::memory::{Entitlement, Heap, Purpose, Ref};
+
+/// Entries of the retire queue that one change may need.
+pub(crate) const RETIRED_PER_CHANGE: u64 = 4;
+
+/// A tree, by its root.
+#[derive(Clone, Copy)]
+pub(crate) struct OrderedIndex<'m> {
+    region: &'m Region,
+    root: Ref<NodeHeader>,
+}
+
+/// What a look-up of a whole key found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    /// No entry has this key.
+    None,
+    /// At most this entry has the key; `exact` if the path has proved that it does.
+    One { leaf: Leaf, exact: bool },
+    /// Several entries have it: use a cursor.
+    Many,
+}
+
+/// Where a new entry came to hang.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Placement {
+    /// No other entry has the same key.
+    Alone,
+    /// Other entries with the same key were there.
+    Shared,
+    /// This very entry was there already.
+    Present,
+}
+
+/// The key of a keyed leaf, in the region: row id, length, bytes.
+#[repr(C)]
+pub(crate) struct KeyBlock {
+    pub(crate) row: AtomicU32,
+    len: AtomicU32,
+}
+
+/// Why one attempt at a change ended without it.
+enum Stop {
+    Restart,
+    Failed(crate::error::Error),
+}
+
+/// A node and the version under which it is being read.
+type Read<'m> = (Node<'m>, u32);
+
+impl<'m> OrderedIndex<'m> {
+    /// The tree with this root.
+    #[inline]
+    pub(crate) fn at(region: &'m Region, root: u64) -> Self {
+        Self { region, root: Ref::new(root) }
+    }
+
+    /// The root of a new, empty tree.
+    pub(crate) fn create_root(heap: Heap<'m>) -> Result<u64> {
+        Ok(Node::create(heap, Kind::Node256, &[])?.reference().offset())
+    }
+
+    /// The region that the tree lies in.
+    #[inline]
+    pub(crate) fn region(&self) -> &'m Region {
+        self.region
+    }
+
+    /// The root.
+    #[inline]
+    pub(crate) fn root(&self) -> Node<'m> {
+        Node::at(self.region, self.root)
+    }
+
+    /// The entry or entries with exactly this key.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &[u8]) -> Found {
+        loop {
+            if let Ok(found) = self.try_lookup(key) {
+                return found;
+            }
+        }
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    pub(crate) fn insert(
+        &self,
+        heap: Heap<'m>,
+        keys: &dyn LeafKeys,
+        key: &[u8],
+        row: u32,
+        leaf: Leaf,
+    ) -> Result<Placement> {
+        heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
+        let entry = EntryKey::new(key, row);
+        loop {
+            match self.try_insert(heap, keys, entry, leaf) {
+                Ok(placement) => return Ok(placement),
+                Err(Stop::Restart) => {}
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Removes the entry of `row` under `key`, if it is there.
+    pub(crate) fn remove(&self, heap: Heap<'m>, key: &[u8], row: u32) -> bool {
+        let entry = EntryKey::new(key, row);
+        loop {
+            if let Ok(removed) = self.try_remove(heap, entry) {
+                return removed;
+            }
+        }
+    }
+
+    /// Replaces the leaf of `row` under `key`; `false` if there is none.
+    pub(crate) fn replace(&self, heap: Heap<'m>, key: &[u8], row: u32, leaf: Leaf) -> bool {
+        let entry = EntryKey::new(key, row);
+        loop {
+            if let Ok(replaced) = self.try_replace(heap, entry, leaf) {
+                return replaced;
+            }
+        }
+    }
+
+    /// The row of a leaf.
+    #[inline]
+    pub(crate) fn row_of(&self, leaf: Leaf) -> u32 {
+        match (leaf.plain_row(), leaf.block()) {
+            (Some(row), _) => row,
+            (None, Some(block)) => self.region.get(Ref::<KeyBlock>::new(block)).row.load(Relaxed),
+            (None, None) => u32::MAX,
+        }
+    }
+
+    /// The key bytes of a keyed leaf.
+    pub(crate) fn key_of(&self, leaf: Leaf) -> Option<&'m [u8]> {
+        let block = leaf.block()?;
+        let len = self.region.get(Ref::<KeyBlock>::new(block)).len.load(Relaxed) as usize;
+        Some(self.region.bytes(block + size_of::<KeyBlock>() as u64, len))
+    }
+
+    /// Writes the key of a leaf to `out`; `false` if its row is gone.
+    pub(crate) fn load_leaf_key(
+        &self,
+        keys: &dyn LeafKeys,
+        leaf: Leaf,
+        out: &mut KeyBuffer,
+    ) -> bool {
+        out.clear();
+        match (self.key_of(leaf), leaf.plain_row()) {
+            (Some(key), _) => out.push(key).is_ok(),
+            (None, Some(row)) => keys.load_key(row, out),
+            (None, None) => false,
+        }
+    }
+
+    fn try_lookup(&self, key: &[u8]) -> Result<Found, Restart> {
+        let mut node = self.root();
+        let mut version = node.read()?;
+        let mut depth = 0;
+        loop {
+            for i in 0..node.prefix_len() {
+                if depth == key.len() {
+                    break;
+                }
+                if node.prefix_byte(i) != key[depth] {
+                    node.validate(version)?;
+                    return Ok(Found::None);
+                }
+                depth += 1;
+            }
+            if depth == key.len() {
+                node.validate(version)?;
+                return Ok(Found::Many);
+            }
+            match node.child(self.region, key[depth]) {
+                Child::None => {
+                    node.validate(version)?;
+                    return Ok(Found::None);
+                }
+                Child::Leaf(leaf) => {
+                    node.validate(version)?;
+                    return Ok(Found::One { leaf, exact: depth + 1 == key.len() });
+                }
+                Child::Node(at) => {
+                    let child = Node::at(self.region, at);
+                    let child_version = child.read()?;
+                    node.validate(version)?;
+                    (node, version) = (child, child_version);
+                    depth += 1;
+                }
+            }
+        }
+    }
+
+    fn try_insert(
+        &self,
+        heap: Heap<'m>,
+        keys: &dyn LeafKeys,
+        entry: EntryKey<'_>,
+        leaf: Leaf,
+    ) -> Result<Placement, Stop> {
+        let mut parent: Option<(Read<'m>, u8)> = None;
+        let mut node = self.root();
+        let mut version = node.read()?;
+        let mut depth = 0;
+        loop {
+            let matched = matching_prefix(node, entry, depth);
+            if matched < node.prefix_len() {
+                let place = (parent, (node, version), depth, matched);
+                self.split_prefix(heap, place, entry, leaf)?;
+                return Ok(placed(entry, depth + matched));
+            }
+            depth += matched;
+            let byte = entry.byte(depth);
+            let child = node.child(self.region, byte);
+            node.validate(version)?;
+            match child {
+                Child::None => {
+                    self.add_to(heap, parent, (node, version), byte, leaf)?;
+                    return Ok(placed(entry, depth));
+                }
+                Child::Leaf(other) => {
+                    let place = ((node, version), depth);
+                    return self.split_leaf(heap, keys, place, other, entry, leaf);
+                }
+                Child::Node(at) => {
+                    parent = Some(((node, version), byte));
+                    node = Node::at(self.region, at);
+                    let child_version = node.read()?;
+                    if let Some(((above, above_version), _)) = parent {
+                        above.validate(above_version)?;
+                    }
+                    version = child_version;
+                    depth += 1;
+                }
+            }
+        }
+    }
+
+    /// Puts a new node above `node`, whose prefix the entry leaves after `matched` bytes.
+    fn split_prefix(
+        &self,
+        heap: Heap<'m>,
+        place: (Option<(Read<'m>, u8)>, Read<'m>, usize, usize),
+        entry: EntryKey<'_>,
+        leaf: Leaf,
+    ) -> Result<(), Stop> {
+        let (parent, (node, version), depth, matched) = place;
+        let Some(((above, above_version), byte)) = parent else {
+            return Err(Stop::Restart);
+        };
+        let (prefix, len) = node.prefix();
+        node.validate(version)?;
+        let fork = Node::create(heap, Kind::Node4, &prefix[..matched])?;
+        if above.lock(above_version).is_err() {
+            fork.discard(heap);
+            return Err(Stop::Restart);
+        }
+        if node.lock(version).is_err() {
+            above.unlock_unchanged();
+            fork.discard(heap);
+            return Err(Stop::Restart);
+        }
+        fork.add_child(self.region, prefix[matched], Child::Node(node.reference()));
+        fork.add_child(self.region, entry.byte(depth + matched), Child::Leaf(leaf));
+        node.set_prefix(&prefix[matched + 1..len]);
+        above.replace_child(self.region, byte, Child::Node(fork.reference()));
+        node.unlock();
+        above.unlock();
+        Ok(())
+    }
+
+    /// Adds a leaf to a node that has none under `byte`, growing the node if it is full.
+    fn add_to(
+        &self,
+        heap: Heap<'m>,
+        parent: Option<(Read<'m>, u8)>,
+        (node, version): Read<'m>,
+        byte: u8,
+        leaf: Leaf,
+    ) -> Result<(), Stop> {
+        if !node.is_full() {
+            node.lock(version)?;
+            node.add_child(self.region, byte, Child::Leaf(leaf));
+            node.unlock();
+            return Ok(());
+        }
+        let Some(((above, above_version), above_byte)) = parent else {
+            return Err(Stop::Restart);
+        };
+        above.lock(above_version)?;
+        if node.lock(version).is_err() {
+            above.unlock_unchanged();
+            return Err(Stop::Restart);
+        }
+        match node.copy_as(heap, larger(node.kind())) {
+            Ok(grown) => {
+                grown.add_child(self.region, byte, Child::Leaf(leaf));
+                above.replace_child(self.region, above_byte, Child::Node(grown.reference()));
+                node.unlock_obsolete(heap);
+                above.unlock();
+                Ok(())
+            }
+            Err(error) => {
+                node.unlock_unchanged();
+                above.unlock_unchanged();
+                Err(Stop::Failed(error))
+            }
+        }
+    }
+
+    /// Replaces the leaf `other` by nodes that tell it and the new entry apart.
+    fn split_leaf(
+        &self,
+        heap: Heap<'m>,
+        keys: &dyn LeafKeys,
+        ((node, version), depth): (Read<'m>, usize),
+        other: Leaf,
+        entry: EntryKey<'_>,
+        leaf: Leaf,
+    ) -> Result<Placement, Stop> {
+        let byte = entry.byte(depth);
+        let mut other_key = KeyBuffer::new();
+        let loaded = self.load_leaf_key(keys, other, &mut other_key);
+        node.validate(version)?;
+        if !loaded {
+            return Err(Stop::Restart);
+        }
+        let other_entry = EntryKey::new(other_key.as_slice(), self.row_of(other));
+        let mut fork = depth + 1;
+        while fork < entry.len() && entry.byte(fork) == other_entry.byte(fork) {
+            fork += 1;
+        }
+        if fork >= entry.len() {
+            return Ok(Placement::Present);
+        }
+        let (top, bottom) = create_path(heap, entry, depth + 1, fork)?;
+        bottom.add_child(self.region, other_entry.byte(fork), Child::Leaf(other));
+        bottom.add_child(self.region, entry.byte(fork), Child::Leaf(leaf));
+        if node.lock(version).is_err() {
+            discard_path(heap, top, bottom);
+            return Err(Stop::Restart);
+        }
+        node.replace_child(self.region, byte, Child::Node(top.reference()));
+        node.unlock();
+        Ok(placed(entry, fork))
+    }
+
+    /// Walks to the leaf of `entry`. The tuple holds the node above the leaf's, with its byte, the
+    /// leaf's node, its byte and the leaf.
+    #[expect(clippy::type_complexity, reason = "used by the two functions below alone")]
+    fn find_entry(
+        &self,
+        entry: EntryKey<'_>,
+    ) -> Result<Option<(Option<(Read<'m>, u8)>, Read<'m>, u8, Leaf)>, Restart> {
+        let mut parent: Option<(Read<'m>, u8)> = None;
+        let mut node = self.root();
+        let mut version = node.read()?;
+        let mut depth = 0;
+        loop {
+            let matched = matching_prefix(node, entry, depth);
+            if matched < node.prefix_len() {
+                node.validate(version)?;
+                return Ok(None);
+            }
+            depth += matched;
+            let byte = entry.byte(depth);
+            let child = node.child(self.region, byte);
+            node.validate(version)?;
+            match child {
+                Child::None => return Ok(None),
+                Child::Leaf(leaf) => {
+                    let row = self.row_of(leaf);
+                    let same_key = self.key_of(leaf).is_none_or(|key| key == entry.key);
+                    node.validate(version)?;
+                    let found = row.to_be_bytes() == entry.row && same_key;
+                    return Ok(found.then_some((parent, (node, version), byte, leaf)));
+                }
+                Child::Node(at) => {
+                    let child = Node::at(self.region, at);
+                    let child_version = child.read()?;
+                    node.validate(version)?;
+                    parent = Some(((node, version), byte));
+                    (node, version) = (child, child_version);
+                    depth += 1;
+                }
+            }
+        }
+    }
+
+    fn try_replace(
+        &self,
+        heap: Heap<'m>,
+        entry: EntryKey<'_>,
+        leaf: Leaf,
+    ) -> Result<bool, Restart> {
+        let Some((_, (node, version), byte, old)) = self.find_entry(entry)? else {
+            return Ok(false);
+        };
+        node.lock(version)?;
+        node.replace_child(self.region, byte, Child::Leaf(leaf));
+        node.unlock();
+        retire_key_block(heap, old);
+        Ok(true)
+    }
+
+    fn try_remove(&self, heap: Heap<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
+        let Some((parent, (node, version), byte, leaf)) = self.find_entry(entry)? else {
+            return Ok(false);
+        };
+        let count = node.count();
+        let is_root = node.reference() == self.root;
+        let merges = node.kind() == Kind::Node4 && count <= 2;
+        let shrinks = smaller(node.kind(), count - 1).is_some();
+        let room =
+            heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
+        match parent {
+            Some((above, above_byte)) if !is_root && room && merges => {
+                self.merge(heap, above, above_byte, (node, version), byte)?;
+            }
+            Some((above, above_byte)) if !is_root && room && shrinks => {
+                self.shrink(heap, above, above_byte, (node, version), byte)?;
+            }
+            _ => {
+                node.lock(version)?;
+                node.remove_child(self.region, byte);
+                node.unlock();
+            }
+        }
+        if room {
+            retire_key_block(heap, leaf);
+        }
+        Ok(true)
+    }
+
+    /// Removes the child under `byte` and puts the one that remains in the node's place.
+    fn merge(
+        &self,
+        heap: Heap<'m>,
+        (above, above_version): Read<'m>,
+        above_byte: u8,
+        (node, version): Read<'m>,
+        byte: u8,
+    ) -> Result<(), Restart> {
+        above.lock(above_version)?;
+        if let Err(restart) = node.lock(version) {
+            above.unlock_unchanged();
+            return Err(restart);
+        }
+        node.remove_child(self.region, byte);
+        match node.child_from(self.region, 0) {
+            Some((last, Child::Node(at))) => {
+                let child = Node::at(self.region, at);
+                if !self.pull_up(node, last, child) {
+                    node.unlock();
+                    above.unlock_unchanged();
+                    return Ok(());
+                }
+                above.replace_child(self.region, above_byte, Child::Node(at));
+            }
+            Some((_, leaf)) => above.replace_child(self.region, above_byte, leaf),
+            None => above.remove_child(self.region, above_byte),
+        }
+        node.unlock_obsolete(heap);
+        above.unlock();
+        Ok(())
+    }
+
+    /// Moves the prefix of `node` and the byte `last` into `child`; `false` if they do not fit or
+    /// somebody is changing the child.
+    fn pull_up(&self, node: Node<'m>, last: u8, child: Node<'m>) -> bool {
+        let (mut prefix, len) = node.prefix();
+        let Ok(child_version) = child.read() else { return false };
+        let (below, below_len) = child.prefix();
+        let total = len + 1 + below_len;
+        if total > PREFIX_MAX || child.lock(child_version).is_err() {
+            return false;
+        }
+        prefix[len] = last;
+        prefix[len + 1..total].copy_from_slice(&below[..below_len]);
+        child.set_prefix(&prefix[..total]);
+        child.unlock();
+        true
+    }
+
+    /// Removes the child under `byte` and replaces the node by a smaller one, memory permitting.
+    fn shrink(
+        &self,
+        heap: Heap<'m>,
+        (above, above_version): Read<'m>,
+        above_byte: u8,
+        (node, version): Read<'m>,
+        byte: u8,
+    ) -> Result<(), Restart> {
+        above.lock(above_version)?;
+        if let Err(restart) = node.lock(version) {
+            above.unlock_unchanged();
+            return Err(restart);
+        }
+        node.remove_child(self.region, byte);
+        let kind = smaller(node.kind(), node.count()).unwrap_or(node.kind());
+        match node.copy_as(heap, kind) {
+            Ok(copy) => {
+                above.replace_child(self.region, above_byte, Child::Node(copy.reference()));
+                node.unlock_obsolete(heap);
+                above.unlock();
+            }
+            Err(_) => {
+                node.unlock();
+                above.unlock_unchanged();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A block that holds `key` for a keyed leaf of `row`.
+pub(crate) fn create_key_block(heap: Heap<'_>, key: &[u8], row: u32) -> Result<Leaf> {
+    let size = size_of::<KeyBlock>() + key.len();
+    let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
+    let head = heap.region().get(Ref::<KeyBlock>::new(at));
+    head.row.store(row, Relaxed);
+    head.len.store(key.len() as u32, Relaxed);
+    let bytes = at + size_of::<KeyBlock>() as u64;
+    heap.region().fresh_bytes(bytes, key.len()).copy_from_slice(key);
+    Ok(Leaf::keyed(at))
+}
+
+/// Frees the key block of a leaf that no index refers to any more, after its last reader.
+pub(crate) fn retire_key_block(heap: Heap<'_>, leaf: Leaf) {
+    if let Some(block) = leaf.block() {
+        heap.retire(block, Purpose::Indexes);
+    }
+}
+
+/// How many bytes of the node's prefix the entry has at `depth`.
+#[inline]
+fn matching_prefix(node: Node<'_>, entry: EntryKey<'_>, depth: usize) -> usize {
+    let len = node.prefix_len();
+    (0..len).find(|&i| node.prefix_byte(i) != entry.byte(depth + i)).unwrap_or(len)
+}
+
+/// Whether the byte at `depth`, where the new entry left all others, belongs to its key.
+fn placed(entry: EntryKey<'_>, depth: usize) -> Placement {
+    if depth < entry.key_len() { Placement::Alone } else { Placement::Shared }
+}
+
+/// Fresh nodes that spell the entry's bytes from `from` to `to`; the last one branches at `to`.
+fn create_path<'m>(
+    heap: Heap<'m>,
+    entry: EntryKey<'_>,
+    from: usize,
+    to: usize,
+) -> Result<(Node<'m>, Node<'m>)> {
+    let mut spelled = [0; PREFIX_MAX];
+    let mut at = from;
+    let mut top: Option<Node<'m>> = None;
+    let mut bottom: Option<(Node<'m>, u8)> = None;
+    loop {
+        let len = (to - at).min(PREFIX_MAX);
+        for (i, byte) in spelled[..len].iter_mut().enumerate() {
+            *byte = entry.byte(at + i);
+        }
+        let node = match Node::create(heap, Kind::Node4, &spelled[..len]) {
+            Ok(node) => node,
+            Err(error) => {
+                if let (Some(top), Some((bottom, _))) = (top, bottom) {
+                    discard_path(heap, top, bottom);
+                }
+                return Err(error);
+            }
+        };
+        if let Some((above, byte)) = bottom {
+            above.add_child(heap.region(), byte, Child::Node(node.reference()));
+        }
+        at += len;
+        let top_node = *top.get_or_insert(node);
+        if at == to {
+            return Ok((top_node, node));
+        }
+        bottom = Some((node, entry.byte(at)));
+        at += 1;
+    }
+}
+
+/// Frees the unpublished nodes from `top` down to `bottom`.
+fn discard_path<'m>(heap: Heap<'m>, top: Node<'m>, bottom: Node<'m>) {
+    let mut node = top;
+    while node.reference() != bottom.reference() {
+        let below = node.child_from(heap.region(), 0);
+        node.discard(heap);
+        match below {
+            Some((_, Child::Node(at))) => node = Node::at(heap.region(), at),
+            _ => return,
+        }
+    }
+    node.discard(heap);
+}
+
+impl From<Restart> for Stop {
+    fn from(_: Restart) -> Self {
+        Self::Restart
+    }
+}
+
+impl From<crate::error::Error> for Stop {
+    fn from(error: crate::error::Error) -> Self {
+        Self::Failed(error)
+    }
+}

@@ -1,0 +1,39 @@
+//! The engine of Remanent: a main-memory database that applications link in.
+//!
+//! A [`Database`] is one region of memory. Rows are read by reference, changed in transactions, and
+//! found by ordered and hash indexes; readers take no lock and writers do not wait for them. Use
+//! it through the `remanent` crate, which adds records by `#[derive(Record)]`.
+//!
+//! ```
+//! use remanent_engine::{Database, Options, schema::*};
+//! let db = Database::open(Options::new())?;
+//! let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+//! db.write(|tx| tx.insert_values(&table, &[Some(42.into())]))?;
+//! assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 1);
+//! # Ok::<(), remanent_engine::Error>(())
+//! ```
+//!
+//! What always holds: there is no SQL here, no async, no socket, no thread and no global state but
+//! a thread-local hint; everything in the region refers to itself by offset; every block of memory
+//! is counted against one budget. The modules, in the order in which a transaction meets them:
+
+mod database;
+mod options;
+mod definition;
+mod catalog;
+mod transaction;
+mod table;
+mod index;
+mod snapshot;
+mod memory;
+mod error;
+
+pub use database::Database;
+pub use error::{Error, ErrorKind, Result};
+pub use memory::{CallerMemory, MemoryUse, Purpose};
+pub use options::Options;
+pub use remanent_schema as schema;
+pub use table::lookup::{Cursor, Find};
+pub use table::scan::BATCH_ROWS;
+pub use table::{ColumnHandle, IndexHandle, Row, RowId, Scan, Table, TypedTable};
+pub use transaction::{CommitTicket, ReadTransaction, Savepoint, WriteTransaction};

@@ -1,0 +1,83 @@
+//! The accountant: a hard budget over everything in the region, and a reserve within it.
+//!
+//! Counted are pages handed out, and bytes of live blocks by purpose (kept by the slots' caches and
+//! summed on request). Ordinary allocations stop at budget less reserve; delete, rollback and
+//! reclamation may use the reserve too, so that a full database can always be emptied.
+
+use super::atomic::{AtomicU64, Relaxed};
+
+/// What a block of memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Purpose {
+    /// Row versions, the current ones and the old ones.
+    Rows = 0,
+    /// Directories that lead from a row id to its newest version.
+    Segments = 1,
+    /// Index nodes and hash buckets.
+    Indexes = 2,
+    /// Write sets, retired-block queues, slot caches, the catalogue.
+    Internal = 3,
+}
+
+/// How many purposes there are.
+pub(crate) const PURPOSES: usize = 4;
+
+/// How much memory a database holds, in bytes.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options};
+/// let db = Database::open(Options::new().budget(64 << 20))?;
+/// let memory = db.memory();
+/// assert_eq!(memory.budget, 64 << 20);
+/// assert!(memory.held <= 108 << 10);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// The hard limit.
+    pub budget: u64,
+    /// The part of the budget that only delete, rollback and reclamation may use.
+    pub reserve: u64,
+    /// Pages in use, the region's own tables included. This is what the budget limits.
+    pub held: u64,
+    /// The most that `held` could be without asking the system for more.
+    pub committed: u64,
+    /// Live row versions.
+    pub rows: u64,
+    /// Directories of rows.
+    pub segments: u64,
+    /// Index nodes and hash buckets.
+    pub indexes: u64,
+    /// Write sets, queues, slot caches, catalogue.
+    pub internal: u64,
+}
+
+/// The accountant's words in the region header.
+#[repr(C)]
+pub(crate) struct AccountState {
+    pub(crate) budget: AtomicU64,
+    pub(crate) reserve: AtomicU64,
+    /// Pages handed out, in bytes.
+    pub(crate) used: AtomicU64,
+    /// Live bytes by purpose of blocks that no slot's cache accounts for.
+    pub(crate) live: [AtomicU64; PURPOSES],
+    /// Allocations until the next one fails on purpose; 0 is never. For tests.
+    pub(crate) failure_countdown: AtomicU64,
+}
+
+impl AccountState {
+    /// Whether `bytes` more may be used, `entitled` to the reserve or not.
+    pub(crate) fn allows(&self, bytes: u64, entitled: bool) -> bool {
+        let budget = self.budget.load(Relaxed);
+        let limit = if entitled { budget } else { budget - self.reserve.load(Relaxed) };
+        self.used.load(Relaxed) + bytes <= limit
+    }
+
+    /// The reserve that goes with a budget: a 32nd, at least 64 KiB, at most half.
+    pub(crate) fn reserve_of(budget: u64) -> u64 {
+        (budget / 32).max(64 << 10).min(budget / 2)
+    }
+}

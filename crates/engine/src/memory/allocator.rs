@@ -1,0 +1,407 @@
+//! Blocks: allocation and free, through the cache of a transaction slot.
+//!
+//! A slot's [`Cache`] keeps a few free blocks of each class (a magazine), so that a writer allocates
+//! without a latch; magazines refill from and spill to the class lists in the region header, and
+//! those take pages. Only the holder of a slot touches its cache, so the cache's words need no
+//! ordering among themselves. Changes of tables and indexes have no slot and go to the class
+//! lists directly. Every allocation is all or nothing and fails with a clean error.
+
+use super::account::{MemoryUse, PURPOSES, Purpose};
+use super::atomic::{AtomicU32, AtomicU64, Relaxed};
+use super::class::{
+    CLASSES, PAGE_SHIFT, PAGE_SIZE, blocks_per_page, class_of, occupied, size_of_class,
+};
+use super::latch::Latch;
+use super::pages::{self, PageKind};
+use super::region::{MAGIC, Ref, Region, RegionHeader};
+use super::retire::RetireQueue;
+use crate::error::{Error, ErrorKind, Result};
+
+const MAGAZINE_SIZE: usize = 8;
+
+/// Whether an allocation may use the reserve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entitlement {
+    /// Rows, indexes, tables: stops at budget less reserve.
+    Ordinary,
+    /// Delete, rollback, reclamation: may go up to the budget.
+    Reserve,
+}
+
+/// A region with its allocator.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    region: Region,
+}
+
+/// What a transaction allocates from: the memory, through the cache of the slot it holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Heap<'m> {
+    pub(crate) memory: &'m Memory,
+    pub(crate) cache: &'m Cache,
+}
+
+/// A transaction slot's own stock of free blocks, and the blocks it retired. Lies in the region.
+#[repr(C)]
+pub(crate) struct Cache {
+    live: [AtomicU64; PURPOSES],
+    pub(crate) retired: RetireQueue,
+    magazines: [Magazine; CLASSES],
+}
+
+/// A size class in the region header.
+#[repr(C)]
+pub(crate) struct ClassList {
+    latch: Latch,
+    /// The first page with a free block; 0 if there is none.
+    partial: AtomicU32,
+}
+
+#[repr(C)]
+struct Magazine {
+    count: AtomicU64,
+    blocks: [AtomicU64; MAGAZINE_SIZE],
+}
+
+impl Memory {
+    /// Formats `region` for a new database with this budget.
+    pub(crate) fn format(region: Region, budget: u64) -> Result<Self> {
+        let budget = budget.min(region.capacity());
+        let header = region.header();
+        header.account.budget.store(budget, Relaxed);
+        header.account.reserve.store(super::account::AccountState::reserve_of(budget), Relaxed);
+        header.capacity.store(region.capacity(), Relaxed);
+        pages::format(&region)?;
+        header.magic.store(MAGIC, Relaxed);
+        Ok(Self { region })
+    }
+
+    /// The region's header.
+    #[inline]
+    pub(crate) fn header(&self) -> &RegionHeader {
+        self.region.header()
+    }
+
+    /// The region.
+    #[inline]
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Follows a reference.
+    #[inline]
+    pub(crate) fn get<T>(&self, at: Ref<T>) -> &T {
+        self.region.get(at)
+    }
+
+    /// A zeroed run of pages for the engine's own fixed structures, which live as long as the
+    /// database does.
+    pub(crate) fn create_fixed(&self, bytes: usize) -> Result<u64> {
+        let count = bytes.div_ceil(PAGE_SIZE) as u32;
+        let page = pages::take(&self.region, count, PageKind::RUN, Entitlement::Ordinary)?;
+        let at = u64::from(page) << PAGE_SHIFT;
+        self.region.fresh_bytes(at, bytes).fill(0);
+        let live = &self.header().account.live[Purpose::Internal as usize];
+        live.fetch_add(occupied(bytes) as u64, Relaxed);
+        Ok(at)
+    }
+
+    /// A slot's cache, made when the slot first writes.
+    pub(crate) fn create_cache(&self) -> Result<Ref<Cache>> {
+        let Some(class) = class_of(size_of::<Cache>()) else {
+            return Err(Error::new(ErrorKind::BudgetReached));
+        };
+        let mut block = [0];
+        take_blocks(&self.region, class, &mut block, Entitlement::Ordinary)?;
+        self.region.fresh_bytes(block[0], size_of::<Cache>()).fill(0);
+        let live = &self.header().account.live[Purpose::Internal as usize];
+        live.fetch_add(size_of_class(class) as u64, Relaxed);
+        Ok(Ref::new(block[0]))
+    }
+
+    /// Allocation through the cache of a slot that the caller holds.
+    #[inline]
+    pub(crate) fn heap<'m>(&'m self, cache: &'m Cache) -> Heap<'m> {
+        Heap { memory: self, cache }
+    }
+
+    /// Commits `bytes` of the region now, so that growing up to there meets no page fault.
+    pub(crate) fn commit_ahead(&self, bytes: u64) -> Result<()> {
+        let state = &self.header().pages;
+        let committed = state.committed.load(Relaxed);
+        let target = self.region.commit_target(committed, bytes.min(self.region.capacity()));
+        if target > committed {
+            self.region.commit(committed, target)?;
+            state.committed.store(target, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The memory in use, given the caches of all slots.
+    pub(crate) fn usage<'a>(&self, caches: impl Iterator<Item = &'a Cache>) -> MemoryUse {
+        let account = &self.header().account;
+        let mut live = [0; PURPOSES];
+        for (total, own) in live.iter_mut().zip(&account.live) {
+            *total = own.load(Relaxed);
+        }
+        for cache in caches {
+            for (total, own) in live.iter_mut().zip(&cache.live) {
+                *total = total.wrapping_add(own.load(Relaxed));
+            }
+        }
+        let [rows, segments, indexes, internal] = live;
+        MemoryUse {
+            budget: account.budget.load(Relaxed),
+            reserve: account.reserve.load(Relaxed),
+            held: account.used.load(Relaxed),
+            committed: self.header().pages.committed.load(Relaxed),
+            rows,
+            segments,
+            indexes,
+            internal,
+        }
+    }
+}
+
+impl<'m> Heap<'m> {
+    /// The region that is allocated from.
+    #[inline]
+    pub(crate) fn region(&self) -> &'m Region {
+        &self.memory.region
+    }
+
+    /// The offset of a fresh block of `size` bytes, a multiple of 16. Its content is arbitrary.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    #[inline]
+    pub(crate) fn allocate(
+        &self,
+        size: usize,
+        purpose: Purpose,
+        entitlement: Entitlement,
+    ) -> Result<u64> {
+        self.memory.count_down(entitlement)?;
+        let Some(class) = class_of(size) else {
+            return self.allocate_run(size, purpose, entitlement);
+        };
+        let magazine = &self.cache.magazines[class];
+        let mut count = magazine.count.load(Relaxed);
+        if count == 0 {
+            count = self.refill(class, magazine, entitlement)?;
+        }
+        let block = magazine.blocks[count as usize - 1].load(Relaxed);
+        magazine.count.store(count - 1, Relaxed);
+        self.account(purpose, size_of_class(class) as u64);
+        Ok(block)
+    }
+
+    /// A zeroed object of the engine's own.
+    pub(crate) fn create<T>(&self, purpose: Purpose) -> Result<Ref<T>> {
+        let at = self.allocate(size_of::<T>(), purpose, Entitlement::Ordinary)?;
+        self.region().fresh_bytes(at, size_of::<T>()).fill(0);
+        Ok(Ref::new(at))
+    }
+
+    /// Frees a block that nobody can reach any more. `size` is what it was allocated with.
+    pub(crate) fn free(&self, block: u64, size: usize, purpose: Purpose) {
+        self.account(purpose, (occupied(size) as u64).wrapping_neg());
+        let Some(class) = class_of(size) else {
+            return pages::give_back(&self.memory.region, (block >> PAGE_SHIFT) as u32);
+        };
+        let magazine = &self.cache.magazines[class];
+        let mut count = magazine.count.load(Relaxed) as usize;
+        if count == MAGAZINE_SIZE {
+            let spilled: [u64; MAGAZINE_SIZE / 2] =
+                std::array::from_fn(|i| magazine.blocks[i].load(Relaxed));
+            put_blocks(&self.memory.region, class, &spilled);
+            for i in 0..MAGAZINE_SIZE / 2 {
+                let kept = magazine.blocks[i + MAGAZINE_SIZE / 2].load(Relaxed);
+                magazine.blocks[i].store(kept, Relaxed);
+            }
+            count = MAGAZINE_SIZE / 2;
+        }
+        magazine.blocks[count].store(block, Relaxed);
+        magazine.count.store(count as u64 + 1, Relaxed);
+    }
+
+    /// Frees a block that nobody can reach any more, whatever its size.
+    pub(crate) fn free_block(&self, block: u64, purpose: Purpose) {
+        self.free(block, self.size_of_block(block), purpose);
+    }
+
+    /// Bytes that the block at `block` occupies, from the page it lies in.
+    pub(crate) fn size_of_block(&self, block: u64) -> usize {
+        let region = &self.memory.region;
+        let page = (block >> PAGE_SHIFT) as u32;
+        if pages::is_run(region, page) {
+            (pages::run_length(region, page) as usize) << PAGE_SHIFT
+        } else {
+            size_of_class(pages::entry(region, page).class.load(Relaxed) as usize)
+        }
+    }
+
+    /// Gives the blocks in the slot's magazines back to everybody.
+    pub(crate) fn flush_magazines(&self) {
+        for (class, magazine) in self.cache.magazines.iter().enumerate() {
+            for i in 0..magazine.count.load(Relaxed) as usize {
+                put_blocks(&self.memory.region, class, &[magazine.blocks[i].load(Relaxed)]);
+            }
+            magazine.count.store(0, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn account(&self, purpose: Purpose, bytes: u64) {
+        let live = &self.cache.live[purpose as usize];
+        live.store(live.load(Relaxed).wrapping_add(bytes), Relaxed);
+    }
+
+    #[cold]
+    fn refill(&self, class: usize, magazine: &Magazine, entitlement: Entitlement) -> Result<u64> {
+        let batch = (PAGE_SIZE / 4 / size_of_class(class)).clamp(1, MAGAZINE_SIZE);
+        let mut blocks = [0; MAGAZINE_SIZE];
+        let taken =
+            take_blocks(&self.memory.region, class, &mut blocks[..batch], entitlement)?;
+        // Handed out from the end: store in descending order so that addresses ascend.
+        for (i, block) in blocks[..taken].iter().rev().enumerate() {
+            magazine.blocks[i].store(*block, Relaxed);
+        }
+        magazine.count.store(taken as u64, Relaxed);
+        Ok(taken as u64)
+    }
+
+    #[cold]
+    fn allocate_run(
+        &self,
+        size: usize,
+        purpose: Purpose,
+        entitlement: Entitlement,
+    ) -> Result<u64> {
+        let count = u32::try_from(size.div_ceil(PAGE_SIZE))
+            .map_err(|_| Error::new(ErrorKind::BudgetReached))?;
+        let page = pages::take(&self.memory.region, count, PageKind::RUN, entitlement)?;
+        self.account(purpose, occupied(size) as u64);
+        Ok(u64::from(page) << PAGE_SHIFT)
+    }
+}
+
+impl Memory {
+    /// Makes the `n`-th ordinary allocation from now fail, and every one after it; 0 ends that.
+    pub(crate) fn fail_allocations_from(&self, n: u64) {
+        self.header().account.failure_countdown.store(n, Relaxed);
+    }
+
+    #[inline]
+    fn count_down(&self, entitlement: Entitlement) -> Result<()> {
+        let countdown = &self.header().account.failure_countdown;
+        let left = countdown.load(Relaxed);
+        if left == 0 || entitlement == Entitlement::Reserve {
+            return Ok(());
+        }
+        if left > 1 {
+            countdown.store(left - 1, Relaxed);
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::BudgetReached).because("an allocation failure was asked for"))
+    }
+}
+
+/// Takes up to `blocks.len()` blocks of a class, at least one, in ascending order where fresh.
+fn take_blocks(
+    region: &Region,
+    class: usize,
+    blocks: &mut [u64],
+    entitlement: Entitlement,
+) -> Result<usize> {
+    let list = &region.header().classes[class];
+    let _latched = list.latch.lock();
+    let mut page = list.partial.load(Relaxed);
+    if page == 0 {
+        page = pages::take(region, 1, PageKind::BLOCKS, entitlement)?;
+        let entry = pages::entry(region, page);
+        entry.class.store(class as u8, Relaxed);
+        entry.used.store(0, Relaxed);
+        entry.freed.store(0, Relaxed);
+        entry.fresh.store(0, Relaxed);
+        link_partial(region, list, page);
+    }
+    let entry = pages::entry(region, page);
+    let limit = blocks_per_page(class);
+    let size = size_of_class(class);
+    let base = u64::from(page) << PAGE_SHIFT;
+    let mut taken = 0;
+    while taken < blocks.len() {
+        let freed = entry.freed.load(Relaxed);
+        let fresh = entry.fresh.load(Relaxed) as usize;
+        let number = if freed != 0 {
+            let number = freed as usize - 1;
+            let link = region.bytes(base + (number * size) as u64, 2);
+            entry.freed.store(u16::from_ne_bytes([link[0], link[1]]), Relaxed);
+            number
+        } else if fresh < limit {
+            entry.fresh.store(fresh as u16 + 1, Relaxed);
+            fresh
+        } else {
+            break;
+        };
+        blocks[taken] = base + (number * size) as u64;
+        taken += 1;
+    }
+    let used = entry.used.load(Relaxed) as usize + taken;
+    entry.used.store(used as u16, Relaxed);
+    if used == limit {
+        unlink_partial(region, list, page);
+    }
+    Ok(taken)
+}
+
+/// Gives blocks of a class back to their pages.
+fn put_blocks(region: &Region, class: usize, blocks: &[u64]) {
+    let list = &region.header().classes[class];
+    let _latched = list.latch.lock();
+    let size = size_of_class(class);
+    for &block in blocks {
+        let page = (block >> PAGE_SHIFT) as u32;
+        let entry = pages::entry(region, page);
+        debug_assert_eq!(entry.class.load(Relaxed) as usize, class);
+        let number = (block as usize & (PAGE_SIZE - 1)) / size;
+        let link = entry.freed.load(Relaxed).to_ne_bytes();
+        region.fresh_bytes(block, 2).copy_from_slice(&link);
+        entry.freed.store(number as u16 + 1, Relaxed);
+        let used = entry.used.load(Relaxed);
+        debug_assert!(used > 0);
+        entry.used.store(used - 1, Relaxed);
+        if used as usize == blocks_per_page(class) {
+            link_partial(region, list, page);
+        }
+        if used == 1 {
+            unlink_partial(region, list, page);
+            pages::give_back(region, page);
+        }
+    }
+}
+
+fn link_partial(region: &Region, list: &ClassList, page: u32) {
+    let entry = pages::entry(region, page);
+    let next = list.partial.load(Relaxed);
+    entry.previous.store(0, Relaxed);
+    entry.next.store(next, Relaxed);
+    if next != 0 {
+        pages::entry(region, next).previous.store(page, Relaxed);
+    }
+    list.partial.store(page, Relaxed);
+}
+
+fn unlink_partial(region: &Region, list: &ClassList, page: u32) {
+    let entry = pages::entry(region, page);
+    let (previous, next) = (entry.previous.load(Relaxed), entry.next.load(Relaxed));
+    if next != 0 {
+        pages::entry(region, next).previous.store(previous, Relaxed);
+    }
+    if previous != 0 {
+        pages::entry(region, previous).next.store(next, Relaxed);
+    } else {
+        list.partial.store(next, Relaxed);
+    }
+}

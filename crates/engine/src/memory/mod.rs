@@ -1,0 +1,25 @@
+//! Memory: a database is one region.
+//!
+//! Everything the database holds lies in one reserved range of addresses and refers to itself by
+//! offset ([`Ref`]), never by pointer. The files, bottom first: [`atomic`] (the words that threads
+//! share), [`latch`], [`region`] (the range and the system calls), [`class`] (size classes),
+//! [`account`] (budget and reserve), [`pages`] (16 KiB pages and runs of them), [`allocator`]
+//! (blocks, and the cache each transaction slot has), [`retire`] (what waits for its last reader).
+//!
+//! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
+//! follows it after the grace period that follows its retirement. Under that contract the safe
+//! functions of [`Memory`] are sound; the transaction layer keeps it (see `transaction/clock.rs`).
+
+pub(crate) mod account;
+pub(crate) mod allocator;
+pub(crate) mod atomic;
+pub(crate) mod class;
+pub(crate) mod latch;
+pub(crate) mod pages;
+pub(crate) mod region;
+pub(crate) mod retire;
+
+pub use account::{MemoryUse, Purpose};
+pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};
+pub use region::CallerMemory;
+pub(crate) use region::Ref;

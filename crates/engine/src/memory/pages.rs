@@ -1,0 +1,265 @@
+//! Pages of 16 KiB, and runs of them.
+//!
+//! The page table, an array of [`PageEntry`] behind the region header, says of each page whether it
+//! is free, cut into blocks of a size class, or part of a run. Free runs are kept in lists by the
+//! power of two of their length, with the length written at both ends, so that freeing merges with
+//! both neighbours in constant time. Everything here happens under one latch; slots' caches keep
+//! it rare. The budget is checked here: a page is the unit in which memory is counted.
+
+use super::account::AccountState;
+use super::allocator::Entitlement;
+use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
+use super::class::{PAGE_SHIFT, PAGE_SIZE};
+use super::latch::Latch;
+use super::region::{Region, RegionHeader};
+use crate::error::{Error, ErrorKind, Result};
+
+const BINS: usize = 24;
+
+/// The page allocator's words in the region header.
+#[repr(C)]
+pub(crate) struct PageState {
+    latch: Latch,
+    /// Offset of the page table.
+    pub(crate) table: AtomicU64,
+    /// Pages from here on were never used.
+    frontier: AtomicU32,
+    /// Pages there can be.
+    pages: AtomicU32,
+    /// Bytes committed from the region's start.
+    pub(crate) committed: AtomicU64,
+    /// Heads of the lists of free runs: bin b holds runs of 2^b to 2^(b+1)-1 pages.
+    bins: [AtomicU32; BINS],
+}
+
+/// What the page table says of a page.
+#[repr(C)]
+pub(crate) struct PageEntry {
+    /// A [`PageKind`].
+    kind: AtomicU8,
+    /// The size class, if the page is cut into blocks.
+    pub(crate) class: AtomicU8,
+    /// Blocks handed out.
+    pub(crate) used: AtomicU16,
+    /// One more than the number of the first freed block; 0 if there is none.
+    pub(crate) freed: AtomicU16,
+    /// Blocks from here on were never handed out.
+    pub(crate) fresh: AtomicU16,
+    /// Neighbours in a list of pages; 0 ends it.
+    pub(crate) next: AtomicU32,
+    pub(crate) previous: AtomicU32,
+    /// Pages of the run, at its first page and, while it is free, at its last.
+    run: AtomicU32,
+}
+
+/// States of a page.
+pub(crate) struct PageKind;
+
+impl PageKind {
+    const FREE: u8 = 0;
+    pub(crate) const BLOCKS: u8 = 1;
+    pub(crate) const RUN: u8 = 2;
+}
+
+/// Lays out the page table of a new region and opens its first pages to use.
+pub(crate) fn format(region: &Region) -> Result<()> {
+    let header = region.header();
+    let pages = (region.capacity() >> PAGE_SHIFT).min(u64::from(u32::MAX)) as u32;
+    let table = size_of::<RegionHeader>().next_multiple_of(64) as u64;
+    let table_end = table + u64::from(pages) * size_of::<PageEntry>() as u64;
+    let first = table_end.div_ceil(PAGE_SIZE as u64) as u32;
+    if first >= pages {
+        return Err(Error::new(ErrorKind::BudgetReached)
+            .because("the budget is too small to hold a database"));
+    }
+    let state = &header.pages;
+    state.table.store(table, Relaxed);
+    state.pages.store(pages, Relaxed);
+    state.frontier.store(first, Relaxed);
+    state.committed.store(u64::from(first) << PAGE_SHIFT, Relaxed);
+    header.account.used.store(table, Relaxed);
+    Ok(())
+}
+
+/// The page table's entry of a page.
+#[inline]
+pub(crate) fn entry(region: &Region, page: u32) -> &PageEntry {
+    let table = region.header().pages.table.load(Relaxed);
+    let offset = table + u64::from(page) * size_of::<PageEntry>() as u64;
+    region.get(super::Ref::new(offset))
+}
+
+/// Takes a run of `count` pages in state `kind`.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`.
+pub(crate) fn take(
+    region: &Region,
+    count: u32,
+    kind: u8,
+    entitlement: Entitlement,
+) -> Result<u32> {
+    let header = region.header();
+    let state = &header.pages;
+    let _latched = state.latch.lock();
+    let bytes = u64::from(count) << PAGE_SHIFT;
+    if !header.account.allows(bytes, entitlement == Entitlement::Reserve) {
+        return Err(budget_reached(&header.account, bytes));
+    }
+    let page = match take_free_run(region, count) {
+        Some(page) => page,
+        None => extend(region, count)?,
+    };
+    let first = entry(region, page);
+    first.kind.store(kind, Relaxed);
+    first.run.store(count, Relaxed);
+    entry(region, page + count - 1).kind.store(kind, Relaxed);
+    header.account.used.store(header.account.used.load(Relaxed) + bytes, Relaxed);
+    Ok(page)
+}
+
+/// Gives a run back, merging it with its free neighbours.
+pub(crate) fn give_back(region: &Region, page: u32) {
+    let header = region.header();
+    let state = &header.pages;
+    let _latched = state.latch.lock();
+    let mut first = page;
+    let mut count = entry(region, page).run.load(Relaxed);
+    let bytes = u64::from(count) << PAGE_SHIFT;
+    header.account.used.store(header.account.used.load(Relaxed) - bytes, Relaxed);
+    let after = first + count;
+    if after < state.frontier.load(Relaxed) && is_free(region, after) {
+        count += entry(region, after).run.load(Relaxed);
+        unlink(region, after);
+    }
+    if is_free_end(region, first) {
+        let length = entry(region, first - 1).run.load(Relaxed);
+        first -= length;
+        count += length;
+        unlink(region, first);
+    }
+    link(region, first, count);
+}
+
+/// Pages of the run that starts at `page`.
+pub(crate) fn run_length(region: &Region, page: u32) -> u32 {
+    entry(region, page).run.load(Relaxed)
+}
+
+/// Whether the page is the first of a run rather than cut into blocks.
+#[inline]
+pub(crate) fn is_run(region: &Region, page: u32) -> bool {
+    entry(region, page).kind.load(Relaxed) == PageKind::RUN
+}
+
+fn budget_reached(account: &AccountState, bytes: u64) -> Error {
+    Error::new(ErrorKind::BudgetReached).because(format!(
+        "{} more bytes were needed, {} of {} are in use and {} are kept in reserve",
+        bytes,
+        account.used.load(Relaxed),
+        account.budget.load(Relaxed),
+        account.reserve.load(Relaxed),
+    ))
+}
+
+fn take_free_run(region: &Region, count: u32) -> Option<u32> {
+    let state = &region.header().pages;
+    for bin in bin_of(count)..BINS {
+        let mut page = state.bins[bin].load(Relaxed);
+        while page != 0 {
+            let length = entry(region, page).run.load(Relaxed);
+            if length >= count {
+                unlink(region, page);
+                if length > count {
+                    link(region, page + count, length - count);
+                }
+                return Some(page);
+            }
+            page = entry(region, page).next.load(Relaxed);
+        }
+    }
+    None
+}
+
+fn extend(region: &Region, count: u32) -> Result<u32> {
+    let header = region.header();
+    let state = &header.pages;
+    let page = state.frontier.load(Relaxed);
+    let Some(end) = page.checked_add(count).filter(|&end| end <= state.pages.load(Relaxed)) else {
+        return Err(budget_reached(&header.account, u64::from(count) << PAGE_SHIFT));
+    };
+    let wanted = u64::from(end) << PAGE_SHIFT;
+    let committed = state.committed.load(Relaxed);
+    if wanted > committed {
+        let target = region.commit_target(committed, wanted);
+        region.commit(committed, target)?;
+        state.committed.store(target, Relaxed);
+    }
+    for fresh in page..end {
+        clear(entry(region, fresh));
+    }
+    state.frontier.store(end, Relaxed);
+    Ok(page)
+}
+
+fn clear(entry: &PageEntry) {
+    entry.kind.store(PageKind::RUN, Relaxed);
+    entry.class.store(0, Relaxed);
+    entry.used.store(0, Relaxed);
+    entry.freed.store(0, Relaxed);
+    entry.fresh.store(0, Relaxed);
+    entry.next.store(0, Relaxed);
+    entry.previous.store(0, Relaxed);
+    entry.run.store(0, Relaxed);
+}
+
+fn is_free(region: &Region, page: u32) -> bool {
+    entry(region, page).kind.load(Relaxed) == PageKind::FREE
+}
+
+/// Whether the page before `page` ends a free run. The first pages hold the page table itself and
+/// are never free; their entries were never written, so the table's own extent is the limit.
+fn is_free_end(region: &Region, page: u32) -> bool {
+    let state = &region.header().pages;
+    let table_pages = u64::from(state.pages.load(Relaxed)) * size_of::<PageEntry>() as u64;
+    let first = (state.table.load(Relaxed) + table_pages).div_ceil(PAGE_SIZE as u64) as u32;
+    page > first && is_free(region, page - 1)
+}
+
+fn bin_of(count: u32) -> usize {
+    (count.ilog2() as usize).min(BINS - 1)
+}
+
+fn link(region: &Region, page: u32, count: u32) {
+    let head = &region.header().pages.bins[bin_of(count)];
+    let next = head.load(Relaxed);
+    let first = entry(region, page);
+    let last = entry(region, page + count - 1);
+    last.kind.store(PageKind::FREE, Relaxed);
+    last.run.store(count, Relaxed);
+    first.kind.store(PageKind::FREE, Relaxed);
+    first.run.store(count, Relaxed);
+    first.previous.store(0, Relaxed);
+    first.next.store(next, Relaxed);
+    if next != 0 {
+        entry(region, next).previous.store(page, Relaxed);
+    }
+    head.store(page, Relaxed);
+}
+
+fn unlink(region: &Region, page: u32) {
+    let first = entry(region, page);
+    let count = first.run.load(Relaxed);
+    let (previous, next) = (first.previous.load(Relaxed), first.next.load(Relaxed));
+    if next != 0 {
+        entry(region, next).previous.store(previous, Relaxed);
+    }
+    if previous != 0 {
+        entry(region, previous).next.store(next, Relaxed);
+    } else {
+        region.header().pages.bins[bin_of(count)].store(next, Relaxed);
+    }
+    // Inner entries of the run keep whatever they held; only ends are ever looked at.
+    first.kind.store(PageKind::RUN, Relaxed);
+    entry(region, page + count - 1).kind.store(PageKind::RUN, Relaxed);
+}

@@ -1,0 +1,311 @@
+//! The region: one reserved range of addresses, and every system call the engine makes for memory.
+//!
+//! Backing is anonymous memory, reserved whole and committed as it grows, or memory the caller
+//! hands over. The region starts with its [`RegionHeader`]; all else is found from there by offset.
+//! Committing happens in steps ahead of use, so that an insert rarely meets a page fault: small
+//! regions step in 4 KiB pages, large ones in 2 MiB huge pages where the system has them.
+//! Offset 0 is the header, so 0 serves as the null reference everywhere.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::account::AccountState;
+use super::allocator::ClassList;
+use super::atomic::{AtomicU32, AtomicU64};
+use super::class::CLASSES;
+use super::latch::Latch;
+use super::pages::PageState;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Committed bytes from which on the region grows in huge pages.
+const HUGE_FROM: u64 = 32 << 20;
+const HUGE_PAGE: u64 = 2 << 20;
+/// Committed bytes below which pages are left to fault one by one, so that an empty database
+/// holds no more than it touches.
+const FAULT_BELOW: u64 = 512 << 10;
+const REGION_ALIGNMENT: usize = HUGE_PAGE as usize;
+
+/// A reference into the region: an offset from its base that was allocated as a `T`. 0 is null.
+pub(crate) struct Ref<T> {
+    offset: u64,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// What stands at offset 0.
+#[repr(C)]
+pub(crate) struct RegionHeader {
+    pub(crate) magic: AtomicU64,
+    pub(crate) capacity: AtomicU64,
+    pub(crate) account: AccountState,
+    /// The timestamp of the newest published commit; on a line of its own.
+    pub(crate) clock: Line<AtomicU64>,
+    /// Held while a commit validates, draws its timestamp and publishes it.
+    pub(crate) commit: Line<Latch>,
+    /// Non-zero while a change of tables or indexes keeps writers out.
+    pub(crate) gate: AtomicU32,
+    /// One more than the highest transaction slot ever used.
+    pub(crate) slots_used: AtomicU32,
+    /// Offset of the transaction slots.
+    pub(crate) slots: AtomicU64,
+    /// Offset of the first table root.
+    pub(crate) tables: AtomicU64,
+    pub(crate) pages: PageState,
+    pub(crate) classes: [ClassList; CLASSES],
+}
+
+/// A value alone on its cache line.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub(crate) struct Line<T>(pub(crate) T);
+
+/// The first word of a region that holds a database: "Remanent" in ASCII.
+pub(crate) const MAGIC: u64 = 0x746e_656e_616d_6552;
+
+/// Memory that the caller supplies for a database, instead of the system.
+///
+/// The database lives in it and nowhere else; when the database closes, owned memory is freed and
+/// borrowed memory goes back to the caller.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{CallerMemory, Database, Options};
+/// let memory = CallerMemory::from_vec(vec![0; 1_000_000]);
+/// let db = Database::open(Options::new().caller_memory(memory))?;
+/// assert!(db.memory().budget <= 1_000_000);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CallerMemory {
+    start: NonNull<u8>,
+    len: usize,
+    owner: Option<Vec<u8>>,
+}
+
+/// A reserved range of addresses. Its methods take offsets.
+#[derive(Debug)]
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    capacity: u64,
+    backing: Backing,
+}
+
+#[derive(Debug)]
+enum Backing {
+    Anonymous { start: NonNull<u8>, len: usize },
+    Caller(#[expect(dead_code, reason = "kept so that it lives as long as the region")] Option<Vec<u8>>),
+}
+
+// SAFETY: the region's words are atomics or immutable after publication (see `memory/mod.rs`).
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+// SAFETY: the memory is handed over whole; nobody else uses it.
+unsafe impl Send for CallerMemory {}
+// SAFETY: a shared `CallerMemory` offers no access to its bytes.
+unsafe impl Sync for CallerMemory {}
+
+impl CallerMemory {
+    /// Memory on the heap, owned by the database from now on.
+    pub fn from_vec(memory: Vec<u8>) -> Self {
+        let mut owner = memory;
+        let start = NonNull::new(owner.as_mut_ptr()).unwrap_or(NonNull::dangling());
+        Self { start, len: owner.len(), owner: Some(owner) }
+    }
+
+    /// Memory that is there for the rest of the program, such as a static array.
+    pub fn from_static(memory: &'static mut [u8]) -> Self {
+        let len = memory.len();
+        Self { start: NonNull::from(memory).cast(), len, owner: None }
+    }
+
+    /// Memory given by address.
+    ///
+    /// # Safety
+    /// `start` must be valid for reads and writes of `len` bytes until the database is closed, and
+    /// nobody else may touch them meanwhile.
+    pub unsafe fn from_raw(start: NonNull<u8>, len: usize) -> Self {
+        Self { start, len, owner: None }
+    }
+}
+
+impl Region {
+    /// Reserves `capacity` bytes of addresses; nothing is committed yet.
+    pub(crate) fn reserve(capacity: u64) -> Result<Self> {
+        let len = capacity as usize + REGION_ALIGNMENT;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh anonymous mapping at an address of the system's choice.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(out_of_memory(capacity));
+        }
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| out_of_memory(capacity))?;
+        let skip = start.as_ptr().align_offset(REGION_ALIGNMENT);
+        // SAFETY: `skip` < REGION_ALIGNMENT, which was added to the mapping's length.
+        let base = unsafe { start.add(skip) };
+        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len } })
+    }
+
+    /// A region in the caller's memory.
+    pub(crate) fn over(memory: CallerMemory) -> Result<Self> {
+        let skip = memory.start.as_ptr().align_offset(64).min(memory.len);
+        let capacity = (memory.len - skip) as u64;
+        if (capacity as usize) < size_of::<RegionHeader>() {
+            return Err(Error::new(ErrorKind::BudgetReached)
+                .because("the caller's memory is too small to hold a database"));
+        }
+        // SAFETY: `skip` <= len, so the result is within the caller's memory.
+        let base = unsafe { memory.start.add(skip) };
+        // SAFETY: the header lies within the memory, checked above; an all-zero header is valid.
+        unsafe { std::ptr::write_bytes(base.as_ptr(), 0, size_of::<RegionHeader>()) };
+        Ok(Self { base, capacity, backing: Backing::Caller(memory.owner) })
+    }
+
+    /// Bytes reserved.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The header.
+    #[inline]
+    pub(crate) fn header(&self) -> &RegionHeader {
+        // SAFETY: the header lies at offset 0, is all atomics, and zero bytes are a valid header.
+        unsafe { self.base.cast::<RegionHeader>().as_ref() }
+    }
+
+    /// Follows a reference. See the contract in `memory/mod.rs`.
+    #[inline]
+    pub(crate) fn get<T>(&self, at: Ref<T>) -> &T {
+        debug_assert!(at.offset != 0 && at.offset + size_of::<T>() as u64 <= self.capacity);
+        // SAFETY: `at` was allocated as a `T` in this region and is within its grace period.
+        unsafe { &*self.base.as_ptr().add(at.offset as usize).cast::<T>() }
+    }
+
+    /// `len` bytes from `offset` on, which nobody writes any more.
+    #[inline]
+    pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
+        debug_assert!(offset + len as u64 <= self.capacity);
+        // SAFETY: within the region; published bytes are immutable until their grace period ends.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) }
+    }
+
+    /// The bytes of a block that only the caller knows of so far.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "the block is fresh: this is its only reference")]
+    pub(crate) fn fresh_bytes(&self, offset: u64, len: usize) -> &mut [u8] {
+        debug_assert!(offset + len as u64 <= self.capacity);
+        // SAFETY: the block was just allocated and not published; nobody else has a reference.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(offset as usize), len) }
+    }
+
+    /// The offset of something in the region.
+    #[inline]
+    pub(crate) fn offset_of<T>(&self, object: &T) -> u64 {
+        let address: *const T = object;
+        (address as usize - self.base.as_ptr() as usize) as u64
+    }
+
+    /// Asks the processor to fetch the line at `offset`; any offset will do.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64) {
+        super::atomic::prefetch(self.base.as_ptr().wrapping_add(offset as usize));
+    }
+
+    /// How far to commit so that the first `wanted` bytes are usable.
+    pub(crate) fn commit_target(&self, committed: u64, wanted: u64) -> u64 {
+        if matches!(self.backing, Backing::Caller(_)) {
+            return self.capacity;
+        }
+        let step = if wanted > HUGE_FROM {
+            HUGE_PAGE
+        } else {
+            (committed / 16).next_power_of_two().clamp(64 << 10, 1 << 20)
+        };
+        wanted.next_multiple_of(step).min(self.capacity)
+    }
+
+    /// Makes the bytes from `from` to `to` usable.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory` if the system has none left.
+    pub(crate) fn commit(&self, from: u64, to: u64) -> Result<()> {
+        if matches!(self.backing, Backing::Caller(_)) || to <= FAULT_BELOW || from >= to {
+            return Ok(());
+        }
+        let len = (to - from) as usize;
+        // SAFETY: `from` and `to` lie within the reservation.
+        let start = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
+        if to > HUGE_FROM {
+            // SAFETY: advice on our own mapping; where huge pages are missing it is refused and
+            // small ones serve.
+            unsafe { libc::madvise(start, len, libc::MADV_HUGEPAGE) };
+        }
+        // SAFETY: populating our own private mapping changes no content.
+        let done = unsafe { libc::madvise(start, len, libc::MADV_POPULATE_WRITE) };
+        // SAFETY: errno of this thread.
+        let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
+        match code {
+            libc::ENOMEM | libc::EFAULT => Err(out_of_memory(to - from)),
+            // Kernels before 5.14 have no populate: the pages fault in one by one.
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if let Backing::Anonymous { start, len } = self.backing {
+            // SAFETY: the mapping is ours and nothing refers into it after the region's end.
+            unsafe { libc::munmap(start.as_ptr().cast(), len) };
+        }
+    }
+}
+
+/// Bytes of memory that the machine has.
+pub(crate) fn physical_memory() -> u64 {
+    // SAFETY: asks for two numbers.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages.saturating_mul(size)).unwrap_or(0).max(1 << 30)
+}
+
+impl<T> Ref<T> {
+    /// The reference with this offset, which must come from an allocation of a `T`.
+    #[inline]
+    pub(crate) const fn new(offset: u64) -> Self {
+        Self { offset, kind: PhantomData }
+    }
+
+    /// The offset from the region's base.
+    #[inline]
+    pub(crate) const fn offset(self) -> u64 {
+        self.offset
+    }
+}
+
+impl<T> Clone for Ref<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ref<T> {}
+
+impl<T> PartialEq for Ref<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.offset == other.offset
+    }
+}
+
+impl<T> Eq for Ref<T> {}
+
+impl<T> std::fmt::Debug for Ref<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ref({:#x})", self.offset)
+    }
+}
+
+fn out_of_memory(bytes: u64) -> Error {
+    Error::new(ErrorKind::OutOfMachineMemory)
+        .because(format!("the system would not give {bytes} more bytes"))
+}

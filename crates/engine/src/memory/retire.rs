@@ -1,0 +1,240 @@
+//! What waits for its last reader: retired blocks, and rows with versions to cut.
+//!
+//! A slot's queue holds entries of (stamp, item) in chunks of the region, oldest first. A block
+//! retired while the clock stood at c gets stamp c + 1: it may be freed once every active
+//! transaction began later, that is once the horizon is at least the stamp (epoch-based
+//! reclamation, Fraser, 2004). A row gets the timestamp of the commit that superseded one of its
+//! versions. Room for an entry is set aside *before* the step that will need it, from where an
+//! allocation may fail cleanly; pushing an entry then never fails.
+
+use super::account::Purpose;
+use super::allocator::{Entitlement, Heap};
+use super::atomic::{AtomicU64, Relaxed};
+use super::region::Ref;
+use crate::error::Result;
+
+const CHUNK_ENTRIES: usize = 31;
+
+/// What an entry of the queue is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Retired {
+    /// A block of the region to free.
+    Block {
+        offset: u64,
+        purpose: Purpose,
+    },
+    /// A row some of whose versions nobody may need any more.
+    Row {
+        table: u32,
+        row: u32,
+    },
+}
+
+/// A slot's queue; part of its cache. Only the holder of the slot touches it.
+#[repr(C)]
+pub(crate) struct RetireQueue {
+    /// Oldest chunk and position in it.
+    head: AtomicU64,
+    head_at: AtomicU64,
+    /// Newest chunk and position in it.
+    tail: AtomicU64,
+    tail_at: AtomicU64,
+    /// Chunks that no entry lies in yet.
+    spare: AtomicU64,
+    /// Entries that fit in without another chunk: in the tail and in the spare chunks.
+    room: AtomicU64,
+    /// How many of those are promised to changes already made.
+    promised: AtomicU64,
+    /// Entries in the queue.
+    count: AtomicU64,
+}
+
+#[repr(C)]
+struct Chunk {
+    next: AtomicU64,
+    unused: AtomicU64,
+    entries: [Entry; CHUNK_ENTRIES],
+}
+
+#[repr(C)]
+struct Entry {
+    stamp: AtomicU64,
+    item: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Chunk>() == 512);
+
+impl RetireQueue {
+    /// Entries in the queue.
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Makes sure that `entries` more fit.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    #[inline]
+    pub(crate) fn make_room(
+        &self,
+        heap: Heap<'_>,
+        entries: u64,
+        entitlement: Entitlement,
+    ) -> Result<()> {
+        while self.room.load(Relaxed) < entries + self.promised.load(Relaxed) {
+            let chunk = heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement)?;
+            self.add_spare(heap, chunk);
+        }
+        Ok(())
+    }
+
+    /// Sets room for one entry aside until [`RetireQueue::redeem`].
+    ///
+    /// # Errors
+    /// As [`RetireQueue::make_room`].
+    #[inline]
+    pub(crate) fn promise(&self, heap: Heap<'_>, entitlement: Entitlement) -> Result<()> {
+        self.make_room(heap, 1, entitlement)?;
+        self.promised.store(self.promised.load(Relaxed) + 1, Relaxed);
+        Ok(())
+    }
+
+    /// Gives a promise back: its entry is about to be pushed, or not needed.
+    #[inline]
+    pub(crate) fn redeem(&self) {
+        let promised = self.promised.load(Relaxed);
+        assert!(promised > 0, "a promise is redeemed once");
+        self.promised.store(promised - 1, Relaxed);
+    }
+
+    /// Adds an entry for which room was made.
+    pub(crate) fn push(&self, heap: Heap<'_>, stamp: u64, item: Retired) {
+        let room = self.room.load(Relaxed);
+        assert!(room > 0, "an entry is pushed only where room was made for it");
+        let mut at = self.tail_at.load(Relaxed) as usize;
+        if self.tail.load(Relaxed) == 0 || at == CHUNK_ENTRIES {
+            self.append_spare(heap);
+            at = 0;
+        }
+        let chunk = self.chunk(heap, &self.tail);
+        chunk.entries[at].stamp.store(stamp, Relaxed);
+        chunk.entries[at].item.store(item.to_word(), Relaxed);
+        self.tail_at.store(at as u64 + 1, Relaxed);
+        self.room.store(room - 1, Relaxed);
+        self.count.store(self.count.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The oldest entry's stamp and item.
+    pub(crate) fn front(&self, heap: Heap<'_>) -> Option<(u64, Retired)> {
+        if self.count.load(Relaxed) == 0 {
+            return None;
+        }
+        let entry = &self.chunk(heap, &self.head).entries[self.head_at.load(Relaxed) as usize];
+        Some((entry.stamp.load(Relaxed), Retired::from_word(entry.item.load(Relaxed))))
+    }
+
+    /// Takes the oldest entry off. There must be one.
+    pub(crate) fn pop(&self, heap: Heap<'_>) {
+        let count = self.count.load(Relaxed);
+        assert!(count > 0, "an entry is popped only after it was seen at the front");
+        self.count.store(count - 1, Relaxed);
+        let at = self.head_at.load(Relaxed) + 1;
+        self.head_at.store(at, Relaxed);
+        let single = self.head.load(Relaxed) == self.tail.load(Relaxed);
+        if single && count == 1 {
+            // Empty: start again at the front of the only chunk.
+            let used = self.tail_at.load(Relaxed);
+            self.head_at.store(0, Relaxed);
+            self.tail_at.store(0, Relaxed);
+            self.room.store(self.room.load(Relaxed) + used, Relaxed);
+        } else if at as usize == CHUNK_ENTRIES {
+            let emptied = self.head.load(Relaxed);
+            let next = self.chunk(heap, &self.head).next.load(Relaxed);
+            self.head.store(next, Relaxed);
+            self.head_at.store(0, Relaxed);
+            if self.room.load(Relaxed) < CHUNK_ENTRIES as u64 {
+                self.add_spare(heap, emptied);
+            } else {
+                heap.free(emptied, size_of::<Chunk>(), Purpose::Internal);
+            }
+        }
+    }
+
+    /// Frees the chunks of an empty queue.
+    pub(crate) fn release(&self, heap: Heap<'_>) {
+        if self.count() != 0 {
+            return;
+        }
+        let mut spare = self.spare.load(Relaxed);
+        if self.tail.load(Relaxed) != 0 {
+            heap.free(self.tail.load(Relaxed), size_of::<Chunk>(), Purpose::Internal);
+        }
+        while spare != 0 {
+            let next = heap.memory.get(Ref::<Chunk>::new(spare)).next.load(Relaxed);
+            heap.free(spare, size_of::<Chunk>(), Purpose::Internal);
+            spare = next;
+        }
+        for word in [&self.head, &self.head_at, &self.tail, &self.tail_at, &self.spare, &self.room] {
+            word.store(0, Relaxed);
+        }
+    }
+
+    fn chunk<'m>(&self, heap: Heap<'m>, at: &AtomicU64) -> &'m Chunk {
+        heap.memory.get(Ref::new(at.load(Relaxed)))
+    }
+
+    fn add_spare(&self, heap: Heap<'_>, chunk: u64) {
+        let next = self.spare.load(Relaxed);
+        heap.memory.get(Ref::<Chunk>::new(chunk)).next.store(next, Relaxed);
+        self.spare.store(chunk, Relaxed);
+        self.room.store(self.room.load(Relaxed) + CHUNK_ENTRIES as u64, Relaxed);
+    }
+
+    fn append_spare(&self, heap: Heap<'_>) {
+        let spare = self.spare.load(Relaxed);
+        let chunk = heap.memory.get(Ref::<Chunk>::new(spare));
+        self.spare.store(chunk.next.load(Relaxed), Relaxed);
+        chunk.next.store(0, Relaxed);
+        if self.tail.load(Relaxed) == 0 {
+            self.head.store(spare, Relaxed);
+            self.head_at.store(0, Relaxed);
+        } else {
+            self.chunk(heap, &self.tail).next.store(spare, Relaxed);
+        }
+        self.tail.store(spare, Relaxed);
+        self.tail_at.store(0, Relaxed);
+    }
+}
+
+impl Retired {
+    /// Blocks are multiples of 16, which leaves the low four bits: 1 marks a row, bits 1 and 2
+    /// hold a block's purpose. A row's word is table (at most 2^24) and row id.
+    fn to_word(self) -> u64 {
+        match self {
+            Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
+            Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
+        }
+    }
+
+    fn from_word(word: u64) -> Self {
+        if word & 1 == 1 {
+            return Self::Row { table: (word >> 40) as u32, row: (word >> 8) as u32 };
+        }
+        let purpose = match word >> 1 & 3 {
+            0 => Purpose::Rows,
+            1 => Purpose::Segments,
+            2 => Purpose::Indexes,
+            _ => Purpose::Internal,
+        };
+        Self::Block { offset: word & !0xf, purpose }
+    }
+}
+
+impl<'m> Heap<'m> {
+    /// Frees a block once everybody who may have seen it is gone. Room must have been made.
+    pub(crate) fn retire(&self, offset: u64, purpose: Purpose) {
+        let stamp = self.memory.header().clock.0.load(Relaxed) + 1;
+        self.cache.retired.push(*self, stamp, Retired::Block { offset, purpose });
+    }
+}

@@ -1,0 +1,105 @@
+//! Uniqueness: whether a key that an index now leads to twice is really held twice.
+//!
+//! Called after the new entry is in the index, so of two transactions that insert the same key at
+//! the same time at least the later one sees the other's entry. What counts is the newest state of
+//! the other row, not what this transaction's snapshot sees of it.
+
+use std::ops::ControlFlow;
+
+use super::table::{IndexCore, RowKeys, TableAt, hash_of};
+use super::version::{Version, bytes_at, chain};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::cursor::{Bound, Direction, IndexCursor};
+use crate::index::hash::for_each_match;
+use crate::snapshot::{Begin, Snapshot, resolve};
+
+/// Fails if a row other than `row` holds `key` in a unique index.
+///
+/// # Errors
+/// `DuplicateKey` if a row that this transaction sees holds it; `Conflict` if a transaction that it
+/// does not see does or may.
+pub(crate) fn check_unique(
+    table: TableAt<'_>,
+    index: &IndexCore,
+    key: &[u8],
+    row: u32,
+    snapshot: Snapshot,
+) -> Result<()> {
+    if index.is_ordered() {
+        let tree = table.ordered(index);
+        let keys = RowKeys { table, index };
+        let mut cursor = IndexCursor::new(tree);
+        let bound = Bound { bytes: key, inclusive: true };
+        let mut found = cursor.seek(&keys, Direction::Forward, Some(bound));
+        while let Some(leaf) = found {
+            if cursor.path_begins_with(key) == Some(false) {
+                break;
+            }
+            let other = tree.row_of(leaf);
+            if other != row {
+                check_row(table, index, key, other, snapshot)?;
+            }
+            found = cursor.step(&keys, Direction::Forward);
+        }
+        return Ok(());
+    }
+    let refused = for_each_match(table.hash(index), hash_of(key), |other, _| {
+        if other == row {
+            return ControlFlow::Continue(());
+        }
+        match check_row(table, index, key, other, snapshot) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    });
+    refused.map_or(Ok(()), Err)
+}
+
+fn check_row(
+    table: TableAt<'_>,
+    index: &IndexCore,
+    key: &[u8],
+    row: u32,
+    snapshot: Snapshot,
+) -> Result<()> {
+    let newest = table.directory().newest(table.memory, row);
+    let holds = |at: u64, version: &Version| {
+        !version.is_tombstone() && index.plan.matches_row(bytes_at(table.memory, at), key)
+    };
+    for (at, version) in chain(table.memory, newest) {
+        match resolve(table.memory, &version.begin) {
+            Begin::Committed(timestamp) => {
+                if !holds(at, version) {
+                    return Ok(());
+                }
+                let seen = timestamp <= snapshot.timestamp;
+                return Err(if seen && at == newest {
+                    duplicate(table, index)
+                } else {
+                    conflict(table, index)
+                });
+            }
+            Begin::InFlight(stamp) if stamp == snapshot.own => {
+                return if holds(at, version) { Err(duplicate(table, index)) } else { Ok(()) };
+            }
+            Begin::InFlight(_) if holds(at, version) => return Err(conflict(table, index)),
+            // It may roll back: what it replaced counts as well.
+            Begin::InFlight(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn duplicate(table: TableAt<'_>, index: &IndexCore) -> Error {
+    Error::new(ErrorKind::DuplicateKey).because(format!(
+        "index `{}` of `{}` is unique",
+        index.schema.name, table.core.schema.name
+    ))
+}
+
+fn conflict(table: TableAt<'_>, index: &IndexCore) -> Error {
+    Error::new(ErrorKind::Conflict).because(format!(
+        "the key in index `{}` of `{}` is being inserted or was deleted meanwhile",
+        index.schema.name, table.core.schema.name
+    ))
+}

@@ -1,0 +1,327 @@
+//! Finding rows by key: one row, all rows with a key, many keys at once, and cursors.
+//!
+//! An index leads to candidates; what counts is the version that the snapshot sees. A plain leaf
+//! needs its key verified only where the path did not spell it; an entry of a row with several
+//! keys counts only if the visible version has the entry's key.
+
+use std::ops::ControlFlow;
+
+use remanent_schema::KeyBuffer;
+
+use super::row::Row;
+use super::table::{IndexCore, RowKeys, TableAt, hash_of};
+use super::version::{bytes_at, visible};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::batch::{GROUP, lookup_group};
+use crate::index::cursor::{Bound, Direction, IndexCursor};
+use crate::index::hash::for_each_match;
+use crate::index::node::Leaf;
+use crate::index::ordered::Found;
+use crate::snapshot::Snapshot;
+
+/// Which rows a search is for, in terms of the key it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Find {
+    /// The first row whose key is equal, or begins with the parts given.
+    Equal,
+    /// The first row whose key is equal or greater.
+    AtLeast,
+    /// The first row whose key is greater.
+    Above,
+    /// The last row whose key is equal or less.
+    AtMost,
+    /// The last row whose key is less.
+    Below,
+}
+
+/// One index of a table under one snapshot.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'t> {
+    pub(crate) table: TableAt<'t>,
+    pub(crate) index: &'t IndexCore,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// A position among the rows of an ordered index, in key order; it moves both ways.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Find, Options, schema::*};
+/// let db = Database::open(Options::new())?;
+/// let schema = TableSchema::new("T").column("a", ColumnType::I32).primary_key(["a"]);
+/// let table = db.create_table(schema)?;
+/// let (a, primary) = (table.column("a")?, table.index("primary")?);
+/// db.write(|tx| {
+///     for number in [10, 20, 30] {
+///         tx.insert_values(&table, &[Some(Value::I32(number))])?;
+///     }
+///     Ok(())
+/// })?;
+/// db.read(|tx| {
+///     let mut cursor = tx.cursor(&table, primary)?;
+///     let row = cursor.find(Find::Above, &[Value::I32(10)])?.expect("20 is above 10");
+///     assert_eq!(row.get::<i32>(a), Some(20));
+///     assert_eq!(cursor.previous().and_then(|row| row.get::<i32>(a)), Some(10));
+///     assert!(cursor.previous().is_none());
+///     Ok(())
+/// })?;
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+pub struct Cursor<'t> {
+    view: View<'t>,
+    cursor: IndexCursor<'t>,
+}
+
+impl<'t> View<'t> {
+    /// The first visible row with exactly this key.
+    #[inline]
+    pub(crate) fn first(&self, key: &[u8]) -> Option<u64> {
+        if self.index.is_ordered() {
+            let found = self.table.ordered(self.index).lookup(key);
+            return self.first_found(key, found);
+        }
+        let index = self.table.hash(self.index);
+        for_each_match(index, hash_of(key), |row, hint| {
+            self.table.memory.region().prefetch(hint);
+            match self.visible_with_key(row, key) {
+                Some(at) => ControlFlow::Break(at),
+                None => ControlFlow::Continue(()),
+            }
+        })
+    }
+
+    /// Calls `visit` with each visible row that has exactly this key.
+    pub(crate) fn each(&self, key: &[u8], mut visit: impl FnMut(u64) -> Result<()>) -> Result<()> {
+        if self.index.is_ordered() {
+            let mut cursor = Cursor::new(*self);
+            let mut found = cursor.find_key(Find::Equal, key);
+            while let Some(at) = found {
+                visit(at)?;
+                found = cursor.step_equal(key);
+            }
+            return Ok(());
+        }
+        let refused = for_each_match(self.table.hash(self.index), hash_of(key), |row, _| {
+            match self.visible_with_key(row, key).map_or(Ok(()), &mut visit) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        });
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Looks up to [`GROUP`] keys up side by side; `visit` gets them in order.
+    pub(crate) fn group(
+        &self,
+        keys: &[KeyBuffer],
+        mut visit: impl FnMut(usize, Option<u64>) -> Result<()>,
+    ) -> Result<()> {
+        let mut versions = [0; GROUP];
+        let versions = &mut versions[..keys.len()];
+        if self.index.is_ordered() {
+            self.group_ordered(keys, versions);
+        } else {
+            let index = self.table.hash(self.index);
+            keys.iter().for_each(|key| index.prefetch(hash_of(key.as_slice())));
+            self.prefetch_matches(keys);
+            for (version, key) in versions.iter_mut().zip(keys) {
+                *version = self.first(key.as_slice()).unwrap_or(0);
+            }
+        }
+        for (i, &at) in versions.iter().enumerate() {
+            visit(i, (at != 0).then_some(at))?;
+        }
+        Ok(())
+    }
+
+    fn group_ordered(&self, keys: &[KeyBuffer], versions: &mut [u64]) {
+        let tree = self.table.ordered(self.index);
+        let mut found = [Found::None; GROUP];
+        let found = &mut found[..keys.len()];
+        lookup_group(tree, keys, found);
+        for result in found.iter() {
+            if let Found::One { leaf, .. } = result
+                && let Some(row) = leaf.plain_row()
+            {
+                self.prefetch_row(row, leaf.hint());
+            }
+        }
+        for ((version, key), found) in versions.iter_mut().zip(keys).zip(found) {
+            *version = self.first_found(key.as_slice(), *found).unwrap_or(0);
+        }
+    }
+
+    fn prefetch_matches(&self, keys: &[KeyBuffer]) {
+        let index = self.table.hash(self.index);
+        for key in keys {
+            for (row, hint) in index.matches(hash_of(key.as_slice()), 0).rows().take(1) {
+                self.prefetch_row(row, hint);
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch_row(&self, row: u32, hint: u64) {
+        self.table.memory.region().prefetch(hint);
+        self.table.memory.region().prefetch(hint + 64);
+        self.table.directory().prefetch(self.table.memory, row);
+    }
+
+    #[inline]
+    fn first_found(&self, key: &[u8], found: Found) -> Option<u64> {
+        match found {
+            Found::None => None,
+            Found::One { leaf, exact } => {
+                if let Some(row) = leaf.plain_row() {
+                    self.table.memory.region().prefetch(leaf.hint());
+                    let at = self.visible_row(row)?;
+                    let has_key =
+                        exact || self.index.plan.matches_row(bytes_at(self.table.memory, at), key);
+                    return has_key.then_some(at);
+                }
+                let tree = self.table.ordered(self.index);
+                self.visible_with_key(tree.row_of(leaf), key)
+            }
+            Found::Many => Cursor::new(*self).find_key(Find::Equal, key),
+        }
+    }
+
+    #[inline]
+    fn visible_row(&self, row: u32) -> Option<u64> {
+        let newest = self.table.directory().newest(self.table.memory, row);
+        visible(self.table.memory, newest, self.snapshot)
+    }
+
+    #[inline]
+    fn visible_with_key(&self, row: u32, key: &[u8]) -> Option<u64> {
+        let at = self.visible_row(row)?;
+        self.index.plan.matches_row(bytes_at(self.table.memory, at), key).then_some(at)
+    }
+
+    /// The visible version of a leaf's row, if it has the leaf's key.
+    fn visible_leaf(&self, leaf: Leaf) -> Option<u64> {
+        let tree = self.table.ordered(self.index);
+        match tree.key_of(leaf) {
+            Some(key) => self.visible_with_key(tree.row_of(leaf), key),
+            None => self.visible_row(leaf.plain_row()?),
+        }
+    }
+
+    fn keys(&self) -> RowKeys<'t> {
+        RowKeys { table: self.table, index: self.index }
+    }
+}
+
+impl<'t> Cursor<'t> {
+    /// A cursor that stands nowhere yet.
+    pub(crate) fn new(view: View<'t>) -> Self {
+        Self { view, cursor: IndexCursor::new(view.table.ordered(view.index)) }
+    }
+
+    /// A cursor over an index, which must be ordered.
+    pub(crate) fn open(view: View<'t>) -> Result<Self> {
+        if view.index.is_ordered() {
+            return Ok(Self::new(view));
+        }
+        Err(Error::new(ErrorKind::WrongIndexKind)
+            .because(format!("`{}` is a hash index and has no order", view.index.schema.name)))
+    }
+
+    /// Moves to the row that `find` names for the first parts of the key.
+    ///
+    /// # Errors
+    /// `WrongKeyShape`, `KeyTooLong`, `ValueOutOfRange`.
+    pub fn find(
+        &mut self,
+        find: Find,
+        key: &[remanent_schema::Value<'_>],
+    ) -> Result<Option<Row<'t>>> {
+        let mut bytes = KeyBuffer::new();
+        self.view.index.plan.encode_values(key, &mut bytes)?;
+        Ok(self.find_key(find, bytes.as_slice()).map(|at| self.row(at)))
+    }
+
+    /// Moves to the first row.
+    pub fn first(&mut self) -> Option<Row<'t>> {
+        let at = self.seek(Direction::Forward, None)?;
+        Some(self.row(at))
+    }
+
+    /// Moves to the last row.
+    pub fn last(&mut self) -> Option<Row<'t>> {
+        let at = self.seek(Direction::Backward, None)?;
+        Some(self.row(at))
+    }
+
+    /// Moves to the next row. After the last one, the cursor stands nowhere.
+    #[expect(clippy::should_implement_trait, reason = "a cursor moves both ways")]
+    pub fn next(&mut self) -> Option<Row<'t>> {
+        let at = self.step(Direction::Forward)?;
+        Some(self.row(at))
+    }
+
+    /// Moves to the row before. Before the first one, the cursor stands nowhere.
+    pub fn previous(&mut self) -> Option<Row<'t>> {
+        let at = self.step(Direction::Backward)?;
+        Some(self.row(at))
+    }
+
+    /// As [`Cursor::find`], for encoded key bytes; gives the version found.
+    pub(crate) fn find_key(&mut self, find: Find, key: &[u8]) -> Option<u64> {
+        let (direction, inclusive) = match find {
+            Find::Equal | Find::AtLeast => (Direction::Forward, true),
+            Find::Above => (Direction::Forward, false),
+            Find::AtMost => (Direction::Backward, true),
+            Find::Below => (Direction::Backward, false),
+        };
+        let at = self.seek(direction, Some(Bound { bytes: key, inclusive }))?;
+        if find == Find::Equal && !self.has_key(at, key) {
+            return None;
+        }
+        Some(at)
+    }
+
+    /// The next version whose key begins with `key`.
+    pub(crate) fn step_equal(&mut self, key: &[u8]) -> Option<u64> {
+        let at = self.step(Direction::Forward)?;
+        self.has_key(at, key).then_some(at)
+    }
+
+    fn has_key(&self, at: u64, key: &[u8]) -> bool {
+        self.cursor.path_begins_with(key).unwrap_or_else(|| {
+            let bytes = bytes_at(self.view.table.memory, at);
+            self.view.index.plan.row_starts_with(bytes, key)
+        })
+    }
+
+    fn seek(&mut self, direction: Direction, bound: Option<Bound<'_>>) -> Option<u64> {
+        let keys = self.view.keys();
+        let leaf = self.cursor.seek(&keys, direction, bound)?;
+        self.first_visible(&keys, direction, leaf)
+    }
+
+    fn step(&mut self, direction: Direction) -> Option<u64> {
+        let keys = self.view.keys();
+        let leaf = self.cursor.step(&keys, direction)?;
+        self.first_visible(&keys, direction, leaf)
+    }
+
+    fn first_visible(
+        &mut self,
+        keys: &RowKeys<'t>,
+        direction: Direction,
+        first: Leaf,
+    ) -> Option<u64> {
+        let mut leaf = first;
+        loop {
+            if let Some(at) = self.view.visible_leaf(leaf) {
+                return Some(at);
+            }
+            leaf = self.cursor.step(keys, direction)?;
+        }
+    }
+
+    fn row(&self, at: u64) -> Row<'t> {
+        Row::at(self.view.table, at)
+    }
+}

@@ -1,0 +1,22 @@
+//! Tables: rows, their versions, and the indexes kept in step with them.
+//!
+//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
+//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
+//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`] finds rows
+//! by key, [`scan`] reads them all, [`row`] is what a reader holds. Nothing here knows how
+//! transactions commit, or of any log.
+
+pub(crate) mod constraint;
+pub(crate) mod handle;
+pub(crate) mod lookup;
+pub(crate) mod prune;
+pub(crate) mod row;
+pub(crate) mod scan;
+pub(crate) mod segment;
+#[expect(clippy::module_inception, reason = "the folder is named after its main file")]
+pub(crate) mod table;
+pub(crate) mod version;
+
+pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
+pub use row::{Row, RowId};
+pub use scan::Scan;

@@ -1,0 +1,109 @@
+//! Reading all rows of a table, in the order of their row ids.
+//!
+//! Rows come in batches of up to 256; while a batch is made, the headers of its versions are asked
+//! for ahead, so that their cache misses overlap.
+
+use super::row::{Row, RowId};
+use super::segment::newest_of;
+use super::table::TableAt;
+use super::version::visible;
+use crate::memory::atomic::Acquire;
+use crate::snapshot::Snapshot;
+
+/// Rows in a batch, at most.
+pub const BATCH_ROWS: usize = 256;
+
+/// A scan over a table: an iterator of rows that also gives them in batches.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options, schema::*};
+/// let db = Database::open(Options::new())?;
+/// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// let a = table.column("a")?;
+/// db.write(|tx| {
+///     for number in 0..1000 {
+///         tx.insert_values(&table, &[Some(Value::I32(number))])?;
+///     }
+///     Ok(())
+/// })?;
+/// let sum = db.read(|tx| {
+///     let mut sum = 0;
+///     let mut scan = tx.scan(&table)?;
+///     while let Some(batch) = scan.next_batch() {
+///         sum += batch.iter().filter_map(|row| row.get::<i32>(a)).sum::<i32>();
+///     }
+///     Ok(sum)
+/// })?;
+/// assert_eq!(sum, 499_500);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+pub struct Scan<'t> {
+    table: TableAt<'t>,
+    snapshot: Snapshot,
+    /// The next row id to look at, and the end.
+    next: u64,
+    limit: u64,
+    batch: Vec<Row<'t>>,
+    /// How many rows of the batch the iterator has given out.
+    given: usize,
+}
+
+impl<'t> Scan<'t> {
+    /// A scan of what `snapshot` sees.
+    pub(crate) fn new(table: TableAt<'t>, snapshot: Snapshot) -> Self {
+        let limit = table.directory().limit();
+        Self { table, snapshot, next: 0, limit, batch: Vec::new(), given: 0 }
+    }
+
+    /// The next rows, at most [`BATCH_ROWS`]; `None` after the last.
+    pub fn next_batch(&mut self) -> Option<&[Row<'t>]> {
+        self.batch.clear();
+        self.given = 0;
+        while self.next < self.limit && self.batch.is_empty() {
+            self.fill();
+        }
+        (!self.batch.is_empty()).then_some(self.batch.as_slice())
+    }
+
+    fn fill(&mut self) {
+        let memory = self.table.memory;
+        let directory = self.table.directory();
+        let end = self.limit.min(self.next + BATCH_ROWS as u64);
+        let mut newest = [0; BATCH_ROWS];
+        let mut count = 0;
+        for (_, slot) in directory.slots_from(memory, self.next as u32, end) {
+            newest[count] = newest_of(slot.load(Acquire));
+            memory.region().prefetch(newest[count]);
+            count += 1;
+        }
+        self.next += count as u64;
+        for &at in &newest[..count] {
+            if let Some(at) = visible(memory, at, self.snapshot) {
+                self.batch.push(Row::at(self.table, at));
+            }
+        }
+    }
+}
+
+impl<'t> Iterator for Scan<'t> {
+    type Item = Row<'t>;
+
+    fn next(&mut self) -> Option<Row<'t>> {
+        if self.given == self.batch.len() {
+            self.next_batch()?;
+        }
+        let row = self.batch[self.given];
+        self.given += 1;
+        Some(row)
+    }
+}
+
+/// The version of a row that a snapshot sees.
+#[inline]
+pub(crate) fn visible_row(table: TableAt<'_>, snapshot: Snapshot, row: RowId) -> Option<u64> {
+    if u64::from(row.0) >= table.directory().limit() {
+        return None;
+    }
+    visible(table.memory, table.directory().newest(table.memory, row.0), snapshot)
+}

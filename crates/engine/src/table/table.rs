@@ -1,0 +1,518 @@
+//! One table: its root in the region, its compiled form in the process, and changes to its rows.
+//!
+//! A change touches the row's version chain and every index whose key it touches, in an order that
+//! keeps this true for whoever looks in between: *an entry is in its index from before its version
+//! is published until after its version is gone*. A change takes back what it did if it fails half
+//! way; `undo` takes back a change that succeeded. Which transaction, which snapshot, when to
+//! commit: those are arguments here, decided in `transaction/`.
+
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use remanent_schema::{
+    IndexKind, IndexSchema, KeyBuffer, KeyPlan, RowLayout, TableSchema, hash_key,
+};
+
+use super::constraint::check_unique;
+use super::segment::{Directory, LatchedRow};
+use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::hash::HashIndex;
+use crate::index::node::Leaf;
+use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
+use crate::index::{LeafKeys, build};
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::snapshot::{Begin, Snapshot, resolve};
+
+/// Indexes that a table can have in its life, dropped ones included.
+pub(crate) const INDEXES_MAX: usize = 64;
+
+/// A table's root in the region.
+#[repr(C)]
+pub(crate) struct TableRoot {
+    /// The next table's root; 0 ends the list.
+    pub(crate) next: AtomicU64,
+    /// The encoded schema and its length.
+    pub(crate) schema: AtomicU64,
+    pub(crate) schema_len: AtomicU32,
+    pub(crate) id: AtomicU32,
+    pub(crate) directory: Directory,
+    /// Roots of the indexes by ordinal; 0 for a dropped one.
+    pub(crate) indexes: [AtomicU64; INDEXES_MAX],
+}
+
+/// A table as this process uses it.
+#[derive(Debug)]
+pub(crate) struct TableCore {
+    pub(crate) id: u32,
+    pub(crate) root: Ref<TableRoot>,
+    /// The identity of the database that it lies in.
+    pub(crate) owner: Arc<()>,
+    pub(crate) schema: TableSchema,
+    pub(crate) layout: RowLayout,
+    indexes: [OnceLock<Box<IndexCore>>; INDEXES_MAX],
+    index_count: AtomicUsize,
+    dropped: AtomicBool,
+}
+
+/// An index as this process uses it.
+#[derive(Debug)]
+pub(crate) struct IndexCore {
+    pub(crate) ordinal: usize,
+    pub(crate) schema: IndexSchema,
+    pub(crate) plan: KeyPlan,
+    pub(crate) root: u64,
+    dropped: AtomicBool,
+}
+
+/// A table together with the memory it lies in: what the operations below work on.
+#[derive(Clone, Copy)]
+pub(crate) struct TableAt<'m> {
+    pub(crate) memory: &'m Memory,
+    pub(crate) core: &'m TableCore,
+}
+
+/// Reads the keys of a table's rows for one of its indexes.
+pub(crate) struct RowKeys<'m> {
+    pub(crate) table: TableAt<'m>,
+    pub(crate) index: &'m IndexCore,
+}
+
+/// A change that was made, as much as undoing it needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) row: u32,
+    /// The version that the change put first.
+    pub(crate) version: u64,
+}
+
+impl TableCore {
+    /// Compiles a table's schema. Its indexes are added one by one.
+    pub(crate) fn new(
+        id: u32,
+        root: Ref<TableRoot>,
+        owner: Arc<()>,
+        schema: TableSchema,
+    ) -> Self {
+        let layout = RowLayout::new(&schema);
+        Self {
+            id,
+            root,
+            owner,
+            schema,
+            layout,
+            indexes: [const { OnceLock::new() }; INDEXES_MAX],
+            index_count: AtomicUsize::new(0),
+            dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// The live indexes.
+    #[inline]
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = &IndexCore> {
+        let count = self.index_count.load(Acquire);
+        let indexes = self.indexes[..count].iter();
+        indexes.filter_map(|index| index.get().map(Box::as_ref)).filter(|index| index.is_live())
+    }
+
+    /// The index with this ordinal, if it is live.
+    #[inline]
+    pub(crate) fn index(&self, ordinal: usize) -> Option<&IndexCore> {
+        let index = self.indexes.get(ordinal)?.get()?;
+        index.is_live().then_some(index)
+    }
+
+    /// The ordinal that the next index gets.
+    pub(crate) fn next_ordinal(&self) -> Result<usize> {
+        let count = self.index_count.load(Acquire);
+        if count == INDEXES_MAX {
+            return Err(Error::new(ErrorKind::LimitReached)
+                .because("the table has had 64 indexes, dropped ones included"));
+        }
+        Ok(count)
+    }
+
+    /// Makes an index known whose ordinal came from [`TableCore::next_ordinal`].
+    pub(crate) fn publish_index(&self, index: IndexCore) {
+        let ordinal = index.ordinal;
+        let fresh = self.indexes[ordinal].set(Box::new(index)).is_ok();
+        assert!(fresh, "an ordinal is given out once");
+        self.index_count.store(ordinal + 1, Release);
+    }
+
+    /// Whether the table still exists.
+    #[inline]
+    pub(crate) fn check_live(&self) -> Result<()> {
+        if self.dropped.load(Acquire) {
+            return Err(Error::new(ErrorKind::UnknownTable)
+                .because(format!("`{}` was dropped", self.schema.name)));
+        }
+        Ok(())
+    }
+
+    /// Ends the table for all who have a handle, or takes that back.
+    pub(crate) fn set_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, SeqCst);
+    }
+}
+
+impl IndexCore {
+    /// Compiles an index whose root lies at `root`.
+    pub(crate) fn new(
+        core: &TableCore,
+        ordinal: usize,
+        schema: IndexSchema,
+        root: u64,
+    ) -> Result<Self> {
+        let plan = KeyPlan::new(&core.layout, &schema)?;
+        Ok(Self { ordinal, schema, plan, root, dropped: AtomicBool::new(false) })
+    }
+
+    /// Whether the index still exists.
+    #[inline]
+    pub(crate) fn is_live(&self) -> bool {
+        !self.dropped.load(Acquire)
+    }
+
+    /// Ends the index, or takes that back.
+    pub(crate) fn set_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, SeqCst);
+    }
+
+    /// Whether it is ordered, not hashed.
+    #[inline]
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.schema.kind == IndexKind::Ordered
+    }
+
+    /// Makes an empty index's root in the region.
+    pub(crate) fn create_root(heap: Heap<'_>, kind: IndexKind) -> Result<u64> {
+        match kind {
+            IndexKind::Ordered => OrderedIndex::create_root(heap),
+            IndexKind::Hash => HashIndex::create_root(heap),
+        }
+    }
+
+    /// Frees the index in the region; nobody may use it any more.
+    pub(crate) fn destroy(heap: Heap<'_>, kind: IndexKind, root: u64) {
+        match kind {
+            IndexKind::Ordered => build::destroy(heap, root),
+            IndexKind::Hash => HashIndex::at(heap.region(), root).destroy(heap, root),
+        }
+    }
+}
+
+impl<'m> TableAt<'m> {
+    /// The table's root.
+    #[inline]
+    pub(crate) fn root(&self) -> &'m TableRoot {
+        self.memory.get(self.core.root)
+    }
+
+    /// The directory of the table's rows.
+    #[inline]
+    pub(crate) fn directory(&self) -> &'m Directory {
+        &self.root().directory
+    }
+
+    /// Adds a row of `length` bytes that `fill` writes. As with the changes below, success leaves a
+    /// promise of room in the retire queue behind, for undoing the change or cleaning up after it.
+    ///
+    /// # Errors
+    /// `DuplicateKey`, `Conflict`, `KeyTooLong`, `RowTooLong`, or memory; then nothing changed.
+    #[inline]
+    pub(crate) fn insert(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Change> {
+        let queue = &heap.cache.retired;
+        queue.promise(heap, Entitlement::Ordinary)?;
+        let version = Version::create(heap, snapshot.own, Content::Row(length))
+            .inspect_err(|_| queue.redeem())?;
+        let row = fill(fresh_bytes_at(self.memory, version))
+            .and_then(|()| self.directory().allocate(heap))
+            .inspect_err(|_| {
+                Version::free(heap, version);
+                queue.redeem();
+            })?;
+        Version::at(self.memory, version).set_row(row);
+        self.directory().slot(self.memory, row).store(version, Release);
+        let change = Change { row, version };
+        for index in self.core.indexes() {
+            if let Err(error) = self.add_entry(heap, index, change, snapshot) {
+                self.undo(heap, change);
+                return Err(error);
+            }
+        }
+        Ok(change)
+    }
+
+    /// Gives a row new content, `length` bytes that `fill` writes from the row's old bytes.
+    ///
+    /// # Errors
+    /// `RowNotFound`, `Conflict`, `DuplicateKey`, or as [`TableAt::insert`].
+    pub(crate) fn update(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        length: impl FnOnce(&[u8]) -> Result<usize>,
+        fill: impl FnOnce(&[u8], &mut [u8]) -> Result<()>,
+    ) -> Result<Change> {
+        let latched = self.latch_for_change(snapshot, row)?;
+        let queue = &heap.cache.retired;
+        queue.promise(heap, Entitlement::Ordinary)?;
+        let old = latched.newest();
+        let old_bytes = bytes_at(self.memory, old);
+        let version = length(old_bytes)
+            .and_then(|length| Version::create(heap, snapshot.own, Content::Row(length)))
+            .inspect_err(|_| queue.redeem())?;
+        let head = Version::at(self.memory, version);
+        head.set_row(row);
+        head.older.store(old, Relaxed);
+        fill(old_bytes, fresh_bytes_at(self.memory, version))
+            .and_then(|()| self.move_entries(heap, snapshot, row, old, version))
+            .inspect_err(|_| {
+                Version::free(heap, version);
+                queue.redeem();
+            })?;
+        latched.set_newest(version);
+        Ok(Change { row, version })
+    }
+
+    /// Deletes a row.
+    ///
+    /// # Errors
+    /// `RowNotFound`, `Conflict`, and memory only when the reserve too is used up.
+    pub(crate) fn delete(&self, heap: Heap<'m>, snapshot: Snapshot, row: u32) -> Result<Change> {
+        let latched = self.latch_for_change(snapshot, row)?;
+        let queue = &heap.cache.retired;
+        queue.promise(heap, Entitlement::Reserve)?;
+        let version = Version::create(heap, snapshot.own, Content::Tombstone)
+            .inspect_err(|_| queue.redeem())?;
+        let head = Version::at(self.memory, version);
+        head.set_row(row);
+        head.older.store(latched.newest(), Relaxed);
+        latched.set_newest(version);
+        Ok(Change { row, version })
+    }
+
+    /// Takes a change back; it must be the newest of its row. Needs no memory but the queue entry
+    /// that was promised.
+    pub(crate) fn undo(&self, heap: Heap<'m>, change: Change) {
+        let latched = self.directory().latch(self.memory, change.row);
+        debug_assert_eq!(latched.newest(), change.version);
+        let version = Version::at(self.memory, change.version);
+        let older = version.older.load(Relaxed);
+        if !version.is_tombstone() && (older == 0 || version.key_changed()) {
+            self.drop_entries(heap, change.row, change.version, older);
+        }
+        latched.set_newest(older);
+        if older == 0 {
+            self.directory().give_back(self.memory, change.row);
+        }
+        heap.cache.retired.redeem();
+        heap.retire(change.version, Purpose::Rows);
+    }
+
+    /// Removes the entries of the version at `gone` that no version from `kept` on needs.
+    pub(crate) fn drop_entries(&self, heap: Heap<'m>, row: u32, gone: u64, kept: u64) {
+        let mut key = KeyBuffer::new();
+        let mut other = KeyBuffer::new();
+        for index in self.core.indexes() {
+            if index.plan.encode_row(bytes_at(self.memory, gone), &mut key).is_err() {
+                continue;
+            }
+            let needed = chain(self.memory, kept).any(|(at, version)| {
+                !version.is_tombstone()
+                    && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
+                    && index.same_entry(key.as_slice(), other.as_slice())
+            });
+            if needed {
+                continue;
+            }
+            if index.is_ordered() {
+                self.ordered(index).remove(heap, key.as_slice(), row);
+            } else {
+                self.hash(index).remove(heap, hash_of(key.as_slice()), row);
+            }
+        }
+    }
+
+    /// The ordered index's tree.
+    #[inline]
+    pub(crate) fn ordered(&self, index: &IndexCore) -> OrderedIndex<'m> {
+        OrderedIndex::at(self.memory.region(), index.root)
+    }
+
+    /// The hash index's buckets.
+    #[inline]
+    pub(crate) fn hash(&self, index: &IndexCore) -> HashIndex<'m> {
+        HashIndex::at(self.memory.region(), index.root)
+    }
+
+    /// Latches a row whose newest version this transaction may follow with its own.
+    fn latch_for_change(&self, snapshot: Snapshot, row: u32) -> Result<LatchedRow<'m>> {
+        if u64::from(row) >= self.directory().limit() {
+            return Err(self.row_not_found(row));
+        }
+        let latched = self.directory().latch(self.memory, row);
+        if latched.newest() == 0 {
+            return Err(self.row_not_found(row));
+        }
+        let newest = Version::at(self.memory, latched.newest());
+        match resolve(self.memory, &newest.begin) {
+            Begin::InFlight(stamp) if stamp != snapshot.own => Err(self.conflict(row)),
+            Begin::Committed(timestamp) if timestamp > snapshot.timestamp => {
+                Err(self.conflict(row))
+            }
+            _ if newest.is_tombstone() => Err(self.row_not_found(row)),
+            _ => Ok(latched),
+        }
+    }
+
+    /// Adds a new row's entry to one index.
+    #[inline]
+    fn add_entry(
+        &self,
+        heap: Heap<'m>,
+        index: &'m IndexCore,
+        change: Change,
+        snapshot: Snapshot,
+    ) -> Result<()> {
+        let bytes = bytes_at(self.memory, change.version);
+        let mut key = KeyBuffer::new();
+        index.plan.encode_row(bytes, &mut key)?;
+        let placement = if index.is_ordered() {
+            let leaf = Leaf::plain(change.row, change.version);
+            let keys = RowKeys { table: *self, index };
+            self.ordered(index).insert(heap, &keys, key.as_slice(), change.row, leaf)?
+        } else {
+            let hash = hash_of(key.as_slice());
+            self.hash(index).insert(heap, hash, change.row, change.version)?
+        };
+        if placement == Placement::Shared && index.schema.unique && !index.plan.has_null(bytes) {
+            check_unique(*self, index, key.as_slice(), change.row, snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of an update's keys, for each index whose key it changes. Ordered entries
+    /// of a row with several keys carry their keys, the one of the old version included.
+    fn move_entries(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        old: u64,
+        new: u64,
+    ) -> Result<()> {
+        let mut old_key = KeyBuffer::new();
+        let mut new_key = KeyBuffer::new();
+        for index in self.core.indexes() {
+            let bytes = bytes_at(self.memory, new);
+            let moved = index
+                .plan
+                .encode_row(bytes_at(self.memory, old), &mut old_key)
+                .and_then(|()| index.plan.encode_row(bytes, &mut new_key))
+                .map_err(Error::from)
+                .and_then(|()| {
+                    if old_key.as_slice() == new_key.as_slice() {
+                        return Ok(());
+                    }
+                    let keys = (old_key.as_slice(), new_key.as_slice());
+                    self.move_entry(heap, snapshot, index, row, keys, new)
+                });
+            if let Err(error) = moved {
+                if Version::at(self.memory, new).key_changed() {
+                    self.drop_entries(heap, row, new, old);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn move_entry(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        index: &'m IndexCore,
+        row: u32,
+        (old_key, new_key): (&[u8], &[u8]),
+        new: u64,
+    ) -> Result<()> {
+        Version::at(self.memory, new).set_key_changed();
+        let placement = if index.is_ordered() {
+            let tree = self.ordered(index);
+            let keyed = create_key_block(heap, new_key, row)?;
+            let placement = self.key_leaf(heap, index, old_key, row).and_then(|()| {
+                tree.insert(heap, &RowKeys { table: *self, index }, new_key, row, keyed)
+            });
+            if !matches!(placement, Ok(Placement::Alone | Placement::Shared)) {
+                heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
+            }
+            placement?
+        } else {
+            self.hash(index).insert(heap, hash_of(new_key), row, new)?
+        };
+        let unique = index.schema.unique && placement != Placement::Alone;
+        if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
+            check_unique(*self, index, new_key, row, snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the row's leaf under `key` a keyed one.
+    fn key_leaf(
+        &self,
+        heap: Heap<'m>,
+        index: &'m IndexCore,
+        key: &[u8],
+        row: u32,
+    ) -> Result<()> {
+        heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary)?;
+        let keyed = create_key_block(heap, key, row)?;
+        if !self.ordered(index).replace(heap, key, row, keyed) {
+            heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
+        }
+        Ok(())
+    }
+
+    fn row_not_found(&self, row: u32) -> Error {
+        Error::new(ErrorKind::RowNotFound)
+            .because(format!("row {row} of `{}`", self.core.schema.name))
+    }
+
+    fn conflict(&self, row: u32) -> Error {
+        Error::new(ErrorKind::Conflict)
+            .because(format!("row {row} of `{}` was changed", self.core.schema.name))
+    }
+}
+
+impl IndexCore {
+    /// Whether two keys have one and the same entry for a row.
+    fn same_entry(&self, key: &[u8], other: &[u8]) -> bool {
+        if self.is_ordered() { key == other } else { hash_of(key) == hash_of(other) }
+    }
+}
+
+impl LeafKeys for RowKeys<'_> {
+    fn load_key(&self, row: u32, key: &mut KeyBuffer) -> bool {
+        let newest = self.table.directory().newest(self.table.memory, row);
+        let mut versions = chain(self.table.memory, newest);
+        versions.find(|(_, version)| !version.is_tombstone()).is_some_and(|(at, _)| {
+            self.index.plan.encode_row(bytes_at(self.table.memory, at), key).is_ok()
+        })
+    }
+}
+
+/// The part of a key's hash that the hash index keeps.
+#[inline]
+pub(crate) fn hash_of(key: &[u8]) -> u32 {
+    hash_key(key) as u32
+}

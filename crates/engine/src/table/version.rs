@@ -1,0 +1,136 @@
+//! Row versions: one block each, immutable once published but for its header's links.
+//!
+//! Layout: begin (8 bytes), older version (8), row id (4), length and flags (4), then the row's
+//! bytes as `remanent_schema::RowLayout` lays them out. A deletion is a version without bytes.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed};
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::snapshot::Snapshot;
+
+/// What every version begins with.
+#[repr(C)]
+pub(crate) struct Version {
+    /// Timestamp or stamp: see `snapshot.rs`.
+    pub(crate) begin: AtomicU64,
+    /// The version before this one; 0 for none. Only changed under the row's latch.
+    pub(crate) older: AtomicU64,
+    row: AtomicU32,
+    length: AtomicU32,
+}
+
+const TOMBSTONE: u32 = 1 << 31;
+const KEY_CHANGED: u32 = 1 << 30;
+const LENGTH_MASK: u32 = KEY_CHANGED - 1;
+
+const _: () = assert!(size_of::<Version>() == 24);
+
+/// What kind of version to make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// A row of so many bytes.
+    Row(usize),
+    /// The row's end.
+    Tombstone,
+}
+
+impl Version {
+    /// A fresh version that nobody refers to yet; its row bytes are to be filled in.
+    pub(crate) fn create(heap: Heap<'_>, stamp: u64, content: Content) -> Result<u64> {
+        let (length, flags, entitlement) = match content {
+            Content::Row(length) => (length, 0, Entitlement::Ordinary),
+            Content::Tombstone => (0, TOMBSTONE, Entitlement::Reserve),
+        };
+        if length > LENGTH_MASK as usize {
+            return Err(Error::new(ErrorKind::RowTooLong));
+        }
+        let at = heap.allocate(size_of::<Self>() + length, Purpose::Rows, entitlement)?;
+        let version: &Self = heap.memory.get(Ref::new(at));
+        version.begin.store(stamp, Relaxed);
+        version.older.store(0, Relaxed);
+        version.length.store(length as u32 | flags, Relaxed);
+        Ok(at)
+    }
+
+    /// Frees a version that nobody can reach.
+    pub(crate) fn free(heap: Heap<'_>, at: u64) {
+        let version: &Self = heap.memory.get(Ref::new(at));
+        heap.free(at, size_of::<Self>() + version.length(), Purpose::Rows);
+    }
+
+    /// The version at `at`.
+    #[inline]
+    pub(crate) fn at(memory: &Memory, at: u64) -> &Self {
+        memory.get(Ref::new(at))
+    }
+
+    /// Bytes of the row.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        (self.length.load(Relaxed) & LENGTH_MASK) as usize
+    }
+
+    /// Whether this version says that the row is deleted.
+    #[inline]
+    pub(crate) fn is_tombstone(&self) -> bool {
+        self.length.load(Relaxed) & TOMBSTONE != 0
+    }
+
+    /// Whether some index key of this version differs from the version before it.
+    pub(crate) fn key_changed(&self) -> bool {
+        self.length.load(Relaxed) & KEY_CHANGED != 0
+    }
+
+    /// Notes that a key differs from the version before; before the version is published.
+    pub(crate) fn set_key_changed(&self) {
+        self.length.store(self.length.load(Relaxed) | KEY_CHANGED, Relaxed);
+    }
+
+    /// The row id.
+    #[inline]
+    pub(crate) fn row(&self) -> u32 {
+        self.row.load(Relaxed)
+    }
+
+    /// Sets the row id; before the version is published.
+    pub(crate) fn set_row(&self, row: u32) {
+        self.row.store(row, Relaxed);
+    }
+}
+
+/// The bytes of the row in the version at `at`.
+#[inline]
+pub(crate) fn bytes_at(memory: &Memory, at: u64) -> &[u8] {
+    let length = Version::at(memory, at).length();
+    memory.region().bytes(at + size_of::<Version>() as u64, length)
+}
+
+/// The bytes of a fresh version, to fill in.
+#[inline]
+pub(crate) fn fresh_bytes_at(memory: &Memory, at: u64) -> &mut [u8] {
+    let length = Version::at(memory, at).length();
+    memory.region().fresh_bytes(at + size_of::<Version>() as u64, length)
+}
+
+/// The version that a snapshot sees of the chain that starts at `newest`.
+#[inline]
+pub(crate) fn visible(memory: &Memory, newest: u64, snapshot: Snapshot) -> Option<u64> {
+    let mut at = newest;
+    while at != 0 {
+        let version = Version::at(memory, at);
+        if snapshot.sees(memory, &version.begin) {
+            return (!version.is_tombstone()).then_some(at);
+        }
+        at = version.older.load(Acquire);
+    }
+    None
+}
+
+/// The versions from `newest` on, newest first.
+pub(crate) fn chain(memory: &Memory, newest: u64) -> impl Iterator<Item = (u64, &Version)> {
+    let first = (newest != 0).then(|| (newest, Version::at(memory, newest)));
+    std::iter::successors(first, |(_, version)| {
+        let older = version.older.load(Acquire);
+        (older != 0).then(|| (older, Version::at(memory, older)))
+    })
+}

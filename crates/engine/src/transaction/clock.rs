@@ -1,0 +1,188 @@
+//! Beginning and ending a snapshot, and the horizon: what every active transaction has seen.
+//!
+//! The protocol between *transactions that begin* and *whoever reclaims*. A transaction publishes
+//! the clock's value in its slot with one sequentially consistent exchange, which also takes the
+//! slot, then reads the clock again: that value is its snapshot, the published one only holds back
+//! reclamation and may be older. A reclaimer reads the clock, then all slots. If it misses a slot,
+//! the exchange came later in the one order of all such operations, so the transaction's second
+//! reading of the clock is no older than the reclaimer's. A slot read too early or too late only
+//! makes the horizon smaller than need be.
+//!
+//! A transaction holds its slot until it ends, whatever thread that is; the thread-local number is
+//! a hint where to look first, no more.
+
+use std::cell::Cell;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence, pause};
+use crate::memory::{Cache, Memory, Ref};
+use crate::snapshot::{
+    SLOT_FREE, SLOT_WRITES, Slot, Snapshot, next_stamp, slot, snapshot_of_state, taken_state,
+};
+
+thread_local! {
+    static SLOT_HINT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A slot held by a transaction; given back when dropped.
+pub(crate) struct HeldSlot<'m> {
+    memory: &'m Memory,
+    number: usize,
+}
+
+/// What may be reclaimed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Horizon {
+    /// Blocks retired with a stamp up to this may be freed.
+    pub(crate) blocks: u64,
+    /// Of each row, versions behind the newest one committed up to this may go.
+    pub(crate) rows: u64,
+}
+
+/// Takes a slot and a snapshot for a transaction that only reads.
+///
+/// # Errors
+/// `TooManyTransactions`.
+#[inline]
+pub(crate) fn begin_read(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
+    let held = take_slot(memory, slots, false)?;
+    let timestamp = memory.header().clock.0.load(SeqCst);
+    Ok((held, Snapshot { timestamp, own: 0 }))
+}
+
+/// Takes a slot, a snapshot and a stamp for a transaction that writes. Waits while a change of
+/// tables or indexes keeps writers out.
+///
+/// # Errors
+/// `TooManyTransactions`, and memory for the slot's cache.
+pub(crate) fn begin_write(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
+    let mut turn = 0;
+    let held = loop {
+        let held = take_slot(memory, slots, true)?;
+        if memory.header().gate.load(SeqCst) == 0 {
+            break held;
+        }
+        drop(held);
+        while memory.header().gate.load(Relaxed) != 0 {
+            pause(turn);
+            turn += 1;
+        }
+    };
+    held.prepare_to_write()
+}
+
+/// As [`begin_write`], for a change of tables or indexes itself.
+pub(crate) fn begin_exclusive(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
+    take_slot(memory, slots, true)?.prepare_to_write()
+}
+
+/// What no active transaction but the one in slot `own` can still need.
+pub(crate) fn horizon(memory: &Memory, own: usize) -> Horizon {
+    full_fence();
+    let header = memory.header();
+    let clock = header.clock.0.load(SeqCst);
+    let mut oldest = clock + 1;
+    for number in 0..header.slots_used.load(SeqCst) as usize {
+        let state = slot(memory, number).state.load(SeqCst);
+        if number != own && state != SLOT_FREE {
+            oldest = oldest.min(snapshot_of_state(state));
+        }
+    }
+    Horizon { blocks: oldest, rows: oldest.min(clock) }
+}
+
+/// Whether any transaction but the one in slot `own` is writing.
+pub(crate) fn others_write(memory: &Memory, own: usize) -> bool {
+    full_fence();
+    (0..memory.header().slots_used.load(SeqCst) as usize).any(|number| {
+        number != own && slot(memory, number).state.load(SeqCst) & SLOT_WRITES != 0
+    })
+}
+
+/// Takes the slot with this number if it is free, to reclaim what it left behind.
+pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>> {
+    let state = taken_state(memory.header().clock.0.load(SeqCst), false);
+    let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
+    taken.is_ok().then_some(HeldSlot { memory, number })
+}
+
+#[inline]
+fn take_slot(memory: &Memory, slots: usize, writes: bool) -> Result<HeldSlot<'_>> {
+    let hint = SLOT_HINT.get();
+    let first = if hint < slots { hint } else { 0 };
+    if let Some(held) = try_take(memory, first, writes) {
+        return Ok(held);
+    }
+    take_other_slot(memory, slots, first, writes)
+}
+
+#[cold]
+fn take_other_slot(
+    memory: &Memory,
+    slots: usize,
+    first: usize,
+    writes: bool,
+) -> Result<HeldSlot<'_>> {
+    for number in (first + 1..slots).chain(0..first) {
+        if let Some(held) = try_take(memory, number, writes) {
+            SLOT_HINT.set(number);
+            return Ok(held);
+        }
+    }
+    Err(Error::new(ErrorKind::TooManyTransactions)
+        .because(format!("all {slots} transaction slots are taken")))
+}
+
+#[inline]
+fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>> {
+    let header = memory.header();
+    let slot = slot(memory, number);
+    if slot.state.load(Relaxed) != SLOT_FREE {
+        return None;
+    }
+    if number >= header.slots_used.load(Relaxed) as usize {
+        header.slots_used.fetch_max(number as u32 + 1, SeqCst);
+    }
+    let state = taken_state(header.clock.0.load(Acquire), writes);
+    let taken = slot.state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
+    taken.is_ok().then_some(HeldSlot { memory, number })
+}
+
+impl<'m> HeldSlot<'m> {
+    /// The slot's number.
+    #[inline]
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The slot.
+    #[inline]
+    pub(crate) fn slot(&self) -> &'m Slot {
+        slot(self.memory, self.number)
+    }
+
+    /// The slot's cache; a slot that writes has one.
+    pub(crate) fn cache(&self) -> &'m Cache {
+        self.memory.get(Ref::new(self.slot().cache.load(Relaxed)))
+    }
+
+    /// Makes sure that there is a cache, and draws the transaction's stamp.
+    #[inline]
+    fn prepare_to_write(self) -> Result<(Self, Snapshot)> {
+        let slot = self.slot();
+        if slot.cache.load(Relaxed) == 0 {
+            slot.cache.store(self.memory.create_cache()?.offset(), Release);
+        }
+        let own = next_stamp(slot.stamp.load(Relaxed), self.number);
+        slot.stamp.store(own, Release);
+        let timestamp = self.memory.header().clock.0.load(SeqCst);
+        Ok((self, Snapshot { timestamp, own }))
+    }
+}
+
+impl Drop for HeldSlot<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot().state.store(SLOT_FREE, Release);
+    }
+}

@@ -1,0 +1,17 @@
+//! Transactions: begin, read, write, commit or roll back.
+//!
+//! In reading order: [`transaction`] is what a program holds, [`clock`] is how a snapshot begins and
+//! ends, [`write_set`] remembers changes, [`commit`] publishes them, [`reclaim`] cleans up behind
+//! them. Rows and indexes are changed in `table/`; here is who may see what, and when.
+
+pub(crate) mod clock;
+pub(crate) mod commit;
+pub(crate) mod reading;
+pub(crate) mod reclaim;
+#[expect(clippy::module_inception, reason = "the folder is named after its main file")]
+pub(crate) mod transaction;
+pub(crate) mod write_set;
+
+pub use commit::CommitTicket;
+pub use reading::ReadTransaction;
+pub use transaction::{Savepoint, WriteTransaction};

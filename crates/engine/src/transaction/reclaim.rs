@@ -1,0 +1,70 @@
+//! Reclaiming what transactions left behind, by those that come after them.
+//!
+//! No thread runs for this: a writer that ends works off the queue of its own slot, once enough has
+//! gathered, and now and then that of a slot nobody uses. An entry is worked off when the horizon
+//! has passed it; the rest waits. The slot is held meanwhile, so what is read here stays readable.
+
+use super::clock::{self, Horizon};
+use crate::database::Database;
+use crate::memory::retire::Retired;
+use crate::memory::{Entitlement, Heap};
+use crate::snapshot;
+use crate::table::prune::prune;
+use crate::table::table::TableAt;
+
+/// Entries in a slot's queue from which on a writer works them off.
+const WORTHWHILE: u64 = 32;
+
+/// Called by each writer at its end, while it still holds its slot.
+#[inline]
+pub(crate) fn after_transaction(db: &Database, heap: Heap<'_>, own: usize) {
+    if heap.cache.retired.count() >= WORTHWHILE {
+        let horizon = clock::horizon(db.region_memory(), own);
+        work_off(db, heap, horizon);
+    }
+}
+
+/// Works off everything that can be: the queues of all slots that nobody holds.
+pub(crate) fn everything(db: &Database) {
+    let memory = db.region_memory();
+    let slots = memory.header().slots_used.load(crate::memory::atomic::SeqCst) as usize;
+    for number in 0..slots {
+        let Some(held) = clock::adopt_slot(memory, number) else { continue };
+        let Some(cache) = snapshot::cache(memory, held.slot()) else { continue };
+        let heap = memory.heap(cache);
+        // Pruning rows retires blocks, which a second pass frees.
+        for _ in 0..2 {
+            work_off(db, heap, clock::horizon(memory, number));
+        }
+        cache.retired.release(heap);
+        heap.flush_magazines();
+    }
+}
+
+fn work_off(db: &Database, heap: Heap<'_>, horizon: Horizon) {
+    let queue = &heap.cache.retired;
+    // What is added meanwhile waits for its own time.
+    for _ in 0..queue.count() {
+        let Some((stamp, item)) = queue.front(heap) else { return };
+        match item {
+            Retired::Block { offset, purpose } => {
+                if stamp > horizon.blocks {
+                    return;
+                }
+                queue.pop(heap);
+                heap.free_block(offset, purpose);
+            }
+            Retired::Row { table, row } => {
+                let room = queue.make_room(heap, 1, Entitlement::Reserve);
+                if stamp > horizon.rows || room.is_err() {
+                    return;
+                }
+                queue.pop(heap);
+                if let Some(core) = db.catalog().by_id(table) {
+                    let table = TableAt { memory: heap.memory, core: &core };
+                    prune(table, heap, row, horizon.rows);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! A transaction that writes: it reads like any other, changes rows, then commits or rolls back.
+//!
+//! Each statement either changes all it should or nothing. Changes are in the rows and indexes at
+//! once, carrying this transaction's stamp, which others do not see; the write set remembers them.
+//! References that were read stay valid through all of it: versions are immutable, and those this
+//! transaction replaces are kept until it has ended.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Deref;
+
+use remanent_schema::{Record, Value};
+
+use super::clock::{self, HeldSlot};
+use super::commit::{self, CommitTicket};
+use super::reading::ReadTransaction;
+use super::reclaim;
+use super::write_set::WriteSet;
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{Entitlement, Heap};
+use crate::snapshot::Snapshot;
+use crate::table::row::RowId;
+use crate::table::table::{Change, TableAt};
+use crate::table::{ColumnHandle, Table, TypedTable};
+
+/// A transaction that reads and writes. Dropping it rolls it back.
+///
+/// Isolation is snapshot isolation: it sees what had committed when it began, and its own changes.
+/// Of two transactions that change the same row, the second to do so gets `Conflict` at once
+/// (first updater wins).
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options, schema::*};
+/// let db = Database::open(Options::new())?;
+/// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// let a = table.column("a")?;
+/// let tx = db.begin_write()?;
+/// let id = tx.insert_values(&table, &[Some(1.into())])?;
+/// let savepoint = tx.savepoint();
+/// tx.update_values(&table, id, &[(a, 2.into())])?;
+/// tx.roll_back_to(savepoint)?;
+/// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(1));
+/// tx.commit()?;
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+pub struct WriteTransaction<'db> {
+    read: ReadTransaction<'db>,
+    heap: Heap<'db>,
+    writes: WriteSet<'db>,
+    ended: Cell<bool>,
+    /// How long the write set was left by each rollback to a savepoint, which ends later ones.
+    rollbacks: RefCell<Vec<u64>>,
+}
+
+/// A point in a transaction to roll back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Savepoint {
+    stamp: u64,
+    len: u64,
+    /// Rollbacks to savepoints before it was taken.
+    rollbacks: usize,
+}
+
+impl<'db> WriteTransaction<'db> {
+    /// Begins.
+    #[inline]
+    pub(crate) fn begin(db: &'db Database) -> Result<Self> {
+        let (held, snapshot) = clock::begin_write(db.region_memory(), db.slots())?;
+        Self::with_slot(db, held, snapshot)
+    }
+
+    fn with_slot(db: &'db Database, held: HeldSlot<'db>, snapshot: Snapshot) -> Result<Self> {
+        let heap = db.region_memory().heap(held.cache());
+        let writes = WriteSet::new(heap, held.slot())?;
+        Ok(Self {
+            read: ReadTransaction { db, held, snapshot },
+            heap,
+            writes,
+            ended: Cell::new(false),
+            rollbacks: RefCell::new(Vec::new()),
+        })
+    }
+
+    /// Inserts a record.
+    ///
+    /// # Errors
+    /// `DuplicateKey`, `Conflict`, `ValueTooLong`, `KeyTooLong`, `RowTooLong`, `BudgetReached`,
+    /// `OutOfMachineMemory`, `UnknownTable`, `TransactionEnded`.
+    #[inline]
+    pub fn insert<'a, R>(&self, table: &TypedTable<R>, record: &R::At<'a>) -> Result<RowId>
+    where
+        R: Record,
+        R::At<'a>: Record,
+    {
+        let length = record.encoded_len()?;
+        self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+            at.insert(heap, snapshot, length, |bytes| {
+                record.encode(bytes);
+                Ok(())
+            })
+        })
+    }
+
+    /// Inserts a row, one value for each leaf column; `None` takes the default or null.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert`], and `WrongType`, `ValueOutOfRange`, `NullInNotNull`.
+    pub fn insert_values(&self, table: &Table, values: &[Option<Value<'_>>]) -> Result<RowId> {
+        let layout = &table.core.layout;
+        let length = layout.encoded_len(values)?;
+        self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+            at.insert(heap, snapshot, length, |bytes| {
+                layout.encode(values, bytes)?;
+                Ok(())
+            })
+        })
+    }
+
+    /// Gives a row the content of `record`.
+    ///
+    /// # Errors
+    /// `RowNotFound`, `Conflict`, or as [`WriteTransaction::insert`].
+    pub fn update<'a, R>(
+        &self,
+        table: &TypedTable<R>,
+        row: RowId,
+        record: &R::At<'a>,
+    ) -> Result<()>
+    where
+        R: Record,
+        R::At<'a>: Record,
+    {
+        let length = record.encoded_len()?;
+        let changed = self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+            at.update(heap, snapshot, row.0, |_| Ok(length), |_, bytes| {
+                record.encode(bytes);
+                Ok(())
+            })
+        });
+        changed.map(|_| ())
+    }
+
+    /// Changes some columns of a row.
+    ///
+    /// # Errors
+    /// `RowNotFound`, `Conflict`, or as [`WriteTransaction::insert_values`].
+    pub fn update_values(
+        &self,
+        table: &Table,
+        row: RowId,
+        changes: &[(ColumnHandle, Value<'_>)],
+    ) -> Result<()> {
+        let layout = &table.core.layout;
+        changes.iter().try_for_each(|(column, _)| table.check_column(*column))?;
+        let leaves = changes.iter().map(|&(column, value)| (column.leaf(), value));
+        let leaves: Vec<_> = leaves.collect();
+        let changed = self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+            at.update(
+                heap,
+                snapshot,
+                row.0,
+                |old| Ok(layout.updated_len(old, &leaves)?),
+                |old, bytes| {
+                    layout.update(old, &leaves, bytes)?;
+                    Ok(())
+                },
+            )
+        });
+        changed.map(|_| ())
+    }
+
+    /// Deletes a row. Works at a full budget too, from its reserve.
+    ///
+    /// # Errors
+    /// `RowNotFound`, `Conflict`, `UnknownTable`, `TransactionEnded`.
+    pub fn delete(&self, table: &Table, row: RowId) -> Result<()> {
+        let changed = self.change(table, Entitlement::Reserve, |at, heap, snapshot| {
+            at.delete(heap, snapshot, row.0)
+        });
+        changed.map(|_| ())
+    }
+
+    /// A point to roll back to.
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            stamp: self.read.snapshot.own,
+            len: self.writes.len(),
+            rollbacks: self.rollbacks.borrow().len(),
+        }
+    }
+
+    /// Takes back all changes since `savepoint`, which stays valid; later savepoints end.
+    ///
+    /// # Errors
+    /// `TransactionEnded` if the savepoint is of another transaction or was itself taken back.
+    pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
+        self.check_active()?;
+        let foreign = savepoint.stamp != self.read.snapshot.own;
+        let mut rollbacks = self.rollbacks.borrow_mut();
+        if foreign || rollbacks[savepoint.rollbacks..].iter().any(|&len| len < savepoint.len) {
+            return Err(Error::new(ErrorKind::TransactionEnded)
+                .because("the savepoint is of another transaction or was itself taken back"));
+        }
+        self.undo_to(savepoint.len);
+        rollbacks.push(savepoint.len);
+        Ok(())
+    }
+
+    /// Takes back all changes and ends the transaction: further calls fail with
+    /// `TransactionEnded`, references that were read stay valid.
+    pub fn roll_back(&self) {
+        self.undo_to(0);
+        self.ended.set(true);
+    }
+
+    /// Makes all changes visible to transactions that begin from now on.
+    ///
+    /// # Errors
+    /// `TransactionEnded` if it was rolled back.
+    pub fn commit(self) -> Result<CommitTicket> {
+        self.check_active()?;
+        self.ended.set(true);
+        Ok(commit::commit(&self.read, self.heap, &self.writes))
+    }
+
+    #[inline]
+    fn change<'t>(
+        &'t self,
+        table: &'t Table,
+        entitlement: Entitlement,
+        make: impl FnOnce(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+    ) -> Result<RowId> {
+        self.check_active()?;
+        let at = self.read.table_at(table)?;
+        self.writes.make_room(entitlement)?;
+        let change = make(at, self.heap, self.read.snapshot)?;
+        self.writes.push(at.core.id, change);
+        Ok(RowId(change.row))
+    }
+
+    #[inline]
+    fn check_active(&self) -> Result<()> {
+        if self.ended.get() {
+            return Err(Error::new(ErrorKind::TransactionEnded)
+                .because("the transaction was rolled back"));
+        }
+        Ok(())
+    }
+
+    fn undo_to(&self, len: u64) {
+        let memory = self.read.memory();
+        while self.writes.len() > len
+            && let Some((table, change)) = self.writes.pop()
+        {
+            // A table is not dropped while somebody writes, so it is there.
+            if let Some(core) = self.read.db.catalog().by_id(table) {
+                TableAt { memory, core: &core }.undo(self.heap, change);
+            }
+        }
+    }
+}
+
+impl<'db> Deref for WriteTransaction<'db> {
+    type Target = ReadTransaction<'db>;
+
+    #[inline]
+    fn deref(&self) -> &ReadTransaction<'db> {
+        &self.read
+    }
+}
+
+impl Drop for WriteTransaction<'_> {
+    fn drop(&mut self) {
+        if !self.ended.get() {
+            self.undo_to(0);
+        }
+        self.writes.clear();
+        reclaim::after_transaction(self.read.db, self.heap, self.read.held.number());
+    }
+}

@@ -1,0 +1,37 @@
+//! Remanent: an open-source main-memory database that applications link in.
+//!
+//! Rows are read by pointer, changes are transactions, and everything the database holds counts
+//! against one memory budget. A record is a Rust struct; its indexes are named in an attribute, and
+//! each gets a key type of its own:
+//!
+//! ```
+//! use remanent::{Database, Options, Record};
+//!
+//! #[derive(Record, Debug, PartialEq)]
+//! #[record(primary_key(sensor_id, timestamp))]
+//! struct Measure<'a> {
+//!     sensor_id: u32,
+//!     timestamp: u32,
+//!     spectra: &'a str,
+//! }
+//!
+//! let db = Database::open(Options::new())?;
+//! let measures = db.create_table_of::<Measure>()?;
+//! db.write(|tx| {
+//!     tx.insert(&measures, &Measure { sensor_id: 1, timestamp: 10, spectra: "0.1 0.7 0.2" })
+//! })?;
+//! db.read(|tx| {
+//!     let found = tx.get(&measures, &MeasurePrimary { sensor_id: 1, timestamp: 10 })?;
+//!     assert_eq!(found.map(|measure| measure.spectra), Some("0.1 0.7 0.2"));
+//!     Ok(())
+//! })?;
+//! # Ok::<(), remanent::Error>(())
+//! ```
+//!
+//! The same rows can be read and written through run-time handles: [`Table`], [`ColumnHandle`] and
+//! [`IndexHandle`]. This crate only gathers: the engine is `remanent-engine`, types and layouts are
+//! `remanent-schema` (here [`schema`]), and the derive macros are `remanent-derive`.
+
+pub use remanent_derive::{Record, RecordStruct};
+pub use remanent_engine::*;
+pub use remanent_schema as schema;

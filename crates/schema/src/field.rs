@@ -1,0 +1,370 @@
+//! Rust types that a field of a record can be, and how each reads and writes its leaves.
+//!
+//! Derived code gives every field a [`Place`]: the record's layout, a constant, and the field's
+//! first leaf, a constant too. All of it inlines to loads and stores at fixed offsets. The bytes
+//! are the ones that `RowLayout` writes for the same schema.
+//!
+//! Scalars, text, blobs, vectors and structs are [`PlainField`]s; `Option` of one is nullable.
+
+use crate::column_type::ColumnType;
+use crate::error::RowError;
+use crate::fixed_layout::{LeafShape, NO_NULL_BIT, NO_START, Slots};
+use crate::fixed_value::{head, utf8};
+use crate::scalar::{FixedField, Scalar};
+use crate::vector_ref::VectorRef;
+
+/// A type that a field of a record can have: a [`PlainField`], or an `Option` of one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a record",
+    label = "not a column type",
+    note = "use numbers, bool, `&str`, `String`, `&[u8]`, `Vec<u8>`, arrays of scalars, `Date`, \
+            `Time`, `Timestamp`, `Decimal`, `CharArray`, `VectorRef`, a struct deriving \
+            `RecordStruct`, or an `Option` of one of these"
+)]
+pub trait Field {
+    /// The same type, borrowing from a row for `'t`.
+    type At<'t>;
+    /// The leaves, in order.
+    const SHAPES: &'static [LeafShape];
+    /// Whether the column may be NULL.
+    const NULLABLE: bool;
+    /// Whether the column type has a greatest length.
+    const TAKES_MAX: bool;
+
+    /// The column's type; `max` is the greatest length, if the type has one.
+    fn column_type(max: Option<u32>) -> ColumnType;
+
+    /// The bytes this value needs in the variable part.
+    ///
+    /// # Errors
+    /// The value does not fit its column. The path is relative to the field.
+    fn measure(&self, max: Option<u32>) -> Result<usize, RowError>;
+
+    /// Writes the value's leaves.
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
+
+    /// Writes the leaves as those of an absent struct.
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
+
+    /// Reads the value's leaves.
+    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t>;
+}
+
+/// A type that a field can have when it is never NULL.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a field of a record",
+    label = "not a column type"
+)]
+pub trait PlainField {
+    /// The same type, borrowing from a row for `'t`.
+    type At<'t>;
+    /// The leaves, in order.
+    const SHAPES: &'static [LeafShape];
+    /// The leaves when the column is nullable; a struct has its presence leaf before the others.
+    const NULLABLE_SHAPES: &'static [LeafShape];
+    /// Whether the column type has a greatest length.
+    const TAKES_MAX: bool = false;
+
+    /// The column's type; `max` is the greatest length, if the type has one.
+    fn column_type(max: Option<u32>) -> ColumnType;
+
+    /// The bytes this value needs in the variable part.
+    ///
+    /// # Errors
+    /// The value does not fit its column. The path is relative to the field.
+    fn measure(&self, max: Option<u32>) -> Result<usize, RowError>;
+
+    /// Writes the value's leaves, leaving null bits alone.
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
+
+    /// Writes the leaves of no value: zeros, or nothing; null bits of its own fields only.
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
+
+    /// Reads the value's leaves.
+    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t>;
+}
+
+/// Where a field's leaves are.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'s> {
+    /// The record's layout.
+    pub slots: &'s Slots<'s>,
+    /// The field's first leaf.
+    pub leaf: usize,
+}
+
+impl<'s> Place<'s> {
+    /// The place `leaves` further on.
+    #[inline]
+    pub const fn after(self, leaves: usize) -> Place<'s> {
+        Place { slots: self.slots, leaf: self.leaf + leaves }
+    }
+
+    #[inline]
+    fn offset(self) -> usize {
+        self.slots.offsets[self.leaf] as usize
+    }
+
+    /// The byte and mask of the leaf's null bit; one that does not exist counts as never set.
+    #[inline]
+    fn null_bit(self) -> Option<(usize, u8)> {
+        let bit = self.slots.null_bits[self.leaf];
+        let byte = self.slots.null_offset as usize + usize::from(bit / 8);
+        if bit == NO_NULL_BIT { None } else { Some((byte, 1 << (bit % 8))) }
+    }
+
+    #[inline]
+    fn is_null(self, row: &[u8]) -> bool {
+        self.null_bit().is_some_and(|(byte, mask)| row[byte] & mask != 0)
+    }
+
+    #[inline]
+    fn variable(self, row: &[u8]) -> &[u8] {
+        let end = u32::from_le_bytes(head(&row[self.offset()..]));
+        let start = match self.slots.starts[self.leaf] {
+            NO_START => self.slots.fixed_size,
+            slot => u32::from_le_bytes(head(&row[slot as usize..])),
+        };
+        &row[start as usize..end as usize]
+    }
+}
+
+/// A row being written: the fixed part anywhere, the variable part in order.
+#[derive(Debug)]
+pub struct RowWriter<'o> {
+    fixed: &'o mut [u8],
+    variable: &'o mut [u8],
+    /// Bytes of the variable part written so far.
+    written: usize,
+}
+
+impl<'o> RowWriter<'o> {
+    /// Begins a row that fills `out` exactly, with all null bits clear.
+    ///
+    /// # Panics
+    /// If `out` is shorter than the fixed part.
+    #[inline]
+    pub fn new(out: &'o mut [u8], slots: &Slots<'_>) -> RowWriter<'o> {
+        let (fixed, variable) = out.split_at_mut(slots.fixed_size as usize);
+        fixed[slots.null_offset as usize..].fill(0);
+        RowWriter { fixed, variable, written: 0 }
+    }
+
+    #[inline]
+    fn set_null(&mut self, place: Place<'_>) {
+        if let Some((byte, mask)) = place.null_bit() {
+            self.fixed[byte] |= mask;
+        }
+    }
+
+    #[inline]
+    fn fixed(&mut self, place: Place<'_>, size: usize) -> &mut [u8] {
+        &mut self.fixed[place.offset()..place.offset() + size]
+    }
+
+    /// The next `len` bytes of the variable part, which become the leaf's.
+    #[inline]
+    fn variable(&mut self, place: Place<'_>, len: usize) -> &mut [u8] {
+        let start = self.written;
+        self.written += len;
+        let end = place.slots.fixed_size + self.written as u32;
+        self.fixed(place, 4).copy_from_slice(&end.to_le_bytes());
+        &mut self.variable[start..start + len]
+    }
+}
+
+impl<T: PlainField> Field for T {
+    type At<'t> = T::At<'t>;
+    const SHAPES: &'static [LeafShape] = T::SHAPES;
+    const NULLABLE: bool = false;
+    const TAKES_MAX: bool = T::TAKES_MAX;
+
+    fn column_type(max: Option<u32>) -> ColumnType {
+        T::column_type(max)
+    }
+
+    #[inline]
+    fn measure(&self, max: Option<u32>) -> Result<usize, RowError> {
+        self.measure(max)
+    }
+
+    #[inline]
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+        self.write(place, row);
+    }
+
+    #[inline]
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
+        T::write_absent(place, row);
+    }
+
+    #[inline]
+    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> T::At<'t> {
+        T::read(place, row)
+    }
+}
+
+impl<T: PlainField> Field for Option<T> {
+    type At<'t> = Option<T::At<'t>>;
+    const SHAPES: &'static [LeafShape] = T::NULLABLE_SHAPES;
+    const NULLABLE: bool = true;
+    const TAKES_MAX: bool = T::TAKES_MAX;
+
+    fn column_type(max: Option<u32>) -> ColumnType {
+        T::column_type(max)
+    }
+
+    #[inline]
+    fn measure(&self, max: Option<u32>) -> Result<usize, RowError> {
+        self.as_ref().map_or(Ok(0), |value| value.measure(max))
+    }
+
+    #[inline]
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+        match self {
+            Some(value) => value.write(place.after(presence::<T>()), row),
+            None => Self::write_absent(place, row),
+        }
+    }
+
+    #[inline]
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
+        row.set_null(place);
+        T::write_absent(place.after(presence::<T>()), row);
+    }
+
+    #[inline]
+    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Option<T::At<'t>> {
+        if place.is_null(row) { None } else { Some(T::read(place.after(presence::<T>()), row)) }
+    }
+}
+
+/// How many leaves precede a nullable value's own: a struct has a presence leaf, others none.
+const fn presence<T: PlainField>() -> usize {
+    T::NULLABLE_SHAPES.len() - T::SHAPES.len()
+}
+
+impl<T: FixedField> PlainField for T {
+    type At<'t> = T;
+    const SHAPES: &'static [LeafShape] = &[LeafShape::fixed(T::SIZE as u32, T::ALIGN)];
+    const NULLABLE_SHAPES: &'static [LeafShape] =
+        &[LeafShape::fixed(T::SIZE as u32, T::ALIGN).nullable()];
+
+    fn column_type(_: Option<u32>) -> ColumnType {
+        T::column_type()
+    }
+
+    #[inline]
+    fn measure(&self, _: Option<u32>) -> Result<usize, RowError> {
+        self.check()?;
+        Ok(0)
+    }
+
+    #[inline]
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+        FixedField::write(*self, row.fixed(place, T::SIZE));
+    }
+
+    #[inline]
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
+        row.fixed(place, T::SIZE).fill(0);
+    }
+
+    #[inline]
+    fn read(place: Place<'_>, row: &[u8]) -> T {
+        T::read(&row[place.offset()..place.offset() + T::SIZE])
+    }
+}
+
+macro_rules! variable_field {
+    (($($lifetime:lifetime)?) $field:ty, $at:ty, $column_type:ident, $read:path) => {
+        impl $(<$lifetime>)? PlainField for $field {
+            type At<'t> = $at;
+            const SHAPES: &'static [LeafShape] = &[LeafShape::VARIABLE];
+            const NULLABLE_SHAPES: &'static [LeafShape] = &[LeafShape::VARIABLE.nullable()];
+            const TAKES_MAX: bool = true;
+
+            fn column_type(max: Option<u32>) -> ColumnType {
+                ColumnType::$column_type { max }
+            }
+
+            #[inline]
+            fn measure(&self, max: Option<u32>) -> Result<usize, RowError> {
+                check_max(self.len(), max)
+            }
+
+            #[inline]
+            fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+                let bytes: &[u8] = self.as_ref();
+                row.variable(place, bytes.len()).copy_from_slice(bytes);
+            }
+
+            #[inline]
+            fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
+                row.variable(place, 0);
+            }
+
+            #[inline]
+            fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t> {
+                $read(place.variable(row))
+            }
+        }
+    };
+}
+
+variable_field!(('a) &'a str, &'t str, String, utf8);
+variable_field!(() String, String, String, owned_utf8);
+variable_field!(('a) &'a [u8], &'t [u8], Blob, std::convert::identity);
+variable_field!(() Vec<u8>, Vec<u8>, Blob, Vec::from);
+
+impl<T: Scalar + 'static> PlainField for VectorRef<'_, T> {
+    type At<'t> = VectorRef<'t, T>;
+    const SHAPES: &'static [LeafShape] = &[LeafShape::VARIABLE];
+    const NULLABLE_SHAPES: &'static [LeafShape] = &[LeafShape::VARIABLE.nullable()];
+    const TAKES_MAX: bool = true;
+
+    fn column_type(max: Option<u32>) -> ColumnType {
+        ColumnType::Vector { element: Box::new(T::column_type()), max }
+    }
+
+    #[inline]
+    fn measure(&self, max: Option<u32>) -> Result<usize, RowError> {
+        self.iter().try_for_each(|element| element.check())?;
+        Ok(check_max(self.len(), max)? * T::SIZE)
+    }
+
+    #[inline]
+    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+        self.write_packed(row.variable(place, self.len() * T::SIZE));
+    }
+
+    #[inline]
+    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
+        row.variable(place, 0);
+    }
+
+    #[inline]
+    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> VectorRef<'t, T> {
+        VectorRef::from_packed(place.variable(row))
+    }
+}
+
+fn owned_utf8(bytes: &[u8]) -> String {
+    utf8(bytes).to_owned()
+}
+
+#[inline]
+fn check_max(len: usize, max: Option<u32>) -> Result<usize, RowError> {
+    match max {
+        Some(max) if len > max as usize => Err(too_long(len, max as usize)),
+        _ => Ok(len),
+    }
+}
+
+#[cold]
+fn too_long(len: usize, max: usize) -> RowError {
+    RowError::ValueTooLong { column: "".into(), len, max }
+}
+
+#[cfg(test)]
+mod tests;

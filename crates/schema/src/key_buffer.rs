@@ -1,0 +1,179 @@
+//! A buffer for one encoded key: short keys in place, long ones on the heap.
+//!
+//! Keys of up to 64 bytes, nearly all of them, never leave the buffer itself. The heap is touched
+//! only when a key grows beyond; that memory is kept until the buffer is dropped. There is room
+//! for the longest key and a row id of 16 bytes behind it.
+
+use std::fmt;
+
+use crate::error::KeyTooLong;
+
+/// The longest encoded key, in bytes, without a row id.
+pub const KEY_LEN_MAX: usize = 1024;
+
+const SMALL: usize = 64;
+const CAPACITY: usize = KEY_LEN_MAX + 16;
+
+/// The bytes of one key.
+///
+/// # Examples
+/// ```
+/// use remanent_schema::KeyBuffer;
+/// let mut key = KeyBuffer::new();
+/// key.push_u32_be(7)?;
+/// assert_eq!(key.as_slice(), [0, 0, 0, 7]);
+/// # Ok::<(), remanent_schema::KeyTooLong>(())
+/// ```
+#[derive(Clone)]
+pub struct KeyBuffer {
+    len: usize,
+    /// The key, while it has at most `SMALL` bytes.
+    small: [u8; SMALL],
+    /// The key, when it has more.
+    large: Option<Box<[u8; CAPACITY]>>,
+}
+
+impl KeyBuffer {
+    /// An empty buffer.
+    #[inline]
+    pub const fn new() -> KeyBuffer {
+        KeyBuffer { len: 0, small: [0; SMALL], large: None }
+    }
+
+    /// The key.
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        match &self.large {
+            Some(large) if self.len > SMALL => &large[..self.len],
+            _ => &self.small[..self.len],
+        }
+    }
+
+    /// Its length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Makes the key empty.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Cuts the key down to its first `len` bytes, if it has more.
+    pub fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        if let Some(large) = self.large.as_ref().filter(|_| self.len > SMALL && len <= SMALL) {
+            self.small[..len].copy_from_slice(&large[..len]);
+        }
+        self.len = len;
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// [`KeyTooLong`] if the key would have more than [`KEY_LEN_MAX`] + 16 bytes; it is unchanged.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), KeyTooLong> {
+        let end = self.len.saturating_add(bytes.len());
+        if end > SMALL {
+            return self.push_large(bytes);
+        }
+        self.small[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+
+    /// Appends a number, most significant byte first.
+    ///
+    /// # Errors
+    /// As [`push`](KeyBuffer::push).
+    #[inline]
+    pub fn push_u32_be(&mut self, number: u32) -> Result<(), KeyTooLong> {
+        self.push(&number.to_be_bytes())
+    }
+
+    /// Appends a number, most significant byte first.
+    ///
+    /// # Errors
+    /// As [`push`](KeyBuffer::push).
+    #[inline]
+    pub fn push_u64_be(&mut self, number: u64) -> Result<(), KeyTooLong> {
+        self.push(&number.to_be_bytes())
+    }
+
+    /// Checks that the key, without a row id, is not too long.
+    ///
+    /// # Errors
+    /// [`KeyTooLong`] if it has more than [`KEY_LEN_MAX`] bytes.
+    #[inline]
+    pub fn check_len(&self) -> Result<(), KeyTooLong> {
+        if self.len > KEY_LEN_MAX { Err(KeyTooLong) } else { Ok(()) }
+    }
+
+    /// Replaces the bytes from `start` on by their complements.
+    #[inline]
+    pub(crate) fn complement_from(&mut self, start: usize) {
+        let len = self.len;
+        let bytes = match &mut self.large {
+            Some(large) if len > SMALL => &mut large[..len],
+            _ => &mut self.small[..len],
+        };
+        bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+
+    #[cold]
+    fn push_large(&mut self, bytes: &[u8]) -> Result<(), KeyTooLong> {
+        let end = self.len.saturating_add(bytes.len());
+        if end > CAPACITY {
+            return Err(KeyTooLong);
+        }
+        let large = self.large.get_or_insert_with(|| Box::new([0; CAPACITY]));
+        if self.len <= SMALL {
+            large[..self.len].copy_from_slice(&self.small[..self.len]);
+        }
+        large[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+}
+
+impl Default for KeyBuffer {
+    fn default() -> KeyBuffer {
+        KeyBuffer::new()
+    }
+}
+
+impl AsRef<[u8]> for KeyBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl PartialEq for KeyBuffer {
+    fn eq(&self, other: &KeyBuffer) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for KeyBuffer {}
+
+impl fmt::Debug for KeyBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyBuffer(")?;
+        self.as_slice().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests;

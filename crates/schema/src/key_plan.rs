@@ -1,0 +1,345 @@
+//! The key of an index compiled for a table's rows: one step for each part.
+//!
+//! A step knows where the part lies in the row and how its bytes are made; encoding a row's key
+//! looks nothing up. The same steps encode values given by a caller, a prefix of the parts for
+//! range searches, and compare a row with an encoded key without making the row's key.
+
+use std::cmp::Ordering;
+
+use crate::column_type::ColumnType;
+use crate::error::{Fault, KeyError, SchemaError};
+use crate::fixed_layout::{NO_NULL_BIT, NO_START};
+use crate::fixed_value::{head, strip_nul, write_fixed};
+use crate::key_buffer::KeyBuffer;
+use crate::key_codec::{
+    KeyComparison, KeySink, NULL_MARK, VALUE_MARK, ordered_f32, ordered_f64, put_mark, put_text,
+};
+use crate::row_layout::{Leaf, RowLayout};
+use crate::table_schema::IndexSchema;
+use crate::value::Value;
+
+/// How the keys of one index are made.
+#[derive(Clone, Debug)]
+pub struct KeyPlan {
+    steps: Vec<Step>,
+    /// Where rows' variable parts begin.
+    fixed_size: u32,
+}
+
+/// One part.
+#[derive(Clone, Debug)]
+struct Step {
+    /// What to do with the bytes at `offset`.
+    form: Form,
+    offset: u32,
+    descending: bool,
+    /// Whether the part begins with a null mark.
+    nullable: bool,
+    /// The null bit's mask and byte.
+    null_mask: u8,
+    null_byte: u32,
+    leaf: u32,
+    column_type: ColumnType,
+}
+
+/// How a part's bytes come from the row's. Masks hold the flipped sign and the complement.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Bytes1 { mask: u8 },
+    Bytes2 { mask: u16 },
+    Bytes4 { mask: u32 },
+    Bytes8 { mask: u64 },
+    Bytes16 { mask: u128 },
+    F32 { mask: u32 },
+    F64 { mask: u64 },
+    Char { size: u32 },
+    Binary { size: u32 },
+    Text { start: u32 },
+}
+
+impl KeyPlan {
+    /// Compiles an index of a table with this layout.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownKeyColumn`] or [`SchemaError::BadKeyType`] for a part that the rows
+    /// do not have or that cannot be a key; never for a validated schema's own layout.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::{ColumnType, KeyBuffer, KeyPlan, RowLayout, TableSchema, Value};
+    /// let schema = TableSchema::new("T")
+    ///     .column("a", ColumnType::I32)
+    ///     .column("b", ColumnType::U16)
+    ///     .primary_key(["a", "b"])
+    ///     .build()?;
+    /// let plan = KeyPlan::new(&RowLayout::new(&schema), &schema.indexes[0])?;
+    /// let mut key = KeyBuffer::new();
+    /// plan.encode_values(&[Value::I32(-1), Value::U16(2)], &mut key)?;
+    /// assert_eq!(key.as_slice(), [0x7f, 0xff, 0xff, 0xff, 0, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(layout: &RowLayout, index: &IndexSchema) -> Result<KeyPlan, SchemaError> {
+        let mut steps = Vec::with_capacity(index.parts.len());
+        for part in &index.parts {
+            let (name, column) = (index.name.as_str(), part.column.as_str());
+            let leaf = layout.leaf_by_path(column).ok_or_else(|| {
+                SchemaError::UnknownKeyColumn { index: name.into(), column: column.into() }
+            })?;
+            let step = Step::new(layout, leaf, part.descending).ok_or_else(|| {
+                SchemaError::BadKeyType { index: name.into(), column: column.into() }
+            })?;
+            steps.push(step);
+        }
+        Ok(KeyPlan { steps, fixed_size: layout.fixed_size() as u32 })
+    }
+
+    /// The number of parts.
+    #[inline]
+    pub fn parts(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The row's leaves that the parts are, in the key's order.
+    pub fn leaves(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.steps.iter().map(|step| step.leaf as usize)
+    }
+
+    /// Whether every key has the same length, and which.
+    pub fn fixed_len(&self) -> Option<usize> {
+        self.steps.iter().try_fold(0, |len, step| {
+            let fixed = !matches!(step.form, Form::Text { .. } | Form::Char { .. });
+            let size = step.column_type.fixed_size() as usize;
+            (fixed && !step.nullable).then_some(len + size)
+        })
+    }
+
+    /// Whether some part of the row's key is NULL.
+    #[inline]
+    pub fn has_null(&self, row: &[u8]) -> bool {
+        self.steps.iter().any(|step| step.is_null(row))
+    }
+
+    /// Makes `out` the key of a row.
+    ///
+    /// # Errors
+    /// [`KeyError::KeyTooLong`].
+    ///
+    /// # Panics
+    /// If the row is not of the layout; so do all that take a row.
+    #[inline]
+    pub fn encode_row(&self, row: &[u8], out: &mut KeyBuffer) -> Result<(), KeyError> {
+        out.clear();
+        for step in &self.steps {
+            step.put_row(row, self.fixed_size, out)?;
+        }
+        Ok(out.check_len()?)
+    }
+
+    /// Makes `out` the beginning of a key from values for the first parts, and gives how many
+    /// those are. Given all parts it is the key.
+    ///
+    /// # Errors
+    /// [`KeyError::TooManyParts`]; a value that the part's column does not accept; a key that is
+    /// too long.
+    pub fn encode_values(
+        &self,
+        values: &[Value<'_>],
+        out: &mut KeyBuffer,
+    ) -> Result<usize, KeyError> {
+        out.clear();
+        let (expected, found) = (self.steps.len(), values.len());
+        if found > expected {
+            return Err(KeyError::TooManyParts { expected, found });
+        }
+        for (part, (step, value)) in self.steps.iter().zip(values).enumerate() {
+            step.put_value(part, *value, out)?;
+        }
+        out.check_len()?;
+        Ok(found)
+    }
+
+    /// Whether `key`, encoded by this plan, is the row's key.
+    #[inline]
+    pub fn matches_row(&self, row: &[u8], key: &[u8]) -> bool {
+        self.compare_row(row, key) == Ordering::Equal
+    }
+
+    /// Whether `prefix`, encoded by this plan from some first parts, begins the row's key.
+    pub fn row_starts_with(&self, row: &[u8], prefix: &[u8]) -> bool {
+        let mut comparison = KeyComparison::new(prefix);
+        for step in &self.steps {
+            if comparison.is_at_end() {
+                return true;
+            }
+            if step.put_row(row, self.fixed_size, &mut comparison).is_err() {
+                return false;
+            }
+        }
+        comparison.is_at_end()
+    }
+
+    /// How the row's key compares, byte by byte, with `key`: any bytes, such as the end of a range.
+    #[inline]
+    pub fn compare_row(&self, row: &[u8], key: &[u8]) -> Ordering {
+        let mut comparison = KeyComparison::new(key);
+        for step in &self.steps {
+            if let Err(order) = step.put_row(row, self.fixed_size, &mut comparison) {
+                return order;
+            }
+        }
+        comparison.finish()
+    }
+}
+
+impl Step {
+    fn new(layout: &RowLayout, index: usize, descending: bool) -> Option<Step> {
+        let leaf = &layout.leaves()[index];
+        let (null_byte, null_mask) = match leaf.null_bit {
+            NO_NULL_BIT => (0, 0),
+            bit => (layout.null_offset() as u32 + u32::from(bit / 8), 1 << (bit % 8)),
+        };
+        Some(Step {
+            form: Form::new(leaf, descending)?,
+            offset: leaf.offset,
+            descending,
+            nullable: leaf.nullable,
+            null_mask,
+            null_byte,
+            leaf: index as u32,
+            column_type: leaf.column_type.clone(),
+        })
+    }
+
+    #[inline]
+    fn is_null(&self, row: &[u8]) -> bool {
+        self.nullable && row[self.null_byte as usize] & self.null_mask != 0
+    }
+
+    #[inline]
+    fn put_row<S: KeySink>(&self, row: &[u8], fixed: u32, sink: &mut S) -> Result<(), S::Stop> {
+        if self.nullable {
+            if self.is_null(row) {
+                return put_mark(NULL_MARK, self.descending, sink);
+            }
+            put_mark(VALUE_MARK, self.descending, sink)?;
+        }
+        let place = &row[self.offset as usize..];
+        match self.form {
+            Form::Text { start } => {
+                let end = u32::from_le_bytes(head(place));
+                let start = match start {
+                    NO_START => fixed,
+                    slot => u32::from_le_bytes(head(&row[slot as usize..])),
+                };
+                put_text(&row[start as usize..end as usize], self.descending, sink)
+            }
+            _ => self.put_fixed(place, sink),
+        }
+    }
+
+    /// A part that is at the beginning of `place`, in the row or anywhere.
+    #[inline]
+    fn put_fixed<S: KeySink>(&self, place: &[u8], sink: &mut S) -> Result<(), S::Stop> {
+        match self.form {
+            Form::Bytes1 { mask } => sink.put([place[0] ^ mask]),
+            Form::Bytes2 { mask } => {
+                sink.put((u16::from_le_bytes(head(place)) ^ mask).to_be_bytes())
+            }
+            Form::Bytes4 { mask } => {
+                sink.put((u32::from_le_bytes(head(place)) ^ mask).to_be_bytes())
+            }
+            Form::Bytes8 { mask } => {
+                sink.put((u64::from_le_bytes(head(place)) ^ mask).to_be_bytes())
+            }
+            Form::Bytes16 { mask } => {
+                sink.put((u128::from_le_bytes(head(place)) ^ mask).to_be_bytes())
+            }
+            Form::F32 { mask } => {
+                sink.put((ordered_f32(f32::from_le_bytes(head(place))) ^ mask).to_be_bytes())
+            }
+            Form::F64 { mask } => {
+                sink.put((ordered_f64(f64::from_le_bytes(head(place))) ^ mask).to_be_bytes())
+            }
+            Form::Char { size } => {
+                put_text(strip_nul(&place[..size as usize]), self.descending, sink)
+            }
+            Form::Binary { size } => sink.put_slice(&place[..size as usize], self.descending),
+            // The text itself, when it is not in a row.
+            Form::Text { .. } => put_text(place, self.descending, sink),
+        }
+    }
+
+    fn put_value(
+        &self,
+        part: usize,
+        value: Value<'_>,
+        out: &mut KeyBuffer,
+    ) -> Result<(), KeyError> {
+        if value.is_null() {
+            if !self.nullable {
+                return Err(KeyError::NullInNotNull { part });
+            }
+            return Ok(put_mark(NULL_MARK, self.descending, out)?);
+        }
+        if self.nullable {
+            put_mark(VALUE_MARK, self.descending, out)?;
+        }
+        match (&self.form, value) {
+            (Form::Char { .. }, Value::String(text)) => {
+                put_text(strip_nul(text.as_bytes()), self.descending, out)?;
+            }
+            (Form::Text { .. }, Value::String(text)) => self.put_fixed(text.as_bytes(), out)?,
+            (Form::Binary { size }, Value::Bytes(bytes)) if bytes.len() == *size as usize => {
+                self.put_fixed(bytes, out)?;
+            }
+            (Form::Char { .. } | Form::Text { .. } | Form::Binary { .. }, other) => {
+                return Err(KeyError::WrongKeyShape { part, found: other.kind_name() });
+            }
+            (_, number) => {
+                let mut place = [0; 16];
+                let size = self.column_type.fixed_size() as usize;
+                write_fixed(&self.column_type, number, &mut place[..size]).map_err(|fault| {
+                    match fault {
+                        Fault::OutOfRange => KeyError::ValueOutOfRange { part },
+                        _ => KeyError::WrongKeyShape { part, found: number.kind_name() },
+                    }
+                })?;
+                self.put_fixed(&place, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Form {
+    fn new(leaf: &Leaf, descending: bool) -> Option<Form> {
+        let flip = if descending { u128::MAX } else { 0 };
+        let sign = |bits: u32| flip ^ (1 << (bits - 1));
+        Some(match &leaf.column_type {
+            ColumnType::U8 | ColumnType::Bool => Form::Bytes1 { mask: flip as u8 },
+            ColumnType::I8 => Form::Bytes1 { mask: sign(8) as u8 },
+            ColumnType::U16 => Form::Bytes2 { mask: flip as u16 },
+            ColumnType::I16 => Form::Bytes2 { mask: sign(16) as u16 },
+            ColumnType::U32 => Form::Bytes4 { mask: flip as u32 },
+            ColumnType::I32 | ColumnType::Date => Form::Bytes4 { mask: sign(32) as u32 },
+            ColumnType::U64 => Form::Bytes8 { mask: flip as u64 },
+            ColumnType::I64 | ColumnType::Time | ColumnType::Timestamp => {
+                Form::Bytes8 { mask: sign(64) as u64 }
+            }
+            ColumnType::Decimal { .. } if leaf.size == 8 => Form::Bytes8 { mask: sign(64) as u64 },
+            ColumnType::Decimal { .. } => Form::Bytes16 { mask: sign(128) },
+            ColumnType::F32 => Form::F32 { mask: flip as u32 },
+            ColumnType::F64 => Form::F64 { mask: flip as u64 },
+            ColumnType::Char(size) => Form::Char { size: *size },
+            ColumnType::Binary(size) => Form::Binary { size: *size },
+            ColumnType::String { .. } => Form::Text { start: leaf.start },
+            ColumnType::Blob { .. }
+            | ColumnType::Vector { .. }
+            | ColumnType::Array { .. }
+            | ColumnType::Struct(_) => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! The limit: what a data structure costs when it promises nothing.
+//!
+//! `BTreeMap` is the ordered limit, `HashMap` the unordered one, each behind one uncontended
+//! `std::sync::Mutex`, as an application without a database would hold its working data. No
+//! transactions, no undo, no durability. Records of variable length are boxed; records of fixed
+//! length lie in the map, which is the best such an application can do.
+
+mod btree;
+mod hash;
+
+use lab_harness::{Medium, Promise, Setting, Tier};
+
+pub use btree::BTree;
+pub use hash::Hash;
+
+const ORDERED: &[Setting] =
+    &[setting("Mutex<BTreeMap<u64, Box<[u8]>>>; [u8; 56] values for fixed records")];
+const UNORDERED: &[Setting] =
+    &[setting("Mutex<HashMap<u64, Box<[u8]>, Fx>>; [u8; 56] values for fixed records")];
+
+/// The value of a fixed record: the nested integer and the string.
+const FIXED_VALUE_LEN: usize =
+    lab_harness::sensors::PACKED_HEAD_LEN + lab_harness::sensors::FIXED_SPECTRA_LEN;
+
+const fn setting(note: &'static str) -> Setting {
+    Setting {
+        variant: "",
+        promise: Promise::None,
+        medium: Medium::Memory,
+        tier: Tier::Always,
+        note,
+    }
+}
+
+/// The compiler whose standard library is measured stands for its version.
+fn standard_library_version() -> String {
+    env!("LAB_RUSTC_VERSION").to_owned()
+}

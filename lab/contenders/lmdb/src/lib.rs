@@ -1,0 +1,89 @@
+//! LMDB through its own C interface: a copy-on-write B-tree over a memory map.
+//!
+//! Its two ends are compared: NOSYNC with WRITEMAP, the fastest documented way, which on a RAM
+//! disk promises what memory does and on a disk what the operating system does; and the
+//! default, synced at every commit. A plain NOSYNC is there on request. Keys are native
+//! integers (INTEGERKEY), values are written in place (RESERVE), read transactions are reset
+//! and renewed, all as its documentation advises. LMDB has no database without files.
+
+mod environment;
+
+use environment::Environment;
+use lab_harness::sensors::{
+    Measure, MeasureBuffer, SensorKey, SensorStore, pack, packed_len, unpack,
+};
+use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
+
+/// The `lmdb` contender.
+#[derive(Clone, Copy, Debug)]
+pub struct Lmdb;
+
+const SETTINGS: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, WRITEMAP),
+    setting("", Promise::Os, Medium::Disk, Tier::Always, WRITEMAP),
+    setting("nowritemap", Promise::Memory, Medium::Ramdisk, Tier::OnRequest, NOSYNC),
+    setting("nowritemap", Promise::Os, Medium::Disk, Tier::OnRequest, NOSYNC),
+    setting("", Promise::Disk, Medium::Ramdisk, Tier::Small, SYNCED),
+    setting("", Promise::Disk, Medium::Disk, Tier::Small, SYNCED),
+];
+
+const WRITEMAP: &str =
+    "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; a crash of the machine may corrupt it";
+const NOSYNC: &str = "NOSYNC|NOTLS, INTEGERKEY, RESERVE";
+const SYNCED: &str = "default flags (synced commits) and NOTLS, INTEGERKEY, RESERVE";
+
+const fn setting(
+    variant: &'static str,
+    promise: Promise,
+    medium: Medium,
+    tier: Tier,
+    note: &'static str,
+) -> Setting {
+    Setting { variant, promise, medium, tier, note }
+}
+
+struct Store {
+    environment: Environment,
+}
+
+impl Contender for Lmdb {
+    fn name(&self) -> &'static str {
+        "lmdb"
+    }
+
+    fn version(&self) -> String {
+        environment::version()
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+        let flags = match (setting.promise, setting.variant) {
+            (Promise::Disk, _) => 0,
+            (_, "nowritemap") => MDB_NOSYNC,
+            _ => MDB_NOSYNC | MDB_WRITEMAP,
+        };
+        let map_bytes = place.data_bytes as usize * 3 + (64 << 20);
+        let environment = Environment::open(place.files()?, flags, map_bytes)?;
+        Ok(Box::new(Store { environment }))
+    }
+}
+
+impl SensorStore for Store {
+    fn insert(&mut self, measure: &Measure<'_>) -> Outcome<()> {
+        let key = measure.key().packed();
+        self.environment.put(key, packed_len(measure), |value| pack(measure, value))
+    }
+
+    fn read(&mut self, key: SensorKey, out: &mut MeasureBuffer) -> Outcome<bool> {
+        let found = self.environment.get(key.packed(), |value| unpack(key, value, out))?;
+        Ok(found.unwrap_or(false))
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
+        Ok(())
+    }
+}

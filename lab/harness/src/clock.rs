@@ -1,0 +1,80 @@
+//! The two clocks of a measured process, and the core it runs on.
+//!
+//! Wall time and the CPU time of the whole process, all threads together, so that work which
+//! an engine moves to the background still counts. On a machine that others use, ratios of CPU
+//! time are what can be trusted.
+
+use rustix::thread::CpuSet;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::contender::Outcome;
+
+/// A moment on both clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    wall_ns: u64,
+    cpu_ns: u64,
+}
+
+/// What passed between two moments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elapsed {
+    /// Time on the wall.
+    pub wall_ns: u64,
+    /// CPU time of all threads of this process.
+    pub cpu_ns: u64,
+}
+
+impl Clock {
+    /// Reads both clocks.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { wall_ns: wall_ns(), cpu_ns: read(ClockId::ProcessCPUTime) }
+    }
+
+    /// What passed since `start`.
+    #[must_use]
+    pub fn elapsed(&self) -> Elapsed {
+        Elapsed {
+            cpu_ns: read(ClockId::ProcessCPUTime) - self.cpu_ns,
+            wall_ns: wall_ns() - self.wall_ns,
+        }
+    }
+}
+
+/// The wall clock alone, for limits inside a measured loop.
+#[inline]
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// Keeps this process on one core from now on.
+///
+/// # Errors
+///
+/// When the operating system does not allow that core.
+pub fn pin_to(core: usize) -> Outcome<()> {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    rustix::thread::sched_setaffinity(None, &cores)?;
+    Ok(())
+}
+
+/// The highest core this process may run on.
+///
+/// # Errors
+///
+/// When the operating system does not say.
+pub fn last_core() -> Outcome<usize> {
+    let cores = rustix::thread::sched_getaffinity(None)?;
+    (0..CpuSet::MAX_CPU)
+        .rev()
+        .find(|&core| cores.is_set(core))
+        .ok_or_else(|| "no core is allowed".into())
+}
+
+fn read(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

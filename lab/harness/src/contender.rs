@@ -1,0 +1,165 @@
+//! What a contender is: a name, a version, settings, and one way to open it per workload.
+//!
+//! A setting is one row of a comparison: a promise, a medium, and a note that says how the
+//! engine was told to keep that promise. The promise is the same word for every contender, so
+//! that like is compared with like. A contender that is not installed says so through
+//! `missing`; the run then names it with the command that installs it, and goes on.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sensors::{RecordShape, SensorStore};
+
+/// Why an operation of a contender failed; shown to the reader of the run.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// The result of every fallible call in the laboratory.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// An engine that takes part.
+pub trait Contender: Sync {
+    /// The word used in records and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The version that is linked, as the engine itself reports it.
+    fn version(&self) -> String;
+
+    /// Why the engine cannot run in this build; `None` when it can.
+    fn missing(&self) -> Option<Missing> {
+        None
+    }
+
+    /// Every configuration in which the engine takes part.
+    fn settings(&self) -> &'static [Setting];
+
+    /// Opens an empty database with the schema of the sensor workload.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; the cell is then recorded as skipped with that reason.
+    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>>;
+}
+
+/// What is not there, and the one command that brings it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What was looked for and not found.
+    pub reason: String,
+    /// The command that installs it.
+    pub install: &'static str,
+}
+
+/// How durable a commit is; LAB.md fixes the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Promise {
+    /// No transactions.
+    None,
+    /// Transactions; nothing survives the process.
+    Memory,
+    /// The log of a commit is in the engine's own buffer.
+    Buffered,
+    /// A commit is handed to the operating system: it survives the process.
+    Os,
+    /// A commit is synced: it survives the machine.
+    Disk,
+}
+
+/// Where the bytes of a database are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medium {
+    /// In the process.
+    Memory,
+    /// In files on a RAM disk.
+    Ramdisk,
+    /// In files on a disk.
+    Disk,
+}
+
+/// Which runs a setting belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// In every run, at every size.
+    Always,
+    /// In the ordinary run only at the small sizes, because it takes long.
+    Small,
+    /// Only when everything is asked for.
+    OnRequest,
+}
+
+/// One configuration of a contender.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Empty, or what follows the contender's name after a dash.
+    pub variant: &'static str,
+    /// The promise that is compared.
+    pub promise: Promise,
+    /// Where the database lies.
+    pub medium: Medium,
+    /// Which runs it belongs to.
+    pub tier: Tier,
+    /// How the engine was configured to keep the promise.
+    pub note: &'static str,
+}
+
+impl Setting {
+    /// The contender's word in the records: its name, and the variant after a dash.
+    #[must_use]
+    pub fn label(&self, contender: &str) -> String {
+        if self.variant.is_empty() {
+            contender.to_owned()
+        } else {
+            format!("{contender}-{}", self.variant)
+        }
+    }
+}
+
+/// Where a database is to be made, and how large it will become.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// An empty directory on the setting's medium; `None` for [`Medium::Memory`].
+    pub directory: Option<&'a Path>,
+    /// How many rows will be inserted; sizes caches and maps, not data structures.
+    pub rows: u64,
+    /// The sum of the field bytes of those rows.
+    pub data_bytes: u64,
+    /// What the rows look like.
+    pub shape: RecordShape,
+}
+
+impl Place<'_> {
+    /// The directory, for a setting that needs one.
+    ///
+    /// # Errors
+    ///
+    /// When the place is in memory.
+    pub fn files(&self) -> Outcome<&Path> {
+        self.directory.ok_or_else(|| "this setting needs a directory".into())
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::None => "none",
+            Self::Memory => "memory",
+            Self::Buffered => "buffered",
+            Self::Os => "os",
+            Self::Disk => "disk",
+        })
+    }
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Memory => "memory",
+            Self::Ramdisk => "ramdisk",
+            Self::Disk => "disk",
+        })
+    }
+}

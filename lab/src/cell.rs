@@ -1,0 +1,158 @@
+//! One cell: one contender in one setting at one size, measured in a process of its own.
+//!
+//! The laboratory starts itself again with the hidden word `cell` and a request in JSON, and
+//! reads one JSON line per sample from the child's standard output. A fresh process pinned to
+//! one core makes memory and CPU time honest: nothing an earlier contender left behind counts.
+//! A child that crashes, hangs or prints nonsense is a failed cell with a reason, not the end
+//! of the run.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab_harness::{Contender, Medium, Outcome, Promise, Setting, clock};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::contenders;
+use crate::workloads;
+
+/// A cell that takes longer than this is stopped.
+const CELL_SECONDS_MAX: u64 = 900;
+
+/// Everything a measured process has to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CellRequest {
+    pub(crate) workload: String,
+    pub(crate) contender: String,
+    pub(crate) variant: String,
+    pub(crate) promise: Promise,
+    pub(crate) medium: Medium,
+    pub(crate) rows: u64,
+    /// What the workload wants to know beside.
+    pub(crate) parameters: BTreeMap<String, Value>,
+    /// A phase is stopped after this long, and reports what it did.
+    pub(crate) seconds_max: Option<f64>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) core: Option<usize>,
+}
+
+/// One line of a measured process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub(crate) enum Line {
+    Held(Held),
+    Phase(PhaseSample),
+    Failed { reason: String },
+}
+
+/// The bytes a database holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) empty_bytes: u64,
+    pub(crate) held_bytes: u64,
+    pub(crate) data_bytes: u64,
+    pub(crate) accounted_bytes: Option<u64>,
+}
+
+/// One measured phase of one round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PhaseSample {
+    pub(crate) phase: String,
+    pub(crate) per_transaction: u64,
+    pub(crate) operations: u64,
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) verified: bool,
+    /// What has to be said about this sample, such as that it was stopped early.
+    pub(crate) note: String,
+}
+
+/// Measures a cell in this process and prints its lines: the child's side.
+pub(crate) fn measure_here(request: &CellRequest, out: &mut dyn Write) -> Outcome<()> {
+    let lines = measure(request)
+        .unwrap_or_else(|failure| vec![Line::Failed { reason: failure.to_string() }]);
+    for line in lines {
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    }
+    Ok(())
+}
+
+fn measure(request: &CellRequest) -> Outcome<Vec<Line>> {
+    if let Some(core) = request.core {
+        clock::pin_to(core)?;
+    }
+    let workload = workloads::find(&request.workload).ok_or("no such workload")?;
+    let contender = contenders::find(&request.contender).ok_or("no such contender")?;
+    workload.measure(request, contender, setting(request, contender)?)
+}
+
+fn setting(request: &CellRequest, contender: &dyn Contender) -> Outcome<&'static Setting> {
+    let matches = |setting: &&Setting| {
+        setting.variant == request.variant
+            && setting.promise == request.promise
+            && setting.medium == request.medium
+    };
+    contender.settings().iter().find(matches).ok_or_else(|| "no such setting".into())
+}
+
+/// Measures a cell in a process of its own: the run's side.
+pub(crate) fn measure_in_child(request: &CellRequest) -> Outcome<Vec<Line>> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg("cell")
+        .arg(serde_json::to_string(request)?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let lines = collect(&mut child);
+    if lines.is_err() {
+        let _ = child.kill();
+    }
+    let complaint = complaint(&mut child);
+    let status = child.wait()?;
+    match lines {
+        Ok(_) if !status.success() => Err(format!("ended with {status}{complaint}").into()),
+        Ok(lines) if lines.is_empty() => Err(format!("measured nothing{complaint}").into()),
+        lines => lines,
+    }
+}
+
+fn collect(child: &mut Child) -> Outcome<Vec<Line>> {
+    let stdout = child.stdout.take().ok_or("no standard output")?;
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let deadline = Instant::now() + Duration::from_secs(CELL_SECONDS_MAX);
+    let mut lines = Vec::new();
+    loop {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => lines.push(serde_json::from_str(&line?)?),
+            Err(RecvTimeoutError::Disconnected) => return Ok(lines),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("stopped after {CELL_SECONDS_MAX} s").into());
+            }
+        }
+    }
+}
+
+/// The last thing a child said on its standard error, to be put behind a reason.
+fn complaint(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        let _ = stderr.read_to_string(&mut text);
+    }
+    match text.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(line) => format!(": {}", line.trim()),
+        None => String::new(),
+    }
+}

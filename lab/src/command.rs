@@ -1,0 +1,126 @@
+//! The command line, second step: what the flags mean together.
+//!
+//! Unknown workloads and contenders are refused here, with the words that would have been
+//! understood, so that everything later works with things that exist.
+
+use std::path::PathBuf;
+
+use lab_harness::{Contender, Outcome, Tier};
+
+use crate::cell::CellRequest;
+use crate::contenders;
+use crate::flags::Flags;
+use crate::workloads::{self, Workload};
+
+/// Where records go unless `--out` says otherwise.
+const OUT: &str = "target/lab";
+
+/// What is to be done.
+pub(crate) enum Command {
+    Help,
+    Version,
+    List,
+    Report { directory: PathBuf },
+    Cell { request: CellRequest },
+    Run { workload: &'static dyn Workload, choice: Choice },
+}
+
+/// What of a workload is to be run.
+#[derive(Clone)]
+pub(crate) struct Choice {
+    pub(crate) scale: Scale,
+    /// The sizes that take long as well.
+    pub(crate) large: bool,
+    /// Only this size.
+    pub(crate) rows: Option<u64>,
+    pub(crate) rounds: u32,
+    /// Every contender that takes part, whether it is installed or not.
+    pub(crate) contenders: Vec<&'static dyn Contender>,
+    pub(crate) out: PathBuf,
+}
+
+/// How much time a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    Quick,
+    Ordinary,
+    All,
+}
+
+impl Scale {
+    /// The settings that take part, at small sizes and at others.
+    pub(crate) fn tier(self, small: bool) -> Tier {
+        match (self, small) {
+            (Self::All, _) => Tier::OnRequest,
+            (_, true) => Tier::Small,
+            (_, false) => Tier::Always,
+        }
+    }
+}
+
+/// Decides what the flags mean.
+///
+/// # Errors
+///
+/// When they contradict each other or name what does not exist.
+pub(crate) fn understand(flags: Flags) -> Outcome<Command> {
+    if flags.help {
+        return Ok(Command::Help);
+    }
+    if flags.version {
+        return Ok(Command::Version);
+    }
+    let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Ok(Command::Help),
+        ["list"] => Ok(Command::List),
+        ["report"] => Ok(Command::Report { directory: flags.out.unwrap_or_else(|| OUT.into()) }),
+        ["report", directory] => Ok(Command::Report { directory: directory.into() }),
+        ["cell", request] => Ok(Command::Cell { request: serde_json::from_str(request)? }),
+        [name] => {
+            let Some(workload) = workloads::find(name) else {
+                let known: Vec<_> = workloads::ALL.iter().map(|workload| workload.name()).collect();
+                return Err(format!("no workload '{name}'; there is: {}", known.join(", ")).into());
+            };
+            Ok(Command::Run { workload, choice: choice(flags)? })
+        }
+        _ => Err(format!("too many words: {}; see --help", words.join(" ")).into()),
+    }
+}
+
+fn choice(flags: Flags) -> Outcome<Choice> {
+    if flags.quick && flags.all {
+        return Err("--quick and --all contradict each other".into());
+    }
+    if flags.rows == Some(0) || flags.rounds == Some(0) {
+        return Err("--rows and --rounds start at 1".into());
+    }
+    let scale = match (flags.quick, flags.all) {
+        (true, _) => Scale::Quick,
+        (_, true) => Scale::All,
+        _ => Scale::Ordinary,
+    };
+    let contenders = match flags.contenders {
+        None => contenders::all(),
+        Some(names) => names.iter().map(|name| contender(name)).collect::<Outcome<_>>()?,
+    };
+    Ok(Choice {
+        scale,
+        large: flags.large,
+        rows: flags.rows,
+        rounds: flags.rounds.unwrap_or(if flags.quick { 2 } else { 5 }),
+        contenders,
+        out: flags.out.unwrap_or_else(|| OUT.into()),
+    })
+}
+
+fn contender(name: &str) -> Outcome<&'static dyn Contender> {
+    contenders::find(name).ok_or_else(|| {
+        let known: Vec<_> = contenders::all().iter().map(|known| known.name()).collect();
+        format!("no contender '{name}'; there is: {}", known.join(", ")).into()
+    })
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

@@ -1,0 +1,122 @@
+//! The command line, first step: words become flags, and nothing is understood yet.
+//!
+//! `FLAGS` is the only list: the parser accepts exactly what it names and the help text prints
+//! it. What a combination of flags means is decided in `command`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lab_harness::Outcome;
+use lexopt::{Arg, Parser};
+
+/// What was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    pub(crate) words: Vec<String>,
+    pub(crate) quick: bool,
+    pub(crate) all: bool,
+    pub(crate) large: bool,
+    pub(crate) help: bool,
+    pub(crate) version: bool,
+    pub(crate) rows: Option<u64>,
+    pub(crate) rounds: Option<u32>,
+    pub(crate) contenders: Option<Vec<String>>,
+    pub(crate) out: Option<PathBuf>,
+}
+
+struct Flag {
+    name: &'static str,
+    value: Option<&'static str>,
+    about: &'static str,
+}
+
+const FLAGS: &[Flag] = &[
+    flag("quick", None, "few rows and rounds: ends within about half a minute"),
+    flag("all", None, "every setting of every contender at every size, without time limits"),
+    flag("large", None, "also ten million records of 64 bytes, random reads"),
+    flag("rows", Some("N"), "this many rows instead of the usual sizes"),
+    flag("rounds", Some("N"), "this many rounds instead of 5"),
+    flag("contenders", Some("A,B"), "only these contenders"),
+    flag("out", Some("DIR"), "where records and the report go; target/lab by default"),
+    flag("help", None, "this text"),
+    flag("version", None, "the version"),
+];
+
+const fn flag(name: &'static str, value: Option<&'static str>, about: &'static str) -> Flag {
+    Flag { name, value, about }
+}
+
+/// Turns arguments into flags.
+///
+/// # Errors
+///
+/// When a flag is unknown, lacks its value, or its value is not of its kind.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Flags> {
+    let mut parser = Parser::from_args(arguments);
+    let mut flags = Flags::default();
+    while let Some(argument) = parser.next()? {
+        let name = match argument {
+            Arg::Value(word) => {
+                flags.words.push(word.to_string_lossy().into_owned());
+                continue;
+            }
+            Arg::Short('h') => "help".to_owned(),
+            Arg::Short('V') => "version".to_owned(),
+            Arg::Short(other) => return Err(format!("unknown flag -{other}; see --help").into()),
+            Arg::Long(name) => name.to_owned(),
+        };
+        let Some(known) = FLAGS.iter().find(|flag| flag.name == name) else {
+            return Err(format!("unknown flag --{name}; see --help").into());
+        };
+        let value = match known.value {
+            Some(_) => parser.value()?.to_string_lossy().into_owned(),
+            None => String::new(),
+        };
+        flags.set(known.name, &value)?;
+    }
+    Ok(flags)
+}
+
+impl Flags {
+    fn set(&mut self, name: &str, value: &str) -> Outcome<()> {
+        match name {
+            "quick" => self.quick = true,
+            "all" => self.all = true,
+            "large" => self.large = true,
+            "help" => self.help = true,
+            "version" => self.version = true,
+            "rows" => self.rows = Some(number(name, value)?),
+            "rounds" => self.rounds = Some(number(name, value)?),
+            "contenders" => {
+                self.contenders = Some(value.split(',').map(str::to_owned).collect());
+            }
+            "out" => self.out = Some(PathBuf::from(value)),
+            other => return Err(format!("--{other} is listed but has no meaning").into()),
+        }
+        Ok(())
+    }
+}
+
+/// The text of `--help`.
+pub(crate) fn help() -> String {
+    let mut text = String::from(
+        "The benchmark laboratory of Remanent\n\n\
+         usage: lab WORKLOAD [flags]   run a workload, then write the report\n       \
+         lab list               workloads, contenders, what is missing\n       \
+         lab report [DIR]       one HTML page from the records in DIR\n\nflags:\n",
+    );
+    for flag in FLAGS {
+        let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));
+        text.push_str(&format!("  {name:<18} {}\n", flag.about));
+    }
+    text
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Outcome<T> {
+    let digits: String = value.chars().filter(|&c| c != ',' && c != '_').collect();
+    digits.parse().map_err(|_| format!("--{name} takes a number, not '{value}'").into())
+}
+
+#[cfg(test)]
+#[path = "flags_tests.rs"]
+mod tests;

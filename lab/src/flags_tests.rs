@@ -1,0 +1,32 @@
+use super::*;
+
+#[test]
+fn every_flag_is_read() {
+    let flags = parsed("sensors --quick --rows 1_000 --rounds=7 --contenders a,b --out d").unwrap();
+    assert_eq!(flags.words, ["sensors"]);
+    assert!(flags.quick && !flags.all && !flags.large);
+    assert_eq!(flags.rows, Some(1000));
+    assert_eq!(flags.rounds, Some(7));
+    assert_eq!(flags.contenders, Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(flags.out, Some(PathBuf::from("d")));
+}
+
+#[test]
+fn the_list_and_the_parser_agree() {
+    for flag in FLAGS {
+        let value = flag.value.map_or(String::new(), |_| " 1".to_owned());
+        parsed(&format!("--{}{value}", flag.name)).unwrap();
+        assert!(help().contains(flag.name));
+    }
+}
+
+#[test]
+fn what_is_not_a_flag_is_refused() {
+    for wrong in ["--rows", "--rows many", "--quickly", "-q", "--rounds -1"] {
+        assert!(parsed(wrong).is_err(), "{wrong}");
+    }
+}
+
+fn parsed(line: &str) -> Outcome<Flags> {
+    parse(line.split_whitespace().map(OsString::from))
+}

@@ -1,0 +1,57 @@
+//! `lab list`: workloads, contenders with their settings, and what is missing.
+//!
+//! A contender that cannot run stands in the list with the one command that installs it.
+
+use std::io::Write;
+
+use comfy_table::{ContentArrangement, Table};
+use lab_harness::{Outcome, Tier};
+
+use crate::contenders;
+use crate::table;
+use crate::workloads;
+
+/// Prints everything this build can do.
+pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
+    writeln!(out, "workloads")?;
+    for workload in workloads::ALL {
+        writeln!(out, "  {:<12} {}", workload.name(), workload.summary())?;
+    }
+    writeln!(out, "\ncontenders")?;
+    writeln!(out, "{}", contender_table())?;
+    for contender in contenders::all() {
+        if let Some(missing) = contender.missing() {
+            writeln!(out, "{} is missing: {}", contender.name(), missing.reason)?;
+            writeln!(out, "  install: {}", missing.install)?;
+        }
+    }
+    Ok(())
+}
+
+fn contender_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(table::STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["contender", "version", "setting", "medium", "run", "configuration"]);
+    for contender in contenders::all() {
+        let version = match contender.missing() {
+            Some(_) => "missing".to_owned(),
+            None => contender.version(),
+        };
+        for setting in contender.settings() {
+            let tier = match setting.tier {
+                Tier::Always => "always",
+                Tier::Small => "small sizes",
+                Tier::OnRequest => "--all",
+            };
+            table.add_row([
+                setting.label(contender.name()),
+                version.clone(),
+                setting.promise.to_string(),
+                setting.medium.to_string(),
+                tier.to_owned(),
+                setting.note.to_owned(),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,71 @@
+//! The benchmark laboratory: one command, your machine, real contenders.
+//!
+//! In reading order: the command line becomes a `command`; a `run` asks its workload for a
+//! plan, measures every `cell` of it in a process of its own, interleaved over the rounds, and
+//! turns the samples into records; `table` and `report` show records. The harness knows no
+//! workload; the workloads know no contender; both meet in the traits of `lab_harness`.
+
+mod flags;
+
+mod command;
+
+mod contenders;
+
+mod list;
+
+mod run;
+
+mod cell;
+
+mod scratch;
+
+mod machine;
+
+mod samples;
+
+mod record;
+
+mod quantity;
+
+mod table;
+
+mod report;
+
+mod workloads;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use lab_harness::Outcome;
+
+use crate::command::Command;
+
+fn main() -> ExitCode {
+    match command() {
+        Ok(code) => code,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "lab: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command() -> Outcome<ExitCode> {
+    let command = command::understand(flags::parse(std::env::args_os().skip(1))?)?;
+    let mut out = io::stdout().lock();
+    match command {
+        Command::Help => out.write_all(flags::help().as_bytes())?,
+        Command::Version => writeln!(out, "lab {}", env!("CARGO_PKG_VERSION"))?,
+        Command::List => list::list(&mut out)?,
+        Command::Report { directory } => {
+            let page = report::write(&directory)?;
+            writeln!(out, "report: {}", page.display())?;
+        }
+        Command::Cell { request } => cell::measure_here(&request, &mut out)?,
+        Command::Run { workload, choice } => {
+            drop(out);
+            return run::run(workload, &choice);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

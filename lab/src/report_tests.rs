@@ -1,0 +1,90 @@
+use std::collections::BTreeMap;
+
+use lab_harness::{Medium, Promise};
+
+use super::*;
+use crate::record::Spread;
+
+#[test]
+fn the_page_has_the_figures_and_nothing_outside_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    record::append(directory.path(), "sensors", &records("2026-01-01T00:00:00Z 1")).unwrap();
+    let page = fs::read_to_string(write(directory.path()).unwrap()).unwrap();
+    for part in [
+        "1,234",             // the median of a contender
+        "6.17x",             // its ratio to ours
+        "30,000 rows",       // the section
+        "1.13",              // bytes held
+        "a &lt;machine&gt;", // escaped
+        "not &quot;installed&quot;",
+        "6.2x lmdb", // a figure
+        "class=\"yes\">yes",
+        "prefers-color-scheme",
+        "<svg",
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    for outside in ["http:", "https:", "src=", "@import", "NaN", "inf"] {
+        assert!(!page.contains(outside), "{outside} is in the page");
+    }
+}
+
+#[test]
+fn the_newest_run_is_open_and_earlier_ones_are_folded() {
+    let mut all = records("2026-01-01T00:00:00Z 1");
+    all.extend(records("2026-01-02T00:00:00Z 2"));
+    let runs = runs(all);
+    let names: Vec<_> = runs.iter().map(|run| run.name.as_str()).collect();
+    assert_eq!(names, ["2026-01-02T00:00:00Z 2", "2026-01-01T00:00:00Z 1"]);
+    let page = page::page(&runs);
+    assert_eq!(page.matches("<details>").count(), 1);
+    assert!(page.contains("earlier run, 2026-01-01"));
+}
+
+#[test]
+fn an_unverified_phase_shows_the_word_and_no_time() {
+    let mut records = records("r");
+    records[1].verified = Some(false);
+    let page = page::page(&runs(records));
+    assert!(page.contains("unverified"));
+    assert!(!page.contains("1,234"));
+}
+
+#[test]
+fn a_directory_without_records_is_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(write(directory.path()).unwrap_err().to_string().contains("no records"));
+}
+
+fn records(run: &str) -> Vec<Record> {
+    let ours = record(run, "remanent", 200.0);
+    let theirs = Record { medium: Some(Medium::Ramdisk), ..record(run, "lmdb", 1_234.0) };
+    let skipped = Record {
+        phase: String::new(),
+        skipped: Some("not \"installed\"".to_owned()),
+        ..record(run, "berkeley-db", 1.0)
+    };
+    vec![ours, theirs, skipped]
+}
+
+fn record(run: &str, contender: &str, cpu_ns: f64) -> Record {
+    Record {
+        workload: "sensors".to_owned(),
+        contender: contender.to_owned(),
+        version: "1".to_owned(),
+        setting: Some(Promise::Memory),
+        medium: Some(Medium::Memory),
+        phase: "write".to_owned(),
+        rows: Some(30_000),
+        rounds: Some(5),
+        wall_ns_per_op: Spread::of(vec![cpu_ns]),
+        cpu_ns_per_op: Spread::of(vec![cpu_ns]),
+        bytes_per_data_byte: Some(1.13),
+        empty_bytes: Some(4096),
+        verified: Some(true),
+        machine: "a <machine>".to_owned(),
+        run: run.to_owned(),
+        extra: BTreeMap::new(),
+        ..Record::default()
+    }
+}

@@ -1,0 +1,180 @@
+//! A run: the plan of a workload, measured round by round, recorded group by group.
+//!
+//! Within a group the contenders are interleaved, A B C then C B A, so that whatever happens to
+//! the machine happens to all of them. Records are appended when their group is complete; an
+//! interrupted run keeps the groups before. The run ends with the report of all records found.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab_harness::{Missing, Outcome, clock};
+
+use crate::cell::{self, CellRequest};
+use crate::command::Choice;
+use crate::machine;
+use crate::record::{self, Record};
+use crate::report;
+use crate::samples::Samples;
+use crate::scratch::Scratch;
+use crate::table;
+use crate::workloads::{Cell, Group, Workload};
+
+/// What every record of a run says.
+struct Stamp {
+    machine: String,
+    commit: String,
+    run: String,
+}
+
+/// Runs a workload; fails when a contender answered wrongly.
+pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<ExitCode> {
+    let scratch = Scratch::new(&choice.out)?;
+    let stamp = Stamp { machine: machine::describe(), commit: machine::commit(), run: run_name() };
+    introduce(workload, choice, &stamp)?;
+    let groups = workload.plan(choice);
+    let progress = progress_over(&groups);
+    let mut records = missing(workload, choice, &stamp);
+    record::append(&choice.out, workload.name(), &records)?;
+    for group in &groups {
+        let measured = measure(workload, group, &scratch, &stamp, &progress)?;
+        record::append(&choice.out, workload.name(), &measured)?;
+        progress.suspend(|| table::print_group(&mut io::stdout(), &group.title, &measured))?;
+        records.extend(measured);
+    }
+    progress.finish_and_clear();
+    let mut out = io::stdout().lock();
+    table::print_figures(&mut out, &workload.figures(&records))?;
+    table::print_skipped(&mut out, &records)?;
+    let page = report::write(&choice.out)?;
+    let lines = choice.out.join(Record::file_name(workload.name()));
+    writeln!(out, "records: {}\nreport:  {}", lines.display(), page.display())?;
+    let wrong = records.iter().any(|record| record.verified == Some(false));
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}: {}", workload.name(), workload.summary())?;
+    writeln!(out, "machine: {}", stamp.machine)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Some(load) = machine::load().filter(|&load| load > cores as f64 * 0.5) {
+        writeln!(
+            out,
+            "others use this machine (load {load:.1} on {cores} cores): trust ratios of CPU time"
+        )?;
+    }
+    writeln!(out, "{} rounds, interleaved; one process per cell, pinned", choice.rounds)?;
+    Ok(())
+}
+
+/// A record for every contender that is not installed.
+fn missing(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Vec<Record> {
+    let absent = choice.contenders.iter().filter_map(|contender| {
+        let Missing { reason, install } = contender.missing()?;
+        Some(Record {
+            workload: workload.name().to_owned(),
+            contender: contender.name().to_owned(),
+            version: contender.version(),
+            skipped: Some(format!("{reason}; install: {install}")),
+            machine: stamp.machine.clone(),
+            commit: stamp.commit.clone(),
+            run: stamp.run.clone(),
+            ..Record::default()
+        })
+    });
+    absent.collect()
+}
+
+fn measure(
+    workload: &dyn Workload,
+    group: &Group,
+    scratch: &Scratch,
+    stamp: &Stamp,
+    progress: &ProgressBar,
+) -> Outcome<Vec<Record>> {
+    let mut samples = vec![Samples::default(); group.cells.len()];
+    for round in 0..group.rounds {
+        let mut order: Vec<usize> = (0..group.cells.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for place in order {
+            let cell = &group.cells[place];
+            progress.set_message(format!(
+                "{}, round {} of {}: {} {}/{}",
+                group.title,
+                round + 1,
+                group.rounds,
+                cell.setting.label(cell.contender.name()),
+                cell.setting.promise,
+                cell.setting.medium,
+            ));
+            if !samples[place].failed() {
+                match measure_cell(workload, cell, scratch) {
+                    Ok(lines) => samples[place].add(lines),
+                    Err(failure) => samples[place].fail(failure.to_string()),
+                }
+            }
+            progress.inc(1);
+        }
+    }
+    let cells = group.cells.iter().zip(&samples);
+    Ok(cells.flat_map(|(cell, samples)| samples.records(&about(workload, cell, stamp))).collect())
+}
+
+fn measure_cell(
+    workload: &dyn Workload,
+    cell: &Cell,
+    scratch: &Scratch,
+) -> Outcome<Vec<cell::Line>> {
+    let directory = scratch.directory(cell.setting.medium)?;
+    cell::measure_in_child(&CellRequest {
+        workload: workload.name().to_owned(),
+        contender: cell.contender.name().to_owned(),
+        variant: cell.setting.variant.to_owned(),
+        promise: cell.setting.promise,
+        medium: cell.setting.medium,
+        rows: cell.rows,
+        parameters: cell.parameters.clone(),
+        seconds_max: cell.seconds_max,
+        directory: directory.as_ref().map(|directory| directory.path().to_path_buf()),
+        core: if cell.pinned { Some(clock::last_core()?) } else { None },
+    })
+}
+
+/// The fields of a record that are known before anything is measured.
+fn about(workload: &dyn Workload, cell: &Cell, stamp: &Stamp) -> Record {
+    Record {
+        workload: workload.name().to_owned(),
+        contender: cell.setting.label(cell.contender.name()),
+        version: cell.contender.version(),
+        setting: Some(cell.setting.promise),
+        medium: Some(cell.setting.medium),
+        rows: Some(cell.rows),
+        readers: Some(0),
+        note: cell.setting.note.to_owned(),
+        machine: stamp.machine.clone(),
+        commit: stamp.commit.clone(),
+        run: stamp.run.clone(),
+        extra: cell.parameters.clone(),
+        ..Record::default()
+    }
+}
+
+fn progress_over(groups: &[Group]) -> ProgressBar {
+    let rounds = |group: &Group| group.cells.len() as u64 * u64::from(group.rounds);
+    let cells = groups.iter().map(rounds).sum();
+    let style = ProgressStyle::with_template("{bar:28} {pos}/{len} {elapsed} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let progress = ProgressBar::new(cells).with_style(style);
+    progress.enable_steady_tick(Duration::from_millis(500));
+    progress
+}
+
+/// When the run began, and its process, so that two runs of one second differ.
+fn run_name() -> String {
+    let moment = humantime::format_rfc3339_seconds(SystemTime::now());
+    format!("{moment} {}", std::process::id())
+}

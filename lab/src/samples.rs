@@ -1,0 +1,108 @@
+//! The samples of all rounds of one cell, and the records they become.
+//!
+//! Times are divided by the operations of their own sample before the median is taken, since a
+//! phase that was stopped early did fewer. One wrong answer in any round makes the phase
+//! unverified, and an unverified phase has no times.
+
+use std::collections::BTreeSet;
+
+use crate::cell::{Held, Line, PhaseSample};
+use crate::record::{Record, Spread};
+
+/// What was measured of one cell so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples {
+    phases: Vec<(String, Vec<PhaseSample>)>,
+    held: Vec<Held>,
+    failure: Option<String>,
+}
+
+impl Samples {
+    /// Takes the lines of one round.
+    pub(crate) fn add(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            match line {
+                Line::Held(held) => self.held.push(held),
+                Line::Failed { reason } => self.fail(reason),
+                Line::Phase(sample) => {
+                    let known = self.phases.iter_mut().find(|(phase, _)| *phase == sample.phase);
+                    match known {
+                        Some((_, samples)) => samples.push(sample),
+                        None => self.phases.push((sample.phase.clone(), vec![sample])),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The cell cannot be measured, for a reason; later rounds leave it out.
+    pub(crate) fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert(reason);
+    }
+
+    /// Whether the cell failed in an earlier round.
+    pub(crate) fn failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// One record for each phase; or one that says why there is none. `about` has every field
+    /// that does not come from samples, its note being the setting's.
+    pub(crate) fn records(&self, about: &Record) -> Vec<Record> {
+        if let Some(reason) = &self.failure {
+            return vec![Record { skipped: Some(reason.clone()), ..about.clone() }];
+        }
+        self.phases.iter().map(|(phase, samples)| self.record(about, phase, samples)).collect()
+    }
+
+    fn record(&self, about: &Record, phase: &str, samples: &[PhaseSample]) -> Record {
+        let verified = samples.iter().all(|sample| sample.verified);
+        let spread = |time: fn(&PhaseSample) -> u64| {
+            let per_operation = |sample| time(sample) as f64 / sample.operations.max(1) as f64;
+            let samples: Vec<f64> = samples.iter().map(per_operation).collect();
+            if verified { Spread::of(samples) } else { None }
+        };
+        let middle = |bytes: fn(&Held) -> u64| middle_of(self.held.iter().map(bytes).collect());
+        let (data_bytes, held_bytes) = (middle(|held| held.data_bytes), middle(|h| h.held_bytes));
+        let ratio = data_bytes.zip(held_bytes).map(|(data, held)| held as f64 / data.max(1) as f64);
+        Record {
+            phase: phase.to_owned(),
+            per_transaction: samples.first().map(|sample| sample.per_transaction),
+            rounds: Some(samples.len() as u32),
+            wall_ns_per_op: spread(|sample| sample.wall_ns),
+            cpu_ns_per_op: spread(|sample| sample.cpu_ns),
+            bytes_per_data_byte: ratio.map(|ratio| (ratio * 1000.0).round() / 1000.0),
+            verified: Some(verified),
+            note: note(&about.note, samples),
+            operations: middle_of(samples.iter().map(|sample| sample.operations).collect()),
+            data_bytes,
+            held_bytes,
+            accounted_bytes: middle_of(
+                self.held.iter().filter_map(|held| held.accounted_bytes).collect(),
+            ),
+            empty_bytes: middle(|held| held.empty_bytes),
+            ..about.clone()
+        }
+    }
+}
+
+/// The setting's note, then whatever the samples have to say, each thing once.
+fn note(setting: &str, samples: &[PhaseSample]) -> String {
+    let mut said = BTreeSet::new();
+    let mut note = setting.to_owned();
+    for sample in samples.iter().filter(|sample| !sample.note.is_empty()) {
+        if said.insert(&sample.note) {
+            note.push_str("; ");
+            note.push_str(&sample.note);
+        }
+    }
+    note
+}
+
+fn middle_of(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+#[path = "samples_tests.rs"]
+mod tests;

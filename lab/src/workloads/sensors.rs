@@ -1,0 +1,54 @@
+//! The sensor workload: write measures one transaction each, then read each back by its key.
+//!
+//! The workload of the main-memory against RAM-disk comparison (McObject, 2001), at its own
+//! size and at a million rows, in key order and at random. In reading order: the `plan` says
+//! which contenders at which sizes, a `dataset` is made before any clock runs, `measure` times
+//! the phases, `check` decides whether the answers were right, `figures` compares with what
+//! was asked.
+
+mod plan;
+
+mod dataset;
+
+mod measure;
+
+mod check;
+
+mod figures;
+
+use lab_harness::{Contender, Outcome, Setting};
+
+use crate::cell::{CellRequest, Line};
+use crate::command::Choice;
+use crate::record::Record;
+use crate::workloads::{Figure, Group, Workload};
+
+/// The `sensors` workload.
+pub(crate) struct Sensors;
+
+impl Workload for Sensors {
+    fn name(&self) -> &'static str {
+        "sensors"
+    }
+
+    fn summary(&self) -> &'static str {
+        "measures written one transaction each, then read back by key one transaction each"
+    }
+
+    fn plan(&self, choice: &Choice) -> Vec<Group> {
+        plan::plan(choice)
+    }
+
+    fn measure(
+        &self,
+        request: &CellRequest,
+        contender: &dyn Contender,
+        setting: &'static Setting,
+    ) -> Outcome<Vec<Line>> {
+        measure::measure(request, contender, setting)
+    }
+
+    fn figures(&self, records: &[Record]) -> Vec<Figure> {
+        figures::figures(records)
+    }
+}

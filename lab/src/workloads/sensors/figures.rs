@@ -1,0 +1,187 @@
+//! What was asked of Remanent in the sensor workload, beside what a run measured.
+//!
+//! Ratios are of median CPU times within one run. "The fastest transactional contender" is the
+//! smallest median among all others whose setting has transactions. A figure that the run did
+//! not measure stands in the list without a value, never as reached.
+
+use lab_harness::Promise;
+use serde_json::Value;
+
+use super::plan::{PART, PART_CLOSE, PART_RANDOM_64, ROWS_4_GIB, ROWS_LARGE};
+use crate::quantity::grouped;
+use crate::record::Record;
+use crate::workloads::Figure;
+
+const OURS: &str = "remanent";
+
+/// The size of the document and the size beyond the caches.
+const SIZES: [u64; 2] = [super::plan::ROWS_SMALL, super::plan::ROWS_MILLION];
+
+const CLOSE_NS_MAX: f64 = 50e6;
+
+/// Close may differ this much between the sizes before it counts as slower with more rows.
+const CLOSE_NOISE_NS: f64 = 1e6;
+
+/// Every figure, for the sizes that were asked for and were measured, or else for the
+/// document's.
+pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
+    let run = Run { records };
+    let mut figures = Vec::new();
+    for rows in run.sizes() {
+        let at = |phase| format!("{phase}, {} rows", grouped(rows));
+        let write = run.ours("write", rows, "");
+        let read = run.ours("read", rows, "");
+        figures.push(times_faster(at("write"), 5.0, write, run.fastest("write", rows)));
+        figures.push(limit(at("write"), 0.7, write, run.btree("write", rows, "")));
+        figures.push(times_faster(at("read in order"), 4.0, read, run.fastest("read", rows)));
+        figures.push(limit(at("read in order"), 0.7, read, run.btree("read", rows, "")));
+        figures.extend(random(&run, rows, "", [0.4, 0.2, 0.2]));
+    }
+    figures.extend(random(&run, ROWS_LARGE, PART_RANDOM_64, [0.35, 0.2, 0.2]));
+    let rows = run.sizes()[0];
+    figures.extend(bytes(&run, rows));
+    figures.extend(close(&run));
+    figures
+}
+
+/// The records of one run.
+struct Run<'a> {
+    records: &'a [Record],
+}
+
+impl Run<'_> {
+    /// The sizes to speak of: those asked for, or what there is when none of them is.
+    fn sizes(&self) -> Vec<u64> {
+        let mut measured: Vec<u64> = self
+            .records
+            .iter()
+            .filter(|record| part(record).is_empty() && record.phase == "write")
+            .filter_map(|record| record.rows)
+            .collect();
+        measured.sort_unstable();
+        measured.dedup();
+        if measured.is_empty() { SIZES.to_vec() } else { measured }
+    }
+
+    fn ours(&self, phase: &str, rows: u64, of_part: &str) -> Option<f64> {
+        self.record(OURS, phase, rows, of_part)?.cpu_ns()
+    }
+
+    fn btree(&self, phase: &str, rows: u64, of_part: &str) -> Option<f64> {
+        self.record("btreemap", phase, rows, of_part)?.cpu_ns()
+    }
+
+    fn record(&self, contender: &str, phase: &str, rows: u64, of_part: &str) -> Option<&Record> {
+        self.records
+            .iter()
+            .filter(|record| record.contender == contender && record.phase == phase)
+            .filter(|record| record.rows == Some(rows) && part(record) == of_part)
+            .min_by_key(|record| record.setting)
+    }
+
+    /// The smallest median of a transactional contender, with its name.
+    fn fastest(&self, phase: &str, rows: u64) -> Option<(f64, String)> {
+        self.records
+            .iter()
+            .filter(|record| !record.contender.starts_with(OURS))
+            .filter(|record| record.setting.is_some_and(|setting| setting > Promise::None))
+            .filter(|record| record.phase == phase && record.rows == Some(rows))
+            .filter(|record| part(record).is_empty())
+            .filter_map(|record| Some((record.cpu_ns()?, record.contender.clone())))
+            .min_by(|left, right| left.0.total_cmp(&right.0))
+    }
+}
+
+fn random(run: &Run<'_>, rows: u64, of_part: &str, asked: [f64; 3]) -> Vec<Figure> {
+    let btree = run.btree("read_random", rows, of_part);
+    let ways = [
+        ("read_random", "read at random, ordered index"),
+        ("read_random_hash", "read at random, hash index"),
+        ("read_random_batch", "read at random, 64 keys a batch"),
+    ];
+    let size = if of_part.is_empty() {
+        format!("{} rows", grouped(rows))
+    } else {
+        format!("{} rows of 64 bytes", grouped(rows))
+    };
+    let figure = |((phase, name), asked)| {
+        limit(format!("{name}, {size}"), asked, run.ours(phase, rows, of_part), btree)
+    };
+    ways.into_iter().zip(asked).map(figure).collect()
+}
+
+fn bytes(run: &Run<'_>, rows: u64) -> [Figure; 2] {
+    let record = run.record(OURS, "write", rows, "");
+    let ratio = record.and_then(|record| record.bytes_per_data_byte);
+    let empty = record.and_then(|record| record.empty_bytes).map(|bytes| bytes as f64 / 1024.0);
+    [
+        Figure {
+            what: format!("bytes held per byte of data, {} rows", grouped(rows)),
+            asked: "<= 1.20".to_owned(),
+            measured: ratio.map(|ratio| format!("{ratio:.2}")),
+            reached: ratio.map(|ratio| ratio <= 1.20),
+        },
+        Figure {
+            what: "empty database".to_owned(),
+            asked: "<= 108 KiB".to_owned(),
+            measured: empty.map(|kibibytes| format!("{kibibytes:.0} KiB")),
+            reached: empty.map(|kibibytes| kibibytes <= 108.0),
+        },
+    ]
+}
+
+fn close(run: &Run<'_>) -> [Figure; 2] {
+    let full = run.ours("close", ROWS_4_GIB, PART_CLOSE);
+    let half = run.ours("close", ROWS_4_GIB / 2, PART_CLOSE);
+    let both = full.zip(half);
+    let milliseconds = |ns: f64| format!("{:.2} ms", ns / 1e6);
+    [
+        Figure {
+            what: "close of a 4 GiB database".to_owned(),
+            asked: "<= 50 ms".to_owned(),
+            measured: full.map(milliseconds),
+            reached: full.map(|full| full <= CLOSE_NS_MAX),
+        },
+        Figure {
+            what: "close, 4 GiB against 2 GiB".to_owned(),
+            asked: "no slower".to_owned(),
+            measured: both.map(|(full, half)| {
+                format!("{} against {}", milliseconds(full), milliseconds(half))
+            }),
+            reached: both.map(|(full, half)| full <= half * 1.1 + CLOSE_NOISE_NS),
+        },
+    ]
+}
+
+fn times_faster(
+    what: String,
+    asked: f64,
+    ours: Option<f64>,
+    fastest: Option<(f64, String)>,
+) -> Figure {
+    let measured = ours.zip(fastest).map(|(ours, (theirs, name))| (theirs / ours, name));
+    Figure {
+        what,
+        asked: format!(">= {asked}x the fastest transactional contender"),
+        reached: measured.as_ref().map(|(times, _)| *times >= asked),
+        measured: measured.map(|(times, name)| format!("{times:.1}x {name}")),
+    }
+}
+
+fn limit(what: String, asked: f64, ours: Option<f64>, btree: Option<f64>) -> Figure {
+    let ratio = ours.zip(btree).map(|(ours, btree)| ours / btree);
+    Figure {
+        what,
+        asked: format!("<= {asked} of the BTreeMap's time"),
+        measured: ratio.map(|ratio| format!("{ratio:.2}")),
+        reached: ratio.map(|ratio| ratio <= asked),
+    }
+}
+
+fn part(record: &Record) -> &str {
+    record.extra.get(PART).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "figures_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+//! Which contenders, settings and sizes a run of the sensor workload measures.
+//!
+//! The ordinary run has four parts: everything at 30,000 rows, the faster settings at a
+//! million, and our close at 4 GiB and at half of that. A part is named in the records when it
+//! is not the plain sequence of phases. Synced commits on a disk are the device's and are
+//! measured for a bounded time only.
+
+use std::collections::BTreeMap;
+
+use lab_harness::{Contender, Medium, Promise, Tier};
+use serde_json::Value;
+
+use crate::command::{Choice, Scale};
+use crate::quantity::grouped;
+use crate::workloads::{Cell, Group};
+
+/// The name of the parameter that says which part of the workload a cell is.
+pub(super) const PART: &str = "part";
+
+/// Load, then close: nothing else is measured.
+pub(super) const PART_CLOSE: &str = "close";
+
+/// Records of 64 bytes; load, then random reads only.
+pub(super) const PART_RANDOM_64: &str = "random64";
+
+/// The size of the document.
+pub(super) const ROWS_SMALL: u64 = 30_000;
+
+/// The size at which caches no longer help.
+pub(super) const ROWS_MILLION: u64 = 1_000_000;
+
+/// Rows of the records of 64 bytes.
+pub(super) const ROWS_LARGE: u64 = 10_000_000;
+
+/// Rows whose data is 4 GiB, at 510 bytes a row.
+pub(super) const ROWS_4_GIB: u64 = 8_421_504;
+
+const ROWS_QUICK: u64 = 10_000;
+
+/// Up to this size even slow settings take part.
+const SMALL_ROWS_MAX: u64 = 100_000;
+
+/// Contenders without files, to which the sizes beyond a million are put.
+const IN_MEMORY: &[&str] = &["remanent", "btreemap", "hashmap"];
+
+/// Only this one is asked to close 4 GiB quickly.
+const CLOSERS: &[&str] = &["remanent"];
+
+/// All groups of a run.
+pub(super) fn plan(choice: &Choice) -> Vec<Group> {
+    let sizes = match (choice.rows, choice.scale) {
+        (Some(rows), _) => vec![rows],
+        (None, Scale::Quick) => vec![ROWS_QUICK],
+        (None, _) => vec![ROWS_SMALL, ROWS_MILLION],
+    };
+    let mut groups: Vec<Group> = sizes.iter().map(|&rows| transactions(choice, rows)).collect();
+    if choice.large {
+        groups.push(random_64(choice));
+    }
+    if choice.rows.is_none() && choice.scale != Scale::Quick {
+        groups.push(close(choice));
+    }
+    groups.retain(|group| !group.cells.is_empty());
+    groups
+}
+
+fn transactions(choice: &Choice, rows: u64) -> Group {
+    let tier = choice.scale.tier(rows <= SMALL_ROWS_MAX);
+    let mut cells = Vec::new();
+    for contender in installed(choice) {
+        for setting in contender.settings().iter().filter(|setting| setting.tier <= tier) {
+            cells.push(Cell {
+                contender,
+                setting,
+                rows,
+                parameters: BTreeMap::new(),
+                seconds_max: seconds_max(choice.scale, setting.promise, setting.medium),
+                pinned: true,
+            });
+        }
+    }
+    Group { title: format!("{} rows", grouped(rows)), rounds: choice.rounds, cells }
+}
+
+fn random_64(choice: &Choice) -> Group {
+    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, &[ROWS_LARGE]);
+    let title = format!("{} rows of 64 bytes, random reads", grouped(ROWS_LARGE));
+    Group { title, rounds: choice.rounds, cells }
+}
+
+fn close(choice: &Choice) -> Group {
+    let cells = in_memory(choice, CLOSERS, PART_CLOSE, &[ROWS_4_GIB / 2, ROWS_4_GIB]);
+    Group { title: "close of 2 and 4 GiB".to_owned(), rounds: choice.rounds, cells }
+}
+
+/// The plainest setting of each of these contenders, at each of these sizes.
+fn in_memory(choice: &Choice, names: &[&str], part: &str, sizes: &[u64]) -> Vec<Cell> {
+    let parameters = BTreeMap::from([(PART.to_owned(), Value::from(part))]);
+    let mut cells = Vec::new();
+    for contender in installed(choice).filter(|contender| names.contains(&contender.name())) {
+        let plainest = contender
+            .settings()
+            .iter()
+            .filter(|setting| setting.medium == Medium::Memory && setting.tier == Tier::Always)
+            .min_by_key(|setting| setting.promise);
+        for &rows in sizes {
+            cells.extend(plainest.map(|setting| Cell {
+                contender,
+                setting,
+                rows,
+                parameters: parameters.clone(),
+                seconds_max: None,
+                pinned: true,
+            }));
+        }
+    }
+    cells
+}
+
+fn installed(choice: &Choice) -> impl Iterator<Item = &'static dyn Contender> {
+    choice.contenders.iter().copied().filter(|contender| contender.missing().is_none())
+}
+
+fn seconds_max(scale: Scale, promise: Promise, medium: Medium) -> Option<f64> {
+    match (scale, promise, medium) {
+        (Scale::Quick, Promise::Disk, _) => Some(0.3),
+        (_, Promise::Disk, Medium::Disk) => Some(2.0),
+        (Scale::All, ..) => None,
+        _ => Some(6.0),
+    }
+}

@@ -1,0 +1,84 @@
+//! The steps of `cargo xtask ci`, in the order in which they run. Change them here.
+//!
+//! Cheap steps that fail often come first, tests last. A step is a command of this program or
+//! another program with its arguments and variables; its name is what `cargo xtask ci STEP`
+//! takes.
+
+use std::path::Path;
+
+use crate::process::Program;
+use crate::{Outcome, size, tidy};
+
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) purpose: &'static str,
+    pub(super) action: Action,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    Command(fn(&Path, &[String]) -> Outcome),
+    Program(Program),
+}
+
+pub(super) const STEPS: &[Step] = &[
+    cargo("fmt", "all code is formatted", &["cargo", "fmt", "--all", "--check"]),
+    Step { name: "tidy", purpose: "the rules of style hold", action: Action::Command(tidy::run) },
+    cargo(
+        "clippy",
+        "no warning in any crate, the laboratory included",
+        &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    ),
+    Step {
+        name: "doc",
+        purpose: "documentation builds without a warning",
+        action: Action::Program(Program {
+            words: &["cargo", "doc", "--workspace", "--no-deps"],
+            environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        }),
+    },
+    Step {
+        name: "size",
+        purpose: "the engine fits into a small program",
+        action: Action::Command(size::run),
+    },
+    Step {
+        name: "shuttle",
+        purpose: "models of the concurrent protocols, over many schedules",
+        action: Action::Program(Program {
+            words: &[
+                "cargo",
+                "test",
+                "--release",
+                "--package",
+                "remanent-engine",
+                "--lib",
+                "shuttle",
+            ],
+            // A target folder of its own: the flag is part of what everything is built with.
+            environment: &[("RUSTFLAGS", "--cfg shuttle"), ("CARGO_TARGET_DIR", "target/shuttle")],
+        }),
+    },
+    cargo(
+        "lab-quick",
+        "the laboratory runs its first workload and verifies the answers",
+        &[
+            "cargo",
+            "run",
+            "--release",
+            "--package",
+            "lab",
+            "--",
+            "sensors",
+            "--quick",
+            "--out",
+            "target/lab-ci",
+        ],
+    ),
+    cargo("lab", "tests of the laboratory", &["cargo", "test", "--package", "lab*"]),
+    cargo("test", "tests of everything but the laboratory", &["cargo", "test"]),
+];
+
+const fn cargo(name: &'static str, purpose: &'static str, words: &'static [&'static str]) -> Step {
+    Step { name, purpose, action: Action::Program(Program { words, environment: &[] }) }
+}

@@ -1,0 +1,67 @@
+//! Files are found where the compiler finds them, and test modules are known as such.
+
+use super::super::sample;
+
+fn graph(files: &[(&str, &str)]) -> Vec<(String, String, bool)> {
+    let project = sample::project(files);
+    let mut modules: Vec<_> = project
+        .modules
+        .iter()
+        .map(|module| (module.file.clone(), module.path.join("::"), module.is_test))
+        .collect();
+    modules.sort();
+    modules
+}
+
+fn entry(file: &str, path: &str, is_test: bool) -> (String, String, bool) {
+    (file.to_owned(), path.to_owned(), is_test)
+}
+
+#[test]
+fn modules_in_files_and_folders() {
+    let found = graph(&[
+        ("crates/a/src/lib.rs", "mod one; mod two; mod inner { mod deep; }"),
+        ("crates/a/src/one.rs", "mod child; #[path = \"../odd.rs\"] mod elsewhere;"),
+        ("crates/a/src/one/child.rs", ""),
+        ("crates/a/src/two/mod.rs", "mod leaf;"),
+        ("crates/a/src/two/leaf.rs", ""),
+        ("crates/a/src/inner/deep.rs", ""),
+        ("crates/a/odd.rs", ""),
+        ("crates/a/src/lost.rs", ""),
+    ]);
+    let expected = [
+        entry("crates/a/odd.rs", "one::elsewhere", false),
+        entry("crates/a/src/inner/deep.rs", "inner::deep", false),
+        entry("crates/a/src/lib.rs", "", false),
+        entry("crates/a/src/one.rs", "one", false),
+        entry("crates/a/src/one/child.rs", "one::child", false),
+        entry("crates/a/src/two/leaf.rs", "two::leaf", false),
+        entry("crates/a/src/two/mod.rs", "two", false),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn test_code_is_known() {
+    let found = graph(&[
+        (
+            "crates/a/src/lib.rs",
+            "#[cfg(test)] mod tests; #[cfg(all(test, shuttle))] mod models; \
+             #[cfg(not(test))] mod real; #[cfg(feature = \"test\")] mod extra;",
+        ),
+        ("crates/a/src/tests.rs", "mod more;"),
+        ("crates/a/src/tests/more.rs", ""),
+        ("crates/a/src/models.rs", ""),
+        ("crates/a/src/real.rs", ""),
+        ("crates/a/src/extra.rs", ""),
+        ("crates/a/tests/outside.rs", ""),
+    ]);
+    let tests: Vec<_> = found.iter().filter(|entry| entry.2).map(|entry| &entry.0).collect();
+    let expected = [
+        "crates/a/src/models.rs",
+        "crates/a/src/tests.rs",
+        "crates/a/src/tests/more.rs",
+        "crates/a/tests/outside.rs",
+    ];
+    assert_eq!(tests, expected);
+}
