@@ -44,8 +44,8 @@ pub(crate) fn short_rate(ns_per_operation: f64) -> String {
         return "-".to_owned();
     }
     match 1e9 / ns_per_operation {
-        rate if rate >= 1e6 => format!("{} M", significant(rate / 1e6)),
-        rate if rate >= 1e3 => format!("{} k", significant(rate / 1e3)),
+        rate if rate >= 1e6 => format!("{}M", significant(rate / 1e6)),
+        rate if rate >= 1e3 => format!("{}k", significant(rate / 1e3)),
         rate => significant(rate),
     }
 }

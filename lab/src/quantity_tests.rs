@@ -17,8 +17,8 @@ fn units_fit() {
     assert_eq!(time(3.25e9), "3.25 s");
     assert_eq!(rate(200.0), "5,000,000");
     assert_eq!(rate(0.0), "-");
-    assert_eq!(short_rate(200.0), "5 M");
-    assert_eq!(short_rate(36_275.0), "27.6 k");
+    assert_eq!(short_rate(200.0), "5M");
+    assert_eq!(short_rate(36_275.0), "27.6k");
     assert_eq!(short_rate(5e6), "200");
     assert_eq!(factor(1.234), "1.23x");
     assert_eq!(factor(12.34), "12x");

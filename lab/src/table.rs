@@ -22,34 +22,32 @@ pub(crate) const BASES: [&str; 2] = ["remanent", "btreemap"];
 pub(crate) const STYLE: TableStyle =
     NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// The width that all phases side by side need.
-const WIDTH_OF_ALL: u16 = 118;
-
 /// Prints everything about the records of one group.
 pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) -> Outcome<()> {
     let rounds = records.iter().filter_map(|record| record.rounds).max().unwrap_or(0);
+    let compared = base_name(records).map_or(String::new(), |base| format!(", x = times {base}"));
     writeln!(
         out,
-        "\n== {title}: CPU ns per operation, operations per CPU second, {rounds} rounds"
+        "\n== {title}\nmedian of {rounds} rounds: CPU ns/op, op per CPU second{compared}\n"
     )?;
-    let cells = first_of_each_cell(records);
-    let in_memory_table = |phase: &String| phase == "close" && phases(records).len() > 1;
+    let cells = first_of_each_cell(records).len();
     let offered = |phase: &String| records.iter().filter(|record| record.phase == *phase).count();
+    // A close beside other phases is a column of the bytes, not a phase of its own.
     let (most, few): (Vec<String>, Vec<String>) = phases(records)
         .into_iter()
-        .filter(|phase| !in_memory_table(phase))
-        .partition(|phase| offered(phase) * 2 > cells.len());
-    let wide = Table::new().width().is_none_or(|width| width >= WIDTH_OF_ALL);
-    if wide {
-        writeln!(out, "{}", group_table(records, &most, true))?;
+        .filter(|phase| phase != "close" || phases(records).len() == 1)
+        .partition(|phase| offered(phase) * 2 > cells);
+    let all = group_table(records, &most, true);
+    if fits(&all) {
+        writeln!(out, "{all}")?;
     } else {
         for phase in &most {
             writeln!(out, "{}\n", group_table(records, std::slice::from_ref(phase), false))?;
         }
         writeln!(out, "{}", group_table(records, &[], true))?;
     }
-    for phase in &few {
-        writeln!(out, "\n{}", group_table(records, std::slice::from_ref(phase), false))?;
+    if !few.is_empty() {
+        writeln!(out, "\n{}", group_table(records, &few, false))?;
     }
     Ok(())
 }
@@ -111,6 +109,13 @@ pub(crate) fn base<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     })
 }
 
+/// The contender to which ratios are made.
+fn base_name(records: &[Record]) -> Option<&'static str> {
+    BASES.into_iter().find(|base| {
+        records.iter().any(|record| record.contender == *base && record.cpu_ns().is_some())
+    })
+}
+
 /// Fastest first; what has no time comes last.
 pub(crate) fn by_time(records: &mut [&Record]) {
     let time = |record: &Record| record.cpu_ns().unwrap_or(f64::INFINITY);
@@ -135,12 +140,11 @@ fn group_table(records: &[Record], phases: &[String], with_bytes: bool) -> Table
         })
         .collect();
     let mut header = vec!["contender setting/medium".to_owned()];
-    for (phase, base) in phases.iter().zip(&bases) {
-        let to = base.map_or("ratio".to_owned(), |base| format!("to\n{}", base.contender));
-        header.extend([format!("{phase}\nns/op"), "\nop/s".to_owned(), to]);
+    for phase in phases {
+        header.extend([format!("{}\nns/op", phase.replace('_', "\n")), "op/s".into(), "x".into()]);
     }
     if with_bytes {
-        header.extend(["held\n/data", "empty\ndatabase", "\nclose"].map(str::to_owned));
+        header.extend(["held\n/data", "empty", "close"].map(str::to_owned));
     }
     let mut table = bare_table(header);
     let mut cells = first_of_each_cell(records);
@@ -214,15 +218,28 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
-/// A table whose first column is a name and whose others are numbers.
+/// A table whose first column is a name and whose others are numbers; heads of several lines
+/// stand on the lowest.
 fn bare_table(header: Vec<String>) -> Table {
+    let lines = |text: &String| text.lines().count();
+    let height = header.iter().map(lines).max().unwrap_or(1);
+    let stand = |text: String| "\n".repeat(height - lines(&text)) + &text;
     let mut table = Table::new();
     table.load_style(STYLE);
-    table.set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    table.set_header(header.into_iter().map(stand));
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if place > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table
+}
+
+/// Whether a table fits the terminal; anything fits a file.
+fn fits(table: &Table) -> bool {
+    let width = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    table.width().is_none_or(|terminal| width <= usize::from(terminal))
 }
 
 #[cfg(test)]

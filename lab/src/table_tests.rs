@@ -8,7 +8,7 @@ fn a_group_shows_times_ratios_and_memory() {
     let text = printed(&[record("lmdb", 1_200.0), record("remanent", 200.0)]);
     assert!(text.contains("remanent "), "{text}");
     assert!(text.contains("6.00x"), "{text}");
-    assert!(text.contains("5 M"), "{text}");
+    assert!(text.contains("5M"), "{text}");
     assert!(text.contains("1.13"), "{text}");
     let place = |name: &str| text.find(name).unwrap();
     assert!(place("remanent ") < place("lmdb "), "fastest first:\n{text}");

@@ -3,7 +3,7 @@
 //! A derive macro sees no types, only their spelling: `Option<..>`, `String` and `[u8; N]` are
 //! known by it, and lifetimes are exchanged in it. Everything else is left to traits.
 
-use proc_macro2::{Group, Ident, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Expr, GenericArgument, PathArguments, Type};
 
@@ -31,7 +31,7 @@ pub(crate) fn byte_array_len(field_type: &Type) -> Option<&Expr> {
     element.path.is_ident("u8").then_some(&array.len)
 }
 
-/// The tokens with every lifetime but `'static` become `lifetime`, which is without its quote.
+/// The tokens with every lifetime become `lifetime`, which is given without its quote.
 pub(crate) fn with_lifetime(tokens: TokenStream, lifetime: &str) -> TokenStream {
     let mut after_quote = false;
     let exchange = |tree: TokenTree| match tree {
@@ -47,10 +47,7 @@ pub(crate) fn with_lifetime(tokens: TokenStream, lifetime: &str) -> TokenStream 
             TokenTree::Ident(Ident::new(lifetime, ident.span()))
         }
         other => {
-            after_quote = matches!(
-                &other,
-                TokenTree::Punct(punct) if punct.as_char() == '\'' && punct.spacing() == Spacing::Joint
-            );
+            after_quote = matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'');
             other
         }
     };

@@ -179,8 +179,12 @@ fn push_inner<'v>(values: &mut Vec<Value<'v>>, inner: &Inner<'v>) {
     values.extend(leaves);
 }
 
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn bytes_are_those_of_the_layout(record in everything()) {

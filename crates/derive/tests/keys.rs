@@ -160,7 +160,8 @@ proptest! {
         assert_finds(&row, &ItemPrimary { id, day: Date(-1) });
         assert_finds(&row, &ItemByText { text: item.text, code: item.code });
         assert_finds(&row, &ItemByNumber { float: 0.0, price: Decimal(5) });
-        let key = ItemByThing { thing_name: &name, maybe_level_depth: deep, maybe_level_unit: unit };
+        let (thing_name, maybe_level_depth, maybe_level_unit) = (&*name, deep, unit);
+        let key = ItemByThing { thing_name, maybe_level_depth, maybe_level_unit };
         assert_finds(&row, &key);
         assert_finds(&row, &ItemFlags { flag: true, wide: None, at: Timestamp(9) });
     }

@@ -44,7 +44,7 @@ pub(crate) fn read_fixed<'a>(column_type: &'a ColumnType, bytes: &'a [u8]) -> Va
 #[inline]
 pub(crate) fn write_fixed(
     column_type: &ColumnType,
-    value: Value<'_>,
+    value: &Value<'_>,
     out: &mut [u8],
 ) -> Result<(), Fault> {
     match (column_type, value) {
@@ -58,12 +58,12 @@ pub(crate) fn write_fixed(
         (ColumnType::U32, Value::U32(number)) => put(out, number.to_le_bytes()),
         (ColumnType::U64, Value::U64(number)) => put(out, number.to_le_bytes()),
         (ColumnType::F32, Value::F32(number)) => put(out, number.to_le_bytes()),
-        (ColumnType::F32, Value::F64(number)) => put(out, narrow(number)?.to_le_bytes()),
+        (ColumnType::F32, Value::F64(number)) => put(out, narrow(*number)?.to_le_bytes()),
         (ColumnType::F64, Value::F64(number)) => put(out, number.to_le_bytes()),
-        (ColumnType::F64, Value::F32(number)) => put(out, f64::from(number).to_le_bytes()),
-        (ColumnType::Bool, Value::Bool(truth)) => put(out, [u8::from(truth)]),
+        (ColumnType::F64, Value::F32(number)) => put(out, f64::from(*number).to_le_bytes()),
+        (ColumnType::Bool, Value::Bool(truth)) => put(out, [u8::from(*truth)]),
         (ColumnType::Decimal { precision, .. }, Value::Decimal(unscaled)) => {
-            write_decimal(*precision, unscaled, out)?;
+            write_decimal(*precision, *unscaled, out)?;
         }
         (ColumnType::Date, Value::Date(days)) => put(out, days.to_le_bytes()),
         (ColumnType::Time, Value::Time(micros)) => put(out, micros.to_le_bytes()),
@@ -79,7 +79,7 @@ pub(crate) fn write_fixed(
             for (index, (field, offset)) in struct_offsets(fields).enumerate() {
                 let place = &mut out[offset as usize..];
                 let size = field.column_type.fixed_size() as usize;
-                write_fixed(&field.column_type, values.get(index), &mut place[..size])?;
+                write_fixed(&field.column_type, &values.get(index), &mut place[..size])?;
             }
         }
         (integer, value) => write_integer(integer, value, out)?,
@@ -92,7 +92,7 @@ pub(crate) fn write_fixed(
 pub(crate) fn write_elements(
     element: &ColumnType,
     count: Option<usize>,
-    composite: Value<'_>,
+    composite: &Value<'_>,
     out: &mut [u8],
 ) -> Result<(), Fault> {
     let size = element.fixed_size() as usize;
@@ -103,13 +103,13 @@ pub(crate) fn write_elements(
         return Ok(());
     }
     for index in 0..count {
-        write_fixed(element, values.get(index), &mut out[index * size..][..size])?;
+        write_fixed(element, &values.get(index), &mut out[index * size..][..size])?;
     }
     Ok(())
 }
 
 /// How many members a composite value has.
-pub(crate) fn member_count(composite: Value<'_>) -> Result<usize, Fault> {
+pub(crate) fn member_count(composite: &Value<'_>) -> Result<usize, Fault> {
     match composite {
         Value::List(values) => Ok(values.len()),
         Value::Elements(elements) => Ok(elements.len()),
@@ -168,7 +168,7 @@ fn write_decimal(precision: u8, unscaled: i128, out: &mut [u8]) -> Result<(), Fa
 }
 
 /// An integer of another width than the column's, if it fits.
-fn write_integer(column_type: &ColumnType, value: Value<'_>, out: &mut [u8]) -> Result<(), Fault> {
+fn write_integer(column_type: &ColumnType, value: &Value<'_>, out: &mut [u8]) -> Result<(), Fault> {
     macro_rules! narrowed {
         ($number:expr, $target:ty) => {
             put(out, <$target>::try_from($number).map_err(|_| Fault::OutOfRange)?.to_le_bytes())
@@ -236,12 +236,12 @@ impl<'a> Members<'a> {
 }
 
 /// The members of `composite`, which must be `expected` many.
-fn members(composite: Value<'_>, expected: usize) -> Result<Members<'_>, Fault> {
+fn members<'a>(composite: &Value<'a>, expected: usize) -> Result<Members<'a>, Fault> {
     let len = member_count(composite)?;
     if len != expected {
         return Err(Fault::WrongLength { len, expected });
     }
-    Ok(match composite {
+    Ok(match *composite {
         Value::List(values) => Members::List(values),
         Value::Elements(elements) => Members::Elements(elements),
         Value::Bytes(bytes) => Members::Bytes(bytes),

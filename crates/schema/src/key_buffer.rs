@@ -84,11 +84,11 @@ impl KeyBuffer {
     /// [`KeyTooLong`] if the key would have more than [`KEY_LEN_MAX`] + 16 bytes; it is unchanged.
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), KeyTooLong> {
-        let end = self.len.saturating_add(bytes.len());
-        if end > SMALL {
+        let end = self.len + bytes.len();
+        let Some(place) = self.small.get_mut(self.len..end) else {
             return self.push_large(bytes);
-        }
-        self.small[self.len..end].copy_from_slice(bytes);
+        };
+        place.copy_from_slice(bytes);
         self.len = end;
         Ok(())
     }
@@ -133,7 +133,7 @@ impl KeyBuffer {
 
     #[cold]
     fn push_large(&mut self, bytes: &[u8]) -> Result<(), KeyTooLong> {
-        let end = self.len.saturating_add(bytes.len());
+        let end = self.len + bytes.len();
         if end > CAPACITY {
             return Err(KeyTooLong);
         }

@@ -44,7 +44,11 @@ impl RowLayout {
     /// ```
     pub fn encode(&self, values: &[Option<Value<'_>>], out: &mut [u8]) -> Result<usize, RowError> {
         self.check_count(values.len())?;
-        self.write(&Given { values }, out)
+        if self.has_presence() {
+            self.write(&Given { values }, out)
+        } else {
+            self.write_plain(values, out)
+        }
     }
 
     /// The length of the row that [`update`](RowLayout::update) makes.
@@ -68,7 +72,7 @@ impl RowLayout {
             let index = *leaf as usize;
             let leaf = &self.leaves()[index];
             len += match change_of(changes, index) {
-                Some(value) => variable_len(leaf, value)?,
+                Some(value) => variable_len(leaf, &value)?,
                 None => self.leaf_bytes(old_row, leaf).len(),
             };
         }
@@ -100,7 +104,7 @@ impl RowLayout {
         for (index, value) in changes {
             let leaf = &self.leaves()[*index];
             if leaf.variable_index.is_none() {
-                self.write_leaf(leaf, *value, out, 0)?;
+                self.write_leaf(leaf, value, out, 0)?;
             }
         }
         if !variable_changes {
@@ -111,7 +115,7 @@ impl RowLayout {
             let index = *leaf as usize;
             let leaf = &self.leaves()[index];
             end = match change_of(changes, index) {
-                Some(value) => self.write_leaf(leaf, value, out, end)?,
+                Some(value) => self.write_leaf(leaf, &value, out, end)?,
                 None => {
                     let bytes = self.leaf_bytes(old_row, leaf);
                     put_variable(leaf, bytes.len(), out, end, |place| {
@@ -131,17 +135,31 @@ impl RowLayout {
             for (index, leaf) in self.leaves().iter().enumerate() {
                 let value = self.resolve(source, index, &mut absent_until)?;
                 if leaf.variable_index.is_some() {
-                    len = len.saturating_add(variable_len(leaf, value)?);
+                    len = len.saturating_add(variable_len(leaf, &value)?);
                 }
             }
         } else {
             for leaf in self.variable() {
                 let leaf_index = *leaf as usize;
                 let value = self.resolve(source, leaf_index, &mut 0)?;
-                len = len.saturating_add(variable_len(&self.leaves()[leaf_index], value)?);
+                len = len.saturating_add(variable_len(&self.leaves()[leaf_index], &value)?);
             }
         }
         check_row_len(len)
+    }
+
+    /// `write` for values by leaf when no leaf's presence hangs on another's value.
+    fn write_plain(&self, values: &[Option<Value<'_>>], out: &mut [u8]) -> Result<usize, RowError> {
+        check_room(self.fixed_size(), out)?;
+        out[self.null_offset()..self.fixed_size()].fill(0);
+        let mut end = self.fixed_size();
+        for (index, leaf) in self.leaves().iter().enumerate() {
+            end = match values.get(index) {
+                Some(Some(value)) => self.write_leaf(leaf, value, out, end)?,
+                _ => self.write_leaf(leaf, &leaf.default_value(), out, end)?,
+            };
+        }
+        check_row_len(end)
     }
 
     fn write<'v>(&'v self, source: &impl Source<'v>, out: &mut [u8]) -> Result<usize, RowError> {
@@ -154,7 +172,7 @@ impl RowLayout {
             end = if index < absent_until {
                 self.write_null(leaf, out, end)?
             } else {
-                self.write_leaf(leaf, value, out, end)?
+                self.write_leaf(leaf, &value, out, end)?
             };
         }
         check_row_len(end)
@@ -198,7 +216,7 @@ impl RowLayout {
     fn write_leaf(
         &self,
         leaf: &Leaf,
-        value: Value<'_>,
+        value: &Value<'_>,
         out: &mut [u8],
         end: usize,
     ) -> Result<usize, RowError> {
@@ -321,7 +339,7 @@ fn change_of<'v>(changes: &[(usize, Value<'v>)], leaf: usize) -> Option<Value<'v
 
 /// The bytes that `value` needs in the variable part.
 #[inline]
-fn variable_len(leaf: &Leaf, value: Value<'_>) -> Result<usize, RowError> {
+fn variable_len(leaf: &Leaf, value: &Value<'_>) -> Result<usize, RowError> {
     let (len, size, max) = match (&leaf.column_type, value) {
         (_, Value::Null) => return Ok(0),
         (ColumnType::String { max }, Value::String(text)) => (text.len(), 1, *max),
@@ -343,7 +361,7 @@ fn variable_len(leaf: &Leaf, value: Value<'_>) -> Result<usize, RowError> {
     Ok(len.saturating_mul(size))
 }
 
-fn write_variable(leaf: &Leaf, value: Value<'_>, place: &mut [u8]) -> Result<(), RowError> {
+fn write_variable(leaf: &Leaf, value: &Value<'_>, place: &mut [u8]) -> Result<(), RowError> {
     match (&leaf.column_type, value) {
         (_, Value::String(text)) => place.copy_from_slice(text.as_bytes()),
         (ColumnType::Blob { .. }, Value::Bytes(bytes)) => place.copy_from_slice(bytes),

@@ -143,7 +143,7 @@ fn check_default(path: &str, column: &Column) -> Result<(), SchemaError> {
         (ColumnType::Blob { max }, Value::Bytes(bytes)) => fits(bytes.len(), max),
         (scalar, value) if scalar.is_fixed_scalar() => {
             let mut place = vec![0; scalar.fixed_size() as usize];
-            write_fixed(scalar, value, &mut place).is_ok()
+            write_fixed(scalar, &value, &mut place).is_ok()
         }
         _ => false,
     };

@@ -173,6 +173,7 @@ impl<'m> OrderedIndex<'m> {
         }
     }
 
+    #[inline]
     fn try_lookup(&self, key: &[u8]) -> Result<Found, Restart> {
         let mut node = self.root();
         let mut version = node.read()?;

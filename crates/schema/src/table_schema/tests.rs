@@ -9,7 +9,7 @@ fn the_builder_puts_things_in_order() {
         .primary_key(["a"])
         .unique_index("u", ["b"])
         .hash_index("h", vec![String::from("b")])
-        .unique_hash_index("uh", &["a", "b"])
+        .unique_hash_index("uh", ["a", "b"])
         .ordered_index("o", [KeyPart::desc("b"), KeyPart::asc("a")])
         .build()
         .expect("a schema");

@@ -10,7 +10,7 @@ use remanent_schema::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(3000))]
 
     #[test]
     fn byte_order_is_value_order(seed in any::<u64>()) {

@@ -6,3 +6,10 @@ mod generate;
 mod keys;
 mod rows;
 mod schemas;
+
+use proptest::prelude::ProptestConfig;
+
+/// So many cases; failures are shown, not filed.
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}

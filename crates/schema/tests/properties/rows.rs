@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use remanent_schema::{Column, ColumnType, DefaultValue, RowLayout, Value};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(2000))]
 
     #[test]
     fn rows_read_as_they_were_written(seed in any::<u64>()) {
@@ -17,10 +17,12 @@ proptest! {
         let row = encode(&layout, &given);
         prop_assert!(layout.is_well_formed(&row));
         for (leaf, value) in expected.iter().enumerate() {
-            prop_assert_eq!(layout.read_value(&row, leaf), *value, "{}", layout.leaves()[leaf].path);
+            let path = &layout.leaves()[leaf].path;
+            prop_assert_eq!(layout.read_value(&row, leaf), *value, "{}", path);
             prop_assert_eq!(layout.is_null(&row, leaf), value.is_null());
         }
-        let again: Vec<_> = (0..expected.len()).map(|leaf| Some(layout.read_value(&row, leaf))).collect();
+        let again: Vec<_> =
+            (0..expected.len()).map(|leaf| Some(layout.read_value(&row, leaf))).collect();
         prop_assert_eq!(encode(&layout, &again), row);
     }
 
@@ -38,7 +40,8 @@ proptest! {
         let mut changes = Vec::new();
         let all = dice.one_in(2);
         for (leaf, value) in target.iter().enumerate() {
-            let dotted = layout.leaves()[leaf].path.contains('.') || layout.leaves()[leaf].is_presence();
+            let target_leaf = &layout.leaves()[leaf];
+            let dotted = target_leaf.path.contains('.') || target_leaf.is_presence();
             if all || (!dotted && dice.one_in(2)) {
                 values[leaf] = Some(*value);
                 changes.push((leaf, *value));

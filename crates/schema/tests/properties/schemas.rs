@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use remanent_schema::{Column, IndexSchema, KeyPart, TableSchema};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases(2000))]
 
     #[test]
     fn schemas_come_back(seed in any::<u64>()) {

@@ -1,23 +1,32 @@
-//! Remanent itself, through its public Rust API.
+//! Remanent itself, through its typed Rust interface.
 //!
-//! The adapter is one file and speaks only `lab_harness` and `remanent`. `Remanent` names the
-//! settings; the store in `open_sensors` maps each call of `SensorStore` to one transaction. It
-//! reports itself missing as long as the engine cannot be linked.
+//! The plain setting has one ordered index on the key, as every other contender has; the variant
+//! `hash` has one hash index in its place and answers equality alone. Nothing is committed ahead:
+//! the region grows while rows are inserted, and the time for that counts.
 
-use lab_harness::sensors::SensorStore;
-use lab_harness::{Contender, Medium, Missing, Outcome, Place, Promise, Setting, Tier};
+mod stores;
+
+use lab_harness::sensors::{RecordShape, SensorStore};
+use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 
 /// The `remanent` contender.
 #[derive(Clone, Copy, Debug)]
 pub struct Remanent;
 
-const SETTINGS: &[Setting] = &[Setting {
-    variant: "",
-    promise: Promise::Memory,
-    medium: Medium::Memory,
-    tier: Tier::Always,
-    note: "one region of anonymous memory, ordered and hash index on the key",
-}];
+const SETTINGS: &[Setting] = &[
+    setting("", "one region of anonymous memory; one ordered index, unique"),
+    setting("hash", "one region of anonymous memory; one hash index, unique, and no other"),
+];
+
+const fn setting(variant: &'static str, note: &'static str) -> Setting {
+    Setting {
+        variant,
+        promise: Promise::Memory,
+        medium: Medium::Memory,
+        tier: Tier::Always,
+        note,
+    }
+}
 
 impl Contender for Remanent {
     fn name(&self) -> &'static str {
@@ -28,18 +37,16 @@ impl Contender for Remanent {
         env!("CARGO_PKG_VERSION").to_owned()
     }
 
-    fn missing(&self) -> Option<Missing> {
-        Some(Missing {
-            reason: "the engine is not linked into this build yet".to_owned(),
-            install: "git pull",
-        })
-    }
-
     fn settings(&self) -> &'static [Setting] {
         SETTINGS
     }
 
-    fn open_sensors(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
-        Err("the engine is not linked into this build yet".into())
+    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+        Ok(match (place.shape, setting.variant) {
+            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::open()?),
+            (RecordShape::Variable, _) => Box::new(stores::Variable::open()?),
+            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::open()?),
+            (RecordShape::Fixed, _) => Box::new(stores::Fixed::open()?),
+        })
     }
 }

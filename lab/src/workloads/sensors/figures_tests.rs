@@ -34,6 +34,23 @@ fn what_was_not_measured_is_not_reached() {
 }
 
 #[test]
+fn a_hash_index_may_be_a_variant() {
+    let records = [
+        record("btreemap", Promise::None, "read_random", 30_000, 1_000.0),
+        record("remanent", Promise::Memory, "read_random", 30_000, 300.0),
+        record("remanent-hash", Promise::Memory, "read_random_hash", 30_000, 150.0),
+        record("remanent-hash", Promise::Memory, "write", 30_000, 1.0),
+    ];
+    let figures = figures(&records);
+    let of = |what: &str| figures.iter().find(|figure| figure.what.contains(what)).unwrap();
+    assert_eq!(of("ordered index").measured.as_deref(), Some("0.30"));
+    assert_eq!(of("hash index").measured.as_deref(), Some("0.15 remanent-hash"));
+    assert_eq!(of("hash index").reached, Some(true));
+    assert_eq!(of("a batch").reached, None);
+    assert_eq!(of("write").measured, None, "a variant does not stand for the plain setting");
+}
+
+#[test]
 fn close_is_compared_between_the_sizes() {
     let mut half = record("remanent", Promise::Memory, "close", ROWS_4_GIB / 2, 10e6);
     let mut full = record("remanent", Promise::Memory, "close", ROWS_4_GIB, 60e6);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::{Contender, Medium, Promise, Tier};
+use lab_harness::{Contender, Medium, Promise, Setting, Tier};
 use serde_json::Value;
 
 use crate::command::{Choice, Scale};
@@ -83,28 +83,34 @@ fn transactions(choice: &Choice, rows: u64) -> Group {
 }
 
 fn random_64(choice: &Choice) -> Group {
-    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, &[ROWS_LARGE]);
+    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, &[ROWS_LARGE], |_| true);
     let title = format!("{} rows of 64 bytes, random reads", grouped(ROWS_LARGE));
     Group { title, rounds: choice.rounds, cells }
 }
 
 fn close(choice: &Choice) -> Group {
-    let cells = in_memory(choice, CLOSERS, PART_CLOSE, &[ROWS_4_GIB / 2, ROWS_4_GIB]);
+    let sizes = [ROWS_4_GIB / 2, ROWS_4_GIB];
+    let plain = |setting: &Setting| setting.variant.is_empty();
+    let cells = in_memory(choice, CLOSERS, PART_CLOSE, &sizes, plain);
     Group { title: "close of 2 and 4 GiB".to_owned(), rounds: choice.rounds, cells }
 }
 
-/// The plainest setting of each of these contenders, at each of these sizes.
-fn in_memory(choice: &Choice, names: &[&str], part: &str, sizes: &[u64]) -> Vec<Cell> {
+/// The settings without files of these contenders, at each of these sizes.
+fn in_memory(
+    choice: &Choice,
+    names: &[&str],
+    part: &str,
+    sizes: &[u64],
+    keep: impl Fn(&Setting) -> bool,
+) -> Vec<Cell> {
     let parameters = BTreeMap::from([(PART.to_owned(), Value::from(part))]);
     let mut cells = Vec::new();
     for contender in installed(choice).filter(|contender| names.contains(&contender.name())) {
-        let plainest = contender
-            .settings()
-            .iter()
-            .filter(|setting| setting.medium == Medium::Memory && setting.tier == Tier::Always)
-            .min_by_key(|setting| setting.promise);
-        for &rows in sizes {
-            cells.extend(plainest.map(|setting| Cell {
+        let settings = contender.settings().iter().filter(|setting| {
+            setting.medium == Medium::Memory && setting.tier == Tier::Always && keep(setting)
+        });
+        for setting in settings {
+            cells.extend(sizes.iter().map(|&rows| Cell {
                 contender,
                 setting,
                 rows,
