@@ -30,16 +30,8 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// Operations in a second of CPU time.
-pub(crate) fn rate(ns_per_operation: f64) -> String {
-    if ns_per_operation <= 0.0 {
-        return "-".to_owned();
-    }
-    grouped((1e9 / ns_per_operation).round() as u64)
-}
-
 /// Operations in a second of CPU time, to three digits.
-pub(crate) fn short_rate(ns_per_operation: f64) -> String {
+pub(crate) fn rate(ns_per_operation: f64) -> String {
     if ns_per_operation <= 0.0 {
         return "-".to_owned();
     }

@@ -5,11 +5,12 @@
 //! the bare `BTreeMap`. Phases that few contenders offer get a table of their own, and so does
 //! every phase on a narrow terminal. An unverified phase shows the word in place of a time.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
-use lab_harness::Outcome;
+use lab_harness::{Medium, Outcome, Promise};
 
 use crate::quantity;
 use crate::record::Record;
@@ -17,6 +18,9 @@ use crate::workloads::Figure;
 
 /// To which contender ratios are made, the first that took part.
 pub(crate) const BASES: [&str; 2] = ["remanent", "btreemap"];
+
+/// The phase that closes a database.
+pub(crate) const CLOSE: &str = "close";
 
 /// One line below the head, none elsewhere.
 pub(crate) const STYLE: TableStyle =
@@ -30,13 +34,7 @@ pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) 
         out,
         "\n== {title}\nmedian of {rounds} rounds: CPU ns/op, op per CPU second{compared}\n"
     )?;
-    let cells = first_of_each_cell(records).len();
-    let offered = |phase: &String| records.iter().filter(|record| record.phase == *phase).count();
-    // A close beside other phases is a column of the bytes, not a phase of its own.
-    let (most, few): (Vec<String>, Vec<String>) = phases(records)
-        .into_iter()
-        .filter(|phase| phase != "close" || phases(records).len() == 1)
-        .partition(|phase| offered(phase) * 2 > cells);
+    let (most, few) = offered(records);
     let all = group_table(records, &most, true);
     if fits(&all) {
         writeln!(out, "{all}")?;
@@ -48,6 +46,9 @@ pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) 
     }
     if !few.is_empty() {
         writeln!(out, "\n{}", group_table(records, &few, false))?;
+    }
+    if let Some(line) = synced_wall_times(records) {
+        writeln!(out, "\n{line}")?;
     }
     Ok(())
 }
@@ -87,6 +88,37 @@ pub(crate) fn print_skipped(out: &mut dyn Write, records: &[Record]) -> Outcome<
     Ok(())
 }
 
+/// Wall times where CPU time says least: writing with every commit synced to a disk.
+pub(crate) fn synced_wall_times(records: &[Record]) -> Option<String> {
+    let synced = |record: &&Record| {
+        record.phase == "write"
+            && record.setting == Some(Promise::Disk)
+            && record.medium == Some(Medium::Disk)
+    };
+    let mut times: Vec<(f64, &str)> = records
+        .iter()
+        .filter(synced)
+        .filter_map(|record| Some((record.wall_ns_per_op?.median, record.contender.as_str())))
+        .collect();
+    times.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let words: Vec<String> =
+        times.iter().map(|(ns, name)| format!("{name} {}", quantity::time(*ns))).collect();
+    let text = format!("write with synced commits on disk, wall time: {}", words.join(", "));
+    (!words.is_empty()).then_some(text)
+}
+
+/// The phases that most contenders offer, and the others. A close beside other phases is in
+/// neither: it is shown as a time of its own.
+pub(crate) fn offered(records: &[Record]) -> (Vec<String>, Vec<String>) {
+    let cells = first_of_each_cell(records).len();
+    let offers = |phase: &String| records.iter().filter(|record| record.phase == *phase).count();
+    let all = phases(records);
+    let alone = all.len() == 1;
+    all.into_iter()
+        .filter(|phase| alone || phase != CLOSE)
+        .partition(|phase| offers(phase) * 2 > cells)
+}
+
 /// The phases of records, in the order of their first appearance.
 pub(crate) fn phases(records: &[Record]) -> Vec<String> {
     let mut phases: Vec<String> = Vec::new();
@@ -98,19 +130,34 @@ pub(crate) fn phases(records: &[Record]) -> Vec<String> {
     phases
 }
 
-/// The record to whose time others are compared, among records of one phase and size.
-pub(crate) fn base<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+/// The phase that another is an optional way of: `read_random` of `read_random_hash`. A phase
+/// that most contenders offer is its own.
+pub(crate) fn ordinary_way<'a>(records: &[Record], phase: &'a str) -> Cow<'a, str> {
+    let (most, few) = offered(records);
+    if !few.iter().any(|optional| optional == phase) {
+        return Cow::Borrowed(phase);
+    }
+    let extended = |known: &String| phase.strip_prefix(known.as_str())?.strip_prefix('_');
+    let longest =
+        most.into_iter().filter(|known| extended(known).is_some()).max_by_key(String::len);
+    longest.map_or(Cow::Borrowed(phase), Cow::Owned)
+}
+
+/// The record to whose time a phase's records are compared.
+pub(crate) fn base<'a>(records: &'a [Record], phase: &str) -> Option<&'a Record> {
+    let phase = ordinary_way(records, phase);
+    let of_phase = |record: &&Record| record.phase == phase && record.cpu_ns().is_some();
     BASES.iter().find_map(|base| {
         records
             .iter()
-            .copied()
-            .filter(|record| record.contender == *base && record.cpu_ns().is_some())
+            .filter(of_phase)
+            .filter(|record| record.contender == *base)
             .min_by_key(|record| record.setting)
     })
 }
 
 /// The contender to which ratios are made.
-fn base_name(records: &[Record]) -> Option<&'static str> {
+pub(crate) fn base_name(records: &[Record]) -> Option<&'static str> {
     BASES.into_iter().find(|base| {
         records.iter().any(|record| record.contender == *base && record.cpu_ns().is_some())
     })
@@ -133,12 +180,7 @@ pub(crate) fn place(record: &Record) -> String {
 /// A line for each contender and setting that has one of these phases, the fastest in the
 /// first of them on top; then, if asked for, the bytes.
 fn group_table(records: &[Record], phases: &[String], with_bytes: bool) -> Table {
-    let bases: Vec<Option<&Record>> = phases
-        .iter()
-        .map(|phase| {
-            base(&records.iter().filter(|record| record.phase == *phase).collect::<Vec<_>>())
-        })
-        .collect();
+    let bases: Vec<_> = phases.iter().map(|phase| base(records, phase)).collect();
     let mut header = vec!["contender setting/medium".to_owned()];
     for phase in phases {
         header.extend([format!("{}\nns/op", phase.replace('_', "\n")), "op/s".into(), "x".into()]);
@@ -153,12 +195,13 @@ fn group_table(records: &[Record], phases: &[String], with_bytes: bool) -> Table
         record.and_then(Record::cpu_ns).unwrap_or(f64::INFINITY)
     };
     cells.sort_by(|left, right| time(left).total_cmp(&time(right)));
+    let several_sizes = cells.iter().any(|cell| cell.rows != cells[0].rows);
     for first in cells {
         let of_phases: Vec<_> = phases.iter().map(|phase| of_cell(records, first, phase)).collect();
         if !with_bytes && of_phases.iter().all(Option::is_none) {
             continue;
         }
-        let mut row = vec![name(first)];
+        let mut row = vec![name(first, several_sizes)];
         for (record, base) in of_phases.into_iter().zip(&bases) {
             row.extend(time_cells(record, *base));
         }
@@ -176,18 +219,22 @@ fn time_cells(record: Option<&Record>, base: Option<&Record>) -> [Cell; 3] {
         return [Cell::new("unverified").fg(Color::Red), Cell::new("-"), Cell::new("-")];
     };
     let ratio = base.and_then(Record::cpu_ns).map(|base| quantity::factor(ns / base));
-    [quantity::nanoseconds(ns), quantity::short_rate(ns), or_dash(ratio)].map(Cell::new)
+    [quantity::nanoseconds(ns), quantity::rate(ns), or_dash(ratio)].map(Cell::new)
 }
 
 fn byte_cells(records: &[Record], first: &Record) -> [Cell; 3] {
-    let close = of_cell(records, first, "close").and_then(Record::cpu_ns);
+    let close = of_cell(records, first, CLOSE).and_then(Record::cpu_ns);
     let ratio = first.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}"));
     [ratio, first.empty_bytes.map(quantity::bytes), close.map(quantity::time)]
         .map(|text| Cell::new(or_dash(text)))
 }
 
 /// The record of a phase from the same cell as another record.
-fn of_cell<'a>(records: &'a [Record], first: &Record, phase: &str) -> Option<&'a Record> {
+pub(crate) fn of_cell<'a>(
+    records: &'a [Record],
+    first: &Record,
+    phase: &str,
+) -> Option<&'a Record> {
     records.iter().find(|record| record.phase == phase && same_cell(record, first))
 }
 
@@ -209,8 +256,13 @@ pub(crate) fn same_cell(left: &Record, right: &Record) -> bool {
         && left.extra == right.extra
 }
 
-fn name(record: &Record) -> Cell {
-    let cell = Cell::new(place(record));
+fn name(record: &Record, with_rows: bool) -> Cell {
+    let cell = match record.rows {
+        Some(rows) if with_rows => {
+            Cell::new(format!("{}, {} rows", place(record), quantity::grouped(rows)))
+        }
+        _ => Cell::new(place(record)),
+    };
     if record.contender.starts_with(BASES[0]) { cell.add_attribute(Attribute::Bold) } else { cell }
 }
 

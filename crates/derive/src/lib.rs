@@ -55,7 +55,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// let measure = Measure { sensor_id: 7, timestamp: Timestamp(1), value: 0.5, note: Some("cold") };
 /// let mut row = vec![0; measure.encoded_len()?];
 /// measure.encode(&mut row);
-/// assert_eq!(Measure::decode(&row), measure);
+/// assert_eq!(Measure::decode_checked(&row), Some(measure));
 ///
 /// let mut key = KeyBuffer::new();
 /// MeasurePrimary { sensor_id: 7, timestamp: Timestamp(1) }.encode(&mut key)?;

@@ -77,7 +77,7 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
             }
 
             #[inline]
-            fn decode<'t>(row: &'t [u8]) -> #at_type {
+            fn decode<'t>(row: __schema::RowBytes<'t>) -> #at_type {
                 ::core::assert!(
                     row.len() >= __LAYOUT.fixed_size as usize,
                     "the row is not of this layout"

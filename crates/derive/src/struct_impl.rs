@@ -79,7 +79,7 @@ fn plain_field_impl(model: &Model<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn read<'t>(place: __schema::Place<'_>, row: &'t [u8]) -> Self::At<'t> {
+            fn read<'t>(place: __schema::Place<'_>, row: __schema::RowBytes<'t>) -> Self::At<'t> {
                 #reads
             }
         }

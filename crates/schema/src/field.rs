@@ -9,7 +9,8 @@
 use crate::column_type::ColumnType;
 use crate::error::RowError;
 use crate::fixed_layout::{LeafShape, NO_NULL_BIT, NO_START, Slots};
-use crate::fixed_value::{head, utf8};
+use crate::fixed_value::head;
+use crate::row_bytes::RowBytes;
 use crate::scalar::{FixedField, Scalar};
 use crate::vector_ref::VectorRef;
 
@@ -47,7 +48,7 @@ pub trait Field {
     fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
-    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t>;
+    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// A type that a field can have when it is never NULL.
@@ -81,7 +82,7 @@ pub trait PlainField {
     fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
-    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t>;
+    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// Where a field's leaves are.
@@ -199,7 +200,7 @@ impl<T: PlainField> Field for T {
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> T::At<'t> {
+    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> T::At<'t> {
         T::read(place, row)
     }
 }
@@ -234,8 +235,8 @@ impl<T: PlainField> Field for Option<T> {
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Option<T::At<'t>> {
-        if place.is_null(row) { None } else { Some(T::read(place.after(presence::<T>()), row)) }
+    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Option<T::At<'t>> {
+        if place.is_null(&row) { None } else { Some(T::read(place.after(presence::<T>()), row)) }
     }
 }
 
@@ -271,7 +272,7 @@ impl<T: FixedField> PlainField for T {
     }
 
     #[inline]
-    fn read(place: Place<'_>, row: &[u8]) -> T {
+    fn read(place: Place<'_>, row: RowBytes<'_>) -> T {
         T::read(&row[place.offset()..place.offset() + T::SIZE])
     }
 }
@@ -305,17 +306,17 @@ macro_rules! variable_field {
             }
 
             #[inline]
-            fn read<'t>(place: Place<'_>, row: &'t [u8]) -> Self::At<'t> {
-                $read(place.variable(row))
+            fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t> {
+                $read(row, place.variable(row.bytes()))
             }
         }
     };
 }
 
-variable_field!(('a) &'a str, &'t str, String, utf8);
-variable_field!(() String, String, String, owned_utf8);
-variable_field!(('a) &'a [u8], &'t [u8], Blob, std::convert::identity);
-variable_field!(() Vec<u8>, Vec<u8>, Blob, Vec::from);
+variable_field!(('a) &'a str, &'t str, String, RowBytes::text);
+variable_field!(() String, String, String, owned_text);
+variable_field!(('a) &'a [u8], &'t [u8], Blob, blob);
+variable_field!(() Vec<u8>, Vec<u8>, Blob, owned_blob);
 
 impl<T: Scalar + 'static> PlainField for VectorRef<'_, T> {
     type At<'t> = VectorRef<'t, T>;
@@ -344,13 +345,22 @@ impl<T: Scalar + 'static> PlainField for VectorRef<'_, T> {
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: &'t [u8]) -> VectorRef<'t, T> {
-        VectorRef::from_packed(place.variable(row))
+    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> VectorRef<'t, T> {
+        VectorRef::from_packed(place.variable(row.bytes()))
     }
 }
 
-fn owned_utf8(bytes: &[u8]) -> String {
-    utf8(bytes).to_owned()
+fn owned_text<'t>(row: RowBytes<'t>, part: &'t [u8]) -> String {
+    row.text(part).to_owned()
+}
+
+#[inline]
+fn blob<'t>(_: RowBytes<'t>, part: &'t [u8]) -> &'t [u8] {
+    part
+}
+
+fn owned_blob(_: RowBytes<'_>, part: &[u8]) -> Vec<u8> {
+    part.to_vec()
 }
 
 #[inline]

@@ -21,6 +21,7 @@ mod key_field;
 mod key_hash;
 mod key_plan;
 mod record;
+mod row_bytes;
 mod row_layout;
 mod row_read;
 mod row_write;
@@ -42,6 +43,7 @@ pub use key_field::KeyValue;
 pub use key_hash::hash_key;
 pub use key_plan::KeyPlan;
 pub use record::{Key, OrNull, Record, RecordStruct, StructField};
+pub use row_bytes::RowBytes;
 pub use row_layout::{Leaf, ROW_LEN_MAX, RowLayout};
 pub use scalar::{
     BinaryArray, CharArray, Date, Decimal, FixedField, Scalar, TextTooLong, Time, Timestamp,

@@ -7,6 +7,8 @@
 use crate::error::{KeyError, RowError};
 use crate::field::PlainField;
 use crate::key_buffer::KeyBuffer;
+use crate::row_bytes::RowBytes;
+use crate::row_layout::RowLayout;
 use crate::table_schema::TableSchema;
 
 /// A struct that is a row of a table.
@@ -36,10 +38,13 @@ pub trait Record {
     fn encode(&self, out: &mut [u8]);
 
     /// Reads a row, borrowing what is borrowed.
-    ///
-    /// # Panics
-    /// If the row is not of this layout, it may; it may also give nonsense.
-    fn decode(row: &[u8]) -> Self::At<'_>;
+    fn decode(row: RowBytes<'_>) -> Self::At<'_>;
+
+    /// Reads a row from anywhere; `None` if it is not one of this record's table.
+    fn decode_checked(row: &[u8]) -> Option<Self::At<'_>> {
+        let layout = RowLayout::new(&Self::schema());
+        RowBytes::checked(&layout, row).map(Self::decode)
+    }
 }
 
 /// A struct that is a column of a table: its fields become the row's leaves.

@@ -22,9 +22,10 @@ pub(super) struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Ours,
-    /// Without transactions.
-    Limit,
-    Peer,
+    NoTransactions,
+    Memory,
+    Unsynced,
+    Synced,
 }
 
 const WIDTH: f64 = 560.0;
@@ -34,11 +35,29 @@ const ROW_HEIGHT: f64 = 19.0;
 const AXIS_HEIGHT: f64 = 22.0;
 
 impl Kind {
-    fn class(self) -> &'static str {
+    /// Every kind that a legend explains.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Ours, Self::NoTransactions, Self::Memory, Self::Unsynced, Self::Synced];
+
+    /// The name of its colour in the style.
+    pub(super) fn class(self) -> &'static str {
         match self {
             Self::Ours => "ours",
-            Self::Limit => "limit",
-            Self::Peer => "peer",
+            Self::NoTransactions => "none",
+            Self::Memory => "memory",
+            Self::Unsynced => "unsynced",
+            Self::Synced => "synced",
+        }
+    }
+
+    /// What it says in the legend.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Ours => "Remanent",
+            Self::NoTransactions => "no transactions",
+            Self::Memory => "transactions in memory",
+            Self::Unsynced => "log buffered, or with the operating system",
+            Self::Synced => "synced at every commit",
         }
     }
 }
@@ -73,7 +92,11 @@ pub(super) fn ratios(title: &str, marks: &[Mark]) -> String {
     let high = marks.iter().map(|mark| mark.median).fold(1.0, f64::max) * 1.05;
     let x = |ratio: f64| across(ratio / high);
     let mut body = String::new();
-    let step = if high > 8.0 { 2.0 } else { 1.0 };
+    let step = match high {
+        high if high > 8.0 => 2.0,
+        high if high > 2.5 => 1.0,
+        _ => 0.5,
+    };
     let mut ratio = 0.0;
     while ratio <= high {
         gridline(&mut body, x(ratio), marks.len(), &format!("{ratio}"));

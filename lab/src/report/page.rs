@@ -4,8 +4,9 @@
 //! drawing, a contender is a row. Only the list of figures is the workload's own. Every text
 //! that comes from a record is escaped here.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use lab_harness::Promise;
 
 use super::Run;
 use super::chart::{self, Kind, Mark};
@@ -60,13 +61,16 @@ fn section_of_run(run: &Run) -> String {
     if let Some(workload) = workloads::find(&run.workload) {
         text.push_str(&figure_list(&workload.figures(&run.records)));
     }
+    text.push_str(&legend());
     for (title, records) in sections(&run.records) {
         let _ = write!(text, "<h3>{}</h3><div class=\"charts\">", escape(&title));
         for phase in table::phases(&records) {
-            text.push_str(&phase_chart(&phase, &records));
+            if table::ordinary_way(&records, &phase) == phase {
+                text.push_str(&phase_chart(&phase, &records));
+            }
         }
         text.push_str(&bytes_chart(&records));
-        let _ = write!(text, "</div><div class=\"card\">{}</div>", section_table(&records));
+        let _ = write!(text, "</div>{}", section_tables(&records));
     }
     text.push_str(&settings_table(&run.records));
     text.push_str(&skipped_list(&run.records));
@@ -96,7 +100,8 @@ fn sections(records: &[Record]) -> Vec<(String, Vec<Record>)> {
 fn phase_chart(phase: &str, records: &[Record]) -> String {
     let mut of_phase: Vec<&Record> = records
         .iter()
-        .filter(|record| record.phase == phase && record.cpu_ns().is_some())
+        .filter(|record| table::ordinary_way(records, &record.phase) == phase)
+        .filter(|record| record.cpu_ns().is_some())
         .collect();
     if of_phase.is_empty() {
         return String::new();
@@ -104,10 +109,15 @@ fn phase_chart(phase: &str, records: &[Record]) -> String {
     table::by_time(&mut of_phase);
     let mark = |record: &&Record| {
         let spread = record.cpu_ns_per_op.unwrap_or_default();
-        mark(record, [spread.min, spread.median, spread.max], quantity::time(spread.median))
+        let samples = [spread.min, spread.median, spread.max];
+        let mut mark = mark(record, samples, quantity::time(spread.median));
+        if let Some(way) = record.phase.strip_prefix(phase).filter(|way| !way.is_empty()) {
+            mark.label = escape(&format!("{},{}", record.contender, way.replace('_', " ")));
+        }
+        mark
     };
     let marks: Vec<Mark> = of_phase.iter().map(mark).collect();
-    let title = format!("{}, CPU time of one operation", escape(phase));
+    let title = format!("{}: CPU time of one operation", escape(&phase.replace('_', " ")));
     format!("<figure><h4>{title}</h4>{}</figure>", chart::times(&title, &marks))
 }
 
@@ -127,51 +137,76 @@ fn bytes_chart(records: &[Record]) -> String {
 }
 
 fn mark(record: &Record, [min, median, max]: [f64; 3], value: String) -> Mark {
-    let limit = record.setting == Some(lab_harness::Promise::None);
-    let kind = match (record.contender.starts_with(table::BASES[0]), limit) {
-        (true, _) => Kind::Ours,
-        (_, true) => Kind::Limit,
-        _ => Kind::Peer,
+    let kind = match record.setting {
+        _ if record.contender.starts_with(table::BASES[0]) => Kind::Ours,
+        None | Some(Promise::None) => Kind::NoTransactions,
+        Some(Promise::Memory) => Kind::Memory,
+        Some(Promise::Buffered | Promise::Os) => Kind::Unsynced,
+        Some(Promise::Disk) => Kind::Synced,
     };
     Mark { label: escape(&table::place(record)), kind, min, median, max, value }
 }
 
-/// One row for each contender and setting, two columns for each phase.
-fn section_table(records: &[Record]) -> String {
-    let phases = table::phases(records);
-    let bases: BTreeMap<&String, &Record> = phases
-        .iter()
-        .filter_map(|phase| {
-            let of_phase: Vec<_> = records.iter().filter(|record| record.phase == *phase).collect();
-            Some((phase, table::base(&of_phase)?))
-        })
-        .collect();
-    let mut text = String::from("<table><tr><th>contender</th>");
-    for phase in &phases {
-        let base = bases.get(phase).map_or("", |base| base.contender.as_str());
+/// What the colours mean.
+fn legend() -> String {
+    let mut text = String::from("<p class=\"legend\">");
+    for kind in Kind::ALL {
+        let _ = write!(text, "<span class=\"{}\">{}</span> ", kind.class(), kind.words());
+    }
+    text.push_str("</p>");
+    text
+}
+
+/// A table of the phases that most contenders offer, with the bytes; then one of the others.
+fn section_tables(records: &[Record]) -> String {
+    let (most, few) = table::offered(records);
+    let mut text = format!("<div class=\"card\">{}</div>", phase_table(records, &most, true));
+    let note = table::base_name(records)
+        .map_or(String::new(), |base| format!("<p class=\"note\">x: times {base}</p>"));
+    if !few.is_empty() {
+        let _ = write!(text, "<div class=\"card\">{}</div>", phase_table(records, &few, false));
+    }
+    text.push_str(&note);
+    if let Some(line) = table::synced_wall_times(records) {
+        let _ = write!(text, "<p class=\"note\">{}</p>", escape(&line));
+    }
+    text
+}
+
+/// One row for each contender and setting that has one of the phases, three columns for each.
+fn phase_table(records: &[Record], phases: &[String], with_bytes: bool) -> String {
+    let mut text = String::from("<table><tr><th>contender setting/medium</th>");
+    let mut bases = Vec::new();
+    for phase in phases {
         let _ = write!(
             text,
-            "<th class=\"number\">{}<br>ns/op</th><th class=\"number\">op/s</th>\
-             <th class=\"number\">to {}</th>",
-            escape(phase),
-            escape(base),
+            "<th class=\"number first\">{}<br>ns/op</th><th class=\"number\">op/s</th>\
+             <th class=\"number\">x</th>",
+            escape(&phase.replace('_', " ")),
+        );
+        bases.push(table::base(records, phase));
+    }
+    if with_bytes {
+        text.push_str(
+            "<th class=\"number first\">held<br>/data</th><th class=\"number\">empty</th>\
+             <th class=\"number\">close</th>",
         );
     }
-    text.push_str(
-        "<th class=\"number\">held<br>/data</th><th class=\"number\">empty<br>database</th></tr>",
-    );
+    text.push_str("</tr>");
     for first in table::first_of_each_cell(records) {
+        let of_phases: Vec<_> =
+            phases.iter().map(|phase| table::of_cell(records, first, phase)).collect();
+        if !with_bytes && of_phases.iter().all(Option::is_none) {
+            continue;
+        }
         let class = if first.contender.starts_with(table::BASES[0]) { "ours" } else { "" };
         let _ = write!(text, "<tr class=\"{class}\"><td>{}</td>", escape(&table::place(first)));
-        for phase in &phases {
-            let record = records
-                .iter()
-                .find(|record| record.phase == *phase && table::same_cell(record, first));
-            text.push_str(&time_cells(record, bases.get(phase).copied()));
+        for (record, base) in of_phases.into_iter().zip(&bases) {
+            text.push_str(&time_cells(record, *base));
         }
-        let ratio = first.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}"));
-        number_cell(&mut text, ratio);
-        number_cell(&mut text, first.empty_bytes.map(quantity::bytes));
+        if with_bytes {
+            text.push_str(&byte_cells(records, first));
+        }
         text.push_str("</tr>");
     }
     text.push_str("</table>");
@@ -187,6 +222,15 @@ fn time_cells(record: Option<&Record>, base: Option<&Record>) -> String {
     number_cell(&mut text, Some(quantity::nanoseconds(ns)));
     number_cell(&mut text, Some(quantity::rate(ns)));
     number_cell(&mut text, base.and_then(Record::cpu_ns).map(|base| quantity::factor(ns / base)));
+    text
+}
+
+fn byte_cells(records: &[Record], first: &Record) -> String {
+    let close = table::of_cell(records, first, table::CLOSE).and_then(Record::cpu_ns);
+    let mut text = String::new();
+    number_cell(&mut text, first.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}")));
+    number_cell(&mut text, first.empty_bytes.map(quantity::bytes));
+    number_cell(&mut text, close.map(quantity::time));
     text
 }
 

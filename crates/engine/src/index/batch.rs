@@ -8,7 +8,7 @@
 
 use remanent_schema::KeyBuffer;
 
-use super::node::{Child, Node, NodeHeader, Restart};
+use super::node::{Child, Node, NodeHeader, Restart, State};
 use super::ordered::{Found, OrderedIndex};
 use crate::memory::Ref;
 
@@ -16,95 +16,87 @@ use crate::memory::Ref;
 pub(crate) const GROUP: usize = 64;
 
 #[derive(Clone, Copy)]
-enum State<'m> {
+enum Step<'m> {
     /// The node's first line was asked for; the node above is as it was under this version.
-    Enter { above: Option<(Node<'m>, u32)>, at: Ref<NodeHeader>, depth: usize },
+    Enter { above: Option<(Node<'m>, State)>, at: Ref<NodeHeader>, depth: usize },
     /// The place of the child was asked for.
-    Child { node: Node<'m>, version: u32, depth: usize },
+    Child { node: Node<'m>, version: State, depth: usize },
     Done(Found),
 }
 
 /// Looks up at most [`GROUP`] keys; `found[i]` is the result for `keys[i]`.
 pub(crate) fn lookup_group(index: OrderedIndex<'_>, keys: &[KeyBuffer], found: &mut [Found]) {
     debug_assert!(keys.len() <= GROUP && keys.len() == found.len());
-    let start = State::Enter { above: None, at: index.root().reference(), depth: 0 };
+    let start = Step::Enter { above: None, at: index.root().reference(), depth: 0 };
     let mut states = [start; GROUP];
     let states = &mut states[..keys.len()];
     let mut running = true;
     while running {
         running = false;
         for (state, key) in states.iter_mut().zip(keys) {
-            if matches!(state, State::Done(_)) {
+            if matches!(state, Step::Done(_)) {
                 continue;
             }
             let key = key.as_slice();
             *state = match step(index, *state, key) {
                 Ok(next) => next,
-                Err(Restart) => State::Done(index.lookup(key)),
+                Err(Restart) => Step::Done(index.lookup(key)),
             };
             running = true;
         }
     }
     for (result, state) in found.iter_mut().zip(states) {
-        if let State::Done(outcome) = state {
+        if let Step::Done(outcome) = state {
             *result = *outcome;
         }
     }
 }
 
 #[inline]
-fn step<'m>(index: OrderedIndex<'m>, state: State<'m>, key: &[u8]) -> Result<State<'m>, Restart> {
+fn step<'m>(index: OrderedIndex<'m>, state: Step<'m>, key: &[u8]) -> Result<Step<'m>, Restart> {
     match state {
-        State::Enter { above, at, depth } => enter(index, above, at, depth, key),
-        State::Child { node, version, depth } => {
-            let child = node.child(index.region(), key[depth]);
+        Step::Enter { above, at, depth } => enter(index, above, at, depth, key),
+        Step::Child { node, version, depth } => {
+            let child = node.child_in(index.region(), version, key[depth]);
             Ok(match child {
                 Child::None => {
                     node.validate(version)?;
-                    State::Done(Found::None)
+                    Step::Done(Found::None)
                 }
                 Child::Leaf(leaf) => {
                     node.validate(version)?;
-                    State::Done(Found::One { leaf, exact: depth + 1 == key.len() })
+                    Step::Done(Found::One { leaf, exact: depth + 1 == key.len() })
                 }
                 Child::Node(at) => {
                     index.region().prefetch(at.offset());
-                    State::Enter { above: Some((node, version)), at, depth: depth + 1 }
+                    Step::Enter { above: Some((node, version)), at, depth: depth + 1 }
                 }
             })
         }
-        State::Done(_) => Ok(state),
+        Step::Done(_) => Ok(state),
     }
 }
 
 #[inline]
 fn enter<'m>(
     index: OrderedIndex<'m>,
-    above: Option<(Node<'m>, u32)>,
+    above: Option<(Node<'m>, State)>,
     at: Ref<NodeHeader>,
     depth: usize,
     key: &[u8],
-) -> Result<State<'m>, Restart> {
+) -> Result<Step<'m>, Restart> {
     let node = Node::at(index.region(), at);
     let version = node.read()?;
     if let Some((above, above_version)) = above {
         above.validate(above_version)?;
     }
-    let mut depth = depth;
-    for i in 0..node.prefix_len() {
-        if depth == key.len() {
-            break;
-        }
-        if node.prefix_byte(i) != key[depth] {
-            node.validate(version)?;
-            return Ok(State::Done(Found::None));
-        }
-        depth += 1;
-    }
-    if depth == key.len() {
+    let matched = node.matching_prefix(version, &key[depth..]);
+    let depth = depth + matched;
+    if depth == key.len() || matched < version.prefix_len() {
         node.validate(version)?;
-        return Ok(State::Done(Found::Many));
+        let found = if depth == key.len() { Found::Many } else { Found::None };
+        return Ok(Step::Done(found));
     }
     node.prefetch_child(index.region(), key[depth]);
-    Ok(State::Child { node, version, depth })
+    Ok(Step::Child { node, version, depth })
 }

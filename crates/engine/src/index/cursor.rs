@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use remanent_schema::KeyBuffer;
 
-use super::node::{Child, Leaf, Node, Restart};
+use super::node::{Child, Leaf, Node, Restart, State};
 use super::ordered::OrderedIndex;
 use super::{EntryKey, LeafKeys};
 
@@ -39,7 +39,7 @@ pub(crate) struct IndexCursor<'m> {
 #[derive(Clone, Copy)]
 struct Position<'m> {
     node: Node<'m>,
-    version: u32,
+    version: State,
     byte: u8,
 }
 
@@ -145,7 +145,7 @@ impl<'m> Walk<'_, 'm> {
     /// The first entry at or beyond `bound` in the subtree of a node that `depth` bytes lead to.
     fn descend(
         &self,
-        (node, version): (Node<'m>, u32),
+        (node, version): (Node<'m>, State),
         depth: usize,
         bound: Option<Bound<'_>>,
         path: &mut KeyBuffer,
@@ -178,7 +178,7 @@ impl<'m> Walk<'_, 'm> {
     /// The first entry at or beyond `bound` under the children of a node from byte `from` on.
     fn next_child(
         &self,
-        (node, version): (Node<'m>, u32),
+        (node, version): (Node<'m>, State),
         from: u8,
         depth: usize,
         bound: Option<Bound<'_>>,

@@ -25,7 +25,7 @@ const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
 const LOCKED: u32 = 1;
 /// Rows that one look into a chain brings out.
-pub(crate) const MATCHES: usize = 16;
+pub(crate) const MATCHES: usize = 4;
 
 /// A hash index, by its root.
 #[derive(Clone, Copy)]
@@ -149,7 +149,8 @@ impl<'m> HashIndex<'m> {
                 None => break bucket,
             }
         };
-        let grown = spare.count() == BUCKET_ENTRIES;
+        // Splitting whenever a bucket fills keeps about 5.5 entries in a bucket: few overflow.
+        let grown = spare.count() + 1 >= BUCKET_ENTRIES;
         let added = self.append(heap, spare, entry);
         first.unlock();
         added?;
@@ -204,18 +205,19 @@ impl<'m> HashIndex<'m> {
         heap.free(root, size_of::<HashRoot>(), Purpose::Indexes);
     }
 
+    #[inline]
     fn try_matches(&self, hash: u32, skip: usize) -> Result<Matches, Restart> {
         let state = self.root.state.load(Acquire);
-        let first = self.bucket(self.bucket_at(state, hash));
+        let at = self.bucket_at(state, hash);
+        // Both lines at once: which words of the second are needed is known only after the first.
+        self.region.prefetch(at + 64);
+        let first = self.bucket(at);
         let version = first.read();
         let mut matches = Matches { rows: [(0, 0); MATCHES], len: 0, more: false };
         let mut to_skip = skip;
         let mut bucket = first;
         'chain: loop {
-            for i in 0..bucket.count() {
-                if bucket.hashes[i].load(Relaxed) != hash {
-                    continue;
-                }
+            for i in bucket.places_of(hash) {
                 if to_skip > 0 {
                     to_skip -= 1;
                 } else if matches.len == MATCHES {
@@ -228,6 +230,11 @@ impl<'m> HashIndex<'m> {
                 }
             }
             match self.next(bucket) {
+                // Often the first bucket has what is wanted: the rest of the chain can wait.
+                Some(_) if matches.len > 0 => {
+                    matches.more = true;
+                    break;
+                }
                 Some(next) => bucket = next,
                 None => break,
             }
@@ -480,6 +487,21 @@ impl Bucket {
             row: self.rows[i].load(Relaxed),
             hint: self.hints[i].load(Relaxed),
         }
+    }
+
+    /// The places that hold `hash`, found by comparing all of them without a branch.
+    #[inline]
+    fn places_of(&self, hash: u32) -> impl Iterator<Item = usize> {
+        let mut found = 0u32;
+        for (i, other) in self.hashes.iter().enumerate() {
+            found |= u32::from(other.load(Relaxed) == hash) << i;
+        }
+        found &= (1 << self.count()) - 1;
+        std::iter::from_fn(move || {
+            let place = found.trailing_zeros() as usize;
+            found &= found.wrapping_sub(1);
+            (place < BUCKET_ENTRIES).then_some(place)
+        })
     }
 
     fn set(&self, i: usize, entry: Entry) {

@@ -5,14 +5,14 @@
 //! are kept in the node.
 //!
 //! The version latch (Leis, Scheibner, Kemper, Neumann: The ART of Practical Synchronization, DaMoN
-//! 2016): bit 0 says obsolete, bit 1 locked, the rest counts changes. *Writers* lock, change, and
-//! count up when they unlock. *Readers* write nothing: they remember the version, read, and look
-//! whether it is still the same; if not, what they read is forgotten. A reader may see a half-made
-//! change, never a wild pointer: every word is an atomic that holds 0, a leaf, or the offset of a
-//! node that stays readable for its grace period. So staleness costs a retry and nothing else.
+//! 2016) shares a word with the node's kind and counts. *Writers* lock, change, and count up when
+//! they unlock. *Readers* write nothing: they remember the word, read, and look whether it is still
+//! the same; if not, what they read is forgotten. A reader may see a half-made change, never a wild
+//! pointer: every word is an atomic that holds 0, a leaf, or the offset of a node that stays
+//! readable for its grace period. So staleness costs a retry and nothing else.
 
 use crate::memory::atomic::{
-    Acquire, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
+    Acquire, AtomicU8, AtomicU64, Relaxed, Release, acquire_fence, pause,
 };
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
@@ -21,9 +21,19 @@ use crate::error::Result;
 /// Bytes of shared prefix that a node holds at most.
 pub(crate) const PREFIX_MAX: usize = 16;
 
-const OBSOLETE: u32 = 1;
-const LOCKED: u32 = 2;
-const CHANGE: u32 = 4;
+const OBSOLETE: u64 = 1;
+const LOCKED: u64 = 2;
+/// One change, in the count of them that fills bits 2 to 31.
+const CHANGE: u64 = 4;
+const CHANGES_MASK: u64 = 0xffff_fffc;
+const KIND_SHIFT: u32 = 32;
+const PREFIX_LEN_SHIFT: u32 = 40;
+const COUNT_SHIFT: u32 = 48;
+
+/// The word of a node that is neither locked nor obsolete: its version, kind, prefix length and
+/// count of children, all of one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct State(u64);
 
 /// The tree must be walked again from the root: somebody changed what was being read.
 #[derive(Debug)]
@@ -49,10 +59,7 @@ pub(crate) struct Leaf(u64);
 /// What every node begins with.
 #[repr(C)]
 pub(crate) struct NodeHeader {
-    version: AtomicU32,
-    kind: AtomicU8,
-    prefix_len: AtomicU8,
-    count: AtomicU16,
+    state: AtomicU64,
     prefix: [AtomicU64; PREFIX_MAX / 8],
 }
 
@@ -174,7 +181,7 @@ impl<'m> Node<'m> {
         let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
         heap.region().fresh_bytes(at, size).fill(0);
         let node = Self::at(heap.region(), Ref::new(at));
-        node.header.kind.store(kind as u8, Relaxed);
+        node.header.state.store((kind as u64) << KIND_SHIFT, Relaxed);
         node.set_prefix(prefix);
         Ok(node)
     }
@@ -192,18 +199,13 @@ impl<'m> Node<'m> {
     /// The kind of this node.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        match self.header.kind.load(Relaxed) {
-            1 => Kind::Node4,
-            2 => Kind::Node16,
-            3 => Kind::Node48,
-            _ => Kind::Node256,
-        }
+        State(self.header.state.load(Relaxed)).kind()
     }
 
     /// How many children there are.
     #[inline]
     pub(crate) fn count(self) -> usize {
-        self.header.count.load(Relaxed) as usize
+        State(self.header.state.load(Relaxed)).count()
     }
 
     /// Whether another child needs a larger node.
@@ -211,39 +213,44 @@ impl<'m> Node<'m> {
         self.count() >= capacity_of(self.kind())
     }
 
-    /// The version to read under; waits while the node is locked.
+    /// The state to read under; waits while the node is locked.
     #[inline]
-    pub(crate) fn read(self) -> Result<u32, Restart> {
+    pub(crate) fn read(self) -> Result<State, Restart> {
+        let state = self.header.state.load(Acquire);
+        if state & (OBSOLETE | LOCKED) == 0 {
+            return Ok(State(state));
+        }
+        self.read_later()
+    }
+
+    #[cold]
+    fn read_later(self) -> Result<State, Restart> {
         let mut turn = 0;
         loop {
-            let version = self.header.version.load(Acquire);
-            if version & (OBSOLETE | LOCKED) == 0 {
-                return Ok(version);
-            }
-            if version & OBSOLETE != 0 {
+            let state = self.header.state.load(Acquire);
+            if state & OBSOLETE != 0 {
                 return Err(Restart);
+            }
+            if state & LOCKED == 0 {
+                return Ok(State(state));
             }
             pause(turn);
             turn += 1;
         }
     }
 
-    /// Whether nothing changed since `version` was read.
+    /// Whether nothing changed since `state` was read.
     #[inline]
-    pub(crate) fn validate(self, version: u32) -> Result<(), Restart> {
+    pub(crate) fn validate(self, state: State) -> Result<(), Restart> {
         acquire_fence();
-        if self.header.version.load(Relaxed) == version { Ok(()) } else { Err(Restart) }
+        if self.header.state.load(Relaxed) == state.0 { Ok(()) } else { Err(Restart) }
     }
 
-    /// Locks the node if nothing changed since `version` was read.
+    /// Locks the node if nothing changed since `state` was read.
     #[inline]
-    pub(crate) fn lock(self, version: u32) -> Result<(), Restart> {
-        let locked = self.header.version.compare_exchange(
-            version,
-            version | LOCKED,
-            Acquire,
-            Relaxed,
-        );
+    pub(crate) fn lock(self, state: State) -> Result<(), Restart> {
+        let word = &self.header.state;
+        let locked = word.compare_exchange(state.0, state.0 | LOCKED, Acquire, Relaxed);
         std::sync::atomic::fence(Release);
         locked.map(|_| ()).map_err(|_| Restart)
     }
@@ -251,28 +258,44 @@ impl<'m> Node<'m> {
     /// Ends a change.
     #[inline]
     pub(crate) fn unlock(self) {
-        let version = self.header.version.load(Relaxed);
-        self.header.version.store(version.wrapping_add(CHANGE) & !LOCKED, Release);
+        let state = self.header.state.load(Relaxed);
+        self.header.state.store(changed(state) & !LOCKED, Release);
     }
 
     /// Ends a lock under which nothing was changed.
     pub(crate) fn unlock_unchanged(self) {
-        let version = self.header.version.load(Relaxed);
-        self.header.version.store(version & !LOCKED, Release);
+        let state = self.header.state.load(Relaxed);
+        self.header.state.store(state & !LOCKED, Release);
     }
 
     /// Unlocks a node that is no longer part of the tree and frees it after its last reader.
     pub(crate) fn unlock_obsolete(self, heap: Heap<'_>) {
-        let version = self.header.version.load(Relaxed);
-        let version = (version.wrapping_add(CHANGE) & !LOCKED) | OBSOLETE;
-        self.header.version.store(version, Release);
+        let state = self.header.state.load(Relaxed);
+        self.header.state.store((changed(state) & !LOCKED) | OBSOLETE, Release);
         heap.retire(self.at.offset(), Purpose::Indexes);
     }
 
     /// Length of the shared prefix.
     #[inline]
     pub(crate) fn prefix_len(self) -> usize {
-        (self.header.prefix_len.load(Relaxed) as usize).min(PREFIX_MAX)
+        State(self.header.state.load(Relaxed)).prefix_len()
+    }
+
+    /// How many of the prefix's bytes `key` begins with.
+    #[inline]
+    pub(crate) fn matching_prefix(self, state: State, key: &[u8]) -> usize {
+        let len = state.prefix_len();
+        if len == 0 {
+            return 0;
+        }
+        if len <= 8
+            && let Some(head) = key.first_chunk::<8>()
+        {
+            let differing = u64::from_le_bytes(*head) ^ self.header.prefix[0].load(Relaxed);
+            return (differing.trailing_zeros() as usize / 8).min(len);
+        }
+        let known = len.min(key.len());
+        (0..known).find(|&i| self.prefix_byte(i) != key[i]).unwrap_or(known)
     }
 
     /// Byte `i` of the shared prefix.
@@ -298,24 +321,32 @@ impl<'m> Node<'m> {
         for (half, word) in bytes.as_chunks::<8>().0.iter().zip(&self.header.prefix) {
             word.store(u64::from_le_bytes(*half), Relaxed);
         }
-        self.header.prefix_len.store(prefix.len() as u8, Relaxed);
+        let state = self.header.state.load(Relaxed) & !(0xff << PREFIX_LEN_SHIFT);
+        self.header.state.store(state | (prefix.len() as u64) << PREFIX_LEN_SHIFT, Relaxed);
     }
 
     /// The child under `byte`.
     #[inline]
     pub(crate) fn child(self, region: &'m Region, byte: u8) -> Child {
-        match self.kind() {
-            Kind::Node4 => self.node4(region).child(byte),
-            Kind::Node16 => self.node16(region).child(byte),
-            Kind::Node48 => {
-                let node = self.node48(region);
-                match node.places[byte as usize].load(Relaxed) as usize {
-                    place @ 1..=48 => Child::from_word(node.children[place - 1].load(Acquire)),
-                    _ => Child::None,
-                }
-            }
-            Kind::Node256 => {
-                Child::from_word(self.node256(region).children[byte as usize].load(Acquire))
+        self.child_in(region, State(self.header.state.load(Relaxed)), byte)
+    }
+
+    /// The child under `byte` of a node in this state.
+    #[inline(always)]
+    pub(crate) fn child_in(self, region: &'m Region, state: State, byte: u8) -> Child {
+        // A chain of well predicted branches; a jump table would be one hard to predict.
+        let kind = state.kind();
+        if kind == Kind::Node256 {
+            Child::from_word(self.node256(region).children[byte as usize].load(Acquire))
+        } else if kind == Kind::Node4 {
+            self.node4(region).child(state.count(), byte)
+        } else if kind == Kind::Node16 {
+            self.node16(region).child(state.count(), byte)
+        } else {
+            let node = self.node48(region);
+            match node.places[byte as usize].load(Relaxed) as usize {
+                place @ 1..=48 => Child::from_word(node.children[place - 1].load(Acquire)),
+                _ => Child::None,
             }
         }
     }
@@ -382,7 +413,8 @@ impl<'m> Node<'m> {
                 self.node256(region).children[byte as usize].store(word, Release);
             }
         }
-        self.header.count.store(self.count() as u16 + 1, Relaxed);
+        let state = self.header.state.load(Relaxed);
+        self.header.state.store(state + (1 << COUNT_SHIFT), Relaxed);
     }
 
     /// Removes the child under `byte`, which exists; the node is locked.
@@ -398,7 +430,8 @@ impl<'m> Node<'m> {
             }
             Kind::Node256 => self.node256(region).children[byte as usize].store(0, Release),
         }
-        self.header.count.store(self.count() as u16 - 1, Relaxed);
+        let state = self.header.state.load(Relaxed);
+        self.header.state.store(state - (1 << COUNT_SHIFT), Relaxed);
     }
 
     /// A fresh copy of this locked node as another kind, which must have room.
@@ -441,6 +474,34 @@ impl<'m> Node<'m> {
     fn node256(self, region: &'m Region) -> &'m Node256 {
         region.get(Ref::new(self.at.offset()))
     }
+}
+
+impl State {
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        match (self.0 >> KIND_SHIFT) as u8 {
+            1 => Kind::Node4,
+            2 => Kind::Node16,
+            3 => Kind::Node48,
+            _ => Kind::Node256,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prefix_len(self) -> usize {
+        ((self.0 >> PREFIX_LEN_SHIFT) as u8 as usize).min(PREFIX_MAX)
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        (self.0 >> COUNT_SHIFT) as usize
+    }
+}
+
+/// The state with one more change counted; the count wraps within its bits.
+#[inline]
+fn changed(state: u64) -> u64 {
+    (state & !CHANGES_MASK) | (state.wrapping_add(CHANGE) & CHANGES_MASK)
 }
 
 /// The next larger kind.
@@ -509,12 +570,11 @@ fn place_in_word(word: u64, byte: u8) -> usize {
 impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     #[inline]
     fn count(&self) -> usize {
-        (self.header.count.load(Relaxed) as usize).min(CHILDREN)
+        State(self.header.state.load(Relaxed)).count().min(CHILDREN)
     }
 
     #[inline]
-    fn place(&self, byte: u8) -> Option<usize> {
-        let count = self.count();
+    fn place(&self, count: usize, byte: u8) -> Option<usize> {
         for (i, word) in self.keys.iter().enumerate() {
             let place = place_in_word(word.load(Relaxed), byte);
             if place < 8 {
@@ -525,8 +585,8 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 
     #[inline]
-    fn child(&self, byte: u8) -> Child {
-        match self.place(byte) {
+    fn child(&self, count: usize, byte: u8) -> Child {
+        match self.place(count.min(CHILDREN), byte) {
             Some(place) => Child::from_word(self.children[place].load(Acquire)),
             None => Child::None,
         }
@@ -545,7 +605,7 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 
     fn replace_child(&self, byte: u8, word: u64) {
-        if let Some(place) = self.place(byte) {
+        if let Some(place) = self.place(self.count(), byte) {
             self.children[place].store(word, Release);
         }
     }
@@ -564,7 +624,7 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 
     fn remove_child(&self, byte: u8) {
-        let Some(place) = self.place(byte) else { return };
+        let Some(place) = self.place(self.count(), byte) else { return };
         let count = self.count();
         for i in place..count - 1 {
             self.set_key(i, byte_of(&self.keys, i + 1));
@@ -583,7 +643,7 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
 
 impl Node48 {
     fn add_child(&self, byte: u8, word: u64) {
-        let count = self.header.count.load(Relaxed) as usize;
+        let count = State(self.header.state.load(Relaxed)).count();
         // Places fill in order unless a child was removed; then the first empty place serves.
         let place = if self.children[count].load(Relaxed) == 0 {
             count

@@ -9,7 +9,9 @@
 
 use remanent_schema::KeyBuffer;
 
-use super::node::{Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, larger, smaller};
+use super::node::{
+    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, smaller,
+};
 use super::{EntryKey, LeafKeys};
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, Relaxed};
@@ -62,7 +64,7 @@ enum Stop {
 }
 
 /// A node and the version under which it is being read.
-type Read<'m> = (Node<'m>, u32);
+type Read<'m> = (Node<'m>, State);
 
 impl<'m> OrderedIndex<'m> {
     /// The tree with this root.
@@ -176,38 +178,30 @@ impl<'m> OrderedIndex<'m> {
     #[inline]
     fn try_lookup(&self, key: &[u8]) -> Result<Found, Restart> {
         let mut node = self.root();
-        let mut version = node.read()?;
+        let mut state = node.read()?;
         let mut depth = 0;
         loop {
-            for i in 0..node.prefix_len() {
-                if depth == key.len() {
-                    break;
-                }
-                if node.prefix_byte(i) != key[depth] {
-                    node.validate(version)?;
-                    return Ok(Found::None);
-                }
-                depth += 1;
+            let matched = node.matching_prefix(state, &key[depth..]);
+            depth += matched;
+            if depth == key.len() || matched < state.prefix_len() {
+                node.validate(state)?;
+                return Ok(if depth == key.len() { Found::Many } else { Found::None });
             }
-            if depth == key.len() {
-                node.validate(version)?;
-                return Ok(Found::Many);
-            }
-            match node.child(self.region, key[depth]) {
-                Child::None => {
-                    node.validate(version)?;
-                    return Ok(Found::None);
-                }
-                Child::Leaf(leaf) => {
-                    node.validate(version)?;
-                    return Ok(Found::One { leaf, exact: depth + 1 == key.len() });
-                }
+            match node.child_in(self.region, state, key[depth]) {
                 Child::Node(at) => {
                     let child = Node::at(self.region, at);
-                    let child_version = child.read()?;
-                    node.validate(version)?;
-                    (node, version) = (child, child_version);
+                    let child_state = child.read()?;
+                    node.validate(state)?;
+                    (node, state) = (child, child_state);
                     depth += 1;
+                }
+                Child::Leaf(leaf) => {
+                    node.validate(state)?;
+                    return Ok(Found::One { leaf, exact: depth + 1 == key.len() });
+                }
+                Child::None => {
+                    node.validate(state)?;
+                    return Ok(Found::None);
                 }
             }
         }

@@ -9,6 +9,8 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use remanent_schema::RowBytes;
+
 use super::account::AccountState;
 use super::allocator::ClassList;
 use super::atomic::{AtomicU32, AtomicU64};
@@ -190,6 +192,14 @@ impl Region {
         debug_assert!(offset + len as u64 <= self.capacity);
         // SAFETY: within the region; published bytes are immutable until their grace period ends.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) }
+    }
+
+    /// The bytes of a row that an encoder of its table wrote.
+    #[inline]
+    pub(crate) fn row_bytes(&self, offset: u64, len: usize) -> RowBytes<'_> {
+        // SAFETY: rows are written by the encoders of their table's schema alone, and a typed table
+        // exists only where its record's schema is the same.
+        unsafe { RowBytes::trusted(self.bytes(offset, len)) }
     }
 
     /// The bytes of a block that only the caller knows of so far.

@@ -83,7 +83,8 @@ impl<'t> View<'t> {
         }
         let index = self.table.hash(self.index);
         for_each_match(index, hash_of(key), |row, hint| {
-            self.table.memory.region().prefetch(hint);
+            let len = self.table.core.prefetch_len;
+            self.table.memory.region().prefetch_bytes(hint, len);
             match self.visible_with_key(row, key) {
                 Some(at) => ControlFlow::Break(at),
                 None => ControlFlow::Continue(()),
@@ -166,8 +167,7 @@ impl<'t> View<'t> {
 
     #[inline]
     fn prefetch_row(&self, row: u32, hint: u64) {
-        self.table.memory.region().prefetch(hint);
-        self.table.memory.region().prefetch(hint + 64);
+        self.table.memory.region().prefetch_bytes(hint, self.table.core.prefetch_len);
         self.table.directory().prefetch(self.table.memory, row);
     }
 
@@ -177,7 +177,8 @@ impl<'t> View<'t> {
             Found::None => None,
             Found::One { leaf, exact } => {
                 if let Some(row) = leaf.plain_row() {
-                    self.table.memory.region().prefetch(leaf.hint());
+                    let len = self.table.core.prefetch_len;
+                    self.table.memory.region().prefetch_bytes(leaf.hint(), len);
                     let at = self.visible_row(row)?;
                     let has_key =
                         exact || self.index.plan.matches_row(bytes_at(self.table.memory, at), key);

@@ -28,6 +28,10 @@ use crate::snapshot::{Begin, Snapshot, resolve};
 /// Indexes that a table can have in its life, dropped ones included.
 pub(crate) const INDEXES_MAX: usize = 64;
 
+/// Bytes of a version asked for ahead: of its fixed part at most, and of its variable part.
+const FIXED_PREFETCH_LEN_MAX: usize = 256;
+const VARIABLE_PREFETCH_LEN: usize = 512;
+
 /// A table's root in the region.
 #[repr(C)]
 pub(crate) struct TableRoot {
@@ -51,6 +55,8 @@ pub(crate) struct TableCore {
     pub(crate) owner: Arc<()>,
     pub(crate) schema: TableSchema,
     pub(crate) layout: RowLayout,
+    /// Bytes of a version that are worth asking for before its header has come.
+    pub(crate) prefetch_len: usize,
     indexes: [OnceLock<Box<IndexCore>>; INDEXES_MAX],
     index_count: AtomicUsize,
     dropped: AtomicBool,
@@ -96,10 +102,13 @@ impl TableCore {
         schema: TableSchema,
     ) -> Self {
         let layout = RowLayout::new(&schema);
+        let variable = if layout.is_fixed() { 0 } else { VARIABLE_PREFETCH_LEN };
+        let fixed = size_of::<Version>() + layout.fixed_size();
         Self {
             id,
             root,
             owner,
+            prefetch_len: fixed.min(FIXED_PREFETCH_LEN_MAX) + variable,
             schema,
             layout,
             indexes: [const { OnceLock::new() }; INDEXES_MAX],

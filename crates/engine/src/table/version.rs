@@ -3,6 +3,8 @@
 //! Layout: begin (8 bytes), older version (8), row id (4), length and flags (4), then the row's
 //! bytes as `remanent_schema::RowLayout` lays them out. A deletion is a version without bytes.
 
+use remanent_schema::RowBytes;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed};
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
@@ -103,6 +105,13 @@ impl Version {
 pub(crate) fn bytes_at(memory: &Memory, at: u64) -> &[u8] {
     let length = Version::at(memory, at).length();
     memory.region().bytes(at + size_of::<Version>() as u64, length)
+}
+
+/// The row in the version at `at`, to be read as its table's record.
+#[inline]
+pub(crate) fn row_at(memory: &Memory, at: u64) -> RowBytes<'_> {
+    let length = Version::at(memory, at).length();
+    memory.region().row_bytes(at + size_of::<Version>() as u64, length)
 }
 
 /// The bytes of a fresh version, to fill in.

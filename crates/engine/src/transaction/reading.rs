@@ -12,7 +12,7 @@ use crate::table::lookup::{Cursor, View};
 use crate::table::row::{Row, RowId};
 use crate::table::scan::{Scan, visible_row};
 use crate::table::table::TableAt;
-use crate::table::version::bytes_at;
+use crate::table::version::row_at;
 use crate::table::{IndexHandle, Table, TypedTable};
 
 /// A transaction that only reads: one snapshot of the whole database.
@@ -64,7 +64,7 @@ impl<'db> ReadTransaction<'db> {
         let mut bytes = KeyBuffer::new();
         key.encode(&mut bytes)?;
         let view = self.view(table, table.index_of::<K>()?)?;
-        Ok(view.first(bytes.as_slice()).map(|at| R::decode(bytes_at(self.memory(), at))))
+        Ok(view.first(bytes.as_slice()).map(|at| R::decode(row_at(self.memory(), at))))
     }
 
     /// The row with this key, as [`ReadTransaction::get`] finds it, with its row id.
@@ -110,7 +110,7 @@ impl<'db> ReadTransaction<'db> {
                 key.encode(buffer)?;
             }
             view.group(&buffers[..keys.len()], |i, at| {
-                visit(group * GROUP + i, at.map(|at| R::decode(bytes_at(memory, at))));
+                visit(group * GROUP + i, at.map(|at| R::decode(row_at(memory, at))));
                 Ok(())
             })?;
         }
@@ -127,7 +127,7 @@ impl<'db> ReadTransaction<'db> {
         row: RowId,
     ) -> Result<Option<R::At<'t>>> {
         let at = visible_row(self.table_at(table)?, self.snapshot, row);
-        Ok(at.map(|at| R::decode(bytes_at(self.memory(), at))))
+        Ok(at.map(|at| R::decode(row_at(self.memory(), at))))
     }
 
     /// A row by its id; `None` if this transaction does not see it.
@@ -200,14 +200,14 @@ impl<'db> ReadTransaction<'db> {
     }
 
     /// The table of a handle, which must be of this database and not dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn table_at<'t>(&'t self, table: &'t Table) -> Result<TableAt<'t>> {
         table.core.check_live()?;
         self.db.check_owner(&table.core)?;
         Ok(TableAt { memory: self.memory(), core: &table.core })
     }
 
-    #[inline]
+    #[inline(always)]
     fn view<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<View<'t>> {
         let index = table.resolve(index)?;
         Ok(View { table: self.table_at(table)?, index, snapshot: self.snapshot })

@@ -181,6 +181,7 @@ fn configure_once() {
         unsafe {
             ffi::sqlite3_config(ffi::SQLITE_CONFIG_SINGLETHREAD);
             ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
+            ffi::sqlite3_initialize();
         }
     });
 }

@@ -7,7 +7,9 @@
 use lab_harness::Promise;
 use serde_json::Value;
 
-use super::plan::{PART, PART_CLOSE, PART_RANDOM_64, ROWS_4_GIB, ROWS_LARGE};
+use super::plan::{
+    PART, PART_CLOSE, PART_RANDOM_64, ROWS_4_GIB, ROWS_LARGE, ROWS_MILLION, ROWS_SMALL,
+};
 use crate::quantity::grouped;
 use crate::record::Record;
 use crate::workloads::Figure;
@@ -15,7 +17,7 @@ use crate::workloads::Figure;
 const OURS: &str = "remanent";
 
 /// The size of the document and the size beyond the caches.
-const SIZES: [u64; 2] = [super::plan::ROWS_SMALL, super::plan::ROWS_MILLION];
+const SIZES: [u64; 2] = [ROWS_SMALL, ROWS_MILLION];
 
 const CLOSE_NS_MAX: f64 = 50e6;
 
@@ -35,7 +37,9 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
         figures.push(limit(at("write"), 0.7, write, run.btree("write", rows, "")));
         figures.push(times_faster(at("read in order"), 4.0, read, run.fastest("read", rows)));
         figures.push(limit(at("read in order"), 0.7, read, run.btree("read", rows, "")));
-        figures.extend(random(&run, rows, "", [0.4, 0.2, 0.2]));
+        if rows >= ROWS_MILLION {
+            figures.extend(random(&run, rows, "", [0.4, 0.2, 0.2]));
+        }
     }
     figures.extend(random(&run, ROWS_LARGE, PART_RANDOM_64, [0.35, 0.2, 0.2]));
     let rows = run.sizes()[0];

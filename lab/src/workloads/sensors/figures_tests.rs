@@ -36,10 +36,10 @@ fn what_was_not_measured_is_not_reached() {
 #[test]
 fn a_hash_index_may_be_a_variant() {
     let records = [
-        record("btreemap", Promise::None, "read_random", 30_000, 1_000.0),
-        record("remanent", Promise::Memory, "read_random", 30_000, 300.0),
-        record("remanent-hash", Promise::Memory, "read_random_hash", 30_000, 150.0),
-        record("remanent-hash", Promise::Memory, "write", 30_000, 1.0),
+        record("btreemap", Promise::None, "read_random", 1_000_000, 1_000.0),
+        record("remanent", Promise::Memory, "read_random", 1_000_000, 300.0),
+        record("remanent-hash", Promise::Memory, "read_random_hash", 1_000_000, 150.0),
+        record("remanent-hash", Promise::Memory, "write", 1_000_000, 1.0),
     ];
     let figures = figures(&records);
     let of = |what: &str| figures.iter().find(|figure| figure.what.contains(what)).unwrap();
