@@ -65,7 +65,7 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
             "others use this machine (load {load:.1} on {cores} cores): trust ratios of CPU time"
         )?;
     }
-    writeln!(out, "{} rounds, interleaved; one process per cell, pinned", choice.rounds)?;
+    writeln!(out, "rounds: {}, interleaved; one process per cell, pinned", choice.rounds)?;
     Ok(())
 }
 
@@ -178,3 +178,7 @@ fn run_name() -> String {
     let moment = humantime::format_rfc3339_seconds(SystemTime::now());
     format!("{moment} {}", std::process::id())
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

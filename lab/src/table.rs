@@ -29,10 +29,11 @@ pub(crate) const STYLE: TableStyle =
 /// Prints everything about the records of one group.
 pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) -> Outcome<()> {
     let rounds = records.iter().filter_map(|record| record.rounds).max().unwrap_or(0);
+    let word = if rounds == 1 { "round" } else { "rounds" };
     let compared = base_name(records).map_or(String::new(), |base| format!(", x = times {base}"));
     writeln!(
         out,
-        "\n== {title}\nmedian of {rounds} rounds: CPU ns/op, op per CPU second{compared}\n"
+        "\n== {title}\nmedian of {rounds} {word}: CPU ns/op, op per CPU second{compared}\n"
     )?;
     let (most, few) = offered(records);
     let all = group_table(records, &most, true);

@@ -56,6 +56,17 @@ fn a_mistake_ends_with_a_sentence() {
     assert!(text.starts_with("lab: no contender 'oracle'; there is: "), "{text}");
 }
 
+#[test]
+fn a_measured_process_that_cannot_start_says_why() {
+    let request = r#"{"workload":"sensors","contender":"oracle","variant":"","promise":"none",
+        "medium":"memory","rows":10,"parameters":{}}"#;
+    let cell = lab(Path::new("."), &["cell", request]);
+    let text = String::from_utf8(cell.stdout).unwrap();
+    let line: Value = serde_json::from_str(text.trim()).unwrap();
+    assert_eq!(line["line"], "failed", "{text}");
+    assert_eq!(line["reason"], "no such contender");
+}
+
 fn lab(out: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.args(arguments);

@@ -1,6 +1,6 @@
 //! A database: where its parts are put together, and where a program starts.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use remanent_schema::{IndexSchema, Record, TableSchema};
@@ -221,8 +221,10 @@ impl Database {
     }
 
     /// Frees now what later writers would free by and by: old versions that no active transaction
-    /// needs, and the stock of free blocks of idle slots.
+    /// needs, and the stock of free blocks of idle slots. Waits while a table or index is changed.
     pub fn reclaim(&self) {
+        // A change of tables or indexes keeps writers out, who reclaim as they go; so it does here.
+        let _lock = self.definition.lock().unwrap_or_else(PoisonError::into_inner);
         reclaim::everything(self);
     }
 

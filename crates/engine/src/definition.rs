@@ -69,7 +69,7 @@ pub(crate) fn drop_table(db: &Database, core: &TableCore) -> Result<()> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
-    let change = Change::begin(db)?;
+    let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     core.set_dropped(true);
     change.wait_for_readers().inspect_err(|_| core.set_dropped(false))?;
@@ -92,7 +92,7 @@ pub(crate) fn create_index(db: &Database, core: &TableCore, index: IndexSchema) 
     let mut schema = core.schema.clone();
     schema.indexes = vec![index.clone()];
     schema.build()?;
-    let change = Change::begin(db)?;
+    let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     change.build_index(core, index)
 }
@@ -102,7 +102,7 @@ pub(crate) fn drop_index(db: &Database, core: &TableCore, ordinal: usize) -> Res
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
-    let change = Change::begin(db)?;
+    let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     let Some(index) = core.index(ordinal) else {
         return Err(Error::new(ErrorKind::UnknownIndex).because("it was dropped"));
@@ -121,8 +121,8 @@ impl<'d> Change<'d> {
         Ok(Self { db, held, heap, snapshot })
     }
 
-    /// Keeps new writers out and waits for the active ones.
-    fn close_gate(&self) -> Result<ClosedGate<'d>> {
+    /// Keeps new writers out and waits for the active ones, then sees what they committed.
+    fn close_gate(&mut self) -> Result<ClosedGate<'d>> {
         let memory = self.db.region_memory();
         memory.header().gate.store(1, SeqCst);
         let gate = ClosedGate(memory);
@@ -133,6 +133,7 @@ impl<'d> Change<'d> {
             pause(turn);
             turn += 1;
         }
+        self.snapshot.timestamp = memory.header().clock.0.load(SeqCst);
         Ok(gate)
     }
 

@@ -195,9 +195,14 @@ impl<'m> Walk<'_, 'm> {
             let Some((byte, child)) = found else { return Ok(None) };
             let below = bound.filter(|limit| limit.bytes[depth] == byte);
             match child {
-                Child::Leaf(leaf) if self.accepts(leaf, depth, below)? => {
-                    path.truncate(depth);
-                    return Ok(Some((Position { node, version, byte }, leaf)));
+                Child::Leaf(leaf) => {
+                    let accepted = self.accepts(leaf, depth, below)?;
+                    // The leaf's key was its row's only if the leaf is still there.
+                    node.validate(version)?;
+                    if accepted {
+                        path.truncate(depth);
+                        return Ok(Some((Position { node, version, byte }, leaf)));
+                    }
                 }
                 Child::Node(at) => {
                     let child = Node::at(region, at);
@@ -210,7 +215,7 @@ impl<'m> Walk<'_, 'm> {
                         return Ok(hit);
                     }
                 }
-                Child::Leaf(_) | Child::None => {}
+                Child::None => {}
             }
             match self.beyond(byte) {
                 Some(next) => from = next,

@@ -210,7 +210,7 @@ impl<'m> Node<'m> {
 
     /// Whether another child needs a larger node.
     pub(crate) fn is_full(self) -> bool {
-        self.count() >= capacity_of(self.kind())
+        State(self.header.state.load(Relaxed)).is_full()
     }
 
     /// The state to read under; waits while the node is locked.
@@ -495,6 +495,12 @@ impl State {
     #[inline]
     fn count(self) -> usize {
         (self.0 >> COUNT_SHIFT) as usize
+    }
+
+    /// Whether another child needs a larger node.
+    #[inline]
+    pub(crate) fn is_full(self) -> bool {
+        self.count() >= capacity_of(self.kind())
     }
 }
 

@@ -113,6 +113,9 @@ impl<'m> OrderedIndex<'m> {
         leaf: Leaf,
     ) -> Result<Placement> {
         heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
+        if let Ok(true) = self.try_add(key, leaf) {
+            return Ok(Placement::Alone);
+        }
         let entry = EntryKey::new(key, row);
         loop {
             match self.try_insert(heap, keys, entry, leaf) {
@@ -203,6 +206,38 @@ impl<'m> OrderedIndex<'m> {
                     node.validate(state)?;
                     return Ok(Found::None);
                 }
+            }
+        }
+    }
+
+    /// Adds a leaf where the key alone leads to a node with room and no child for it, which is
+    /// where most entries go; `false` if the tree must change shape.
+    #[inline]
+    fn try_add(&self, key: &[u8], leaf: Leaf) -> Result<bool, Restart> {
+        let mut node = self.root();
+        let mut state = node.read()?;
+        let mut depth = 0;
+        loop {
+            let matched = node.matching_prefix(state, &key[depth..]);
+            depth += matched;
+            if depth == key.len() || matched < state.prefix_len() {
+                return Ok(false);
+            }
+            match node.child_in(self.region, state, key[depth]) {
+                Child::Node(at) => {
+                    let child = Node::at(self.region, at);
+                    let child_state = child.read()?;
+                    node.validate(state)?;
+                    (node, state) = (child, child_state);
+                    depth += 1;
+                }
+                Child::None if !state.is_full() => {
+                    node.lock(state)?;
+                    node.add_child(self.region, key[depth], Child::Leaf(leaf));
+                    node.unlock();
+                    return Ok(true);
+                }
+                Child::None | Child::Leaf(_) => return Ok(false),
             }
         }
     }

@@ -127,14 +127,7 @@ impl Memory {
 
     /// Commits `bytes` of the region now, so that growing up to there meets no page fault.
     pub(crate) fn commit_ahead(&self, bytes: u64) -> Result<()> {
-        let state = &self.header().pages;
-        let committed = state.committed.load(Relaxed);
-        let target = self.region.commit_target(committed, bytes.min(self.region.capacity()));
-        if target > committed {
-            self.region.commit(committed, target)?;
-            state.committed.store(target, Relaxed);
-        }
-        Ok(())
+        pages::commit_ahead(&self.region, bytes)
     }
 
     /// The memory in use, given the caches of all slots.
@@ -154,7 +147,7 @@ impl Memory {
             budget: account.budget.load(Relaxed),
             reserve: account.reserve.load(Relaxed),
             held: account.used.load(Relaxed),
-            committed: self.header().pages.committed.load(Relaxed),
+            committed: pages::committed(&self.region),
             rows,
             segments,
             indexes,

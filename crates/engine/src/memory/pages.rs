@@ -11,7 +11,7 @@ use super::allocator::Entitlement;
 use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
 use super::class::{PAGE_SHIFT, PAGE_SIZE};
 use super::latch::Latch;
-use super::region::{Region, RegionHeader};
+use super::region::{Growth, Region, RegionHeader};
 use crate::error::{Error, ErrorKind, Result};
 
 const BINS: usize = 24;
@@ -26,6 +26,8 @@ pub(crate) struct PageState {
     frontier: AtomicU32,
     /// Pages there can be.
     pages: AtomicU32,
+    /// The first page behind the page table.
+    first: AtomicU32,
     /// Bytes committed from the region's start.
     pub(crate) committed: AtomicU64,
     /// Heads of the lists of free runs: bin b holds runs of 2^b to 2^(b+1)-1 pages.
@@ -76,6 +78,7 @@ pub(crate) fn format(region: &Region) -> Result<()> {
     state.table.store(table, Relaxed);
     state.pages.store(pages, Relaxed);
     state.frontier.store(first, Relaxed);
+    state.first.store(first, Relaxed);
     state.committed.store(u64::from(first) << PAGE_SHIFT, Relaxed);
     header.account.used.store(table, Relaxed);
     Ok(())
@@ -141,6 +144,22 @@ pub(crate) fn give_back(region: &Region, page: u32) {
     link(region, first, count);
 }
 
+/// Commits the first `bytes` of the pages, so that using them meets no page fault.
+pub(crate) fn commit_ahead(region: &Region, bytes: u64) -> Result<()> {
+    let state = &region.header().pages;
+    let _latched = state.latch.lock();
+    let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
+    let wanted = start.saturating_add(bytes).min(region.capacity());
+    commit(region, wanted, Growth::Ahead)
+}
+
+/// Bytes of pages that are committed.
+pub(crate) fn committed(region: &Region) -> u64 {
+    let state = &region.header().pages;
+    let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
+    state.committed.load(Relaxed).saturating_sub(start)
+}
+
 /// Pages of the run that starts at `page`.
 pub(crate) fn run_length(region: &Region, page: u32) -> u32 {
     entry(region, page).run.load(Relaxed)
@@ -189,17 +208,26 @@ fn extend(region: &Region, count: u32) -> Result<u32> {
         return Err(budget_reached(&header.account, u64::from(count) << PAGE_SHIFT));
     };
     let wanted = u64::from(end) << PAGE_SHIFT;
-    let committed = state.committed.load(Relaxed);
-    if wanted > committed {
-        let target = region.commit_target(committed, wanted);
-        region.commit(committed, target)?;
-        state.committed.store(target, Relaxed);
+    if wanted > state.committed.load(Relaxed) {
+        commit(region, wanted, Growth::Needed)?;
     }
     for fresh in page..end {
         clear(entry(region, fresh));
     }
     state.frontier.store(end, Relaxed);
     Ok(page)
+}
+
+fn commit(region: &Region, wanted: u64, growth: Growth) -> Result<()> {
+    let state = &region.header().pages;
+    let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
+    let committed = state.committed.load(Relaxed);
+    let target = region.commit_target(start, committed, wanted, growth);
+    if target > committed {
+        region.commit(start, committed, target, growth)?;
+        state.committed.store(target, Relaxed);
+    }
+    Ok(())
 }
 
 fn clear(entry: &PageEntry) {
@@ -220,9 +248,7 @@ fn is_free(region: &Region, page: u32) -> bool {
 /// Whether the page before `page` ends a free run. The first pages hold the page table itself and
 /// are never free; their entries were never written, so the table's own extent is the limit.
 fn is_free_end(region: &Region, page: u32) -> bool {
-    let state = &region.header().pages;
-    let table_pages = u64::from(state.pages.load(Relaxed)) * size_of::<PageEntry>() as u64;
-    let first = (state.table.load(Relaxed) + table_pages).div_ceil(PAGE_SIZE as u64) as u32;
+    let first = region.header().pages.first.load(Relaxed);
     page > first && is_free(region, page - 1)
 }
 

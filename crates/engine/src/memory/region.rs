@@ -19,10 +19,10 @@ use super::latch::Latch;
 use super::pages::PageState;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Committed bytes from which on the region grows in huge pages.
+/// Bytes in use from which on the region grows in huge pages.
 const HUGE_FROM: u64 = 32 << 20;
 const HUGE_PAGE: u64 = 2 << 20;
-/// Committed bytes below which pages are left to fault one by one, so that an empty database
+/// Bytes in use below which pages are left to fault one by one, so that an empty database
 /// holds no more than it touches.
 const FAULT_BELOW: u64 = 512 << 10;
 /// Bytes of a cache line, and how many lines are asked for at once.
@@ -84,6 +84,21 @@ pub struct CallerMemory {
     start: NonNull<u8>,
     len: usize,
     owner: Option<Vec<u8>>,
+}
+
+/// Why memory is committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Growth {
+    /// A page was needed: little more than that is committed.
+    Needed,
+    /// The caller asked for it beforehand.
+    Ahead,
+}
+
+impl Growth {
+    fn in_huge_pages(self, bytes: u64) -> bool {
+        bytes > if self == Self::Ahead { HUGE_PAGE } else { HUGE_FROM }
+    }
 }
 
 /// A reserved range of addresses. Its methods take offsets.
@@ -241,15 +256,22 @@ impl Region {
         }
     }
 
-    /// How far to commit so that the first `wanted` bytes are usable.
-    pub(crate) fn commit_target(&self, committed: u64, wanted: u64) -> u64 {
+    /// How far to commit so that the bytes below `wanted` are usable. `start` is where pages begin;
+    /// before it lies the page table, which is never committed ahead.
+    pub(crate) fn commit_target(
+        &self,
+        start: u64,
+        committed: u64,
+        wanted: u64,
+        growth: Growth,
+    ) -> u64 {
         if matches!(self.backing, Backing::Caller(_)) {
             return self.capacity;
         }
-        let step = if wanted > HUGE_FROM {
+        let step = if growth.in_huge_pages(wanted - start) {
             HUGE_PAGE
         } else {
-            (committed / 16).next_power_of_two().clamp(64 << 10, 1 << 20)
+            ((committed - start) / 16).next_power_of_two().clamp(64 << 10, 1 << 20)
         };
         wanted.next_multiple_of(step).min(self.capacity)
     }
@@ -258,20 +280,23 @@ impl Region {
     ///
     /// # Errors
     /// `OutOfMachineMemory` if the system has none left.
-    pub(crate) fn commit(&self, from: u64, to: u64) -> Result<()> {
-        if matches!(self.backing, Backing::Caller(_)) || to <= FAULT_BELOW || from >= to {
+    pub(crate) fn commit(&self, start: u64, from: u64, to: u64, growth: Growth) -> Result<()> {
+        if matches!(self.backing, Backing::Caller(_)) || from >= to {
+            return Ok(());
+        }
+        if growth == Growth::Needed && to - start <= FAULT_BELOW {
             return Ok(());
         }
         let len = (to - from) as usize;
         // SAFETY: `from` and `to` lie within the reservation.
-        let start = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
-        if to > HUGE_FROM {
+        let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
+        if growth.in_huge_pages(to - start) {
             // SAFETY: advice on our own mapping; where huge pages are missing it is refused and
             // small ones serve.
-            unsafe { libc::madvise(start, len, libc::MADV_HUGEPAGE) };
+            unsafe { libc::madvise(address, len, libc::MADV_HUGEPAGE) };
         }
         // SAFETY: populating our own private mapping changes no content.
-        let done = unsafe { libc::madvise(start, len, libc::MADV_POPULATE_WRITE) };
+        let done = unsafe { libc::madvise(address, len, libc::MADV_POPULATE_WRITE) };
         // SAFETY: errno of this thread.
         let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
         match code {

@@ -1,8 +1,10 @@
 //! Uniqueness: whether a key that an index now leads to twice is really held twice.
 //!
 //! Called after the new entry is in the index, so of two transactions that insert the same key at
-//! the same time at least the later one sees the other's entry. What counts is the newest state of
-//! the other row, not what this transaction's snapshot sees of it.
+//! the same time at least the later one sees the other's entry. The other row may be latched, for an
+//! update that has its entry in the index and its version not yet in the row: that counts as holding
+//! the key. Else what counts is the newest state of the other row, and, so that no transaction finds
+//! two rows under one key, what this transaction's snapshot sees of it.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +19,7 @@ use crate::snapshot::{Begin, Snapshot, resolve};
 ///
 /// # Errors
 /// `DuplicateKey` if a row that this transaction sees holds it; `Conflict` if a transaction that it
-/// does not see does or may.
+/// does not see does or may, or took it away from a row that this one sees.
 pub(crate) fn check_unique(
     table: TableAt<'_>,
     index: &IndexCore,
@@ -62,22 +64,28 @@ fn check_row(
     row: u32,
     snapshot: Snapshot,
 ) -> Result<()> {
-    let newest = table.directory().newest(table.memory, row);
+    let Some(newest) = table.directory().newest_at_rest(table.memory, row) else {
+        return Err(conflict(table, index));
+    };
+    let mut settled = false;
     let holds = |at: u64, version: &Version| {
         !version.is_tombstone() && index.plan.matches_row(bytes_at(table.memory, at), key)
     };
     for (at, version) in chain(table.memory, newest) {
         match resolve(table.memory, &version.begin) {
             Begin::Committed(timestamp) => {
-                if !holds(at, version) {
+                let seen = timestamp <= snapshot.timestamp;
+                if (seen || !settled) && holds(at, version) {
+                    return Err(if seen && at == newest {
+                        duplicate(table, index)
+                    } else {
+                        conflict(table, index)
+                    });
+                }
+                if seen {
                     return Ok(());
                 }
-                let seen = timestamp <= snapshot.timestamp;
-                return Err(if seen && at == newest {
-                    duplicate(table, index)
-                } else {
-                    conflict(table, index)
-                });
+                settled = true;
             }
             Begin::InFlight(stamp) if stamp == snapshot.own => {
                 return if holds(at, version) { Err(duplicate(table, index)) } else { Ok(()) };

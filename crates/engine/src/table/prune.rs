@@ -14,12 +14,15 @@ use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::{Heap, Purpose};
 use crate::snapshot::{Begin, resolve};
 
-/// Prunes a row. Needs room for one entry in the retire queue.
+/// Entries of the retire queue that pruning a row needs itself.
+pub(crate) const RETIRED_PER_ROW: u64 = 2;
+
+/// Prunes a row. Needs room for [`RETIRED_PER_ROW`] entries in the retire queue.
 pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) {
     if u64::from(row) >= table.directory().limit() {
         return;
     }
-    let latched = table.directory().latch(table.memory, row);
+    let Some(latched) = table.directory().latch(table.memory, row) else { return };
     let seen_by_all = chain(table.memory, latched.newest()).find(|(_, version)| {
         matches!(resolve(table.memory, &version.begin), Begin::Committed(at) if at <= horizon)
     });
@@ -29,7 +32,7 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
     if garbage != 0 {
         drop_garbage_entries(table, heap, &latched, at, garbage);
         version.older.store(0, Release);
-        free_chain(table, heap, garbage);
+        free_chain(table, heap, garbage, dead);
     }
     if dead {
         latched.set_newest(0);
@@ -76,11 +79,17 @@ fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: 
     }
 }
 
-fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64) {
+/// Frees garbage at once: who sees the version before it looks no further. Only of a dead row does
+/// somebody look at the last content, to tell its leaf from another key's (`RowKeys::load_key`).
+fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64, dead: bool) {
     let mut at = first;
     while at != 0 {
         let older = Version::at(table.memory, at).older.load(Relaxed);
-        Version::free(heap, at);
+        if dead && at == first {
+            heap.retire(at, Purpose::Rows);
+        } else {
+            Version::free(heap, at);
+        }
         at = older;
     }
 }

@@ -45,7 +45,7 @@ pub struct Scan<'t> {
     next: u64,
     limit: u64,
     batch: Vec<Row<'t>>,
-    /// How many rows of the batch the iterator has given out.
+    /// How many rows of the batch were given out.
     given: usize,
 }
 
@@ -58,12 +58,22 @@ impl<'t> Scan<'t> {
 
     /// The next rows, at most [`BATCH_ROWS`]; `None` after the last.
     pub fn next_batch(&mut self) -> Option<&[Row<'t>]> {
+        self.fill_batch();
+        let rows = &self.batch[self.given..];
+        self.given = self.batch.len();
+        (!rows.is_empty()).then_some(rows)
+    }
+
+    /// Makes sure that the batch holds a row not given out yet, if there is one.
+    fn fill_batch(&mut self) {
+        if self.given < self.batch.len() {
+            return;
+        }
         self.batch.clear();
         self.given = 0;
         while self.next < self.limit && self.batch.is_empty() {
             self.fill();
         }
-        (!self.batch.is_empty()).then_some(self.batch.as_slice())
     }
 
     fn fill(&mut self) {
@@ -90,10 +100,8 @@ impl<'t> Iterator for Scan<'t> {
     type Item = Row<'t>;
 
     fn next(&mut self) -> Option<Row<'t>> {
-        if self.given == self.batch.len() {
-            self.next_batch()?;
-        }
-        let row = self.batch[self.given];
+        self.fill_batch();
+        let row = self.batch.get(self.given).copied()?;
         self.given += 1;
         Some(row)
     }

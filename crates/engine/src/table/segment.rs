@@ -6,8 +6,9 @@
 //! row id in the table's list of them; or 0, never used.
 //!
 //! *Readers* load the word and mask the latch away. *Writers* of an existing row take the latch
-//! first, so of a row's versions, index entries and free link only one thread changes any at a
-//! time. The free list's head carries a counter against reuse between load and exchange.
+//! first, so of a row's versions and index entries only one thread changes any at a time. A row
+//! without a version cannot be latched: its word belongs to the list of free rows, or to whoever
+//! took it off that list. The list's head carries a counter against reuse between load and exchange.
 
 use std::sync::atomic::Ordering;
 
@@ -23,6 +24,8 @@ const FIRST_CHUNK: u32 = 64;
 const LATCHED: u64 = 1;
 const FREE: u64 = 2;
 const FIRST_SEGMENTS: u64 = 4;
+/// How often to look again whether a latched row has come to rest.
+const WAITS_MAX: u32 = 200;
 
 /// Rows that a table can hold: all row ids but the last.
 pub(crate) const ROWS_MAX: u64 = u32::MAX as u64;
@@ -99,19 +102,36 @@ impl Directory {
         (0..count).map(move |i| (row + i, memory.get(Ref::new(base + u64::from(i) * 8))))
     }
 
-    /// Latches a row, waiting for whoever holds it.
-    pub(crate) fn latch<'m>(&self, memory: &'m Memory, row: u32) -> LatchedRow<'m> {
+    /// Latches a row, waiting for whoever holds it; `None` if the row has no version.
+    pub(crate) fn latch<'m>(&self, memory: &'m Memory, row: u32) -> Option<LatchedRow<'m>> {
         let slot = self.slot(memory, row);
         let mut turn = 0;
         loop {
             let word = slot.load(Relaxed);
+            if newest_of(word) == 0 {
+                return None;
+            }
             let free = word & LATCHED == 0;
             if free && slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok() {
-                return LatchedRow { slot, newest: newest_of(word) };
+                return Some(LatchedRow { slot, newest: word });
             }
             pause(turn);
             turn += 1;
         }
+    }
+
+    /// The newest version of a row that nobody is changing just now, 0 if there is none; `None` if
+    /// somebody still is after a moment's wait.
+    pub(crate) fn newest_at_rest(&self, memory: &Memory, row: u32) -> Option<u64> {
+        let slot = self.slot(memory, row);
+        (0..WAITS_MAX).find_map(|turn| {
+            let word = slot.load(Acquire);
+            if word & (LATCHED | FREE) != LATCHED {
+                return Some(newest_of(word));
+            }
+            pause(turn);
+            None
+        })
     }
 
     /// A row id with no version.
@@ -139,7 +159,7 @@ impl Directory {
         }
     }
 
-    /// Gives back the id of a row that has no version any more. The row is not latched.
+    /// Gives back the id of a row that has no version any more, so that nobody can latch it.
     pub(crate) fn give_back(&self, memory: &Memory, row: u32) {
         let slot = self.slot(memory, row);
         loop {
@@ -236,12 +256,12 @@ impl Directory {
 }
 
 impl LatchedRow<'_> {
-    /// The newest version; 0 if there is none.
+    /// The newest version.
     pub(crate) fn newest(&self) -> u64 {
         self.newest
     }
 
-    /// Makes `version` the newest and unlatches the row.
+    /// Makes `version` the newest, 0 for none, and unlatches the row.
     pub(crate) fn set_newest(mut self, version: u64) {
         self.newest = version;
     }

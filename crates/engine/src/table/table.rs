@@ -240,12 +240,16 @@ impl<'m> TableAt<'m> {
     ) -> Result<Change> {
         let queue = &heap.cache.retired;
         queue.promise(heap, Entitlement::Ordinary)?;
+        // The row id first: its locked instruction would wait for the stores of the copy.
+        let row = self.directory().allocate(heap).inspect_err(|_| queue.redeem())?;
         let version = Version::create(heap, snapshot.own, Content::Row(length))
-            .inspect_err(|_| queue.redeem())?;
-        let row = fill(fresh_bytes_at(self.memory, version))
-            .and_then(|()| self.directory().allocate(heap))
+            .and_then(|version| {
+                fill(fresh_bytes_at(self.memory, version))
+                    .inspect_err(|_| Version::free(heap, version))?;
+                Ok(version)
+            })
             .inspect_err(|_| {
-                Version::free(heap, version);
+                self.directory().give_back(self.memory, row);
                 queue.redeem();
             })?;
         Version::at(self.memory, version).set_row(row);
@@ -313,7 +317,9 @@ impl<'m> TableAt<'m> {
     /// Takes a change back; it must be the newest of its row. Needs no memory but the queue entry
     /// that was promised.
     pub(crate) fn undo(&self, heap: Heap<'m>, change: Change) {
-        let latched = self.directory().latch(self.memory, change.row);
+        let Some(latched) = self.directory().latch(self.memory, change.row) else {
+            unreachable!("the change's own version is there until it is taken back");
+        };
         debug_assert_eq!(latched.newest(), change.version);
         let version = Version::at(self.memory, change.version);
         let older = version.older.load(Relaxed);
@@ -330,25 +336,29 @@ impl<'m> TableAt<'m> {
 
     /// Removes the entries of the version at `gone` that no version from `kept` on needs.
     pub(crate) fn drop_entries(&self, heap: Heap<'m>, row: u32, gone: u64, kept: u64) {
+        self.core.indexes().for_each(|index| self.drop_entry(heap, index, row, gone, kept));
+    }
+
+    /// As [`TableAt::drop_entries`], in one index. Unless it is needed, the entry must be there: an
+    /// ordered index takes the row's only entry for the one that is looked for.
+    fn drop_entry(&self, heap: Heap<'m>, index: &IndexCore, row: u32, gone: u64, kept: u64) {
         let mut key = KeyBuffer::new();
         let mut other = KeyBuffer::new();
-        for index in self.core.indexes() {
-            if index.plan.encode_row(bytes_at(self.memory, gone), &mut key).is_err() {
-                continue;
-            }
-            let needed = chain(self.memory, kept).any(|(at, version)| {
-                !version.is_tombstone()
-                    && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
-                    && index.same_entry(key.as_slice(), other.as_slice())
-            });
-            if needed {
-                continue;
-            }
-            if index.is_ordered() {
-                self.ordered(index).remove(heap, key.as_slice(), row);
-            } else {
-                self.hash(index).remove(heap, hash_of(key.as_slice()), row);
-            }
+        if index.plan.encode_row(bytes_at(self.memory, gone), &mut key).is_err() {
+            return;
+        }
+        let needed = chain(self.memory, kept).any(|(at, version)| {
+            !version.is_tombstone()
+                && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
+                && index.same_entry(key.as_slice(), other.as_slice())
+        });
+        if needed {
+            return;
+        }
+        if index.is_ordered() {
+            self.ordered(index).remove(heap, key.as_slice(), row);
+        } else {
+            self.hash(index).remove(heap, hash_of(key.as_slice()), row);
         }
     }
 
@@ -369,10 +379,9 @@ impl<'m> TableAt<'m> {
         if u64::from(row) >= self.directory().limit() {
             return Err(self.row_not_found(row));
         }
-        let latched = self.directory().latch(self.memory, row);
-        if latched.newest() == 0 {
+        let Some(latched) = self.directory().latch(self.memory, row) else {
             return Err(self.row_not_found(row));
-        }
+        };
         let newest = Version::at(self.memory, latched.newest());
         match resolve(self.memory, &newest.begin) {
             Begin::InFlight(stamp) if stamp != snapshot.own => Err(self.conflict(row)),
@@ -422,7 +431,7 @@ impl<'m> TableAt<'m> {
     ) -> Result<()> {
         let mut old_key = KeyBuffer::new();
         let mut new_key = KeyBuffer::new();
-        for index in self.core.indexes() {
+        for (moved_before, index) in self.core.indexes().enumerate() {
             let bytes = bytes_at(self.memory, new);
             let moved = index
                 .plan
@@ -437,8 +446,8 @@ impl<'m> TableAt<'m> {
                     self.move_entry(heap, snapshot, index, row, keys, new)
                 });
             if let Err(error) = moved {
-                if Version::at(self.memory, new).key_changed() {
-                    self.drop_entries(heap, row, new, old);
+                for index in self.core.indexes().take(moved_before) {
+                    self.drop_entry(heap, index, row, new, old);
                 }
                 return Err(error);
             }
@@ -471,7 +480,9 @@ impl<'m> TableAt<'m> {
         };
         let unique = index.schema.unique && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
-            check_unique(*self, index, new_key, row, snapshot)?;
+            let older = Version::at(self.memory, new).older.load(Relaxed);
+            check_unique(*self, index, new_key, row, snapshot)
+                .inspect_err(|_| self.drop_entry(heap, index, row, new, older))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::database::Database;
 use crate::memory::retire::Retired;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot;
-use crate::table::prune::prune;
+use crate::table::prune::{RETIRED_PER_ROW, prune};
 use crate::table::table::TableAt;
 
 /// Entries in a slot's queue from which on a writer works them off.
@@ -55,7 +55,7 @@ fn work_off(db: &Database, heap: Heap<'_>, horizon: Horizon) {
                 heap.free_block(offset, purpose);
             }
             Retired::Row { table, row } => {
-                let room = queue.make_room(heap, 1, Entitlement::Reserve);
+                let room = queue.make_room(heap, RETIRED_PER_ROW, Entitlement::Reserve);
                 if stamp > horizon.rows || room.is_err() {
                     return;
                 }

@@ -196,9 +196,11 @@ impl<'db> WriteTransaction<'db> {
     /// `TransactionEnded` if the savepoint is of another transaction or was itself taken back.
     pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
         self.check_active()?;
-        let foreign = savepoint.stamp != self.read.snapshot.own;
         let mut rollbacks = self.rollbacks.borrow_mut();
-        if foreign || rollbacks[savepoint.rollbacks..].iter().any(|&len| len < savepoint.len) {
+        let own = savepoint.stamp == self.read.snapshot.own && savepoint.len <= self.writes.len();
+        // A transaction of another database may have the same stamp.
+        let since = rollbacks.get(savepoint.rollbacks..).filter(|_| own);
+        if since.is_none_or(|since| since.iter().any(|&len| len < savepoint.len)) {
             return Err(Error::new(ErrorKind::TransactionEnded)
                 .because("the savepoint is of another transaction or was itself taken back"));
         }

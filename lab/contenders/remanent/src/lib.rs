@@ -1,13 +1,15 @@
 //! Remanent itself, through its typed Rust interface.
 //!
-//! The plain setting has one ordered index on the key, as every other contender has; the variant
-//! `hash` has one hash index in its place and answers equality alone. Nothing is committed ahead:
-//! the region grows while rows are inserted, and the time for that counts.
+//! The plain setting has one ordered index on the key, as every other contender has; its region
+//! grows while rows are inserted, and the time for that counts. The variant `ahead` commits the
+//! memory for all rows when it opens, as a program with a fixed memory does. The variant `hash` has
+//! one hash index in place of the ordered one and answers equality alone.
 
 mod stores;
 
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use remanent::Options;
 
 /// The `remanent` contender.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,7 @@ pub struct Remanent;
 
 const SETTINGS: &[Setting] = &[
     setting("", "one region of anonymous memory; one ordered index, unique"),
+    setting("ahead", "as the plain one, memory for all rows committed at open"),
     setting("hash", "one region of anonymous memory; one hash index, unique, and no other"),
 ];
 
@@ -42,11 +45,18 @@ impl Contender for Remanent {
     }
 
     fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+        let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
+        let options = Options::new().commit_ahead(ahead);
         Ok(match (place.shape, setting.variant) {
-            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::open()?),
-            (RecordShape::Variable, _) => Box::new(stores::Variable::open()?),
-            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::open()?),
-            (RecordShape::Fixed, _) => Box::new(stores::Fixed::open()?),
+            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::open(options)?),
+            (RecordShape::Variable, _) => Box::new(stores::Variable::open(options)?),
+            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::open(options)?),
+            (RecordShape::Fixed, _) => Box::new(stores::Fixed::open(options)?),
         })
     }
+}
+
+/// What the rows will take: data, 64 bytes a row for header, slot and index entry, an eighth spare.
+fn memory_for(place: &Place<'_>) -> u64 {
+    (place.data_bytes + place.rows * 64) * 9 / 8
 }

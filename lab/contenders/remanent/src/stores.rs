@@ -51,8 +51,8 @@ struct FixedHashedMeasure {
     thing: Thing,
 }
 
-fn open<R: Record>() -> Outcome<(Database, TypedTable<R>)> {
-    let db = Database::open(Options::new())?;
+fn open<R: Record>(options: Options) -> Outcome<(Database, TypedTable<R>)> {
+    let db = Database::open(options)?;
     let table = db.create_table_of::<R>()?;
     Ok((db, table))
 }
@@ -83,8 +83,8 @@ macro_rules! store {
         }
 
         impl $store {
-            pub(crate) fn open() -> Outcome<Self> {
-                let (db, table) = open()?;
+            pub(crate) fn open(options: Options) -> Outcome<Self> {
+                let (db, table) = open(options)?;
                 Ok(Self { db, table })
             }
         }

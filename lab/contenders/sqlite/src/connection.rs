@@ -166,10 +166,16 @@ impl Drop for Connection {
     }
 }
 
-/// The version that SQLite reports.
+/// The version that SQLite reports, and whether it was compiled with the argument checks that
+/// its documentation advises against for speed.
 pub(crate) fn version() -> String {
-    // SAFETY: a static string that ends in a zero.
-    unsafe { CStr::from_ptr(ffi::sqlite3_libversion()) }.to_string_lossy().into_owned()
+    // SAFETY: a static string that ends in a zero, and a pure function of one such string.
+    let (version, checked) = unsafe {
+        let version = CStr::from_ptr(ffi::sqlite3_libversion());
+        (version, ffi::sqlite3_compileoption_used(c"ENABLE_API_ARMOR".as_ptr()) != 0)
+    };
+    let suffix = if checked { " (API armor)" } else { "" };
+    format!("{}{suffix}", version.to_string_lossy())
 }
 
 /// Single-thread mode and no memory statistics: both must be said before the first connection.

@@ -110,7 +110,7 @@ fn random(run: &Run<'_>, rows: u64, of_part: &str, asked: [f64; 3]) -> [Figure; 
     let btree = run.btree("read_random", rows, of_part);
     let of_size = match of_part {
         "" => format!("{} rows", grouped(rows)),
-        _ => format!("{} rows of 64 bytes", grouped(rows)),
+        _ => format!("{} rows of 64 bytes (--large)", grouped(rows)),
     };
     let best = |what: &str, asked, phase| {
         let best = run.best(phase, rows, of_part);

@@ -1,0 +1,201 @@
+//! Bugs that were found once, each as the shortest story that shows it.
+//!
+//! A test here says what went wrong, for whom, and why; the names are the symptoms. What they have
+//! in common: one thread is enough. Races have their tests in `threads.rs`.
+
+use remanent_engine::schema::{ColumnType, IndexSchema, TableSchema, Value};
+use remanent_engine::{Database, ErrorKind, Options, Result, Table, WriteTransaction};
+
+fn database() -> Database {
+    Database::open(Options::new().budget(64 << 20)).expect("64 MiB hold a database")
+}
+
+fn numbers(db: &Database) -> Result<Table> {
+    let schema = TableSchema::new("T")
+        .column("a", ColumnType::U32)
+        .column("b", ColumnType::U32)
+        .primary_key(["a"])
+        .ordered_index("by_b", ["b"]);
+    db.create_table(schema)
+}
+
+fn pair(a: u32, b: u32) -> [Option<Value<'static>>; 2] {
+    [Some(Value::U32(a)), Some(Value::U32(b))]
+}
+
+fn delete_all(tx: &WriteTransaction<'_>, table: &Table) -> Result<()> {
+    let rows: Vec<_> = tx.scan(table)?.map(|row| row.id()).collect();
+    rows.iter().try_for_each(|row| tx.delete(table, *row))
+}
+
+/// A program kept the id of a row that was deleted and reclaimed, and tried to update it. It got
+/// its `RowNotFound`, but looking at the row had latched and unlatched the free slot, which lost its
+/// link in the list of free rows: the next insert searched that list for ever.
+#[test]
+fn a_stale_row_id_does_not_break_the_list_of_free_rows() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    let b = table.column("b")?;
+    let stale = db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
+    db.write(|tx| tx.delete(&table, stale))?;
+    db.reclaim();
+    let tx = db.begin_write()?;
+    let refused = tx.update_values(&table, stale, &[(b, Value::U32(2))]);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::RowNotFound);
+    assert_eq!(tx.delete(&table, stale).unwrap_err().kind(), ErrorKind::RowNotFound);
+    for i in 0..3 {
+        tx.insert_values(&table, &pair(i, i))?;
+    }
+    tx.commit()?;
+    assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 3);
+    Ok(())
+}
+
+/// An update changed the keys of two indexes and was refused as a duplicate by the first. Taking
+/// the statement back also "removed" the new key from the second index, where it had not been
+/// added yet: the search for it ended at the row's old entry, and that was removed instead.
+#[test]
+fn a_refused_update_leaves_the_entries_of_later_indexes() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    let (a, b, by_b) = (table.column("a")?, table.column("b")?, table.index("by_b")?);
+    let row = db.write(|tx| tx.insert_values(&table, &pair(1, 10)))?;
+    db.write(|tx| tx.insert_values(&table, &pair(2, 0x0100_0000)))?;
+    db.write(|tx| {
+        let changes = [(a, Value::U32(2)), (b, Value::U32(11))];
+        let refused = tx.update_values(&table, row, &changes);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::DuplicateKey);
+        Ok(())
+    })?;
+    let found = db.read(|tx| Ok(tx.find(&table, by_b, &[Value::U32(10)])?.is_some()))?;
+    assert!(found, "the row is still found by its old key");
+    Ok(())
+}
+
+/// Two rows whose keys share more than a node's prefix hang below a chain of nodes. When both were
+/// deleted, the upper nodes of the chain stayed in the index, empty, for good.
+#[test]
+fn an_emptied_index_gives_back_its_chains_of_nodes() -> Result<()> {
+    let db = database();
+    let schema = TableSchema::new("T")
+        .column("name", ColumnType::String { max: None })
+        .primary_key(["name"]);
+    let table = db.create_table(schema)?;
+    let empty = db.memory().indexes;
+    for number in 0..50 {
+        let stem = format!("{number:02}").repeat(40);
+        db.write(|tx| {
+            for end in ["a", "b", "c"] {
+                tx.insert_values(&table, &[Some(Value::String(&format!("{stem}{end}")))])?;
+            }
+            Ok(())
+        })?;
+    }
+    db.write(|tx| delete_all(tx, &table))?;
+    db.reclaim();
+    assert_eq!(db.memory().indexes, empty);
+    Ok(())
+}
+
+/// A transaction that began before a key was freed by another one inserted that key and then saw
+/// two rows under it in a unique index: the old row of its snapshot and its own.
+#[test]
+fn a_key_freed_after_the_snapshot_cannot_be_taken() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    let a = table.column("a")?;
+    let deleted = db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
+    let moved = db.write(|tx| tx.insert_values(&table, &pair(2, 2)))?;
+    let tx = db.begin_write()?;
+    db.write(|tx| tx.delete(&table, deleted))?;
+    db.write(|tx| tx.update_values(&table, moved, &[(a, Value::U32(3))]))?;
+    for key in [1, 2] {
+        let refused = tx.insert_values(&table, &pair(key, 0));
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Conflict, "key {key}");
+    }
+    drop(tx);
+    db.write(|tx| tx.insert_values(&table, &pair(1, 0)))?;
+    Ok(())
+}
+
+/// An index was created while a writer was active. The writers were waited for, but uniqueness was
+/// checked under a snapshot from before: two equal keys of that writer went unnoticed.
+#[test]
+fn a_new_unique_index_sees_what_was_committed_while_it_waited() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    let started = std::sync::Barrier::new(2);
+    let created = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let tx = db.begin_write()?;
+            tx.insert_values(&table, &pair(1, 7))?;
+            tx.insert_values(&table, &pair(2, 7))?;
+            started.wait();
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            tx.commit()
+        });
+        started.wait();
+        db.create_index(&table, IndexSchema::new("unique_b", ["b"]).unique())
+    });
+    assert_eq!(created.unwrap_err().kind(), ErrorKind::DuplicateKey);
+    Ok(())
+}
+
+/// After some rows of a batch had been taken from a scan one by one, asking for the next batch
+/// skipped the rest of the one begun.
+#[test]
+fn a_scan_gives_every_row_however_it_is_asked() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    db.write(|tx| {
+        (0..600).try_for_each(|i| tx.insert_values(&table, &pair(i, i)).map(|_| ()))
+    })?;
+    db.read(|tx| {
+        let mut scan = tx.scan(&table)?;
+        let mut rows: Vec<_> = scan.by_ref().take(3).map(|row| row.id()).collect();
+        rows.extend(scan.next_batch().into_iter().flatten().map(|row| row.id()));
+        rows.extend(scan.by_ref().take(5).map(|row| row.id()));
+        while let Some(batch) = scan.next_batch() {
+            rows.extend(batch.iter().map(|row| row.id()));
+        }
+        assert_eq!(rows.len(), 600);
+        assert!(rows.is_sorted());
+        Ok(())
+    })
+}
+
+/// Transactions of two databases can have the same stamp. A savepoint of the one, given to the
+/// other, made it panic.
+#[test]
+fn a_savepoint_of_another_database_is_refused() -> Result<()> {
+    let (one, other) = (database(), database());
+    let (table, _) = (numbers(&one)?, numbers(&other)?);
+    let (tx, foreign) = (one.begin_write()?, other.begin_write()?);
+    let start = tx.savepoint();
+    tx.insert_values(&table, &pair(1, 1))?;
+    let inserted = tx.savepoint();
+    tx.roll_back_to(start)?;
+    let stale = tx.savepoint();
+    for savepoint in [stale, inserted] {
+        let refused = foreign.roll_back_to(savepoint);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::TransactionEnded);
+    }
+    Ok(())
+}
+
+/// A database was full, and a reader held the slot that had filled it. Deleting took a slot that
+/// had never written before, whose first memory was not from the reserve: nothing could be deleted.
+#[test]
+fn a_full_database_lets_a_new_slot_delete() -> Result<()> {
+    let db = Database::open(Options::new().budget(1 << 20))?;
+    let table = numbers(&db)?;
+    let mut number = 0;
+    while db.write(|tx| tx.insert_values(&table, &pair(number, number))).is_ok() {
+        number += 1;
+    }
+    let _reader = db.begin_read()?;
+    db.write(|tx| {
+        let row = tx.scan(&table)?.next().map(|row| row.id());
+        row.map_or(Ok(()), |row| tx.delete(&table, row))
+    })
+}
