@@ -183,8 +183,9 @@ fn a_savepoint_of_another_database_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// A database was full, and a reader held the slot that had filled it. Deleting took a slot that
-/// had never written before, whose first memory was not from the reserve: nothing could be deleted.
+/// A database was full, and other transactions held the slots that had filled it. Deleting took a
+/// slot that had never written, whose first memory was not from the reserve: nothing could be
+/// deleted.
 #[test]
 fn a_full_database_lets_a_new_slot_delete() -> Result<()> {
     let db = Database::open(Options::new().budget(1 << 20))?;
@@ -193,7 +194,7 @@ fn a_full_database_lets_a_new_slot_delete() -> Result<()> {
     while db.write(|tx| tx.insert_values(&table, &pair(number, number))).is_ok() {
         number += 1;
     }
-    let _reader = db.begin_read()?;
+    let _others = (0..6).map(|_| db.begin_write()).collect::<Result<Vec<_>>>()?;
     db.write(|tx| {
         let row = tx.scan(&table)?.next().map(|row| row.id());
         row.map_or(Ok(()), |row| tx.delete(&table, row))

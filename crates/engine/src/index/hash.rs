@@ -24,6 +24,8 @@ const BUCKET_ENTRIES: usize = 9;
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
 const LOCKED: u32 = 1;
+/// How often to read a long chain again that was changed meanwhile.
+const ATTEMPTS_MAX: usize = 8;
 /// Rows that one look into a chain brings out.
 pub(crate) const MATCHES: usize = 4;
 
@@ -99,14 +101,62 @@ impl<'m> HashIndex<'m> {
         }
     }
 
-    /// Rows whose keys have this hash, without the first `skip` of them.
+    /// The first rows whose keys have this hash.
     #[inline]
-    pub(crate) fn matches(&self, hash: u32, skip: usize) -> Matches {
+    pub(crate) fn matches(&self, hash: u32) -> Matches {
         loop {
-            if let Ok(matches) = self.try_matches(hash, skip) {
+            if let Ok(matches) = self.try_matches(hash) {
                 return matches;
             }
         }
+    }
+
+    /// All entries with this hash. Only for long chains: it takes memory from the heap, and the
+    /// chain's latch if the chain is changed again and again while it is read.
+    #[cold]
+    fn all_matches(&self, hash: u32) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for _ in 0..ATTEMPTS_MAX {
+            if self.try_all_matches(hash, &mut entries).is_ok() {
+                return entries;
+            }
+        }
+        let first = self.lock(hash);
+        self.collect(first, hash, &mut entries);
+        first.unlock_unchanged();
+        entries
+    }
+
+    fn try_all_matches(&self, hash: u32, entries: &mut Vec<Entry>) -> Result<(), Restart> {
+        let state = self.root.state.load(Acquire);
+        let first = self.bucket(self.bucket_at(state, hash));
+        let version = first.read();
+        self.collect(first, hash, entries);
+        self.validate(first, version, state, hash)
+    }
+
+    fn collect(&self, first: &'m Bucket, hash: u32, entries: &mut Vec<Entry>) {
+        entries.clear();
+        for bucket in std::iter::successors(Some(first), |bucket| self.next(bucket)) {
+            let all = (0..bucket.count()).map(|i| bucket.entry(i));
+            entries.extend(all.filter(|entry| entry.hash == hash));
+        }
+    }
+
+    /// Whether the chain, read since its latch had this version, is still that of the hash.
+    fn validate(
+        &self,
+        first: &Bucket,
+        version: u32,
+        state: u64,
+        hash: u32,
+    ) -> Result<(), Restart> {
+        first.validate(version)?;
+        let now = self.root.state.load(Acquire);
+        if now != state && self.bucket_at(now, hash) != self.bucket_at(state, hash) {
+            return Err(Restart);
+        }
+        Ok(())
     }
 
     /// Asks the processor for the bucket of a hash.
@@ -206,7 +256,7 @@ impl<'m> HashIndex<'m> {
     }
 
     #[inline]
-    fn try_matches(&self, hash: u32, skip: usize) -> Result<Matches, Restart> {
+    fn try_matches(&self, hash: u32) -> Result<Matches, Restart> {
         let state = self.root.state.load(Acquire);
         let at = self.bucket_at(state, hash);
         // Both lines at once: which words of the second are needed is known only after the first.
@@ -214,13 +264,10 @@ impl<'m> HashIndex<'m> {
         let first = self.bucket(at);
         let version = first.read();
         let mut matches = Matches { rows: [(0, 0); MATCHES], len: 0, more: false };
-        let mut to_skip = skip;
         let mut bucket = first;
         'chain: loop {
             for i in bucket.places_of(hash) {
-                if to_skip > 0 {
-                    to_skip -= 1;
-                } else if matches.len == MATCHES {
+                if matches.len == MATCHES {
                     matches.more = true;
                     break 'chain;
                 } else {
@@ -239,11 +286,7 @@ impl<'m> HashIndex<'m> {
                 None => break,
             }
         }
-        first.validate(version)?;
-        let now = self.root.state.load(Acquire);
-        if now != state && self.bucket_at(now, hash) != self.bucket_at(state, hash) {
-            return Err(Restart);
-        }
+        self.validate(first, version, state, hash)?;
         Ok(matches)
     }
 
@@ -279,11 +322,14 @@ impl<'m> HashIndex<'m> {
 
     /// Moves the last entry of a locked chain into `place`, and drops an emptied last bucket.
     fn fill_gap(&self, heap: Heap<'_>, room: bool, first: &Bucket, gap: &Bucket, place: usize) {
-        let mut before = first;
-        let mut last = first;
-        while let Some(next) = self.next(last).filter(|next| next.count() > 0) {
-            before = last;
-            last = next;
+        let (mut before, mut last) = (first, first);
+        let mut bucket = first;
+        // Emptied buckets stay in the chain if there was no room to retire them.
+        while let Some(next) = self.next(bucket) {
+            if next.count() > 0 {
+                (before, last) = (bucket, next);
+            }
+            bucket = next;
         }
         let count = last.count() - 1;
         gap.set(place, last.entry(count));
@@ -446,32 +492,33 @@ impl Matches {
         let rows = self.rows[..self.len].iter();
         rows.map(|&(row, hint)| (row, u64::from(hint) << HINT_UNIT_SHIFT))
     }
-
-    /// How many rows were found.
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
 }
 
-/// Calls `visit` with every row whose key has this hash until it breaks.
+/// Calls `visit` with every row whose key has this hash until it breaks. Entries that are there all
+/// the time are met once each.
 pub(crate) fn for_each_match<B>(
     index: HashIndex<'_>,
     hash: u32,
     mut visit: impl FnMut(u32, u64) -> ControlFlow<B>,
 ) -> Option<B> {
-    let mut skip = 0;
-    loop {
-        let matches = index.matches(hash, skip);
-        for (row, hint) in matches.rows() {
-            if let ControlFlow::Break(found) = visit(row, hint) {
-                return Some(found);
-            }
+    let matches = index.matches(hash);
+    for (row, hint) in matches.rows() {
+        if let ControlFlow::Break(found) = visit(row, hint) {
+            return Some(found);
         }
-        if !matches.more {
-            return None;
-        }
-        skip += matches.len();
     }
+    if !matches.more {
+        return None;
+    }
+    // Entries move within a chain when others go: the rest is read whole, at one moment.
+    let seen = |row: u32| matches.rows().any(|(other, _)| other == row);
+    let mut rest = index.all_matches(hash).into_iter().filter(|entry| !seen(entry.row));
+    rest.find_map(|entry| {
+        match visit(entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT) {
+            ControlFlow::Break(found) => Some(found),
+            ControlFlow::Continue(()) => None,
+        }
+    })
 }
 
 impl Bucket {
@@ -538,6 +585,11 @@ impl Bucket {
                 return;
             }
         }
+    }
+
+    /// Ends a lock under which nothing was changed.
+    fn unlock_unchanged(&self) {
+        self.version.store(self.version.load(Relaxed) & !LOCKED, Release);
     }
 
     fn unlock(&self) {

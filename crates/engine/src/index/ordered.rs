@@ -464,9 +464,11 @@ impl<'m> OrderedIndex<'m> {
         let shrinks = smaller(node.kind(), count - 1).is_some();
         let room =
             heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
+        let mut thin = false;
         match parent {
             Some((above, above_byte)) if !is_root && room && merges => {
                 self.merge(heap, above, above_byte, (node, version), byte)?;
+                thin = above.0.reference() != self.root && above.0.count() <= 1;
             }
             Some((above, above_byte)) if !is_root && room && shrinks => {
                 self.shrink(heap, above, above_byte, (node, version), byte)?;
@@ -480,7 +482,64 @@ impl<'m> OrderedIndex<'m> {
         if room {
             retire_key_block(heap, leaf);
         }
+        while thin {
+            thin = self.try_collapse(heap, entry).unwrap_or(true);
+        }
         Ok(true)
+    }
+
+    /// Takes the uppermost node with no child, or with a single leaf, out of the path of `entry`,
+    /// where removing it has left a chain of nodes with one child each; `false` if there is none.
+    fn try_collapse(&self, heap: Heap<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
+        let mut node = self.root();
+        let mut version = node.read()?;
+        let mut depth = 0;
+        loop {
+            let matched = matching_prefix(node, entry, depth);
+            let whole = matched == node.prefix_len();
+            depth += matched;
+            let byte = entry.byte(depth);
+            let child = node.child(self.region, byte);
+            node.validate(version)?;
+            let Child::Node(at) = child else { return Ok(false) };
+            if !whole || heap.cache.retired.make_room(heap, 1, Entitlement::Reserve).is_err() {
+                return Ok(false);
+            }
+            let child = Node::at(self.region, at);
+            let child_version = child.read()?;
+            let last = child.child_from(self.region, 0);
+            let count = child.count();
+            child.validate(child_version)?;
+            node.validate(version)?;
+            if count == 0 || (count == 1 && matches!(last, Some((_, Child::Leaf(_))))) {
+                self.take_out(heap, (node, version), byte, (child, child_version))?;
+                return Ok(true);
+            }
+            (node, version) = (child, child_version);
+            depth += 1;
+        }
+    }
+
+    /// Puts what is left in a node with at most one child, a leaf, in the node's place.
+    fn take_out(
+        &self,
+        heap: Heap<'m>,
+        (above, above_version): Read<'m>,
+        above_byte: u8,
+        (node, version): Read<'m>,
+    ) -> Result<(), Restart> {
+        above.lock(above_version)?;
+        if let Err(restart) = node.lock(version) {
+            above.unlock_unchanged();
+            return Err(restart);
+        }
+        match node.child_from(self.region, 0) {
+            Some((_, leaf)) => above.replace_child(self.region, above_byte, leaf),
+            None => above.remove_child(self.region, above_byte),
+        }
+        node.unlock_obsolete(heap);
+        above.unlock();
+        Ok(())
     }
 
     /// Removes the child under `byte` and puts the one that remains in the node's place.

@@ -15,6 +15,7 @@ use super::latch::Latch;
 use super::pages::{self, PageKind};
 use super::region::{MAGIC, Ref, Region, RegionHeader};
 use super::retire::RetireQueue;
+use super::row_blocks::{self, RowPage};
 use crate::error::{Error, ErrorKind, Result};
 
 const MAGAZINE_SIZE: usize = 8;
@@ -46,6 +47,7 @@ pub(crate) struct Heap<'m> {
 pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
     pub(crate) retired: RetireQueue,
+    pub(crate) row_page: RowPage,
     magazines: [Magazine; CLASSES],
 }
 
@@ -106,13 +108,13 @@ impl Memory {
         Ok(at)
     }
 
-    /// A slot's cache, made when the slot first writes.
+    /// A slot's cache, made when the slot first writes; from the reserve, for it may be to delete.
     pub(crate) fn create_cache(&self) -> Result<Ref<Cache>> {
         let Some(class) = class_of(size_of::<Cache>()) else {
             return Err(Error::new(ErrorKind::BudgetReached));
         };
         let mut block = [0];
-        take_blocks(&self.region, class, &mut block, Entitlement::Ordinary)?;
+        take_blocks(&self.region, class, &mut block, Entitlement::Reserve)?;
         self.region.fresh_bytes(block[0], size_of::<Cache>()).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];
         live.fetch_add(size_of_class(class) as u64, Relaxed);
@@ -175,8 +177,15 @@ impl<'m> Heap<'m> {
         entitlement: Entitlement,
     ) -> Result<u64> {
         self.memory.count_down(entitlement)?;
+        if purpose == Purpose::Rows {
+            let block = row_blocks::allocate(*self, size, entitlement)?;
+            self.account(purpose, row_blocks::occupied(size) as u64);
+            return Ok(block);
+        }
         let Some(class) = class_of(size) else {
-            return self.allocate_run(size, purpose, entitlement);
+            let run = self.take_run(size, entitlement)?;
+            self.account(purpose, occupied(size) as u64);
+            return Ok(run);
         };
         let magazine = &self.cache.magazines[class];
         let mut count = magazine.count.load(Relaxed);
@@ -186,12 +195,6 @@ impl<'m> Heap<'m> {
         let block = magazine.blocks[count as usize - 1].load(Relaxed);
         magazine.count.store(count - 1, Relaxed);
         let size = size_of_class(class);
-        if count > 1 {
-            // The next block of this class will be written before long, and a locked instruction
-            // behind cold stores waits for them all: `lab sensors`, write, 1.3 times faster.
-            let next = magazine.blocks[count as usize - 2].load(Relaxed);
-            self.region().prefetch_to_write(next, size);
-        }
         self.account(purpose, size as u64);
         Ok(block)
     }
@@ -205,6 +208,10 @@ impl<'m> Heap<'m> {
 
     /// Frees a block that nobody can reach any more. `size` is what it was allocated with.
     pub(crate) fn free(&self, block: u64, size: usize, purpose: Purpose) {
+        if purpose == Purpose::Rows {
+            self.account(purpose, (row_blocks::occupied(size) as u64).wrapping_neg());
+            return row_blocks::free(*self, block, size);
+        }
         self.account(purpose, (occupied(size) as u64).wrapping_neg());
         let Some(class) = class_of(size) else {
             return pages::give_back(&self.memory.region, (block >> PAGE_SHIFT) as u32);
@@ -225,7 +232,7 @@ impl<'m> Heap<'m> {
         magazine.count.store(count as u64 + 1, Relaxed);
     }
 
-    /// Frees a block that nobody can reach any more, whatever its size.
+    /// Frees a block that is not of a row and that nobody can reach any more, whatever its size.
     pub(crate) fn free_block(&self, block: u64, purpose: Purpose) {
         self.free(block, self.size_of_block(block), purpose);
     }
@@ -241,8 +248,9 @@ impl<'m> Heap<'m> {
         }
     }
 
-    /// Gives the blocks in the slot's magazines back to everybody.
-    pub(crate) fn flush_magazines(&self) {
+    /// Gives the slot's stock of blocks back to everybody.
+    pub(crate) fn flush(&self) {
+        row_blocks::close_page(*self);
         for (class, magazine) in self.cache.magazines.iter().enumerate() {
             for i in 0..magazine.count.load(Relaxed) as usize {
                 put_blocks(&self.memory.region, class, &[magazine.blocks[i].load(Relaxed)]);
@@ -271,17 +279,12 @@ impl<'m> Heap<'m> {
         Ok(taken as u64)
     }
 
+    /// A run of pages for `size` bytes, not yet accounted for.
     #[cold]
-    fn allocate_run(
-        &self,
-        size: usize,
-        purpose: Purpose,
-        entitlement: Entitlement,
-    ) -> Result<u64> {
+    pub(crate) fn take_run(&self, size: usize, entitlement: Entitlement) -> Result<u64> {
         let count = u32::try_from(size.div_ceil(PAGE_SIZE))
             .map_err(|_| Error::new(ErrorKind::BudgetReached))?;
         let page = pages::take(&self.memory.region, count, PageKind::RUN, entitlement)?;
-        self.account(purpose, occupied(size) as u64);
         Ok(u64::from(page) << PAGE_SHIFT)
     }
 }

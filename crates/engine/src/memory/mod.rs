@@ -4,7 +4,8 @@
 //! offset ([`Ref`]), never by pointer. The files, bottom first: [`atomic`] (the words that threads
 //! share), [`latch`], [`region`] (the range and the system calls), [`class`] (size classes),
 //! [`account`] (budget and reserve), [`pages`] (16 KiB pages and runs of them), [`allocator`]
-//! (blocks, and the cache each transaction slot has), [`retire`] (what waits for its last reader).
+//! (blocks, and the cache each transaction slot has), [`row_blocks`] (blocks of rows), [`retire`]
+//! (what waits for its last reader).
 //!
 //! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
 //! follows it after the grace period that follows its retirement. Under that contract the safe
@@ -18,6 +19,7 @@ pub(crate) mod latch;
 pub(crate) mod pages;
 pub(crate) mod region;
 pub(crate) mod retire;
+pub(crate) mod row_blocks;
 
 pub use account::{MemoryUse, Purpose};
 pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};

@@ -61,6 +61,7 @@ impl PageKind {
     const FREE: u8 = 0;
     pub(crate) const BLOCKS: u8 = 1;
     pub(crate) const RUN: u8 = 2;
+    pub(crate) const ROWS: u8 = 3;
 }
 
 /// Lays out the page table of a new region and opens its first pages to use.

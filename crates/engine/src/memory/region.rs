@@ -17,6 +17,7 @@ use super::atomic::{AtomicU32, AtomicU64};
 use super::class::CLASSES;
 use super::latch::Latch;
 use super::pages::PageState;
+use super::row_blocks::RowBins;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Bytes in use from which on the region grows in huge pages.
@@ -56,6 +57,7 @@ pub(crate) struct RegionHeader {
     pub(crate) tables: AtomicU64,
     pub(crate) pages: PageState,
     pub(crate) classes: [ClassList; CLASSES],
+    pub(crate) row_bins: RowBins,
 }
 
 /// A value alone on its cache line.

@@ -9,7 +9,7 @@
 
 use super::account::Purpose;
 use super::allocator::{Entitlement, Heap};
-use super::atomic::{AtomicU64, Relaxed};
+use super::atomic::{AtomicU64, Relaxed, full_fence};
 use super::region::Ref;
 use crate::error::Result;
 
@@ -95,17 +95,37 @@ impl RetireQueue {
     /// As [`RetireQueue::make_room`].
     #[inline]
     pub(crate) fn promise(&self, heap: Heap<'_>, entitlement: Entitlement) -> Result<()> {
-        self.make_room(heap, 1, entitlement)?;
-        self.promised.store(self.promised.load(Relaxed) + 1, Relaxed);
+        self.promise_many(heap, 1, entitlement)
+    }
+
+    /// As [`RetireQueue::promise`], for several entries: all or none.
+    ///
+    /// # Errors
+    /// As [`RetireQueue::make_room`].
+    #[inline]
+    pub(crate) fn promise_many(
+        &self,
+        heap: Heap<'_>,
+        entries: u64,
+        entitlement: Entitlement,
+    ) -> Result<()> {
+        self.make_room(heap, entries, entitlement)?;
+        self.promised.store(self.promised.load(Relaxed) + entries, Relaxed);
         Ok(())
     }
 
     /// Gives a promise back: its entry is about to be pushed, or not needed.
     #[inline]
     pub(crate) fn redeem(&self) {
+        self.redeem_many(1);
+    }
+
+    /// As [`RetireQueue::redeem`], for several entries.
+    #[inline]
+    pub(crate) fn redeem_many(&self, entries: u64) {
         let promised = self.promised.load(Relaxed);
-        assert!(promised > 0, "a promise is redeemed once");
-        self.promised.store(promised - 1, Relaxed);
+        assert!(promised >= entries, "a promise is redeemed once");
+        self.promised.store(promised - entries, Relaxed);
     }
 
     /// Adds an entry for which room was made.
@@ -234,6 +254,9 @@ impl Retired {
 impl<'m> Heap<'m> {
     /// Frees a block once everybody who may have seen it is gone. Room must have been made.
     pub(crate) fn retire(&self, offset: u64, purpose: Purpose) {
+        // Whoever began after this reading of the clock must find the block gone: the stores that
+        // took it out come first.
+        full_fence();
         let stamp = self.memory.header().clock.0.load(Relaxed) + 1;
         self.cache.retired.push(*self, stamp, Retired::Block { offset, purpose });
     }

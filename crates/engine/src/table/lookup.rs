@@ -159,7 +159,7 @@ impl<'t> View<'t> {
     fn prefetch_matches(&self, keys: &[KeyBuffer]) {
         let index = self.table.hash(self.index);
         for key in keys {
-            for (row, hint) in index.matches(hash_of(key.as_slice()), 0).rows().take(1) {
+            for (row, hint) in index.matches(hash_of(key.as_slice())).rows().take(1) {
                 self.prefetch_row(row, hint);
             }
         }

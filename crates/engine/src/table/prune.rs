@@ -17,7 +17,7 @@ use crate::snapshot::{Begin, resolve};
 /// Entries of the retire queue that pruning a row needs itself.
 pub(crate) const RETIRED_PER_ROW: u64 = 2;
 
-/// Prunes a row. Needs room for [`RETIRED_PER_ROW`] entries in the retire queue.
+/// Prunes a row. [`RETIRED_PER_ROW`] entries of the retire queue were promised for it.
 pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) {
     if u64::from(row) >= table.directory().limit() {
         return;

@@ -7,10 +7,11 @@
 use super::clock::{self, Horizon};
 use crate::database::Database;
 use crate::memory::retire::Retired;
-use crate::memory::{Entitlement, Heap};
+use crate::memory::{Entitlement, Heap, Purpose};
 use crate::snapshot;
 use crate::table::prune::{RETIRED_PER_ROW, prune};
 use crate::table::table::TableAt;
+use crate::table::version::Version;
 
 /// Entries in a slot's queue from which on a writer works them off.
 const WORTHWHILE: u64 = 32;
@@ -37,7 +38,7 @@ pub(crate) fn everything(db: &Database) {
             work_off(db, heap, clock::horizon(memory, number));
         }
         cache.retired.release(heap);
-        heap.flush_magazines();
+        heap.flush();
     }
 }
 
@@ -52,11 +53,15 @@ fn work_off(db: &Database, heap: Heap<'_>, horizon: Horizon) {
                     return;
                 }
                 queue.pop(heap);
-                heap.free_block(offset, purpose);
+                match purpose {
+                    Purpose::Rows => Version::free(heap, offset),
+                    _ => heap.free_block(offset, purpose),
+                }
             }
             Retired::Row { table, row } => {
-                let room = queue.make_room(heap, RETIRED_PER_ROW, Entitlement::Reserve);
-                if stamp > horizon.rows || room.is_err() {
+                if stamp > horizon.rows
+                    || queue.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve).is_err()
+                {
                     return;
                 }
                 queue.pop(heap);
@@ -64,6 +69,7 @@ fn work_off(db: &Database, heap: Heap<'_>, horizon: Horizon) {
                     let table = TableAt { memory: heap.memory, core: &core };
                     prune(table, heap, row, horizon.rows);
                 }
+                queue.redeem_many(RETIRED_PER_ROW);
             }
         }
     }

@@ -48,7 +48,9 @@ impl<'m> WriteSet<'m> {
     pub(crate) fn new(heap: Heap<'m>, slot: &Slot) -> Result<Self> {
         let mut first = slot.write_set.load(Relaxed);
         if first == 0 {
-            first = heap.create::<Chunk>(Purpose::Internal)?.offset();
+            let size = size_of::<Chunk>();
+            first = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
+            heap.region().fresh_bytes(first, size).fill(0);
             slot.write_set.store(first, Relaxed);
         }
         let current = Cell::new(first);
