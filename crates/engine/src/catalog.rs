@@ -38,9 +38,8 @@ impl Catalog {
     pub(crate) fn by_name(&self, name: &str) -> Result<Arc<TableCore>> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let id = tables.by_name.get(name).copied();
-        id.and_then(|id| tables.by_id[id as usize].clone()).ok_or_else(|| {
-            Error::new(ErrorKind::UnknownTable).because(format!("`{name}`"))
-        })
+        id.and_then(|id| tables.by_id[id as usize].clone())
+            .ok_or_else(|| Error::new(ErrorKind::UnknownTable).because(format!("`{name}`")))
     }
 
     /// Whether there is a table with this name.

@@ -1,19 +1,21 @@
-//! A database: where its parts are put together, and where a program starts.
+//! A database: where a program starts.
+//!
+//! This is the face of an `Instance`: it opens one, begins transactions on it, and passes changes
+//! of tables and indexes on. The closure calls `read` and `write` end their transactions
+//! themselves.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use remanent_schema::{IndexSchema, Record, TableSchema};
 
-use crate::catalog::Catalog;
 use crate::definition;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Relaxed, Release, SeqCst};
-use crate::memory::region::Region;
-use crate::memory::{Memory, MemoryUse};
-use crate::options::Options;
-use crate::snapshot::{self, Slot};
-use crate::table::table::TableCore;
+use crate::error::Result;
+use crate::instance::Instance;
+use crate::memory::MemoryUse;
+use crate::memory::atomic::SeqCst;
+use crate::options::{Options, Settings};
+use crate::snapshot::{cache, slot};
 use crate::table::{IndexHandle, Table, TypedTable};
 use crate::transaction::{CommitTicket, ReadTransaction, WriteTransaction, reclaim};
 
@@ -46,12 +48,7 @@ const BACKOFF_US_MAX: u64 = 1000;
 /// ```
 #[derive(Debug)]
 pub struct Database {
-    memory: Memory,
-    slots: usize,
-    catalog: Catalog,
-    definition: Mutex<()>,
-    /// Tells this database's tables from those of others.
-    identity: Arc<()>,
+    instance: Instance,
 }
 
 impl Database {
@@ -62,27 +59,10 @@ impl Database {
     /// even an empty database, `OutOfMachineMemory`.
     pub fn open(options: Options) -> Result<Self> {
         let settings = options.settle()?;
-        let (region, budget) = match settings.caller_memory {
-            Some(memory) => {
-                let region = Region::over(memory)?;
-                let capacity = region.capacity();
-                (region, capacity)
-            }
-            None => (Region::reserve(settings.budget)?, settings.budget),
-        };
-        let memory = Memory::format(region, budget)?;
-        let slots = memory.create_fixed(settings.slots * size_of::<Slot>())?;
-        let header = memory.header();
-        header.slots.store(slots, Relaxed);
-        header.clock.0.store(1, Release);
-        memory.commit_ahead(settings.commit_ahead)?;
-        Ok(Self {
-            memory,
-            slots: settings.slots,
-            catalog: Catalog::default(),
-            definition: Mutex::new(()),
-            identity: Arc::new(()),
-        })
+        let Settings { budget, commit_ahead, slots, caller_memory } = settings;
+        let instance = Instance::create(budget, slots, caller_memory)?;
+        instance.memory().commit_ahead(commit_ahead)?;
+        Ok(Self { instance })
     }
 
     /// Runs `work` in a transaction that only reads.
@@ -93,8 +73,8 @@ impl Database {
         work(&self.begin_read()?)
     }
 
-    /// Runs `work` in a transaction and commits it. If `work` fails, the transaction is rolled back;
-    /// after a conflict with another transaction it is run again, with growing pauses.
+    /// Runs `work` in a transaction and commits it. If `work` fails, the transaction is rolled
+    /// back; after a conflict with another transaction it is run again, with growing pauses.
     ///
     /// # Errors
     /// Whatever `work` returns, `TooManyTransactions`; `Conflict` after 10,000 attempts.
@@ -131,7 +111,7 @@ impl Database {
     /// `TooManyTransactions`.
     #[inline]
     pub fn begin_read(&self) -> Result<ReadTransaction<'_>> {
-        ReadTransaction::begin(self)
+        ReadTransaction::begin(&self.instance)
     }
 
     /// Begins a transaction that reads and writes. Waits while a table or index is being changed.
@@ -140,7 +120,7 @@ impl Database {
     /// `TooManyTransactions`, `BudgetReached` for the first writers, which need 5 KiB each.
     #[inline]
     pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
-        WriteTransaction::begin(self)
+        WriteTransaction::begin(&self.instance)
     }
 
     /// Creates a table.
@@ -148,7 +128,7 @@ impl Database {
     /// # Errors
     /// `InvalidSchema`, `TableExists`, `BudgetReached`, `OutOfMachineMemory`, `LimitReached`.
     pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
-        definition::create_table(self, schema).map(|core| Table { core })
+        definition::create_table(&self.instance, schema).map(|core| Table { core })
     }
 
     /// Creates the table of a record type.
@@ -164,7 +144,7 @@ impl Database {
     /// # Errors
     /// `UnknownTable`.
     pub fn table(&self, name: &str) -> Result<Table> {
-        self.catalog.by_name(name).map(|core| Table { core })
+        self.instance.catalog().by_name(name).map(|core| Table { core })
     }
 
     /// The table of a record type, found by the record's name.
@@ -177,7 +157,7 @@ impl Database {
 
     /// The names of all tables, sorted.
     pub fn table_names(&self) -> Vec<String> {
-        self.catalog.names()
+        self.instance.catalog().names()
     }
 
     /// Drops a table with its rows. Waits for active transactions to end.
@@ -185,7 +165,7 @@ impl Database {
     /// # Errors
     /// `UnknownTable`; `TableBusy` if transactions that write do not end within 5 seconds.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
-        definition::drop_table(self, &table.core)
+        definition::drop_table(&self.instance, &table.core)
     }
 
     /// Creates an index on a table, with all rows that are there. Readers go on meanwhile, writers
@@ -197,7 +177,7 @@ impl Database {
     /// `UnknownTable`.
     pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
         let name = index.name.clone();
-        definition::create_index(self, &table.core, index)?;
+        definition::create_index(&self.instance, &table.core, index)?;
         table.index(&name)
     }
 
@@ -207,66 +187,30 @@ impl Database {
     /// `UnknownIndex`, `UnknownTable`, `TableBusy`.
     pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
         let ordinal = table.resolve(index)?.ordinal;
-        definition::drop_index(self, &table.core, ordinal)
+        definition::drop_index(&self.instance, &table.core, ordinal)
     }
 
     /// How much memory is in use, by purpose.
     pub fn memory(&self) -> MemoryUse {
-        let slots = self.memory.header().slots_used.load(SeqCst) as usize;
-        let caches = (0..slots).filter_map(|number| {
-            let slot = snapshot::slot(&self.memory, number);
-            snapshot::cache(&self.memory, slot)
-        });
-        self.memory.usage(caches)
+        let memory = self.instance.memory();
+        let slots = memory.header().slots_used.load(SeqCst) as usize;
+        let caches = (0..slots).filter_map(|number| cache(memory, slot(memory, number)));
+        memory.usage(caches)
     }
 
     /// Frees now what later writers would free by and by: old versions that no active transaction
     /// needs, and the stock of free blocks of idle slots. Waits while a table or index is changed.
     pub fn reclaim(&self) {
         // A change of tables or indexes keeps writers out, who reclaim as they go; so it does here.
-        let _lock = self.definition.lock().unwrap_or_else(PoisonError::into_inner);
-        reclaim::everything(self);
+        let _lock = self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+        reclaim::everything(&self.instance);
     }
 
     /// Makes the `n`-th allocation from now fail, and all after it; 0 ends that. For testing how a
     /// program takes a full database.
     #[doc(hidden)]
     pub fn fail_allocations_from(&self, n: u64) {
-        self.memory.fail_allocations_from(n);
-    }
-
-    #[inline]
-    pub(crate) fn region_memory(&self) -> &Memory {
-        &self.memory
-    }
-
-    #[inline]
-    pub(crate) fn slots(&self) -> usize {
-        self.slots
-    }
-
-    #[inline]
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    /// What the tables of this database carry to tell them from those of others.
-    pub(crate) fn identity(&self) -> &Arc<()> {
-        &self.identity
-    }
-
-    /// Whether the table is of this database.
-    #[inline]
-    pub(crate) fn check_owner(&self, table: &TableCore) -> Result<()> {
-        if Arc::ptr_eq(&table.owner, &self.identity) {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::UnknownTable)
-            .because(format!("`{}` is a table of another database", table.schema.name)))
-    }
-
-    pub(crate) fn definition_lock(&self) -> &Mutex<()> {
-        &self.definition
+        self.instance.memory().fail_allocations_from(n);
     }
 }
 

@@ -1,20 +1,21 @@
 //! Changing the tables and indexes of a running database.
 //!
-//! A change holds the definition lock, so there is one at a time, and a transaction slot to allocate
-//! from. Where rows or writers are concerned it also closes the gate: writers that are active
-//! finish first, new ones wait. Readers go on throughout; what they may still be reading is freed
-//! when the last of them that can know of it has ended. A change happens whole or not at all.
+//! A change holds the definition lock, so there is one at a time, and a transaction slot to
+//! allocate from. Where rows or writers are concerned it also closes the gate: writers that are
+//! active finish first, new ones wait. Readers go on throughout; what they may still be reading is
+//! freed when the last of them that can know of it has ended. A change happens whole or not at
+//! all.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
-use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::build::{self, BuildEntry};
 use crate::index::node::Leaf;
 use crate::index::ordered::create_key_block;
+use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::snapshot::Snapshot;
@@ -32,14 +33,14 @@ struct ClosedGate<'m>(&'m Memory);
 
 /// One change of tables or indexes: a slot, its heap, a snapshot of everything committed.
 struct Change<'d> {
-    db: &'d Database,
+    db: &'d Instance,
     held: HeldSlot<'d>,
     heap: Heap<'d>,
     snapshot: Snapshot,
 }
 
 /// Creates a table with its indexes.
-pub(crate) fn create_table(db: &Database, schema: TableSchema) -> Result<Arc<TableCore>> {
+pub(crate) fn create_table(db: &Instance, schema: TableSchema) -> Result<Arc<TableCore>> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     let schema = schema.build()?;
     if db.catalog().contains(&schema.name) {
@@ -65,7 +66,7 @@ pub(crate) fn create_table(db: &Database, schema: TableSchema) -> Result<Arc<Tab
 }
 
 /// Drops a table with all its rows.
-pub(crate) fn drop_table(db: &Database, core: &TableCore) -> Result<()> {
+pub(crate) fn drop_table(db: &Instance, core: &TableCore) -> Result<()> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
@@ -81,7 +82,7 @@ pub(crate) fn drop_table(db: &Database, core: &TableCore) -> Result<()> {
 }
 
 /// Creates an index on a table with rows.
-pub(crate) fn create_index(db: &Database, core: &TableCore, index: IndexSchema) -> Result<()> {
+pub(crate) fn create_index(db: &Instance, core: &TableCore, index: IndexSchema) -> Result<()> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
@@ -98,7 +99,7 @@ pub(crate) fn create_index(db: &Database, core: &TableCore, index: IndexSchema) 
 }
 
 /// Drops an index.
-pub(crate) fn drop_index(db: &Database, core: &TableCore, ordinal: usize) -> Result<()> {
+pub(crate) fn drop_index(db: &Instance, core: &TableCore, ordinal: usize) -> Result<()> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
@@ -115,15 +116,15 @@ pub(crate) fn drop_index(db: &Database, core: &TableCore, ordinal: usize) -> Res
 }
 
 impl<'d> Change<'d> {
-    fn begin(db: &'d Database) -> Result<Self> {
-        let (held, snapshot) = clock::begin_exclusive(db.region_memory(), db.slots())?;
-        let heap = db.region_memory().heap(held.cache());
+    fn begin(db: &'d Instance) -> Result<Self> {
+        let (held, snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
+        let heap = db.memory().heap(held.cache());
         Ok(Self { db, held, heap, snapshot })
     }
 
     /// Keeps new writers out and waits for the active ones, then sees what they committed.
     fn close_gate(&mut self) -> Result<ClosedGate<'d>> {
-        let memory = self.db.region_memory();
+        let memory = self.db.memory();
         memory.header().gate.store(1, SeqCst);
         let gate = ClosedGate(memory);
         let start = Instant::now();
@@ -140,7 +141,7 @@ impl<'d> Change<'d> {
     /// Waits until every transaction that began before now has ended.
     fn wait_for_readers(&self) -> Result<()> {
         let start = Instant::now();
-        let memory = self.db.region_memory();
+        let memory = self.db.memory();
         let slots = memory.header().slots_used.load(SeqCst) as usize;
         for number in (0..slots).filter(|&number| number != self.held.number()) {
             let state = &crate::snapshot::slot(memory, number).state;

@@ -1,9 +1,9 @@
 //! The one error type, and the table of its kinds.
 //!
-//! An [`Error`] is one word; what it says is on the heap, which only the failing path pays for. Its
-//! [`ErrorKind`] is what programs act on: each kind has a stable number (the C code) and an SQLSTATE,
-//! in one table here. What an error leaves behind is always the same: the statement that failed has
-//! changed nothing, and its transaction goes on unless the kind says otherwise.
+//! An [`Error`] is one word; what it says is on the heap, which only the failing path pays for.
+//! Its [`ErrorKind`] is what programs act on: each kind has a stable number (the C code) and an
+//! SQLSTATE, in one table here. What an error leaves behind is always the same: the statement that
+//! failed has changed nothing, and its transaction goes on unless the kind says otherwise.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,7 @@ struct Reason {
 }
 
 macro_rules! error_kinds {
-    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $sqlstate:literal, $text:literal;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $state:literal, $text:literal;)+) => {
         /// What went wrong, as a program sees it.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
@@ -54,7 +54,7 @@ macro_rules! error_kinds {
             /// The SQLSTATE of this kind.
             pub fn sqlstate(self) -> &'static str {
                 match self {
-                    $(Self::$name => $sqlstate,)+
+                    $(Self::$name => $state,)+
                 }
             }
 

@@ -17,16 +17,17 @@
 //! a thread-local hint; everything in the region refers to itself by offset; every block of memory
 //! is counted against one budget. The modules, in the order in which a transaction meets them:
 
-mod database;
-mod options;
-mod definition;
 mod catalog;
-mod transaction;
-mod table;
-mod index;
-mod snapshot;
-mod memory;
+mod database;
+mod definition;
 mod error;
+mod index;
+mod instance;
+mod memory;
+mod options;
+mod snapshot;
+mod table;
+mod transaction;
 
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};

@@ -1,4 +1,7 @@
 //! How a database is opened: every setting with its default, checked once.
+//!
+//! What is not set takes a default that suits a program which knows nothing of its data yet. Limits
+//! are checked here and nowhere else.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::CallerMemory;
@@ -38,7 +41,8 @@ impl Options {
         Self { budget: None, commit_ahead: 0, transactions_max: 128, caller_memory: None }
     }
 
-    /// The most memory that the database may hold, in bytes; all of it is counted. At least 128 KiB.
+    /// The most memory that the database may hold, in bytes; all of it is counted. At least 128
+    /// KiB.
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = Some(bytes);
         self
@@ -65,9 +69,8 @@ impl Options {
     /// Checks the settings.
     pub(crate) fn settle(self) -> Result<Settings> {
         let budget = self.budget.unwrap_or_else(|| physical_memory() / 2);
-        let invalid = |because: &'static str| {
-            Err(Error::new(ErrorKind::InvalidOptions).because(because))
-        };
+        let invalid =
+            |because: &'static str| Err(Error::new(ErrorKind::InvalidOptions).because(because));
         if budget < 128 << 10 {
             return invalid("the budget is at least 128 KiB");
         }

@@ -147,9 +147,7 @@ fn a_new_unique_index_sees_what_was_committed_while_it_waited() -> Result<()> {
 fn a_scan_gives_every_row_however_it_is_asked() -> Result<()> {
     let db = database();
     let table = numbers(&db)?;
-    db.write(|tx| {
-        (0..600).try_for_each(|i| tx.insert_values(&table, &pair(i, i)).map(|_| ()))
-    })?;
+    db.write(|tx| (0..600).try_for_each(|i| tx.insert_values(&table, &pair(i, i)).map(|_| ())))?;
     db.read(|tx| {
         let mut scan = tx.scan(&table)?;
         let mut rows: Vec<_> = scan.by_ref().take(3).map(|row| row.id()).collect();

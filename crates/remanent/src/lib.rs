@@ -33,6 +33,6 @@
 //! `remanent-schema` (here [`schema`]), and the derive macros are `remanent-derive`.
 
 pub use remanent_derive::{Record, RecordStruct};
-pub use remanent_schema::{Key, Record, RecordStruct};
 pub use remanent_engine::*;
 pub use remanent_schema as schema;
+pub use remanent_schema::{Key, Record, RecordStruct};

@@ -18,9 +18,17 @@ pub(crate) const GROUP: usize = 64;
 #[derive(Clone, Copy)]
 enum Step<'m> {
     /// The node's first line was asked for; the node above is as it was under this version.
-    Enter { above: Option<(Node<'m>, State)>, at: Ref<NodeHeader>, depth: usize },
+    Enter {
+        above: Option<(Node<'m>, State)>,
+        at: Ref<NodeHeader>,
+        depth: usize,
+    },
     /// The place of the child was asked for.
-    Child { node: Node<'m>, version: State, depth: usize },
+    Child {
+        node: Node<'m>,
+        version: State,
+        depth: usize,
+    },
     Done(Found),
 }
 

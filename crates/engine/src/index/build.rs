@@ -1,8 +1,8 @@
 //! Building an ordered index from sorted entries, bottom up.
 //!
-//! Each node is made once, at the size it needs, without locks: the tree is not published yet. Used
-//! when an index is created on a table with rows. Either the whole tree is there afterwards or, when
-//! memory is out, nothing of it.
+//! Each node is made once, at the size it needs, without locks: the tree is not published yet.
+//! Used when an index is created on a table with rows. Either the whole tree is there afterwards
+//! or, when memory is out, nothing of it.
 
 use super::EntryKey;
 use super::node::{Child, Kind, Leaf, Node, PREFIX_MAX, kind_for};

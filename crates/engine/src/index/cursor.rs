@@ -1,10 +1,10 @@
 //! Moving over an ordered index in either direction.
 //!
-//! A position is a place in key space, not in the tree: the bytes of the path to a node, and the byte
-//! of a leaf in it. A step looks in the same node first; when that node is exhausted, or somebody
-//! changed it, the tree is walked again from the root for the nearest entry beyond the position.
-//! So a cursor needs no stack, holds no lock, and survives any change; entries that were there all
-//! the time are met once each, in order.
+//! A position is a place in key space, not in the tree: the bytes of the path to a node, and the
+//! byte of a leaf in it. A step looks in the same node first; when that node is exhausted, or
+//! somebody changed it, the tree is walked again from the root for the nearest entry beyond the
+//! position. So a cursor needs no stack, holds no lock, and survives any change; entries that were
+//! there all the time are met once each, in order.
 
 use std::cmp::Ordering;
 
@@ -244,12 +244,7 @@ impl<'m> Walk<'_, 'm> {
     }
 
     /// Whether a leaf under the bound's own path is at or beyond the bound.
-    fn accepts(
-        &self,
-        leaf: Leaf,
-        depth: usize,
-        bound: Option<Bound<'_>>,
-    ) -> Result<bool, Restart> {
+    fn accepts(&self, leaf: Leaf, depth: usize, bound: Option<Bound<'_>>) -> Result<bool, Restart> {
         let Some(bound) = bound else { return Ok(true) };
         if depth + 1 >= bound.bytes.len() {
             return Ok(bound.inclusive);

@@ -1,12 +1,12 @@
 //! The hash index: linear hashing over buckets of two cache lines.
 //!
 //! The table grows by one bucket at a time (Litwin: Linear Hashing, VLDB 1980), so no insert ever
-//! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch the
-//! row by; the key is verified in the row. The first bucket of a chain carries the version latch of
-//! the whole chain, with the protocol of `index/node.rs`: *writers* lock it, *readers* check that
-//! it did not change. A split copies entries to the new bucket, publishes the new state, then
-//! removes them from the old one, all under the old bucket's latch; a reader who used the old state
-//! sees that it changed and looks again.
+//! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch
+//! the row by; the key is verified in the row. The first bucket of a chain carries the version
+//! latch of the whole chain, with the protocol of `index/node.rs`: *writers* lock it, *readers*
+//! check that it did not change. A split copies entries to the new bucket, publishes the new
+//! state, then removes them from the old one, all under the old bucket's latch; a reader who used
+//! the old state sees that it changed and looks again.
 
 use std::ops::ControlFlow;
 
@@ -144,13 +144,7 @@ impl<'m> HashIndex<'m> {
     }
 
     /// Whether the chain, read since its latch had this version, is still that of the hash.
-    fn validate(
-        &self,
-        first: &Bucket,
-        version: u32,
-        state: u64,
-        hash: u32,
-    ) -> Result<(), Restart> {
+    fn validate(&self, first: &Bucket, version: u32, state: u64, hash: u32) -> Result<(), Restart> {
         first.validate(version)?;
         let now = self.root.state.load(Acquire);
         if now != state && self.bucket_at(now, hash) != self.bucket_at(state, hash) {
@@ -513,11 +507,9 @@ pub(crate) fn for_each_match<B>(
     // Entries move within a chain when others go: the rest is read whole, at one moment.
     let seen = |row: u32| matches.rows().any(|(other, _)| other == row);
     let mut rest = index.all_matches(hash).into_iter().filter(|entry| !seen(entry.row));
-    rest.find_map(|entry| {
-        match visit(entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT) {
-            ControlFlow::Break(found) => Some(found),
-            ControlFlow::Continue(()) => None,
-        }
+    rest.find_map(|entry| match visit(entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT) {
+        ControlFlow::Break(found) => Some(found),
+        ControlFlow::Continue(()) => None,
     })
 }
 

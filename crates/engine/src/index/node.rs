@@ -1,8 +1,8 @@
 //! Nodes of the ordered index: layouts, the version latch, and changes to a single node.
 //!
 //! Four sizes (Leis, Kemper, Neumann: The Adaptive Radix Tree, ICDE 2013): sorted nodes of 4 and
-//! 16 children, an indirect one of 48, a direct one of 256. Up to 16 bytes that all keys below share
-//! are kept in the node.
+//! 16 children, an indirect one of 48, a direct one of 256. Up to 16 bytes that all keys below
+//! share are kept in the node.
 //!
 //! The version latch (Leis, Scheibner, Kemper, Neumann: The ART of Practical Synchronization, DaMoN
 //! 2016) shares a word with the node's kind and counts. *Writers* lock, change, and count up when
@@ -11,12 +11,10 @@
 //! pointer: every word is an atomic that holds 0, a leaf, or the offset of a node that stays
 //! readable for its grace period. So staleness costs a retry and nothing else.
 
-use crate::memory::atomic::{
-    Acquire, AtomicU8, AtomicU64, Relaxed, Release, acquire_fence, pause,
-};
+use crate::error::Result;
+use crate::memory::atomic::{Acquire, AtomicU8, AtomicU64, Relaxed, Release, acquire_fence, pause};
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
-use crate::error::Result;
 
 /// Bytes of shared prefix that a node holds at most.
 pub(crate) const PREFIX_MAX: usize = 16;

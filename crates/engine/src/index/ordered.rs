@@ -1,11 +1,11 @@
 //! The ordered index: an adaptive radix tree under optimistic lock coupling.
 //!
-//! Keys are order-preserving bytes with the row id behind them, so that every entry is different and
-//! a unique index is the same structure; a leaf hangs at the first byte that tells its entry from
-//! all others, so a key that is unique costs no byte of its row id. The root is a permanent node of
-//! 256 children. Look-ups write nothing. A change locks the one to three nodes that it changes, after
-//! it has allocated what it needs: it happens whole or not at all. Removal never needs memory: if
-//! there is none to shrink a node with, the node stays large.
+//! Keys are order-preserving bytes with the row id behind them, so that every entry is different
+//! and a unique index is the same structure; a leaf hangs at the first byte that tells its entry
+//! from all others, so a key that is unique costs no byte of its row id. The root is a permanent
+//! node of 256 children. Look-ups write nothing. A change locks the one to three nodes that it
+//! changes, after it has allocated what it needs: it happens whole or not at all. Removal never
+//! needs memory: if there is none to shrink a node with, the node stays large.
 
 use remanent_schema::KeyBuffer;
 

@@ -1,10 +1,10 @@
 //! Blocks: allocation and free, through the cache of a transaction slot.
 //!
-//! A slot's [`Cache`] keeps a few free blocks of each class (a magazine), so that a writer allocates
-//! without a latch; magazines refill from and spill to the class lists in the region header, and
-//! those take pages. Only the holder of a slot touches its cache, so the cache's words need no
-//! ordering among themselves. Changes of tables and indexes have no slot and go to the class
-//! lists directly. Every allocation is all or nothing and fails with a clean error.
+//! A slot's [`Cache`] keeps a few free blocks of each class (a magazine), so that a writer
+//! allocates without a latch; magazines refill from and spill to the class lists in the region
+//! header, and those take pages. Only the holder of a slot touches its cache, so the cache's words
+//! need no ordering among themselves. Changes of tables and indexes have no slot and go to the
+//! class lists directly. Every allocation is all or nothing and fails with a clean error.
 
 use super::account::{MemoryUse, PURPOSES, Purpose};
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
@@ -269,8 +269,7 @@ impl<'m> Heap<'m> {
     fn refill(&self, class: usize, magazine: &Magazine, entitlement: Entitlement) -> Result<u64> {
         let batch = (PAGE_SIZE / 4 / size_of_class(class)).clamp(1, MAGAZINE_SIZE);
         let mut blocks = [0; MAGAZINE_SIZE];
-        let taken =
-            take_blocks(&self.memory.region, class, &mut blocks[..batch], entitlement)?;
+        let taken = take_blocks(&self.memory.region, class, &mut blocks[..batch], entitlement)?;
         // Handed out from the end: store in descending order so that addresses ascend.
         for (i, block) in blocks[..taken].iter().rev().enumerate() {
             magazine.blocks[i].store(*block, Relaxed);

@@ -97,12 +97,7 @@ pub(crate) fn entry(region: &Region, page: u32) -> &PageEntry {
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`.
-pub(crate) fn take(
-    region: &Region,
-    count: u32,
-    kind: u8,
-    entitlement: Entitlement,
-) -> Result<u32> {
+pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitlement) -> Result<u32> {
     let header = region.header();
     let state = &header.pages;
     let _latched = state.latch.lock();

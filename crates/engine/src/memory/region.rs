@@ -113,8 +113,14 @@ pub(crate) struct Region {
 
 #[derive(Debug)]
 enum Backing {
-    Anonymous { start: NonNull<u8>, len: usize },
-    Caller(#[expect(dead_code, reason = "kept so that it lives as long as the region")] Option<Vec<u8>>),
+    Anonymous {
+        start: NonNull<u8>,
+        len: usize,
+    },
+    Caller(
+        #[expect(dead_code, reason = "kept so that it lives as long as the region")]
+        Option<Vec<u8>>,
+    ),
 }
 
 // SAFETY: the region's words are atomics or immutable after publication (see `memory/mod.rs`).

@@ -19,15 +19,9 @@ const CHUNK_ENTRIES: usize = 31;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Retired {
     /// A block of the region to free.
-    Block {
-        offset: u64,
-        purpose: Purpose,
-    },
+    Block { offset: u64, purpose: Purpose },
     /// A row some of whose versions nobody may need any more.
-    Row {
-        table: u32,
-        row: u32,
-    },
+    Row { table: u32, row: u32 },
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -195,7 +189,8 @@ impl RetireQueue {
             heap.free(spare, size_of::<Chunk>(), Purpose::Internal);
             spare = next;
         }
-        for word in [&self.head, &self.head_at, &self.tail, &self.tail_at, &self.spare, &self.room] {
+        for word in [&self.head, &self.head_at, &self.tail, &self.tail_at, &self.spare, &self.room]
+        {
             word.store(0, Relaxed);
         }
     }

@@ -1,10 +1,10 @@
 //! Uniqueness: whether a key that an index now leads to twice is really held twice.
 //!
 //! Called after the new entry is in the index, so of two transactions that insert the same key at
-//! the same time at least the later one sees the other's entry. The other row may be latched, for an
-//! update that has its entry in the index and its version not yet in the row: that counts as holding
-//! the key. Else what counts is the newest state of the other row, and, so that no transaction finds
-//! two rows under one key, what this transaction's snapshot sees of it.
+//! the same time at least the later one sees the other's entry. The other row may be latched, for
+//! an update that has its entry in the index and its version not yet in the row: that counts as
+//! holding the key. Else what counts is the newest state of the other row, and, so that no
+//! transaction finds two rows under one key, what this transaction's snapshot sees of it.
 
 use std::ops::ControlFlow;
 
@@ -99,10 +99,8 @@ fn check_row(
 }
 
 fn duplicate(table: TableAt<'_>, index: &IndexCore) -> Error {
-    Error::new(ErrorKind::DuplicateKey).because(format!(
-        "index `{}` of `{}` is unique",
-        index.schema.name, table.core.schema.name
-    ))
+    Error::new(ErrorKind::DuplicateKey)
+        .because(format!("index `{}` of `{}` is unique", index.schema.name, table.core.schema.name))
 }
 
 fn conflict(table: TableAt<'_>, index: &IndexCore) -> Error {

@@ -103,12 +103,13 @@ impl<'t> View<'t> {
             }
             return Ok(());
         }
-        let refused = for_each_match(self.table.hash(self.index), hash_of(key), |row, _| {
-            match self.visible_with_key(row, key).map_or(Ok(()), &mut visit) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            }
-        });
+        let refused =
+            for_each_match(self.table.hash(self.index), hash_of(key), |row, _| {
+                match self.visible_with_key(row, key).map_or(Ok(()), &mut visit) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                }
+            });
         refused.map_or(Ok(()), Err)
     }
 

@@ -1,10 +1,10 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
-//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
-//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
-//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`] finds rows
-//! by key, [`scan`] reads them all, [`row`] is what a reader holds. Nothing here knows how
-//! transactions commit, or of any log.
+//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older
+//! versions follow behind it. [`table`] changes a row and its indexes together and takes changes
+//! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`]
+//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds. Nothing here knows
+//! how transactions commit, or of any log.
 
 pub(crate) mod constraint;
 pub(crate) mod handle;

@@ -1,4 +1,7 @@
 //! A row as a reader holds it: a reference into the database.
+//!
+//! It borrows from the transaction that read it and copies nothing. Which version it refers to was
+//! decided when it was found; versions are immutable, so it reads the same for as long as it lives.
 
 use remanent_schema::{RowLayout, Scalar, Value};
 

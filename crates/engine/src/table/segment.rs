@@ -1,14 +1,15 @@
 //! From row id to newest version: segments of 65,536 row slots.
 //!
-//! `segment = id >> 16`, `slot = id & 0xffff`. A segment's slots come in chunks of 64, 64, 128, 256,
-//! ... 32,768, so that a small table is small and no chunk ever moves. A slot's word is the offset
-//! of the row's newest version, with bit 0 as the row's latch; or, with bit 1 set, the next free
-//! row id in the table's list of them; or 0, never used.
+//! `segment = id >> 16`, `slot = id & 0xffff`. A segment's slots come in chunks of 64, 64, 128,
+//! 256, ... 32,768, so that a small table is small and no chunk ever moves. A slot's word is the
+//! offset of the row's newest version, with bit 0 as the row's latch; or, with bit 1 set, the next
+//! free row id in the table's list of them; or 0, never used.
 //!
 //! *Readers* load the word and mask the latch away. *Writers* of an existing row take the latch
 //! first, so of a row's versions and index entries only one thread changes any at a time. A row
 //! without a version cannot be latched: its word belongs to the list of free rows, or to whoever
-//! took it off that list. The list's head carries a counter against reuse between load and exchange.
+//! took it off that list. The list's head carries a counter against reuse between load and
+//! exchange.
 
 use std::sync::atomic::Ordering;
 
@@ -146,8 +147,9 @@ impl Directory {
         loop {
             let next = self.next.load(Relaxed);
             if next >= ROWS_MAX {
-                return Err(Error::new(ErrorKind::LimitReached)
-                    .because("the table has 4,294,967,295 rows"));
+                return Err(
+                    Error::new(ErrorKind::LimitReached).because("the table has 4,294,967,295 rows")
+                );
             }
             let (_, place) = place_of(next as u32);
             if place == 0 {

@@ -6,8 +6,8 @@
 //! way; `undo` takes back a change that succeeded. Which transaction, which snapshot, when to
 //! commit: those are arguments here, decided in `transaction/`.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 
 use remanent_schema::{
     IndexKind, IndexSchema, KeyBuffer, KeyPlan, RowLayout, TableSchema, hash_key,
@@ -95,12 +95,7 @@ pub(crate) struct Change {
 
 impl TableCore {
     /// Compiles a table's schema. Its indexes are added one by one.
-    pub(crate) fn new(
-        id: u32,
-        root: Ref<TableRoot>,
-        owner: Arc<()>,
-        schema: TableSchema,
-    ) -> Self {
+    pub(crate) fn new(id: u32, root: Ref<TableRoot>, owner: Arc<()>, schema: TableSchema) -> Self {
         let layout = RowLayout::new(&schema);
         let variable = if layout.is_fixed() { 0 } else { VARIABLE_PREFETCH_LEN };
         let fixed = size_of::<Version>() + layout.fixed_size();
@@ -488,13 +483,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// Makes the row's leaf under `key` a keyed one.
-    fn key_leaf(
-        &self,
-        heap: Heap<'m>,
-        index: &'m IndexCore,
-        key: &[u8],
-        row: u32,
-    ) -> Result<()> {
+    fn key_leaf(&self, heap: Heap<'m>, index: &'m IndexCore, key: &[u8], row: u32) -> Result<()> {
         heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary)?;
         let keyed = create_key_block(heap, key, row)?;
         if !self.ordered(index).replace(heap, key, row, keyed) {

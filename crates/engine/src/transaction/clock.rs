@@ -94,9 +94,8 @@ pub(crate) fn horizon(memory: &Memory, own: usize) -> Horizon {
 /// Whether any transaction but the one in slot `own` is writing.
 pub(crate) fn others_write(memory: &Memory, own: usize) -> bool {
     full_fence();
-    (0..memory.header().slots_used.load(SeqCst) as usize).any(|number| {
-        number != own && slot(memory, number).state.load(SeqCst) & SLOT_WRITES != 0
-    })
+    (0..memory.header().slots_used.load(SeqCst) as usize)
+        .any(|number| number != own && slot(memory, number).state.load(SeqCst) & SLOT_WRITES != 0)
 }
 
 /// Takes the slot with this number if it is free, to reclaim what it left behind.

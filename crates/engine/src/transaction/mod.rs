@@ -1,8 +1,8 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
-//! In reading order: [`transaction`] is what a program holds, [`clock`] is how a snapshot begins and
-//! ends, [`write_set`] remembers changes, [`commit`] publishes them, [`reclaim`] cleans up behind
-//! them. Rows and indexes are changed in `table/`; here is who may see what, and when.
+//! In reading order: [`transaction`] is what a program holds, [`clock`] is how a snapshot begins
+//! and ends, [`write_set`] remembers changes, [`commit`] publishes them, [`reclaim`] cleans up
+//! behind them. Rows and indexes are changed in `table/`; here is who may see what, and when.
 
 pub(crate) mod clock;
 pub(crate) mod commit;

@@ -1,11 +1,14 @@
 //! Reading under a snapshot: what every transaction can do.
+//!
+//! Each call resolves a handle, asks an index or the directory for candidates, and returns the
+//! version that the snapshot sees. Nothing here writes, waits, or fails for what others do.
 
 use remanent_schema::{Key, KeyBuffer, Record, Value};
 
 use super::clock::{self, HeldSlot};
-use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::GROUP;
+use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::snapshot::Snapshot;
 use crate::table::lookup::{Cursor, View};
@@ -33,7 +36,7 @@ use crate::table::{IndexHandle, Table, TypedTable};
 /// # Ok::<(), remanent_engine::Error>(())
 /// ```
 pub struct ReadTransaction<'db> {
-    pub(crate) db: &'db Database,
+    pub(crate) db: &'db Instance,
     pub(crate) held: HeldSlot<'db>,
     pub(crate) snapshot: Snapshot,
 }
@@ -41,8 +44,8 @@ pub struct ReadTransaction<'db> {
 impl<'db> ReadTransaction<'db> {
     /// Takes a snapshot.
     #[inline]
-    pub(crate) fn begin(db: &'db Database) -> Result<Self> {
-        let (held, snapshot) = clock::begin_read(db.region_memory(), db.slots())?;
+    pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
+        let (held, snapshot) = clock::begin_read(db.memory(), db.slots())?;
         Ok(Self { db, held, snapshot })
     }
 
@@ -71,11 +74,7 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// As [`ReadTransaction::get`].
-    pub fn get_row<'t, R, K>(
-        &'t self,
-        table: &'t TypedTable<R>,
-        key: &K,
-    ) -> Result<Option<Row<'t>>>
+    pub fn get_row<'t, R, K>(&'t self, table: &'t TypedTable<R>, key: &K) -> Result<Option<Row<'t>>>
     where
         R: Record,
         K: Key<Record = R>,
@@ -196,7 +195,7 @@ impl<'db> ReadTransaction<'db> {
     /// The memory that the database lies in.
     #[inline]
     pub(crate) fn memory(&self) -> &'db Memory {
-        self.db.region_memory()
+        self.db.memory()
     }
 
     /// The table of a handle, which must be of this database and not dropped.

@@ -5,7 +5,7 @@
 //! has passed it; the rest waits. The slot is held meanwhile, so what is read here stays readable.
 
 use super::clock::{self, Horizon};
-use crate::database::Database;
+use crate::instance::Instance;
 use crate::memory::retire::Retired;
 use crate::memory::{Entitlement, Heap, Purpose};
 use crate::snapshot;
@@ -18,16 +18,16 @@ const WORTHWHILE: u64 = 32;
 
 /// Called by each writer at its end, while it still holds its slot.
 #[inline]
-pub(crate) fn after_transaction(db: &Database, heap: Heap<'_>, own: usize) {
+pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize) {
     if heap.cache.retired.count() >= WORTHWHILE {
-        let horizon = clock::horizon(db.region_memory(), own);
+        let horizon = clock::horizon(db.memory(), own);
         work_off(db, heap, horizon);
     }
 }
 
 /// Works off everything that can be: the queues of all slots that nobody holds.
-pub(crate) fn everything(db: &Database) {
-    let memory = db.region_memory();
+pub(crate) fn everything(db: &Instance) {
+    let memory = db.memory();
     let slots = memory.header().slots_used.load(crate::memory::atomic::SeqCst) as usize;
     for number in 0..slots {
         let Some(held) = clock::adopt_slot(memory, number) else { continue };
@@ -42,7 +42,7 @@ pub(crate) fn everything(db: &Database) {
     }
 }
 
-fn work_off(db: &Database, heap: Heap<'_>, horizon: Horizon) {
+fn work_off(db: &Instance, heap: Heap<'_>, horizon: Horizon) {
     let queue = &heap.cache.retired;
     // What is added meanwhile waits for its own time.
     for _ in 0..queue.count() {

@@ -15,8 +15,8 @@ use super::commit::{self, CommitTicket};
 use super::reading::ReadTransaction;
 use super::reclaim;
 use super::write_set::WriteSet;
-use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instance::Instance;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
 use crate::table::row::RowId;
@@ -65,13 +65,13 @@ pub struct Savepoint {
 impl<'db> WriteTransaction<'db> {
     /// Begins.
     #[inline]
-    pub(crate) fn begin(db: &'db Database) -> Result<Self> {
-        let (held, snapshot) = clock::begin_write(db.region_memory(), db.slots())?;
+    pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
+        let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
         Self::with_slot(db, held, snapshot)
     }
 
-    fn with_slot(db: &'db Database, held: HeldSlot<'db>, snapshot: Snapshot) -> Result<Self> {
-        let heap = db.region_memory().heap(held.cache());
+    fn with_slot(db: &'db Instance, held: HeldSlot<'db>, snapshot: Snapshot) -> Result<Self> {
+        let heap = db.memory().heap(held.cache());
         let writes = WriteSet::new(heap, held.slot())?;
         Ok(Self {
             read: ReadTransaction { db, held, snapshot },
@@ -121,22 +121,23 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, or as [`WriteTransaction::insert`].
-    pub fn update<'a, R>(
-        &self,
-        table: &TypedTable<R>,
-        row: RowId,
-        record: &R::At<'a>,
-    ) -> Result<()>
+    pub fn update<'a, R>(&self, table: &TypedTable<R>, row: RowId, record: &R::At<'a>) -> Result<()>
     where
         R: Record,
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
         let changed = self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
-            at.update(heap, snapshot, row.0, |_| Ok(length), |_, bytes| {
-                record.encode(bytes);
-                Ok(())
-            })
+            at.update(
+                heap,
+                snapshot,
+                row.0,
+                |_| Ok(length),
+                |_, bytes| {
+                    record.encode(bytes);
+                    Ok(())
+                },
+            )
         });
         changed.map(|_| ())
     }
@@ -244,8 +245,9 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     fn check_active(&self) -> Result<()> {
         if self.ended.get() {
-            return Err(Error::new(ErrorKind::TransactionEnded)
-                .because("the transaction was rolled back"));
+            return Err(
+                Error::new(ErrorKind::TransactionEnded).because("the transaction was rolled back")
+            );
         }
         Ok(())
     }

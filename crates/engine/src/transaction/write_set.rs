@@ -156,8 +156,7 @@ impl<'m> WriteSet<'m> {
 impl Entry {
     #[inline]
     fn read(&self) -> (u32, Change) {
-        let change =
-            Change { row: self.row.load(Relaxed), version: self.version.load(Relaxed) };
+        let change = Change { row: self.row.load(Relaxed), version: self.version.load(Relaxed) };
         (self.table.load(Relaxed), change)
     }
 }

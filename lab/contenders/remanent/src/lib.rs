@@ -22,13 +22,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 const fn setting(variant: &'static str, note: &'static str) -> Setting {
-    Setting {
-        variant,
-        promise: Promise::Memory,
-        medium: Medium::Memory,
-        tier: Tier::Always,
-        note,
-    }
+    Setting { variant, promise: Promise::Memory, medium: Medium::Memory, tier: Tier::Always, note }
 }
 
 impl Contender for Remanent {

@@ -1,0 +1,95 @@
+//! An open database as its own parts see it: the memory, the slots, the tables.
+//!
+//! Transactions and changes of tables work on an [`Instance`]; `Database` is the face that it shows
+//! to programs. It has no behaviour of its own beyond telling its tables from those of others.
+
+use std::sync::{Arc, Mutex};
+
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::{Relaxed, Release};
+use crate::memory::region::Region;
+use crate::memory::{CallerMemory, Memory};
+use crate::snapshot::Slot;
+use crate::table::table::TableCore;
+
+/// What a database consists of.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    memory: Memory,
+    slots: usize,
+    catalog: Catalog,
+    definition: Mutex<()>,
+    /// What the tables of this database carry to tell them from those of others.
+    identity: Arc<()>,
+}
+
+impl Instance {
+    /// A new database in fresh memory.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    pub(crate) fn create(
+        budget: u64,
+        slots: usize,
+        caller_memory: Option<CallerMemory>,
+    ) -> Result<Self> {
+        let (region, budget) = match caller_memory {
+            Some(memory) => {
+                let region = Region::over(memory)?;
+                let capacity = region.capacity();
+                (region, capacity)
+            }
+            None => (Region::reserve(budget)?, budget),
+        };
+        let memory = Memory::format(region, budget)?;
+        let at = memory.create_fixed(slots * size_of::<Slot>())?;
+        memory.header().slots.store(at, Relaxed);
+        memory.header().clock.0.store(1, Release);
+        Ok(Self {
+            memory,
+            slots,
+            catalog: Catalog::default(),
+            definition: Mutex::new(()),
+            identity: Arc::new(()),
+        })
+    }
+
+    /// The memory that everything lies in.
+    #[inline]
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// How many transaction slots there are.
+    #[inline]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The tables.
+    #[inline]
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Held by whoever changes tables or indexes.
+    pub(crate) fn definition_lock(&self) -> &Mutex<()> {
+        &self.definition
+    }
+
+    /// What this database's tables carry.
+    pub(crate) fn identity(&self) -> &Arc<()> {
+        &self.identity
+    }
+
+    /// Whether the table is of this database.
+    #[inline]
+    pub(crate) fn check_owner(&self, table: &TableCore) -> Result<()> {
+        if Arc::ptr_eq(&table.owner, &self.identity) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::UnknownTable)
+            .because(format!("`{}` is a table of another database", table.schema.name)))
+    }
+}
