@@ -36,3 +36,8 @@ pub use remanent_derive::{Record, RecordStruct};
 pub use remanent_engine::*;
 pub use remanent_schema as schema;
 pub use remanent_schema::{Key, Record, RecordStruct};
+
+/// The README's example, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
