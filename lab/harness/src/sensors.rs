@@ -101,13 +101,20 @@ pub trait SensorStore {
         Err("no hash index".into())
     }
 
-    /// Finds up to [`BATCH_LEN`] records in one transaction, `out[i]` for `keys[i]`, and says
-    /// how many were found.
+    /// Finds up to [`BATCH_LEN`] records in one transaction and says how many were found. For
+    /// each `keys[i]` that is found, every field is copied into `out` and `visit(i, out)` called:
+    /// one buffer for the whole batch, since one for each key would not fit the innermost cache
+    /// and the batch would be charged for it.
     ///
     /// # Errors
     ///
     /// Whatever the engine reports; always, when it is not offered.
-    fn read_batch(&mut self, _keys: &[SensorKey], _out: &mut [MeasureBuffer]) -> Outcome<usize> {
+    fn read_batch(
+        &mut self,
+        _keys: &[SensorKey],
+        _out: &mut MeasureBuffer,
+        _visit: &mut dyn FnMut(usize, &MeasureBuffer),
+    ) -> Outcome<usize> {
         Err("no batched look-up".into())
     }
 

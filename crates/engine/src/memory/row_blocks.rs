@@ -124,8 +124,12 @@ pub(crate) fn close_page(heap: Heap<'_>) {
     let _latched = bins.latch.lock();
     let left = ((end - at) as usize) / GRANULE;
     let tail = if left >= GRANULES_MIN { left } else { 0 };
-    if tail != 0 {
-        bins.put(region, at, tail);
+    let mut given = 0;
+    while given < tail {
+        let rest = tail - given;
+        let piece = if rest > GRANULES_MAX { GRANULES_MAX.min(rest - GRANULES_MIN) } else { rest };
+        bins.put(region, at + (given * GRANULE) as u64, piece);
+        given += piece;
     }
     let covered = PAGE_SIZE / GRANULE - (left - tail);
     entry.fresh.store(covered as u16, Relaxed);

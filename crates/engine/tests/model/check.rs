@@ -22,7 +22,7 @@ type Listed = Vec<(Vec<Part>, u64)>;
 /// Checks everything, with the keys of `probes` besides those that are there.
 pub(crate) fn check(
     view: &ReadTransaction<'_>,
-    table: &TypedTable<Item<'_>>,
+    table: &TypedTable<Item<'static>>,
     indexes: &[ModelIndex],
     visible: &Visible,
     probes: &[Content],
@@ -50,12 +50,12 @@ pub(crate) fn check(
 
 struct Checker<'c, 'db> {
     view: &'c ReadTransaction<'db>,
-    table: &'c TypedTable<Item<'c>>,
+    table: &'c TypedTable<Item<'static>>,
     visible: &'c Visible,
     index: &'c ModelIndex,
 }
 
-impl<'c> Checker<'c, '_> {
+impl Checker<'_, '_> {
     fn check_rows(&self) {
         let mut scan = self.view.scan(self.table).expect("the table is there");
         let mut rows = BTreeMap::new();
@@ -218,7 +218,6 @@ impl<'c> Checker<'c, '_> {
     /// Looks the keys up in one call and one by one; each must give a row of its key, or none.
     fn check_batch<'k, K>(&self, index: &ModelIndex, contents: &[&Content], keys: &[K])
     where
-        'c: 'k,
         K: Key<Record = Item<'k>>,
     {
         let mut next = 0;

@@ -37,8 +37,12 @@ pub(crate) struct Content {
     pub(crate) code: Option<u32>,
     pub(crate) tag: String,
     pub(crate) kind: u16,
-    pub(crate) payload: Vec<u8>,
+    pub(crate) payload: Payload,
 }
+
+/// Bytes that are all the same, so that a failing case can be read.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Payload(pub(crate) Vec<u8>);
 
 /// New values for some columns.
 #[derive(Clone, Debug)]
@@ -48,7 +52,13 @@ pub(crate) struct Edit {
     pub(crate) code: Option<Option<u32>>,
     pub(crate) tag: Option<String>,
     pub(crate) kind: Option<u16>,
-    pub(crate) payload: Option<Vec<u8>>,
+    pub(crate) payload: Option<Payload>,
+}
+
+impl std::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes of {:?}", self.0.len(), self.0.first())
+    }
 }
 
 impl Content {
@@ -60,7 +70,7 @@ impl Content {
             code: self.code,
             tag: &self.tag,
             kind: self.kind,
-            payload: &self.payload,
+            payload: &self.payload.0,
         }
     }
 
@@ -72,7 +82,7 @@ impl Content {
             code: item.code,
             tag: item.tag.to_owned(),
             kind: item.kind,
-            payload: item.payload.to_owned(),
+            payload: Payload(item.payload.to_owned()),
         }
     }
 
@@ -88,7 +98,7 @@ impl Content {
             code: values[3].as_integer().map(|code| code as u32),
             tag: text(4),
             kind: number(5) as u16,
-            payload: values[6].as_bytes().expect("bytes").to_owned(),
+            payload: Payload(values[6].as_bytes().expect("bytes").to_owned()),
         }
     }
 
@@ -123,7 +133,7 @@ impl Edit {
             code,
             self.tag.as_ref().map(|tag| ("tag", Value::String(tag))),
             self.kind.map(|kind| ("kind", Value::U16(kind))),
-            self.payload.as_ref().map(|payload| ("payload", Value::Bytes(payload))),
+            self.payload.as_ref().map(|payload| ("payload", Value::Bytes(&payload.0))),
         ];
         values.into_iter().flatten().collect()
     }
@@ -169,9 +179,9 @@ fn kind() -> impl Strategy<Value = u16> {
     prop_oneof![4 => 0..3u16, 1 => 0..1000u16]
 }
 
-fn payload() -> impl Strategy<Value = Vec<u8>> {
+fn payload() -> impl Strategy<Value = Payload> {
     let length = prop_oneof![6 => 0..40usize, 1 => 200..2000usize, 1 => Just(9000)];
-    (length, any::<u8>()).prop_map(|(length, byte)| vec![byte; length])
+    (length, any::<u8>()).prop_map(|(length, byte)| Payload(vec![byte; length]))
 }
 
 pub(crate) fn content() -> impl Strategy<Value = Content> {
@@ -194,14 +204,14 @@ pub(crate) fn edit() -> impl Strategy<Value = Edit> {
     {
         proptest::option::weighted(0.35, value)
     }
-    let parts =
-        (maybe(number()), maybe(name()), maybe(code()), maybe(tag()), maybe(kind()), payload());
-    parts.prop_map(|(number, name, code, tag, kind, payload)| Edit {
+    let keys = (maybe(number()), maybe(name()), maybe(code()), maybe(tag()), maybe(kind()));
+    let parts = (keys, maybe(payload()));
+    parts.prop_map(|((number, name, code, tag, kind), payload)| Edit {
         number,
         name,
         code,
         tag,
         kind,
-        payload: (payload.len() % 2 == 0).then_some(payload),
+        payload,
     })
 }

@@ -124,18 +124,21 @@ macro_rules! store {
             fn read_batch(
                 &mut self,
                 keys: &[SensorKey],
-                out: &mut [MeasureBuffer],
+                out: &mut MeasureBuffer,
+                visit: &mut dyn FnMut(usize, &MeasureBuffer),
             ) -> Outcome<usize> {
+                let len = keys.len();
                 let keys: [$key; BATCH_LEN] = std::array::from_fn(|i| {
-                    let key = keys[i.min(keys.len() - 1)];
+                    let key = keys[i.min(len - 1)];
                     $key { sensor_id: key.sensor_id, timestamp: key.timestamp }
                 });
                 let mut found = 0;
                 self.db.read(|tx| {
-                    tx.get_batch(&self.table, &keys[..out.len()], |i, row| {
+                    tx.get_batch(&self.table, &keys[..len], |i, row| {
                         let Some(row) = row else { return };
                         let bytes: &[u8] = $bytes(&row.spectra);
-                        out[i].fill(row.sensor_id, row.timestamp, bytes, row.thing.a);
+                        out.fill(row.sensor_id, row.timestamp, bytes, row.thing.a);
+                        visit(i, out);
                         found += 1;
                     })
                 })?;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::check::{self, CheckValue};
 use super::dataset::Dataset;
-use super::plan::{PART, PART_CLOSE, PART_RANDOM_64};
+use super::plan::{PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64};
 use crate::cell::{CellRequest, Held, Line, PhaseSample};
 
 /// Reads of one phase at small sizes, over several passes.
@@ -26,6 +26,9 @@ const READS_MAX: usize = 2_000_000;
 
 /// How many operations pass between two looks at the wall clock.
 const OPERATIONS_PER_LOOK: usize = BATCH_LEN;
+
+/// How the note of a phase begins that did not do everything.
+pub(super) const STOPPED: &str = "stopped by time";
 
 /// The optional and the ordinary ways to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ pub(super) fn measure(
 ) -> Outcome<Vec<Line>> {
     let part = request.parameters.get(PART).and_then(Value::as_str).unwrap_or_default();
     let shape = match part {
-        PART_RANDOM_64 => RecordShape::Fixed,
+        PART_RANDOM_64 | PART_CLOSE_64 => RecordShape::Fixed,
         _ => RecordShape::Variable,
     };
     let data = Dataset::new(request.rows, shape);
@@ -92,10 +95,10 @@ pub(super) fn measure(
             phase.note = difference.clone();
         }
     }
-    if part == PART_CLOSE {
-        phases.retain(|phase| phase.phase == "close");
-    } else if part == PART_RANDOM_64 {
-        phases.retain(|phase| phase.phase.starts_with("read_random"));
+    match part {
+        PART_CLOSE | PART_CLOSE_64 => phases.retain(|phase| phase.phase == "close"),
+        PART_RANDOM_64 => phases.retain(|phase| phase.phase.starts_with("read_random")),
+        _ => {}
     }
     Ok([Line::Held(held)].into_iter().chain(phases.into_iter().map(Line::Phase)).collect())
 }
@@ -115,7 +118,7 @@ fn read_plans(data: &Dataset, part: &str) -> Vec<ReadPlan> {
         at_random("read_random_batch", Reading::Batch, 3),
     ];
     match part {
-        PART_CLOSE => Vec::new(),
+        PART_CLOSE | PART_CLOSE_64 => Vec::new(),
         PART_RANDOM_64 => random.into(),
         _ => [in_order].into_iter().chain(random).collect(),
     }
@@ -212,20 +215,21 @@ fn in_batches(
     limit_ns: Option<u64>,
     store: &mut dyn SensorStore,
 ) -> Outcome<(Timed, CheckValue)> {
-    let mut buffers = vec![MeasureBuffer::new(); BATCH_LEN];
+    let mut buffer = MeasureBuffer::new();
     for batch in keys[..warm_up(keys)].chunks(BATCH_LEN) {
-        store.read_batch(batch, &mut buffers[..batch.len()])?;
+        store.read_batch(batch, &mut buffer, &mut |_, _| ())?;
     }
     let mut seen = CheckValue::default();
+    let mut found = 0;
     let timed = timed(keys.len(), limit_ns, BATCH_LEN, |first, end| {
-        let (batch, out) = (&keys[first..end], &mut buffers[..end - first]);
-        if store.read_batch(batch, out)? == batch.len() {
-            for (&key, answer) in batch.iter().zip(black_box(&*out)) {
-                seen.add(key, answer);
-            }
-        }
+        let batch = &keys[first..end];
+        let mut visit = |i: usize, answer: &MeasureBuffer| seen.add(batch[i], black_box(answer));
+        found += store.read_batch(batch, &mut buffer, &mut visit)?;
         Ok(())
     })?;
+    if found != timed.operations {
+        seen = CheckValue::default();
+    }
     Ok((timed, seen))
 }
 
@@ -268,7 +272,7 @@ fn timed(
 impl Timed {
     fn sample(self, phase: &str, per_transaction: usize, of: usize, verified: bool) -> PhaseSample {
         let note = if self.operations < of {
-            format!("stopped by time at about {} of {of} operations", rounded(self.operations))
+            format!("{STOPPED} at about {} of {of} operations", rounded(self.operations))
         } else {
             String::new()
         };

@@ -1,9 +1,9 @@
 //! Which contenders, settings and sizes a run of the sensor workload measures.
 //!
 //! The ordinary run has four parts: everything at 30,000 rows, the faster settings at a
-//! million, and our close at 4 GiB and at half of that. A part is named in the records when it
-//! is not the plain sequence of phases. Synced commits on a disk are the device's and are
-//! measured for a bounded time only.
+//! million, and our close of 4 GiB, in rows of 510 bytes and as many bytes in rows of 64. A
+//! part is named in the records when it is not the plain sequence of phases. Synced commits on
+//! a disk are the device's and are measured for a bounded time only.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,9 @@ pub(super) const PART: &str = "part";
 /// Load, then close: nothing else is measured.
 pub(super) const PART_CLOSE: &str = "close";
 
+/// As [`PART_CLOSE`], with records of 64 bytes.
+pub(super) const PART_CLOSE_64: &str = "close64";
+
 /// Records of 64 bytes; load, then random reads only.
 pub(super) const PART_RANDOM_64: &str = "random64";
 
@@ -35,7 +38,13 @@ pub(super) const ROWS_LARGE: u64 = 10_000_000;
 /// Rows whose data is 4 GiB, at 510 bytes a row.
 pub(super) const ROWS_4_GIB: u64 = 8_421_504;
 
+/// Rows of 64 bytes whose database holds as many bytes as that of [`ROWS_4_GIB`].
+pub(super) const ROWS_4_GIB_64: u64 = 41_000_000;
+
 const ROWS_QUICK: u64 = 10_000;
+
+/// A load of 4 GiB takes seconds, and its close differs little between rounds.
+const ROUNDS_CLOSE_MAX: u32 = 3;
 
 /// Up to this size even slow settings take part.
 const SMALL_ROWS_MAX: u64 = 100_000;
@@ -83,24 +92,25 @@ fn transactions(choice: &Choice, rows: u64) -> Group {
 }
 
 fn random_64(choice: &Choice) -> Group {
-    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, &[ROWS_LARGE], |_| true);
+    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, ROWS_LARGE, |_| true);
     let title = format!("{} rows of 64 bytes, random reads", grouped(ROWS_LARGE));
     Group { title, rounds: choice.rounds, cells }
 }
 
 fn close(choice: &Choice) -> Group {
-    let sizes = [ROWS_4_GIB / 2, ROWS_4_GIB];
     let plain = |setting: &Setting| setting.variant.is_empty();
-    let cells = in_memory(choice, CLOSERS, PART_CLOSE, &sizes, plain);
-    Group { title: "close of 2 and 4 GiB".to_owned(), rounds: choice.rounds, cells }
+    let mut cells = in_memory(choice, CLOSERS, PART_CLOSE, ROWS_4_GIB, plain);
+    cells.extend(in_memory(choice, CLOSERS, PART_CLOSE_64, ROWS_4_GIB_64, plain));
+    let rounds = choice.rounds.min(ROUNDS_CLOSE_MAX);
+    Group { title: "close of 4 GiB, in rows of 510 and of 64 bytes".to_owned(), rounds, cells }
 }
 
-/// The settings without files of these contenders, at each of these sizes.
+/// The settings without files of these contenders, at one size.
 fn in_memory(
     choice: &Choice,
     names: &[&str],
     part: &str,
-    sizes: &[u64],
+    rows: u64,
     keep: impl Fn(&Setting) -> bool,
 ) -> Vec<Cell> {
     let parameters = BTreeMap::from([(PART.to_owned(), Value::from(part))]);
@@ -110,14 +120,14 @@ fn in_memory(
             setting.medium == Medium::Memory && setting.tier == Tier::Always && keep(setting)
         });
         for setting in settings {
-            cells.extend(sizes.iter().map(|&rows| Cell {
+            cells.push(Cell {
                 contender,
                 setting,
                 rows,
                 parameters: parameters.clone(),
                 seconds_max: None,
                 pinned: true,
-            }));
+            });
         }
     }
     cells
@@ -135,3 +145,7 @@ fn seconds_max(scale: Scale, promise: Promise, medium: Medium) -> Option<f64> {
         _ => Some(6.0),
     }
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,36 @@
+use std::path::PathBuf;
+
+use super::*;
+
+#[test]
+fn close_is_of_the_same_bytes_in_few_rows_and_in_many() {
+    for (asked, rounds) in [(1, 1), (3, 3), (9, 3)] {
+        let group = close(&choice(asked));
+        assert_eq!(group.rounds, rounds, "a load takes seconds");
+        let parts = group.cells.iter().map(|cell| (&cell.parameters[PART], cell.rows));
+        let parts: Vec<_> = parts.collect();
+        let (few, many) = (Value::from(PART_CLOSE), Value::from(PART_CLOSE_64));
+        assert_eq!(parts, [(&few, ROWS_4_GIB), (&many, ROWS_4_GIB_64)]);
+        assert!(group.cells.iter().all(|cell| cell.setting.variant.is_empty()));
+    }
+}
+
+#[test]
+fn only_the_ordinary_run_closes_4_gib() {
+    let closes = |choice: &Choice| plan(choice).iter().any(|group| group.title.contains("close"));
+    let ordinary = choice(5);
+    assert!(closes(&ordinary));
+    assert!(!closes(&Choice { rows: Some(1000), ..choice(5) }));
+    assert!(!closes(&Choice { scale: Scale::Quick, ..choice(5) }));
+}
+
+fn choice(rounds: u32) -> Choice {
+    Choice {
+        scale: Scale::Ordinary,
+        large: false,
+        rows: None,
+        rounds,
+        contenders: crate::contenders::all(),
+        out: PathBuf::new(),
+    }
+}
