@@ -214,6 +214,12 @@ impl Database {
     }
 }
 
+#[cfg(shuttle)]
+fn back_off(attempt: u32) {
+    crate::memory::atomic::pause(attempt);
+}
+
+#[cfg(not(shuttle))]
 fn back_off(attempt: u32) {
     // Different threads must not meet again in step: spread the pause by the thread's own address.
     let here = 0u8;

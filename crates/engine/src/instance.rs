@@ -3,11 +3,11 @@
 //! Transactions and changes of tables work on an [`Instance`]; `Database` is the face that it shows
 //! to programs. It has no behaviour of its own beyond telling its tables from those of others.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Relaxed, Release};
+use crate::memory::atomic::{Mutex, Relaxed, Release};
 use crate::memory::region::Region;
 use crate::memory::{CallerMemory, Memory};
 use crate::snapshot::Slot;

@@ -29,6 +29,9 @@ mod snapshot;
 mod table;
 mod transaction;
 
+#[cfg(all(test, shuttle))]
+mod shuttle_models;
+
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};
 pub use memory::{CallerMemory, MemoryUse, Purpose};
@@ -36,5 +39,7 @@ pub use options::Options;
 pub use remanent_schema as schema;
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
-pub use table::{ColumnHandle, IndexHandle, Row, RowId, Scan, Table, TypedTable};
+pub use table::{
+    ColumnHandle, Found, IndexHandle, Records, Row, RowId, Scan, Table, TypedCursor, TypedTable,
+};
 pub use transaction::{CommitTicket, ReadTransaction, Savepoint, WriteTransaction};

@@ -12,6 +12,8 @@ use super::class::{
     CLASSES, PAGE_SHIFT, PAGE_SIZE, blocks_per_page, class_of, occupied, size_of_class,
 };
 use super::latch::Latch;
+#[cfg(shuttle)]
+use super::modelled;
 use super::pages::{self, PageKind};
 use super::region::{MAGIC, Ref, Region, RegionHeader};
 use super::retire::RetireQueue;
@@ -114,7 +116,11 @@ impl Memory {
             return Err(Error::new(ErrorKind::BudgetReached));
         };
         let mut block = [0];
+        #[cfg(shuttle)]
+        let _inside = modelled::allocating();
         take_blocks(&self.region, class, &mut block, Entitlement::Reserve)?;
+        #[cfg(shuttle)]
+        modelled::allocated(self.region.fresh_bytes(block[0], size_of::<Cache>()));
         self.region.fresh_bytes(block[0], size_of::<Cache>()).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];
         live.fetch_add(size_of_class(class) as u64, Relaxed);
@@ -177,6 +183,16 @@ impl<'m> Heap<'m> {
         entitlement: Entitlement,
     ) -> Result<u64> {
         self.memory.count_down(entitlement)?;
+        #[cfg(shuttle)]
+        let _inside = modelled::allocating();
+        let block = self.take(size, purpose, entitlement)?;
+        #[cfg(shuttle)]
+        modelled::allocated(self.region().fresh_bytes(block, size));
+        Ok(block)
+    }
+
+    #[inline]
+    fn take(&self, size: usize, purpose: Purpose, entitlement: Entitlement) -> Result<u64> {
         if purpose == Purpose::Rows {
             let block = row_blocks::allocate(*self, size, entitlement)?;
             self.account(purpose, row_blocks::occupied(size) as u64);
@@ -208,6 +224,8 @@ impl<'m> Heap<'m> {
 
     /// Frees a block that nobody can reach any more. `size` is what it was allocated with.
     pub(crate) fn free(&self, block: u64, size: usize, purpose: Purpose) {
+        #[cfg(shuttle)]
+        let _inside = modelled::free(self.region().fresh_bytes(block, size));
         if purpose == Purpose::Rows {
             self.account(purpose, (row_blocks::occupied(size) as u64).wrapping_neg());
             return row_blocks::free(*self, block, size);
@@ -250,6 +268,8 @@ impl<'m> Heap<'m> {
 
     /// Gives the slot's stock of blocks back to everybody.
     pub(crate) fn flush(&self) {
+        #[cfg(shuttle)]
+        let _inside = modelled::allocating();
         row_blocks::close_page(*self);
         for (class, magazine) in self.cache.magazines.iter().enumerate() {
             for i in 0..magazine.count.load(Relaxed) as usize {

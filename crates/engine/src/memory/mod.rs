@@ -16,6 +16,8 @@ pub(crate) mod allocator;
 pub(crate) mod atomic;
 pub(crate) mod class;
 pub(crate) mod latch;
+#[cfg(shuttle)]
+pub(crate) mod modelled;
 pub(crate) mod pages;
 pub(crate) mod region;
 pub(crate) mod retire;

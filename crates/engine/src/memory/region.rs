@@ -171,6 +171,8 @@ impl Region {
         let skip = start.as_ptr().align_offset(REGION_ALIGNMENT);
         // SAFETY: `skip` < REGION_ALIGNMENT, which was added to the mapping's length.
         let base = unsafe { start.add(skip) };
+        #[cfg(shuttle)]
+        super::modelled::watch(base.as_ptr(), capacity);
         Ok(Self { base, capacity, backing: Backing::Anonymous { start, len } })
     }
 
@@ -213,6 +215,8 @@ impl Region {
     #[inline]
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
         debug_assert!(offset + len as u64 <= self.capacity);
+        #[cfg(shuttle)]
+        super::modelled::check(self.base.as_ptr().wrapping_add(offset as usize));
         // SAFETY: within the region; published bytes are immutable until their grace period ends.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) }
     }
@@ -230,6 +234,8 @@ impl Region {
     #[expect(clippy::mut_from_ref, reason = "the block is fresh: this is its only reference")]
     pub(crate) fn fresh_bytes(&self, offset: u64, len: usize) -> &mut [u8] {
         debug_assert!(offset + len as u64 <= self.capacity);
+        #[cfg(shuttle)]
+        super::modelled::empty_own_buffer();
         // SAFETY: the block was just allocated and not published; nobody else has a reference.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(offset as usize), len) }
     }
@@ -239,6 +245,12 @@ impl Region {
     pub(crate) fn offset_of<T>(&self, object: &T) -> u64 {
         let address: *const T = object;
         (address as usize - self.base.as_ptr() as usize) as u64
+    }
+
+    /// The offset of bytes in the region.
+    #[inline]
+    pub(crate) fn offset_of_bytes(&self, bytes: &[u8]) -> u64 {
+        (bytes.as_ptr() as usize - self.base.as_ptr() as usize) as u64
     }
 
     /// Asks the processor to fetch the line at `offset`; any offset will do.
@@ -317,6 +329,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
+        #[cfg(shuttle)]
+        super::modelled::settle();
         if let Backing::Anonymous { start, len } = self.backing {
             // SAFETY: the mapping is ours and nothing refers into it after the region's end.
             unsafe { libc::munmap(start.as_ptr().cast(), len) };

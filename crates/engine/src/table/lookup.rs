@@ -256,27 +256,40 @@ impl<'t> Cursor<'t> {
 
     /// Moves to the first row.
     pub fn first(&mut self) -> Option<Row<'t>> {
-        let at = self.seek(Direction::Forward, None)?;
-        Some(self.row(at))
+        self.first_at().map(|at| self.row(at))
     }
 
     /// Moves to the last row.
     pub fn last(&mut self) -> Option<Row<'t>> {
-        let at = self.seek(Direction::Backward, None)?;
-        Some(self.row(at))
+        self.last_at().map(|at| self.row(at))
     }
 
     /// Moves to the next row. After the last one, the cursor stands nowhere.
     #[expect(clippy::should_implement_trait, reason = "a cursor moves both ways")]
     pub fn next(&mut self) -> Option<Row<'t>> {
-        let at = self.step(Direction::Forward)?;
-        Some(self.row(at))
+        self.next_at().map(|at| self.row(at))
     }
 
     /// Moves to the row before. Before the first one, the cursor stands nowhere.
     pub fn previous(&mut self) -> Option<Row<'t>> {
-        let at = self.step(Direction::Backward)?;
-        Some(self.row(at))
+        self.previous_at().map(|at| self.row(at))
+    }
+
+    /// The version that [`Cursor::first`] moves to; so for the other three.
+    pub(crate) fn first_at(&mut self) -> Option<u64> {
+        self.seek(Direction::Forward, None)
+    }
+
+    pub(crate) fn last_at(&mut self) -> Option<u64> {
+        self.seek(Direction::Backward, None)
+    }
+
+    pub(crate) fn next_at(&mut self) -> Option<u64> {
+        self.step(Direction::Forward)
+    }
+
+    pub(crate) fn previous_at(&mut self) -> Option<u64> {
+        self.step(Direction::Backward)
     }
 
     /// As [`Cursor::find`], for encoded key bytes; gives the version found.

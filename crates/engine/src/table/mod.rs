@@ -15,8 +15,10 @@ pub(crate) mod scan;
 pub(crate) mod segment;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod table;
+pub(crate) mod typed;
 pub(crate) mod version;
 
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
 pub use row::{Row, RowId};
 pub use scan::Scan;
+pub use typed::{Found, Records, TypedCursor};

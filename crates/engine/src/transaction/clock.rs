@@ -20,6 +20,9 @@ use crate::snapshot::{
     SLOT_FREE, SLOT_WRITES, Slot, Snapshot, next_stamp, slot, snapshot_of_state, taken_state,
 };
 
+#[cfg(shuttle)]
+use shuttle::thread_local;
+
 thread_local! {
     static SLOT_HINT: Cell<usize> = const { Cell::new(0) };
 }
@@ -107,7 +110,7 @@ pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>>
 
 #[inline]
 fn take_slot(memory: &Memory, slots: usize, writes: bool) -> Result<HeldSlot<'_>> {
-    let hint = SLOT_HINT.get();
+    let hint = SLOT_HINT.with(Cell::get);
     let first = if hint < slots { hint } else { 0 };
     if let Some(held) = try_take(memory, first, writes) {
         return Ok(held);
@@ -124,7 +127,7 @@ fn take_other_slot(
 ) -> Result<HeldSlot<'_>> {
     for number in (first + 1..slots).chain(0..first) {
         if let Some(held) = try_take(memory, number, writes) {
-            SLOT_HINT.set(number);
+            SLOT_HINT.with(|hint| hint.set(number));
             return Ok(held);
         }
     }

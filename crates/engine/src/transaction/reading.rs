@@ -16,7 +16,7 @@ use crate::table::row::{Row, RowId};
 use crate::table::scan::{Scan, visible_row};
 use crate::table::table::TableAt;
 use crate::table::version::row_at;
-use crate::table::{IndexHandle, Table, TypedTable};
+use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
 
 /// A transaction that only reads: one snapshot of the whole database.
 ///
@@ -182,6 +182,27 @@ impl<'db> ReadTransaction<'db> {
     /// `WrongIndexKind` for a hash index, `UnknownTable`, `UnknownIndex`.
     pub fn cursor<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<Cursor<'t>> {
         Cursor::open(self.view(table, index)?)
+    }
+
+    /// A cursor over the index of key type `K`, giving records.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::cursor`].
+    pub fn cursor_by<'t, R, K>(&'t self, table: &'t TypedTable<R>) -> Result<TypedCursor<'t, K>>
+    where
+        R: Record,
+        K: Key<Record = R>,
+    {
+        let cursor = self.cursor(table, table.index_of::<K>()?)?;
+        Ok(TypedCursor::new(cursor, self.memory()))
+    }
+
+    /// A scan over all records.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub fn records<'t, R: Record>(&'t self, table: &'t TypedTable<R>) -> Result<Records<'t, R>> {
+        Ok(Records::new(self.scan(table)?, self.memory()))
     }
 
     /// A scan over all rows.

@@ -13,8 +13,8 @@ use crate::table::prune::{RETIRED_PER_ROW, prune};
 use crate::table::table::TableAt;
 use crate::table::version::Version;
 
-/// Entries in a slot's queue from which on a writer works them off.
-const WORTHWHILE: u64 = 32;
+/// Entries in a slot's queue from which on a writer works them off; models do it at once.
+const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 32 };
 
 /// Called by each writer at its end, while it still holds its slot.
 #[inline]

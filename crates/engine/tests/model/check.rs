@@ -108,9 +108,8 @@ impl Checker<'_, '_> {
         let lengths = if self.index.is_ordered() { 0 } else { key.len() }..=key.len();
         for length in lengths {
             let values = self.index.values(&key[..length]);
-            let equal = listed.iter().filter(|(own, _)| {
-                self.index.compare(own, &key[..length]).is_eq()
-            });
+            let equal =
+                listed.iter().filter(|(own, _)| self.index.compare(own, &key[..length]).is_eq());
             let expected: Vec<_> = equal.map(|(_, id)| *id).collect();
             let mut found = Vec::new();
             let visited = self.view.each(self.table, handle, &values, |row| {

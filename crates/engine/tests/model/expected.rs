@@ -110,7 +110,8 @@ impl Expected {
         let states = self.rows.entry(id).or_default();
         if is_new && let Some(last) = states.last() {
             let gone = matches!(last.begin, Begin::Committed(at) if at <= oldest);
-            assert!(gone && last.content.is_none(), "row id {id} was used again while it was seen");
+            let free = gone && last.content.is_none();
+            assert!(free, "row id {id} was used again, {oldest} sees {states:?}");
             states.clear();
         }
         states.push(State { begin: Begin::InFlight(owner), content });

@@ -67,9 +67,11 @@ impl ModelIndex {
     /// How a key stands to the first parts of another one, in the order of the index.
     pub(crate) fn compare(&self, key: &[Part], prefix: &[Part]) -> Ordering {
         let parts = self.schema.parts.iter().zip(key.iter().zip(prefix));
-        let orderings = parts.map(|(part, (own, other))| {
-            if part.descending { other.cmp(own) } else { own.cmp(other) }
-        });
+        let orderings = parts.map(
+            |(part, (own, other))| {
+                if part.descending { other.cmp(own) } else { own.cmp(other) }
+            },
+        );
         orderings.fold(Ordering::Equal, Ordering::then)
     }
 

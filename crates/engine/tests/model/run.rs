@@ -150,17 +150,23 @@ impl<'db> Run<'db> {
         let columns = columns.map(|(path, value)| Ok((self.table.column(path)?, value)));
         let values = columns.collect::<Result<Vec<(_, Value<'_>)>>>()?;
         let table = self.table.clone();
-        self.change(writer, pick, |content| content.edited(edit), |tx, row, _| {
-            tx.update_values(&table, row, &values)
-        })
+        self.change(
+            writer,
+            pick,
+            |content| content.edited(edit),
+            |tx, row, _| tx.update_values(&table, row, &values),
+        )
     }
 
     fn replace(&mut self, writer: usize, pick: usize, content: Content) -> Result<()> {
         self.remember(&content);
         let table = self.table.clone();
-        self.change(writer, pick, |_| content.clone(), |tx, row, content| {
-            tx.update(&table, row, &content.as_item())
-        })
+        self.change(
+            writer,
+            pick,
+            |_| content.clone(),
+            |tx, row, content| tx.update(&table, row, &content.as_item()),
+        )
     }
 
     fn change(
@@ -284,9 +290,10 @@ impl<'db> Run<'db> {
         let known = self.indexes.iter().any(|other| other.schema.name == index.schema.name);
         let newest = self.expected.newest();
         let keys: Vec<_> = newest.values().map(|content| index.key(content)).collect();
-        let twice = keys.iter().enumerate().any(|(i, key)| {
-            index.is_exclusive(key) && keys[..i].contains(key)
-        });
+        let twice = keys
+            .iter()
+            .enumerate()
+            .any(|(i, key)| index.is_exclusive(key) && keys[..i].contains(key));
         let expected = match (known, twice) {
             (true, _) => Err(ErrorKind::IndexExists),
             (false, true) => Err(ErrorKind::DuplicateKey),
@@ -322,8 +329,7 @@ impl<'db> Run<'db> {
             self.owners += 1;
             let viewer = Viewer { timestamp: tx.timestamp(), own: self.owners };
             assert_eq!(viewer.timestamp, self.timestamp);
-            *writer =
-                Some(Writer { tx, viewer, changes: Vec::new(), savepoints: Vec::new() });
+            *writer = Some(Writer { tx, viewer, changes: Vec::new(), savepoints: Vec::new() });
         }
         Ok(writer.as_mut().expect("it was just begun"))
     }

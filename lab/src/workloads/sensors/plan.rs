@@ -39,7 +39,7 @@ pub(super) const ROWS_LARGE: u64 = 10_000_000;
 pub(super) const ROWS_4_GIB: u64 = 8_421_504;
 
 /// Rows of 64 bytes whose database holds as many bytes as that of [`ROWS_4_GIB`].
-pub(super) const ROWS_4_GIB_64: u64 = 41_000_000;
+pub(super) const ROWS_4_GIB_64: u64 = 42_000_000;
 
 const ROWS_QUICK: u64 = 10_000;
 
