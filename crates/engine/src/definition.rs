@@ -24,6 +24,7 @@ use crate::table::segment::newest_of;
 use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
 use crate::transaction::clock::{self, HeldSlot};
+use crate::transaction::commit;
 
 /// How long a change waits for active transactions.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -138,10 +139,12 @@ impl<'d> Change<'d> {
         Ok(gate)
     }
 
-    /// Waits until every transaction that began before now has ended.
+    /// Waits until every transaction that began before now has ended. The clock moves first, so
+    /// that a slot taken anew in between looks different.
     fn wait_for_readers(&self) -> Result<()> {
         let start = Instant::now();
         let memory = self.db.memory();
+        commit::advance_clock(memory);
         let slots = memory.header().slots_used.load(SeqCst) as usize;
         for number in (0..slots).filter(|&number| number != self.held.number()) {
             let state = &crate::snapshot::slot(memory, number).state;

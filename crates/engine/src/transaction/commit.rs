@@ -7,9 +7,9 @@
 
 use super::reading::ReadTransaction;
 use super::write_set::WriteSet;
-use crate::memory::Heap;
 use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::retire::Retired;
+use crate::memory::{Heap, Memory};
 use crate::table::version::Version;
 
 /// Proof of a commit.
@@ -60,6 +60,13 @@ pub(crate) fn commit(
             CommitStage::Done => return CommitTicket { timestamp },
         };
     }
+}
+
+/// Publishes a timestamp that no transaction has.
+pub(crate) fn advance_clock(memory: &Memory) {
+    let header = memory.header();
+    let _latched = header.commit.0.lock();
+    header.clock.0.store(header.clock.0.load(Relaxed) + 1, Release);
 }
 
 #[inline]

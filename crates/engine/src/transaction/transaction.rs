@@ -232,12 +232,22 @@ impl<'db> WriteTransaction<'db> {
         &'t self,
         table: &'t Table,
         entitlement: Entitlement,
-        make: impl FnOnce(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        self.writes.make_room(entitlement)?;
-        let change = make(at, self.heap, self.read.snapshot)?;
+        let attempt = || {
+            self.writes.make_room(entitlement)?;
+            make(at, self.heap, self.read.snapshot)
+        };
+        let change = attempt().or_else(|error| {
+            if !error.is_out_of_memory() {
+                return Err(error);
+            }
+            // What earlier transactions left behind may be all that is missing.
+            reclaim::under_pressure(self.read.db, self.heap);
+            attempt()
+        })?;
         self.writes.push(at.core.id, change);
         Ok(RowId(change.row))
     }
@@ -280,6 +290,7 @@ impl Drop for WriteTransaction<'_> {
             self.undo_to(0);
         }
         self.writes.clear();
-        reclaim::after_transaction(self.read.db, self.heap, self.read.held.number());
+        let (own, stamp) = (self.read.held.number(), self.read.snapshot.own);
+        reclaim::after_transaction(self.read.db, self.heap, own, stamp);
     }
 }
