@@ -13,7 +13,7 @@ use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
-use crate::memory::atomic::SeqCst;
+use crate::memory::atomic::{SeqCst, pause};
 use crate::options::{Options, Settings};
 use crate::snapshot::{cache, slot};
 use crate::table::{IndexHandle, Table, TypedTable};
@@ -214,13 +214,10 @@ impl Database {
     }
 }
 
-#[cfg(shuttle)]
 fn back_off(attempt: u32) {
-    crate::memory::atomic::pause(attempt);
-}
-
-#[cfg(not(shuttle))]
-fn back_off(attempt: u32) {
+    if cfg!(shuttle) {
+        return pause(attempt);
+    }
     // Different threads must not meet again in step: spread the pause by the thread's own address.
     let here = 0u8;
     let spread = (std::ptr::from_ref(&here) as u64 >> 12).wrapping_mul(0x9e37_79b9) % 8 + 1;

@@ -1,1 +1,167 @@
+//! Models of the lock-free protocols, run by `cargo xtask ci shuttle` over many schedules.
+//!
+//! Each model is the real engine in a small database, a few threads, and assertions about what they
+//! may see, on the machine of `memory/modelled.rs`: scheduling points between any two operations,
+//! store buffers, and failure at the first touch of a freed block. Half of the schedules are drawn
+//! at random, half by probabilistic concurrency testing (Burckhardt and others, ASPLOS 2010).
+//! `REMANENT_SHUTTLE_ITERATIONS` says how many of each; `SHUTTLE_RANDOM_SEED` repeats a run.
+
 mod latch;
+mod clock;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
+
+use crate::memory::modelled;
+use crate::schema::{ColumnType, TableSchema, Value};
+use crate::{
+    ColumnHandle, Database, IndexHandle, Options, ReadTransaction, Result, Row, RowId, Table,
+};
+
+/// Schedules for each model and scheduler, unless the environment says otherwise.
+const ITERATIONS: usize = 500;
+/// Bugs that need so many ordered events are found with known probability.
+const PCT_DEPTH: usize = 3;
+const STACK_SIZE: usize = 512 << 10;
+const STEPS_MAX: usize = 200_000;
+
+/// Tells which execution failed.
+struct Progress {
+    scheduler: &'static str,
+    seed: u64,
+    executions: Arc<AtomicUsize>,
+}
+
+/// A table of rows that prove their own content.
+struct Rows {
+    db: Database,
+    table: Table,
+    key: ColumnHandle,
+    value: ColumnHandle,
+    proof: ColumnHandle,
+    index: IndexHandle,
+}
+
+/// Runs a model over many schedules.
+fn check(model: fn()) {
+    let iterations = std::env::var("REMANENT_SHUTTLE_ITERATIONS");
+    let iterations = iterations.map_or(ITERATIONS, |n| n.parse().expect("a number of schedules"));
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
+    run("random", now, RandomScheduler::new_from_seed(now, iterations), model);
+    run("pct", now, PctScheduler::new_from_seed(now, PCT_DEPTH, iterations), model);
+}
+
+fn run(name: &'static str, seed: u64, scheduler: impl Scheduler + 'static, model: fn()) {
+    let mut config = Config::new();
+    config.stack_size = STACK_SIZE;
+    config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
+    config.failure_persistence = FailurePersistence::None;
+    let executions = Arc::new(AtomicUsize::new(0));
+    let progress = Progress { scheduler: name, seed, executions: Arc::clone(&executions) };
+    Runner::new(scheduler, config).run(move || {
+        executions.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    drop(progress);
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let count = self.executions.load(Ordering::Relaxed);
+            eprintln!("failed: {} scheduler, seed {}, execution {count}", self.scheduler, self.seed);
+        }
+    }
+}
+
+/// Runs all threads side by side until they have ended.
+fn race<'env>(threads: Vec<Box<dyn FnOnce() + Send + 'env>>) {
+    modelled::settle();
+    shuttle::thread::scope(|scope| {
+        for thread in threads {
+            scope.spawn(thread);
+        }
+    });
+    modelled::settle();
+}
+
+impl Rows {
+    /// A table whose key column has an ordered index, with these keys committed at value 0.
+    fn ordered(keys: &[u32]) -> Self {
+        Self::with_schema(TableSchema::ordered_index, keys)
+    }
+
+    /// A table whose key column has a unique ordered index, with these keys committed at value 0.
+    fn unique(keys: &[u32]) -> Self {
+        Self::with_schema(|schema, _, columns| schema.primary_key(columns), keys)
+    }
+
+    /// A table whose key column has a hash index, with these keys committed at value 0.
+    fn hashed(keys: &[u32]) -> Self {
+        Self::with_schema(TableSchema::hash_index, keys)
+    }
+
+    fn with_schema(
+        add_index: impl FnOnce(TableSchema, &'static str, [&'static str; 1]) -> TableSchema,
+        keys: &[u32],
+    ) -> Self {
+        let schema = TableSchema::new("T")
+            .column("key", ColumnType::U32)
+            .column("value", ColumnType::U64)
+            .column("proof", ColumnType::U64);
+        let schema = add_index(schema, "by_key", ["key"]);
+        let opened: Result<Self> = modelled::quietly(|| {
+            let options = Options::new().budget(2 << 20).transactions_max(8);
+            let db = Database::open(options)?;
+            let table = db.create_table(schema)?;
+            let (key, value) = (table.column("key")?, table.column("value")?);
+            let proof = table.column("proof")?;
+            let index = table.indexes().next().expect("it has one").1;
+            let rows = Self { db, table, key, value, proof, index };
+            keys.iter().try_for_each(|&key| rows.insert(key, 0).map(|_| ()))?;
+            Ok(rows)
+        });
+        opened.expect("the budget is large enough")
+    }
+
+    /// Inserts and commits a row.
+    fn insert(&self, key: u32, value: u64) -> Result<RowId> {
+        self.db.write(|tx| tx.insert_values(&self.table, &content(key, value)))
+    }
+
+    /// The row with a key.
+    fn find<'t>(&'t self, tx: &'t ReadTransaction<'_>, key: u32) -> Option<Row<'t>> {
+        tx.find(&self.table, self.index, &[key.into()]).expect("the table is there")
+    }
+
+    /// The key and value of a row, checked against its proof and read twice.
+    fn read(&self, row: Row<'_>) -> (u32, u64) {
+        let mut read = None;
+        for _ in 0..2 {
+            let key = row.get::<u32>(self.key).expect("it is not null");
+            let value = row.get::<u64>(self.value).expect("it is not null");
+            let proof = row.get::<u64>(self.proof).expect("it is not null");
+            assert_eq!(proof, prove(key, value), "a row is as it was written");
+            assert_eq!(*read.get_or_insert((key, value)), (key, value));
+            modelled::scheduling_point();
+        }
+        read.unwrap_or_default()
+    }
+
+    /// The change that gives a row another value.
+    fn changes(&self, key: u32, value: u64) -> [(ColumnHandle, Value<'static>); 2] {
+        [(self.value, value.into()), (self.proof, prove(key, value).into())]
+    }
+}
+
+/// A row's columns.
+fn content(key: u32, value: u64) -> [Option<Value<'static>>; 3] {
+    [Some(key.into()), Some(value.into()), Some(prove(key, value).into())]
+}
+
+fn prove(key: u32, value: u64) -> u64 {
+    (u64::from(key) << 32 ^ value ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}

@@ -198,3 +198,22 @@ fn a_full_database_lets_a_new_slot_delete() -> Result<()> {
         row.map_or(Ok(()), |row| tx.delete(&table, row))
     })
 }
+
+/// Reclaiming looked into every slot that it could take. The guard of a slot that could not be taken
+/// was made all the same, and dropped, which freed the slot: the next transaction got the slot, the
+/// write set and the stamp of one that was still active.
+#[test]
+fn reclaiming_leaves_active_transactions_their_slots() -> Result<()> {
+    let db = Database::open(Options::new().transactions_max(2))?;
+    let table = numbers(&db)?;
+    let row = db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
+    let (reader, writer) = (db.begin_read()?, db.begin_write()?);
+    writer.delete(&table, row)?;
+    db.reclaim();
+    let third = db.begin_read().map(|_| ());
+    assert_eq!(third.unwrap_err().kind(), ErrorKind::TooManyTransactions);
+    writer.commit()?;
+    db.reclaim();
+    assert_eq!(reader.scan(&table)?.count(), 1);
+    Ok(())
+}

@@ -349,18 +349,14 @@ impl<'m> Node<'m> {
         }
     }
 
-    /// Asks the processor for what [`Node::child`] will read for `byte`, beyond the first line.
+    /// Asks the processor for a node's first line, and for the line of the child under `byte` as if
+    /// it were a node of 256.
     #[inline]
-    pub(crate) fn prefetch_child(self, region: &Region, byte: u8) {
-        let at = self.at.offset();
-        match self.kind() {
-            Kind::Node4 => {}
-            Kind::Node16 => {
-                region.prefetch(at + 64);
-                region.prefetch(at + 128);
-            }
-            Kind::Node48 => region.prefetch(at + 24 + u64::from(byte)),
-            Kind::Node256 => region.prefetch(at + 24 + u64::from(byte) * 8),
+    pub(crate) fn prefetch(region: &Region, at: Ref<NodeHeader>, byte: Option<u8>) {
+        region.prefetch(at.offset());
+        if let Some(byte) = byte {
+            let children = at.offset() + size_of::<NodeHeader>() as u64;
+            region.prefetch(children + u64::from(byte) * 8);
         }
     }
 

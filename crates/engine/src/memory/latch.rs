@@ -31,7 +31,8 @@ impl Latch {
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<Latched<'_>> {
         let taken = self.0.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
-        taken.then_some(Latched(self))
+        // Lazily: a guard that is made and dropped would release the latch of whoever holds it.
+        taken.then(|| Latched(self))
     }
 }
 

@@ -20,6 +20,9 @@ use crate::index::ordered::Found;
 use crate::memory::Memory;
 use crate::snapshot::Snapshot;
 
+/// Rows of a group that are asked for ahead of the one being visited.
+const ROWS_AHEAD: usize = 8;
+
 /// Which rows a search is for, in terms of the key it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Find {
@@ -131,10 +134,13 @@ impl<'t> View<'t> {
                 *version = self.first(key.as_slice()).unwrap_or(0);
             }
         }
-        for &at in versions.iter().filter(|&&at| at != 0) {
-            prefetch_row(self.table.memory, at);
-        }
+        // Rows are asked for a few ahead of the visitor: all at once would not fit the first cache.
+        let memory = self.table.memory;
+        versions.iter().take(ROWS_AHEAD).for_each(|&at| prefetch_row(memory, at));
         for (i, &at) in versions.iter().enumerate() {
+            if let Some(&ahead) = versions.get(i + ROWS_AHEAD) {
+                prefetch_row(memory, ahead);
+            }
             visit(i, (at != 0).then_some(at))?;
         }
         Ok(())
@@ -153,7 +159,7 @@ impl<'t> View<'t> {
             }
         }
         for ((version, key), found) in versions.iter_mut().zip(keys).zip(found) {
-            *version = self.first_found(key.as_slice(), *found).unwrap_or(0);
+            *version = self.resolve_found(key.as_slice(), *found).unwrap_or(0);
         }
     }
 
@@ -168,18 +174,25 @@ impl<'t> View<'t> {
 
     #[inline]
     fn prefetch_row(&self, row: u32, hint: u64) {
-        self.table.memory.region().prefetch_bytes(hint, self.table.core.prefetch_len);
+        self.table.memory.region().prefetch(hint);
         self.table.directory().prefetch(self.table.memory, row);
     }
 
     #[inline]
     fn first_found(&self, key: &[u8], found: Found) -> Option<u64> {
+        if let Found::One { leaf, .. } = found {
+            let len = self.table.core.prefetch_len;
+            self.table.memory.region().prefetch_bytes(leaf.hint(), len);
+        }
+        self.resolve_found(key, found)
+    }
+
+    #[inline]
+    fn resolve_found(&self, key: &[u8], found: Found) -> Option<u64> {
         match found {
             Found::None => None,
             Found::One { leaf, exact } => {
                 if let Some(row) = leaf.plain_row() {
-                    let len = self.table.core.prefetch_len;
-                    self.table.memory.region().prefetch_bytes(leaf.hint(), len);
                     let at = self.visible_row(row)?;
                     let has_key =
                         exact || self.index.plan.matches_row(bytes_at(self.table.memory, at), key);
@@ -218,9 +231,12 @@ impl<'t> View<'t> {
     }
 }
 
-/// Asks the processor for the bytes of a row whose header is there.
+/// Asks the processor for the bytes of a row whose header is there; 0 is none.
 #[inline]
-pub(crate) fn prefetch_row(memory: &Memory, at: u64) {
+fn prefetch_row(memory: &Memory, at: u64) {
+    if at == 0 {
+        return;
+    }
     let len = size_of::<Version>() + Version::at(memory, at).length();
     memory.region().prefetch_bytes(at, len);
 }

@@ -105,7 +105,8 @@ pub(crate) fn others_write(memory: &Memory, own: usize) -> bool {
 pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>> {
     let state = taken_state(memory.header().clock.0.load(SeqCst), false);
     let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
-    taken.is_ok().then_some(HeldSlot { memory, number })
+    // Lazily: a guard that is made and dropped would free the slot of whoever holds it.
+    taken.is_ok().then(|| HeldSlot { memory, number })
 }
 
 #[inline]
@@ -147,7 +148,7 @@ fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>
     }
     let state = taken_state(header.clock.0.load(Acquire), writes);
     let taken = slot.state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
-    taken.is_ok().then_some(HeldSlot { memory, number })
+    taken.is_ok().then(|| HeldSlot { memory, number })
 }
 
 impl<'m> HeldSlot<'m> {

@@ -18,7 +18,7 @@ use crate::table::version::Version;
 const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 32 };
 
 /// How many of a slot's transactions pass between two looks at another slot's queue.
-const ADOPTION_INTERVAL: u64 = 64;
+const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 
 /// Called by each writer at its end, while it still holds its slot. `stamp` is the transaction's.
 #[inline]

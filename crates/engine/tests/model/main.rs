@@ -22,7 +22,7 @@ use crate::item::Item;
 use crate::operation::{Operation, operation};
 use crate::run::Run;
 
-const CASES: u32 = 300;
+const CASES: u32 = 250;
 const OPERATIONS_MAX: usize = 200;
 
 fn config() -> ProptestConfig {

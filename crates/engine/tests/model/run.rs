@@ -300,6 +300,7 @@ impl<'db> Run<'db> {
             (false, false) => Ok(()),
         };
         let created = self.db.create_index(&self.table, index.schema.clone());
+        self.timestamp = self.db.begin_read()?.timestamp();
         assert_eq!(created.map(|_| ()).map_err(|error| error.kind()), expected);
         if expected.is_ok() {
             self.indexes.push(index);
@@ -319,6 +320,7 @@ impl<'db> Run<'db> {
         let index = self.indexes.remove(place);
         let handle = self.table.index(&index.schema.name)?;
         self.db.drop_index(&self.table, handle)?;
+        self.timestamp = self.db.begin_read()?.timestamp();
         self.check_newest()
     }
 
