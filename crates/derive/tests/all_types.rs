@@ -197,7 +197,8 @@ proptest! {
         record.encode(&mut row);
         prop_assert_eq!(&row, &expected);
         prop_assert!(layout.is_well_formed(&row));
-        prop_assert_eq!(Everything::decode_checked(&row).as_ref(), Some(&record));
+        let decoded = Everything::decode_checked(&row);
+        prop_assert_eq!(decoded.as_ref(), Some(&record));
         for (leaf, value) in values.iter().enumerate() {
             prop_assert_eq!(layout.read_value(&row, leaf), *value);
         }
@@ -246,7 +247,6 @@ struct Small<'a> {
 }
 
 #[test]
-#[should_panic(expected = "not of this layout")]
-fn rows_that_are_too_short_are_refused() {
-    Small::decode(&[0; 3]);
+fn rows_of_another_layout_are_refused() {
+    assert!(Small::decode_checked(&[0; 3]).is_none());
 }

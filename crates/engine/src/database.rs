@@ -57,6 +57,16 @@ impl Database {
     /// # Errors
     /// `InvalidOptions`, `BudgetReached` if the budget or the caller's memory is too small to hold
     /// even an empty database, `OutOfMachineMemory`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let db = Database::open(Options::new().budget(16 << 20))?;
+    /// assert!(db.table_names().is_empty());
+    /// let error = Database::open(Options::new().budget(1000)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn open(options: Options) -> Result<Self> {
         let settings = options.settle()?;
         let Settings { budget, commit_ahead, slots, caller_memory } = settings;
@@ -69,6 +79,31 @@ impl Database {
     ///
     /// # Errors
     /// `TooManyTransactions`, and whatever `work` returns.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let total = db.read(|tx| {
+    ///     let rows = tx.scan(&cities)?;
+    ///     Ok(rows.filter_map(|row| row.get::<u32>(people)).sum::<u32>())
+    /// })?;
+    /// assert_eq!(total, 530_000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn read<T>(&self, work: impl FnOnce(&ReadTransaction<'_>) -> Result<T>) -> Result<T> {
         work(&self.begin_read()?)
     }
@@ -78,6 +113,28 @@ impl Database {
     ///
     /// # Errors
     /// Whatever `work` returns, `TooManyTransactions`; `Conflict` after 10,000 attempts.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let ulm = [Some("Ulm".into()), Some(126_000.into())];
+    /// let refused = db.write(|tx| {
+    ///     tx.insert_values(&cities, &ulm)?;
+    ///     tx.insert_values(&cities, &ulm)
+    /// });
+    /// assert_eq!(refused.unwrap_err().kind(), ErrorKind::DuplicateKey);
+    /// // Nothing of it was kept.
+    /// assert_eq!(db.read(|tx| Ok(tx.scan(&cities)?.count()))?, 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn write<T>(&self, work: impl FnMut(&WriteTransaction<'_>) -> Result<T>) -> Result<T> {
         self.write_with_ticket(work).map(|(value, _)| value)
     }
@@ -86,6 +143,21 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::write`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let before = db.begin_read()?;
+    /// let (id, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// assert!(before.timestamp() < ticket.timestamp());
+    /// let after = db.begin_read()?;
+    /// assert!(after.timestamp() >= ticket.timestamp());
+    /// assert!(after.row(&table, id)?.is_some());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn write_with_ticket<T>(
         &self,
         mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
@@ -109,6 +181,31 @@ impl Database {
     ///
     /// # Errors
     /// `TooManyTransactions`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let bonn = tx.find(&cities, primary, &["Bonn".into()])?.expect("it is there");
+    /// // What was read stays as it was for as long as the transaction lives.
+    /// db.write(|tx| tx.delete(&cities, bonn.id()))?;
+    /// assert_eq!(bonn.get::<u32>(people), Some(336_000));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[inline]
     pub fn begin_read(&self) -> Result<ReadTransaction<'_>> {
         ReadTransaction::begin(&self.instance)
@@ -118,6 +215,21 @@ impl Database {
     ///
     /// # Errors
     /// `TooManyTransactions`, `BudgetReached` for the first writers, which need 5 KiB each.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let (first, second) = (db.begin_write()?, db.begin_write()?);
+    /// first.update_values(&table, id, &[(a, 2.into())])?;
+    /// let error = second.update_values(&table, id, &[(a, 3.into())]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Conflict);
+    /// first.commit()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[inline]
     pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
         WriteTransaction::begin(&self.instance)
@@ -127,6 +239,21 @@ impl Database {
     ///
     /// # Errors
     /// `InvalidSchema`, `TableExists`, `BudgetReached`, `OutOfMachineMemory`, `LimitReached`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("Part")
+    ///     .column("number", ColumnType::U32)
+    ///     .nullable_column("note", ColumnType::String { max: Some(100) })
+    ///     .primary_key(["number"]);
+    /// let parts = db.create_table(schema.clone())?;
+    /// assert_eq!(parts.schema().columns.len(), 2);
+    /// let error = db.create_table(schema).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TableExists);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
         definition::create_table(&self.instance, schema).map(|core| Table { core })
     }
@@ -135,6 +262,24 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::create_table`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options};
+    /// use remanent_derive::Record;
+    ///
+    /// #[derive(Record)]
+    /// #[record(primary_key(number))]
+    /// struct Part<'a> {
+    ///     number: u32,
+    ///     note: Option<&'a str>,
+    /// }
+    /// # let db = Database::open(Options::new())?;
+    /// let parts = db.create_table_of::<Part>()?;
+    /// assert_eq!(parts.name(), "Part");
+    /// db.write(|tx| tx.insert(&parts, &Part { number: 1, note: None }))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn create_table_of<R: Record>(&self) -> Result<TypedTable<R>> {
         TypedTable::new(self.create_table(R::schema())?)
     }
@@ -143,6 +288,23 @@ impl Database {
     ///
     /// # Errors
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let again = db.table("City")?;
+    /// assert_eq!(again.column("people")?, people);
+    /// assert_eq!(db.table("city").unwrap_err().kind(), ErrorKind::UnknownTable);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn table(&self, name: &str) -> Result<Table> {
         self.instance.catalog().by_name(name).map(|core| Table { core })
     }
@@ -151,11 +313,38 @@ impl Database {
     ///
     /// # Errors
     /// `UnknownTable`; `SchemaMismatch` if its columns or keys are not the record's.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// #[derive(Record)]
+    /// struct Part {
+    ///     number: u32,
+    /// }
+    /// assert_eq!(db.table_of::<Part>().unwrap_err().kind(), ErrorKind::UnknownTable);
+    /// // Another type than the record's.
+    /// db.create_table(TableSchema::new("Part").column("number", ColumnType::U64))?;
+    /// assert_eq!(db.table_of::<Part>().unwrap_err().kind(), ErrorKind::SchemaMismatch);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn table_of<R: Record>(&self) -> Result<TypedTable<R>> {
         TypedTable::new(self.table(&R::schema().name)?)
     }
 
     /// The names of all tables, sorted.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// for name in ["Shop", "City"] {
+    ///     db.create_table(TableSchema::new(name).column("id", ColumnType::U32))?;
+    /// }
+    /// assert_eq!(db.table_names(), ["City", "Shop"]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn table_names(&self) -> Vec<String> {
         self.instance.catalog().names()
     }
@@ -164,6 +353,20 @@ impl Database {
     ///
     /// # Errors
     /// `UnknownTable`; `TableBusy` if transactions that write do not end within 5 seconds.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// db.drop_table(&table)?;
+    /// assert!(db.table_names().is_empty());
+    /// // The handle stays safe.
+    /// let error = db.write(|tx| tx.insert_values(&table, &[Some(1.into())])).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownTable);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         definition::drop_table(&self.instance, &table.core)
     }
@@ -175,6 +378,23 @@ impl Database {
     /// `InvalidSchema`, `IndexExists`, `DuplicateKey` if it is to be unique and rows are not,
     /// `KeyTooLong`, `TableBusy`, `LimitReached`, `BudgetReached`, `OutOfMachineMemory`,
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// db.write(|tx| {
+    ///     tx.insert_values(&table, &[Some(7.into())])?;
+    ///     tx.insert_values(&table, &[Some(7.into())])
+    /// })?;
+    /// let error = db.create_index(&table, IndexSchema::new("one", ["a"]).unique()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    /// let by_a = db.create_index(&table, IndexSchema::new("by_a", ["a"]))?;
+    /// assert!(db.begin_read()?.find(&table, by_a, &[7.into()])?.is_some());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
         let name = index.name.clone();
         definition::create_index(&self.instance, &table.core, index)?;
@@ -185,12 +405,51 @@ impl Database {
     ///
     /// # Errors
     /// `UnknownIndex`, `UnknownTable`, `TableBusy`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// db.drop_index(&cities, primary)?;
+    /// let tx = db.begin_read()?;
+    /// let error = tx.find(&cities, primary, &["Ulm".into()]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownIndex);
+    /// assert_eq!(tx.scan(&cities)?.count(), 3);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
         let ordinal = table.resolve(index)?.ordinal;
         definition::drop_index(&self.instance, &table.core, ordinal)
     }
 
     /// How much memory is in use, by purpose.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let empty = db.memory();
+    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let memory = db.memory();
+    /// assert!(memory.rows > empty.rows);
+    /// assert!(memory.held <= memory.budget);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn memory(&self) -> MemoryUse {
         let memory = self.instance.memory();
         let slots = memory.header().slots_used.load(SeqCst) as usize;
@@ -200,6 +459,31 @@ impl Database {
 
     /// Frees now what later writers would free by and by: old versions that no active transaction
     /// needs, and the stock of free blocks of idle slots. Waits while a table or index is changed.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let full = db.memory().rows;
+    /// let ids: Vec<_> = db.read(|tx| Ok(tx.scan(&cities)?.map(|row| row.id()).collect()))?;
+    /// db.write(|tx| ids.iter().try_for_each(|id| tx.delete(&cities, *id)))?;
+    /// db.reclaim();
+    /// assert!(db.memory().rows < full);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn reclaim(&self) {
         // A change of tables or indexes keeps writers out, who reclaim as they go; so it does here.
         let _lock = self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);

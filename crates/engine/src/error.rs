@@ -11,6 +11,27 @@ use std::fmt;
 use remanent_schema::{KeyError, RowError, SchemaError};
 
 /// The result of engine calls.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let schema = TableSchema::new("City")
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["name"]);
+/// # let cities = db.create_table(schema)?;
+/// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+/// # let primary = cities.index("primary")?;
+/// use remanent_engine::{Error, Result, WriteTransaction};
+/// let add = |tx: &WriteTransaction<'_>, name: &str| -> Result<()> {
+///     tx.insert_values(&cities, &[Some(name.into())])?;
+///     Ok(())
+/// };
+/// let both: Result<()> = db.write(|tx| ["Ulm", "Bonn"].iter().try_for_each(|name| add(tx, name)));
+/// assert!(both.is_ok());
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
@@ -35,6 +56,33 @@ struct Reason {
 macro_rules! error_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $state:literal, $text:literal;)+) => {
         /// What went wrong, as a program sees it.
+        ///
+        /// # Examples
+        /// ```
+        /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+        /// # let db = Database::open(Options::new())?;
+        /// # let schema = TableSchema::new("City")
+        /// #     .column("name", ColumnType::STRING)
+        /// #     .nullable_column("people", ColumnType::U32)
+        /// #     .primary_key(["name"]);
+        /// # let cities = db.create_table(schema)?;
+        /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+        /// # let primary = cities.index("primary")?;
+        /// # db.write(|tx| {
+        /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+        /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+        /// #     }
+        /// #     Ok(())
+        /// # })?;
+        /// let added = db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into()), None]));
+        /// let answer = match added.map_err(|error| error.kind()) {
+        ///     Ok(_) => "added",
+        ///     Err(ErrorKind::DuplicateKey) => "it was there already",
+        ///     Err(_) => "try again later",
+        /// };
+        /// assert_eq!(answer, "it was there already");
+        /// # Ok::<(), remanent_engine::Error>(())
+        /// ```
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -44,14 +92,39 @@ macro_rules! error_kinds {
 
         impl ErrorKind {
             /// Every kind, in the order of their numbers.
+            ///
+            /// # Examples
+            /// ```
+            /// use remanent_engine::ErrorKind;
+            /// let conflict = ErrorKind::ALL.iter().find(|kind| kind.sqlstate() == "40001");
+            /// assert_eq!(conflict, Some(&ErrorKind::Conflict));
+            /// ```
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The stable number of this kind.
+            ///
+            /// # Examples
+            /// ```
+            /// use remanent_engine::ErrorKind;
+            /// assert_eq!(ErrorKind::DuplicateKey.code(), 1);
+            /// let found = ErrorKind::ALL.iter().find(|kind| kind.code() == 2);
+            /// assert_eq!(found, Some(&ErrorKind::Conflict));
+            /// ```
             pub fn code(self) -> u16 {
                 self as u16
             }
 
             /// The SQLSTATE of this kind.
+            ///
+            /// # Examples
+            /// ```
+            /// use remanent_engine::ErrorKind;
+            /// assert_eq!(ErrorKind::DuplicateKey.sqlstate(), "23505");
+            /// // The class of a state is its first two characters: 23 is a constraint.
+                        /// let is_constraint = |kind: ErrorKind| kind.sqlstate().starts_with("23");
+            /// assert!(is_constraint(ErrorKind::NullInNotNull));
+            /// assert!(!is_constraint(ErrorKind::Conflict));
+            /// ```
             pub fn sqlstate(self) -> &'static str {
                 match self {
                     $(Self::$name => $state,)+
@@ -135,16 +208,63 @@ impl Error {
     }
 
     /// The kind, to act on.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let error = db.write(|tx| tx.insert_values(&cities, &[Some(1.into())])).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::WrongType);
+    /// // The text names the column.
+    /// assert!(error.to_string().contains("name"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
     /// Whether the same transaction may well succeed when tried again.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let (first, second) = (db.begin_write()?, db.begin_write()?);
+    /// first.delete(&table, id)?;
+    /// assert!(second.delete(&table, id).unwrap_err().is_conflict());
+    /// // Rolled back and tried again, it can go on.
+    /// drop((first, second));
+    /// db.write(|tx| tx.delete(&table, id))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn is_conflict(&self) -> bool {
         self.0.kind == ErrorKind::Conflict
     }
 
     /// Whether memory was the reason.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(256 << 10))?;
+    /// let table = db.create_table(TableSchema::new("T").column("data", ColumnType::BLOB))?;
+    /// let large = vec![0; 1 << 20];
+    /// let error = db.write(|tx| tx.insert_values(&table, &[Some((&large).into())])).unwrap_err();
+    /// assert!(error.is_out_of_memory());
+    /// // What is small enough still fits.
+    /// db.write(|tx| tx.insert_values(&table, &[Some((&large[..100]).into())]))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self.0.kind, ErrorKind::BudgetReached | ErrorKind::OutOfMachineMemory)
     }

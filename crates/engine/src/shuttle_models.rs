@@ -3,20 +3,24 @@
 //! Each model is the real engine in a small database, a few threads, and assertions about what they
 //! may see, on the machine of `memory/modelled.rs`: scheduling points between any two operations,
 //! store buffers, and failure at the first touch of a freed block. Half of the schedules are drawn
-//! at random, half by probabilistic concurrency testing (Burckhardt and others, ASPLOS 2010).
-//! `REMANENT_SHUTTLE_ITERATIONS` says how many of each; `SHUTTLE_RANDOM_SEED` repeats a run.
+//! at random, in bursts, half by probabilistic concurrency testing (Burckhardt and others, ASPLOS
+//! 2010). `REMANENT_SHUTTLE_ITERATIONS` says how many of each. A failure names its seed;
+//! `REMANENT_SHUTTLE_SEED` starts with it.
 
-mod latch;
+mod bursts;
 mod clock;
+mod latch;
+mod versions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use bursts::Bursts;
+use shuttle::scheduler::{PctScheduler, Scheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
 use crate::memory::modelled;
-use crate::schema::{ColumnType, TableSchema, Value};
+use crate::schema::{ColumnType, IndexSchema, TableSchema, Value};
 use crate::{
     ColumnHandle, Database, IndexHandle, Options, ReadTransaction, Result, Row, RowId, Table,
 };
@@ -49,9 +53,12 @@ struct Rows {
 fn check(model: fn()) {
     let iterations = std::env::var("REMANENT_SHUTTLE_ITERATIONS");
     let iterations = iterations.map_or(ITERATIONS, |n| n.parse().expect("a number of schedules"));
-    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
-    run("random", now, RandomScheduler::new_from_seed(now, iterations), model);
-    run("pct", now, PctScheduler::new_from_seed(now, PCT_DEPTH, iterations), model);
+    let seed = match std::env::var("REMANENT_SHUTTLE_SEED") {
+        Ok(seed) => seed.parse().expect("a seed"),
+        Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64),
+    };
+    run("bursts", seed, Bursts::new(seed, iterations), model);
+    run("pct", seed, PctScheduler::new_from_seed(seed, PCT_DEPTH, iterations), model);
 }
 
 fn run(name: &'static str, seed: u64, scheduler: impl Scheduler + 'static, model: fn()) {
@@ -72,7 +79,9 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let count = self.executions.load(Ordering::Relaxed);
-            eprintln!("failed: {} scheduler, seed {}, execution {count}", self.scheduler, self.seed);
+            let own = Bursts::seed_of(self.seed, count - 1);
+            let (scheduler, seed) = (self.scheduler, self.seed);
+            eprintln!("failed: execution {count} of {scheduler}, seed {seed}, with bursts {own}");
         }
     }
 }
@@ -91,28 +100,30 @@ fn race<'env>(threads: Vec<Box<dyn FnOnce() + Send + 'env>>) {
 impl Rows {
     /// A table whose key column has an ordered index, with these keys committed at value 0.
     fn ordered(keys: &[u32]) -> Self {
-        Self::with_schema(TableSchema::ordered_index, keys)
+        Self::open(IndexSchema::new("by_key", ["key"]), keys)
     }
 
-    /// A table whose key column has a unique ordered index, with these keys committed at value 0.
+    /// As [`Rows::ordered`], with a unique index.
     fn unique(keys: &[u32]) -> Self {
-        Self::with_schema(|schema, _, columns| schema.primary_key(columns), keys)
+        Self::open(IndexSchema::new("by_key", ["key"]).unique(), keys)
     }
 
-    /// A table whose key column has a hash index, with these keys committed at value 0.
+    /// As [`Rows::ordered`], with a hash index.
     fn hashed(keys: &[u32]) -> Self {
-        Self::with_schema(TableSchema::hash_index, keys)
+        Self::open(IndexSchema::new("by_key", ["key"]).hash(), keys)
     }
 
-    fn with_schema(
-        add_index: impl FnOnce(TableSchema, &'static str, [&'static str; 1]) -> TableSchema,
-        keys: &[u32],
-    ) -> Self {
+    /// As [`Rows::ordered`], with a unique hash index.
+    fn unique_hashed(keys: &[u32]) -> Self {
+        Self::open(IndexSchema::new("by_key", ["key"]).hash().unique(), keys)
+    }
+
+    fn open(index: IndexSchema, keys: &[u32]) -> Self {
         let schema = TableSchema::new("T")
             .column("key", ColumnType::U32)
             .column("value", ColumnType::U64)
-            .column("proof", ColumnType::U64);
-        let schema = add_index(schema, "by_key", ["key"]);
+            .column("proof", ColumnType::U64)
+            .index(index);
         let opened: Result<Self> = modelled::quietly(|| {
             let options = Options::new().budget(2 << 20).transactions_max(8);
             let db = Database::open(options)?;
@@ -151,7 +162,39 @@ impl Rows {
         read.unwrap_or_default()
     }
 
-    /// The change that gives a row another value.
+    /// All rows by key, read when nobody else is there: by scan, by key and, of an ordered index, by
+    /// cursor, which must agree.
+    fn all(&self) -> Vec<(u32, u64)> {
+        modelled::quietly(|| {
+            let tx = self.db.begin_read().expect("there are slots");
+            let scan = tx.scan(&self.table).expect("the table is there");
+            let mut rows: Vec<_> = scan.map(|row| self.read(row)).collect();
+            rows.sort_unstable();
+            for row in &rows {
+                let found = self.find(&tx, row.0).map(|row| self.read(row).0);
+                assert_eq!(found, Some(row.0), "a committed row is found by its key");
+            }
+            if let Ok(mut cursor) = tx.cursor(&self.table, self.index) {
+                let mut next = cursor.first();
+                let mut met: Vec<_> = Vec::new();
+                while let Some(row) = next {
+                    met.push(self.read(row));
+                    next = cursor.next();
+                }
+                met.sort_unstable();
+                assert_eq!(met, rows, "a cursor meets the rows that a scan meets");
+            }
+            rows
+        })
+    }
+
+    /// The changes that give a row another key and value.
+    fn all_changes(&self, key: u32, value: u64) -> [(ColumnHandle, Value<'static>); 3] {
+        let [value, proof] = self.changes(key, value);
+        [(self.key, key.into()), value, proof]
+    }
+
+    /// The changes that give a row another value.
     fn changes(&self, key: u32, value: u64) -> [(ColumnHandle, Value<'static>); 2] {
         [(self.value, value.into()), (self.proof, prove(key, value).into())]
     }

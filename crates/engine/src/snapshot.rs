@@ -12,6 +12,7 @@
 //! clock was set finds a larger timestamp or none, and either way does not see the version.
 
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
+use crate::memory::region::ALIGNMENT_MAX;
 use crate::memory::{Cache, Memory, Ref};
 
 /// Set in a stamp, never in a timestamp.
@@ -141,3 +142,4 @@ fn slot_of_stamp(stamp: u64) -> usize {
 }
 
 const _: () = assert!(SLOTS_MAX <= 1 << (63 - STAMP_SLOT_SHIFT));
+const _: () = assert!(align_of::<Slot>() <= ALIGNMENT_MAX);

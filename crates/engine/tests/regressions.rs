@@ -4,7 +4,7 @@
 //! in common: one thread is enough. Races have their tests in `threads.rs`.
 
 use remanent_engine::schema::{ColumnType, IndexSchema, TableSchema, Value};
-use remanent_engine::{Database, ErrorKind, Options, Result, Table, WriteTransaction};
+use remanent_engine::{CallerMemory, Database, ErrorKind, Options, Result, Table, WriteTransaction};
 
 fn database() -> Database {
     Database::open(Options::new().budget(64 << 20)).expect("64 MiB hold a database")
@@ -215,5 +215,19 @@ fn reclaiming_leaves_active_transactions_their_slots() -> Result<()> {
     writer.commit()?;
     db.reclaim();
     assert_eq!(reader.scan(&table)?.count(), 1);
+    Ok(())
+}
+
+/// Memory of the caller's was used from the next multiple of 64 bytes on, but a transaction's slot
+/// lies at a multiple of 128: half of all addresses were wrong.
+#[test]
+fn callers_memory_may_lie_anywhere() -> Result<()> {
+    for skip in (0..256).step_by(24) {
+        let memory = vec![0xff; 1 << 19].leak();
+        let memory = CallerMemory::from_static(&mut memory[skip..]);
+        let db = Database::open(Options::new().caller_memory(memory))?;
+        let table = numbers(&db)?;
+        db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
+    }
     Ok(())
 }

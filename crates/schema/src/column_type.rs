@@ -10,6 +10,19 @@ use std::fmt;
 use crate::default_value::DefaultValue;
 
 /// The type of a column, of an array element, or of a struct field.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let matrix = ColumnType::Array { element: Box::new(ColumnType::F32), count: 16 };
+/// let point = ColumnType::Struct(vec![
+///     Column::new("x", ColumnType::F64),
+///     Column::new("y", ColumnType::F64),
+/// ]);
+/// assert_eq!(matrix.to_string(), "Array(F32, 16)");
+/// assert_eq!(point.to_string(), "Struct(x F64, y F64)");
+/// assert_eq!(point.fixed_size(), 16);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Signed, 1 byte.
@@ -80,6 +93,16 @@ pub enum ColumnType {
 }
 
 /// A column of a table, or a field of a struct.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let stock = Column::new("stock", ColumnType::I32).with_default(0);
+/// let note = Column::new("note", ColumnType::STRING).nullable();
+/// let schema = TableSchema::new("Part").with(stock).with(note);
+/// assert!(schema.validate().is_ok());
+/// assert!(schema.columns[0].default.is_some() && schema.columns[1].nullable);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The name, unique among its siblings, without dots.
@@ -106,12 +129,35 @@ impl Column {
     }
 
     /// The same column, allowed to be NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let note = Column::new("note", ColumnType::STRING).nullable();
+    /// assert!(note.nullable);
+    /// let layout = RowLayout::new(&TableSchema::new("T").with(note));
+    /// let mut row = vec![0; layout.encoded_len(&[None])?];
+    /// layout.encode(&[None], &mut row)?;
+    /// assert!(layout.is_null(&row, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nullable(mut self) -> Column {
         self.nullable = true;
         self
     }
 
     /// The same column with a default value.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let unit = Column::new("unit", ColumnType::Char(3)).with_default("kg");
+    /// let layout = RowLayout::new(&TableSchema::new("Part").with(unit));
+    /// let mut row = [0; 3];
+    /// layout.encode(&[None], &mut row)?;
+    /// assert_eq!(layout.get_str(&row, 0), Some("kg"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_default(mut self, default: impl Into<DefaultValue>) -> Column {
         self.default = Some(default.into());
         self
@@ -120,11 +166,32 @@ impl Column {
 
 impl ColumnType {
     /// A string column without a limit.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(ColumnType::STRING, ColumnType::String { max: None });
+    /// assert!(ColumnType::STRING.is_key_type());
+    /// ```
     pub const STRING: ColumnType = ColumnType::String { max: None };
     /// A blob column without a limit.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(ColumnType::BLOB, ColumnType::Blob { max: None });
+    /// assert!(!ColumnType::BLOB.is_key_type());
+    /// ```
     pub const BLOB: ColumnType = ColumnType::Blob { max: None };
 
     /// Whether values differ in length from row to row: String, Blob, Vector.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(ColumnType::STRING.is_variable());
+    /// assert!(!ColumnType::Char(20).is_variable());
+    /// ```
     pub fn is_variable(&self) -> bool {
         matches!(
             self,
@@ -133,11 +200,29 @@ impl ColumnType {
     }
 
     /// Whether this is a fixed-size type without parts.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(ColumnType::Timestamp.is_fixed_scalar());
+    /// assert!(!ColumnType::STRING.is_fixed_scalar());
+    /// let pair = ColumnType::Array { element: Box::new(ColumnType::U8), count: 2 };
+    /// assert!(!pair.is_fixed_scalar());
+    /// ```
     pub fn is_fixed_scalar(&self) -> bool {
         !self.is_variable() && !matches!(self, ColumnType::Array { .. } | ColumnType::Struct(_))
     }
 
     /// Whether a key part may have this type.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(ColumnType::F64.is_key_type() && ColumnType::STRING.is_key_type());
+    /// assert!(!ColumnType::BLOB.is_key_type());
+    /// let schema = TableSchema::new("T").column("data", ColumnType::BLOB).primary_key(["data"]);
+    /// assert!(matches!(schema.validate(), Err(SchemaError::BadKeyType { .. })));
+    /// ```
     pub fn is_key_type(&self) -> bool {
         self.is_fixed_scalar() || matches!(self, ColumnType::String { .. })
     }
@@ -174,6 +259,15 @@ impl ColumnType {
     }
 
     /// The alignment of one value in a fixed place: 1, 2, 4 or 8.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(ColumnType::U16.alignment(), 2);
+    /// assert_eq!(ColumnType::Char(20).alignment(), 1);
+    /// // Sixteen bytes, and still aligned to eight.
+    /// assert_eq!(ColumnType::Decimal { precision: 38, scale: 0 }.alignment(), 8);
+    /// ```
     pub fn alignment(&self) -> u32 {
         match self {
             ColumnType::Char(_) | ColumnType::Binary(_) => 1,

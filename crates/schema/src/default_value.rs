@@ -7,6 +7,16 @@ use crate::scalar::{Date, Decimal, Time, Timestamp};
 use crate::value::Value;
 
 /// An owned scalar value, kept in a schema.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let schema = TableSchema::new("Part")
+///     .column("price", ColumnType::Decimal { precision: 12, scale: 2 })
+///     .default(Decimal::<12, 2>(1999));
+/// assert_eq!(schema.columns[0].default, Some(DefaultValue::Decimal(1999)));
+/// assert!(schema.validate().is_ok());
+/// ```
 #[derive(Clone, Debug)]
 pub enum DefaultValue {
     /// For columns of any signed or unsigned integer type.

@@ -8,6 +8,13 @@ use std::error::Error;
 use std::fmt;
 
 /// Why a table schema is refused.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let refused = TableSchema::new("T").column("a.b", ColumnType::U8).build();
+/// assert_eq!(refused, Err(SchemaError::BadName { name: "a.b".into() }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -91,6 +98,15 @@ pub enum SchemaError {
 }
 
 /// Why a row cannot be written as asked.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout = RowLayout::new(&TableSchema::new("T").column("a", ColumnType::U8));
+/// let error = layout.encode(&[Some(Value::Null)], &mut [0]).unwrap_err();
+/// assert_eq!(error, RowError::NullInNotNull { column: "a".into() });
+/// assert_eq!(error.column(), Some("a"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowError {
@@ -158,6 +174,25 @@ pub enum RowError {
 }
 
 /// Why a key cannot be encoded.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let schema = TableSchema::new("City")
+/// #     .column("id", ColumnType::U32)
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["id"])
+/// #     .ordered_index("name", ["name", "id"])
+/// #     .build()?;
+/// # let layout = RowLayout::new(&schema);
+/// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+/// # let mut key = KeyBuffer::new();
+/// let three = ["Ulm".into(), Value::U32(7), Value::U32(8)];
+/// let error = plan.encode_values(&three, &mut key).unwrap_err();
+/// assert_eq!(error, KeyError::TooManyParts { expected: 2, found: 3 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -190,6 +225,14 @@ pub enum KeyError {
 }
 
 /// A [`KeyBuffer`](crate::KeyBuffer) is full.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let mut key = KeyBuffer::new();
+/// assert_eq!(key.push(&[0; 2000]), Err(KeyTooLong));
+/// assert_eq!(KeyError::from(KeyTooLong), KeyError::KeyTooLong);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyTooLong;
 
@@ -221,6 +264,13 @@ impl Fault {
 impl RowError {
     /// The same error, with `prefix` before the column's path; how a nested struct's error
     /// becomes the error of the row it stands in.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let error = RowError::ValueOutOfRange { column: "a".into() };
+    /// assert_eq!(error.within("thing").column(), Some("thing.a"));
+    /// ```
     #[cold]
     pub fn within(mut self, prefix: &str) -> RowError {
         if let Some(column) = self.column_mut() {
@@ -233,6 +283,15 @@ impl RowError {
     }
 
     /// The path of the column at fault, if one column is.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = RowLayout::new(&TableSchema::new("T").column("a", ColumnType::U8));
+    /// let error = layout.encode(&[Some(Value::I32(256))], &mut [0]).unwrap_err();
+    /// assert_eq!(error.column(), Some("a"));
+    /// assert_eq!(RowError::RowTooLong { len: 1 << 31 }.column(), None);
+    /// ```
     pub fn column(&self) -> Option<&str> {
         match self {
             RowError::WrongType { column, .. }

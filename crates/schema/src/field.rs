@@ -15,6 +15,14 @@ use crate::scalar::{FixedField, Scalar};
 use crate::vector_ref::VectorRef;
 
 /// A type that a field of a record can have: a [`PlainField`], or an `Option` of one.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// assert_eq!(<u32 as Field>::column_type(None), ColumnType::U32);
+/// assert_eq!(<&str as Field>::column_type(Some(9)), ColumnType::String { max: Some(9) });
+/// assert_eq!(<u32 as Field>::SHAPES, [LeafShape::fixed(4, 4)]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record",
     label = "not a column type",
@@ -33,25 +41,94 @@ pub trait Field {
     const TAKES_MAX: bool;
 
     /// The column's type; `max` is the greatest length, if the type has one.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(<bool as Field>::column_type(None), ColumnType::Bool);
+    /// assert_eq!(<&[u8] as Field>::column_type(Some(9)), ColumnType::Blob { max: Some(9) });
+    /// ```
     fn column_type(max: Option<u32>) -> ColumnType;
 
     /// The bytes this value needs in the variable part.
     ///
     /// # Errors
     /// The value does not fit its column. The path is relative to the field.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Field::measure(&"Ulm", None)?, 3);
+    /// assert_eq!(Field::measure(&7u32, None)?, 0);
+    /// let error = Field::measure(&"Ulm", Some(2)).unwrap_err();
+    /// assert!(matches!(error, RowError::ValueTooLong { len: 3, max: 2, .. }));
+    /// # Ok::<(), remanent_schema::RowError>(())
+    /// ```
     fn measure(&self, max: Option<u32>) -> Result<usize, RowError>;
 
     /// Writes the value's leaves.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// // The layout has a text and a number that may be NULL.
+    /// let mut row = [0; 12];
+    /// let mut writer = RowWriter::new(&mut row, &slots);
+    /// Field::write(&"Ulm", first, &mut writer);
+    /// Field::write(&Some(7u32), first.after(1), &mut writer);
+    /// assert_eq!(row, [12, 0, 0, 0, 7, 0, 0, 0, 0, b'U', b'l', b'm']);
+    /// ```
     fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Writes the leaves as those of an absent struct.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// // The layout has a text and a number that may be NULL.
+    /// let mut row = [0xff; 9];
+    /// let mut writer = RowWriter::new(&mut row, &slots);
+    /// <&str as Field>::write_absent(first, &mut writer);
+    /// <u32 as Field>::write_absent(first.after(1), &mut writer);
+    /// assert_eq!(row, [9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    /// ```
     fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let mut row = vec![0; slots.fixed_size as usize + 3];
+    /// # let mut writer = RowWriter::new(&mut row, &slots);
+    /// # Field::write(&"Ulm", first, &mut writer);
+    /// # Field::write(&None::<u32>, first.after(1), &mut writer);
+    /// // SAFETY: the row was written as a text and a number that may be NULL.
+    /// let row = unsafe { RowBytes::trusted(&row) };
+    /// assert_eq!(<&str as Field>::read(first, row), "Ulm");
+    /// assert_eq!(<Option<u32> as Field>::read(first.after(1), row), None);
+    /// ```
     fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// A type that a field can have when it is never NULL.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// assert_eq!(<u32 as PlainField>::column_type(None), ColumnType::U32);
+/// assert_eq!(<&str as PlainField>::column_type(Some(9)), ColumnType::String { max: Some(9) });
+/// assert_eq!(<u32 as PlainField>::SHAPES, [LeafShape::fixed(4, 4)]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a record",
     label = "not a column type"
@@ -67,25 +144,96 @@ pub trait PlainField {
     const TAKES_MAX: bool = false;
 
     /// The column's type; `max` is the greatest length, if the type has one.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(<bool as PlainField>::column_type(None), ColumnType::Bool);
+    /// assert_eq!(<&[u8] as PlainField>::column_type(Some(9)), ColumnType::Blob { max: Some(9) });
+    /// ```
     fn column_type(max: Option<u32>) -> ColumnType;
 
     /// The bytes this value needs in the variable part.
     ///
     /// # Errors
     /// The value does not fit its column. The path is relative to the field.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(PlainField::measure(&"Ulm", None)?, 3);
+    /// assert_eq!(PlainField::measure(&7u32, None)?, 0);
+    /// let error = PlainField::measure(&"Ulm", Some(2)).unwrap_err();
+    /// assert!(matches!(error, RowError::ValueTooLong { len: 3, max: 2, .. }));
+    /// # Ok::<(), remanent_schema::RowError>(())
+    /// ```
     fn measure(&self, max: Option<u32>) -> Result<usize, RowError>;
 
     /// Writes the value's leaves, leaving null bits alone.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// // The layout has a text and a number that may be NULL.
+    /// let mut row = [0; 12];
+    /// let mut writer = RowWriter::new(&mut row, &slots);
+    /// PlainField::write(&"Ulm", first, &mut writer);
+    /// PlainField::write(&7u32, first.after(1), &mut writer);
+    /// assert_eq!(row, [12, 0, 0, 0, 7, 0, 0, 0, 0, b'U', b'l', b'm']);
+    /// ```
     fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Writes the leaves of no value: zeros, or nothing; null bits of its own fields only.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// // The layout has a text and a number that may be NULL.
+    /// let mut row = [0xff; 9];
+    /// let mut writer = RowWriter::new(&mut row, &slots);
+    /// <&str as PlainField>::write_absent(first, &mut writer);
+    /// <u32 as PlainField>::write_absent(first.after(1), &mut writer);
+    /// assert_eq!(row, [9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    /// ```
     fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+    /// # let slots = layout.slots();
+    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let mut row = vec![0; slots.fixed_size as usize + 3];
+    /// # let mut writer = RowWriter::new(&mut row, &slots);
+    /// # Field::write(&"Ulm", first, &mut writer);
+    /// # Field::write(&None::<u32>, first.after(1), &mut writer);
+    /// // SAFETY: the row was written as a text and a number that may be NULL.
+    /// let row = unsafe { RowBytes::trusted(&row) };
+    /// assert_eq!(<&str as PlainField>::read(first, row), "Ulm");
+    /// ```
     fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// Where a field's leaves are.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(8, 8)]);
+/// let slots = layout.slots();
+/// let place = Place { slots: &slots, leaf: 1 };
+/// // SAFETY: two numbers of these sizes lie here, whatever the bytes.
+/// let row = unsafe { RowBytes::trusted(&[5, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]) };
+/// assert_eq!(<u64 as Field>::read(place, row), 5);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'s> {
     /// The record's layout.
@@ -96,6 +244,15 @@ pub struct Place<'s> {
 
 impl<'s> Place<'s> {
     /// The place `leaves` further on.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(8, 8)]);
+    /// let slots = layout.slots();
+    /// let second = Place { slots: &slots, leaf: 0 }.after(1);
+    /// assert_eq!(slots.offsets[second.leaf], 0);
+    /// ```
     #[inline]
     pub const fn after(self, leaves: usize) -> Place<'s> {
         Place { slots: self.slots, leaf: self.leaf + leaves }
@@ -131,6 +288,25 @@ impl<'s> Place<'s> {
 }
 
 /// A row being written: the fixed part anywhere, the variable part in order.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
+/// # let slots = layout.slots();
+/// # let first = Place { slots: &slots, leaf: 0 };
+/// # let mut row = vec![0; slots.fixed_size as usize + 3];
+/// # let mut writer = RowWriter::new(&mut row, &slots);
+/// # Field::write(&"Ulm", first, &mut writer);
+/// # Field::write(&None::<u32>, first.after(1), &mut writer);
+/// // A text and a number that may be NULL were written: "Ulm" and NULL.
+/// let schema = TableSchema::new("City")
+///     .column("name", ColumnType::STRING)
+///     .nullable_column("people", ColumnType::U32);
+/// let layout = RowLayout::new(&schema);
+/// assert_eq!(layout.get_str(&row, 0), Some("Ulm"));
+/// assert!(layout.is_null(&row, 1));
+/// ```
 #[derive(Debug)]
 pub struct RowWriter<'o> {
     fixed: &'o mut [u8],
@@ -144,6 +320,17 @@ impl<'o> RowWriter<'o> {
     ///
     /// # Panics
     /// If `out` is shorter than the fixed part.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::fixed(4, 4)]);
+    /// let slots = layout.slots();
+    /// let mut row = [0; 4];
+    /// let mut writer = RowWriter::new(&mut row, &slots);
+    /// Field::write(&7u32, Place { slots: &slots, leaf: 0 }, &mut writer);
+    /// assert_eq!(row, [7, 0, 0, 0]);
+    /// ```
     #[inline]
     pub fn new(out: &'o mut [u8], slots: &Slots<'_>) -> RowWriter<'o> {
         let (fixed, variable) = out.split_at_mut(slots.fixed_size as usize);

@@ -9,12 +9,35 @@
 //! Derived code evaluates this in constants; `RowLayout` evaluates it for schemas made at run time.
 
 /// The null bit of a leaf that is never NULL.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout = fixed_layout(&[LeafShape::fixed(1, 1), LeafShape::fixed(1, 1).nullable()]);
+/// assert_eq!(layout.null_bits, [NO_NULL_BIT, 0]);
+/// ```
 pub const NO_NULL_BIT: u16 = u16::MAX;
 
 /// The start slot of the first variable leaf, and of every fixed leaf.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::VARIABLE]);
+/// assert_eq!(layout.starts, [NO_START, layout.offsets[0]]);
+/// ```
 pub const NO_START: u32 = u32::MAX;
 
 /// What the layout needs to know of a leaf.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout = fixed_layout(&[LeafShape::fixed(2, 2), LeafShape::VARIABLE.nullable()]);
+/// // The 4-byte slot comes first; then the number, then a byte of null bits.
+/// assert_eq!(layout.offsets, [4, 0]);
+/// assert_eq!(layout.fixed_size, 4 + 2 + 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeafShape {
     /// Bytes in the fixed part; ignored for variable leaves.
@@ -29,19 +52,48 @@ pub struct LeafShape {
 
 impl LeafShape {
     /// A leaf of `size` bytes in the fixed part, never NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::fixed(1, 1), LeafShape::fixed(4, 4)]);
+    /// assert_eq!(layout.offsets, [4, 0]);
+    /// ```
     pub const fn fixed(size: u32, align: u32) -> LeafShape {
         LeafShape { size, align, nullable: false, variable: false }
     }
 
     /// A leaf in the variable part, never NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::VARIABLE]);
+    /// assert_eq!(layout.fixed_size, 4);
+    /// ```
     pub const VARIABLE: LeafShape =
         LeafShape { size: 4, align: 4, nullable: false, variable: true };
 
     /// The leaf that says whether a nullable struct is there: a null bit and nothing else.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::PRESENCE, LeafShape::fixed(4, 4)]);
+    /// assert_eq!((layout.null_offset, layout.fixed_size), (4, 5));
+    /// assert_eq!(layout.null_bits, [0, NO_NULL_BIT]);
+    /// ```
     pub const PRESENCE: LeafShape =
         LeafShape { size: 0, align: 1, nullable: true, variable: false };
 
     /// The same leaf, allowed to be NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(4, 4).nullable()]);
+    /// assert_eq!(layout.null_bits, [NO_NULL_BIT, 0]);
+    /// ```
     pub const fn nullable(self) -> LeafShape {
         LeafShape { nullable: true, ..self }
     }
@@ -50,6 +102,18 @@ impl LeafShape {
     ///
     /// # Panics
     /// If `to` is too short; in a constant, at compile time.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// const POINT: [LeafShape; 2] = [LeafShape::fixed(8, 8); 2];
+    /// const LEAVES: [LeafShape; 3] = {
+    ///     let mut leaves = [LeafShape::fixed(4, 4); 3];
+    ///     LeafShape::copy_into(&POINT, &mut leaves, 1);
+    ///     leaves
+    /// };
+    /// assert_eq!(fixed_layout(&LEAVES).offsets, [16, 0, 8]);
+    /// ```
     pub const fn copy_into(from: &[LeafShape], to: &mut [LeafShape], at: usize) {
         let mut index = 0;
         while index < from.len() {
@@ -60,6 +124,15 @@ impl LeafShape {
 }
 
 /// The offsets of `N` leaves.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let layout: FixedLayout<2> = fixed_layout(&[LeafShape::VARIABLE, LeafShape::VARIABLE]);
+/// assert_eq!(layout.offsets, [0, 4]);
+/// // The second one's bytes begin where the first one's end.
+/// assert_eq!(layout.starts, [NO_START, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedLayout<const N: usize> {
     /// Each leaf's place in bytes from the row's start; of a variable leaf, its end slot.
@@ -76,6 +149,14 @@ pub struct FixedLayout<const N: usize> {
 
 impl<const N: usize> FixedLayout<N> {
     /// The layout without its length in the type.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(8, 8)]);
+    /// assert_eq!(layout.slots().offsets, [8, 0]);
+    /// assert_eq!(layout.slots().fixed_size, 12);
+    /// ```
     pub const fn slots(&self) -> Slots<'_> {
         Slots {
             offsets: &self.offsets,
@@ -88,6 +169,16 @@ impl<const N: usize> FixedLayout<N> {
 }
 
 /// A [`FixedLayout`] of any number of leaves, borrowed.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// fn leaves(slots: Slots<'_>) -> usize {
+///     slots.offsets.len()
+/// }
+/// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::VARIABLE]);
+/// assert_eq!(leaves(layout.slots()), 2);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'s> {
     /// See [`FixedLayout::offsets`].

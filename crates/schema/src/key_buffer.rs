@@ -9,6 +9,17 @@ use std::fmt;
 use crate::error::KeyTooLong;
 
 /// The longest encoded key, in bytes, without a row id.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let mut key = KeyBuffer::new();
+/// key.push(&[b'a'; KEY_LEN_MAX])?;
+/// assert!(key.check_len().is_ok());
+/// key.push(b"a")?;
+/// assert_eq!(key.check_len(), Err(KeyTooLong));
+/// # Ok::<(), remanent_schema::KeyTooLong>(())
+/// ```
 pub const KEY_LEN_MAX: usize = 1024;
 
 const SMALL: usize = 64;
@@ -35,12 +46,30 @@ pub struct KeyBuffer {
 
 impl KeyBuffer {
     /// An empty buffer.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let key = KeyBuffer::new();
+    /// assert_eq!(key.as_slice(), b"");
+    /// ```
     #[inline]
     pub const fn new() -> KeyBuffer {
         KeyBuffer { len: 0, small: [0; SMALL], large: None }
     }
 
     /// The key.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let (mut small, mut large) = (KeyBuffer::new(), KeyBuffer::new());
+    /// small.push_u32_be(255)?;
+    /// large.push_u32_be(256)?;
+    /// // The order of the bytes is the order of the numbers.
+    /// assert!(small.as_slice() < large.as_slice());
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.large {
@@ -50,24 +79,69 @@ impl KeyBuffer {
     }
 
     /// Its length in bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push(b"Ulm")?;
+    /// key.push_u64_be(7)?;
+    /// assert_eq!(key.len(), 3 + 8);
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// assert!(key.is_empty());
+    /// key.push(b"Ulm")?;
+    /// assert!(!key.is_empty());
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Makes the key empty.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// for name in ["Bonn", "Ulm"] {
+    ///     key.clear();
+    ///     key.push(name.as_bytes())?;
+    /// }
+    /// assert_eq!(key.as_slice(), b"Ulm");
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
     /// Cuts the key down to its first `len` bytes, if it has more.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push(b"Ulm")?;
+    /// key.push_u32_be(7)?;
+    /// key.truncate(3);
+    /// assert_eq!(key.as_slice(), b"Ulm");
+    /// key.truncate(100);
+    /// assert_eq!(key.len(), 3);
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         if len >= self.len {
             return;
@@ -82,6 +156,18 @@ impl KeyBuffer {
     ///
     /// # Errors
     /// [`KeyTooLong`] if the key would have more than [`KEY_LEN_MAX`] + 16 bytes; it is unchanged.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push(b"Ulm")?;
+    /// key.push(&[0; 1000])?;
+    /// // What does not fit changes nothing.
+    /// assert_eq!(key.push(&[0; 100]), Err(KeyTooLong));
+    /// assert_eq!(key.len(), 1003);
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), KeyTooLong> {
         let end = self.len + bytes.len();
@@ -97,6 +183,15 @@ impl KeyBuffer {
     ///
     /// # Errors
     /// As [`push`](KeyBuffer::push).
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push_u32_be(0x0102_0304)?;
+    /// assert_eq!(key.as_slice(), [1, 2, 3, 4]);
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn push_u32_be(&mut self, number: u32) -> Result<(), KeyTooLong> {
         self.push(&number.to_be_bytes())
@@ -106,6 +201,15 @@ impl KeyBuffer {
     ///
     /// # Errors
     /// As [`push`](KeyBuffer::push).
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push_u64_be(258)?;
+    /// assert_eq!(key.as_slice(), [0, 0, 0, 0, 0, 0, 1, 2]);
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn push_u64_be(&mut self, number: u64) -> Result<(), KeyTooLong> {
         self.push(&number.to_be_bytes())
@@ -115,6 +219,18 @@ impl KeyBuffer {
     ///
     /// # Errors
     /// [`KeyTooLong`] if it has more than [`KEY_LEN_MAX`] bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut key = KeyBuffer::new();
+    /// key.push(&[0; KEY_LEN_MAX])?;
+    /// assert_eq!(key.check_len(), Ok(()));
+    /// // There is room for a row id behind it, which is no part of the key.
+    /// key.push_u32_be(7)?;
+    /// assert_eq!(key.check_len(), Err(KeyTooLong));
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     #[inline]
     pub fn check_len(&self) -> Result<(), KeyTooLong> {
         if self.len > KEY_LEN_MAX { Err(KeyTooLong) } else { Ok(()) }

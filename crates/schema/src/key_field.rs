@@ -12,6 +12,16 @@ use crate::key_codec::{
 use crate::scalar::{BinaryArray, CharArray, Date, Decimal, Time, Timestamp};
 
 /// A value that can be a part of a key.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let mut key = KeyBuffer::new();
+/// 7u16.encode_part(false, &mut key)?;
+/// 7u16.encode_part(true, &mut key)?;
+/// assert_eq!(key.as_slice(), [0, 7, 0xff, 0xf8]);
+/// # Ok::<(), remanent_schema::KeyTooLong>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a part of a key",
     note = "blobs, arrays, vectors and structs have no order; of a struct, name a field: `thing.a`"
@@ -21,6 +31,16 @@ pub trait KeyValue {
     ///
     /// # Errors
     /// [`KeyTooLong`] if it does not fit.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let (mut one, mut two) = (KeyBuffer::new(), KeyBuffer::new());
+    /// "a".encode_part(true, &mut one)?;
+    /// "b".encode_part(true, &mut two)?;
+    /// assert!(one.as_slice() > two.as_slice());
+    /// # Ok::<(), remanent_schema::KeyTooLong>(())
+    /// ```
     fn encode_part(&self, descending: bool, out: &mut KeyBuffer) -> Result<(), KeyTooLong>;
 }
 

@@ -19,6 +19,30 @@ use crate::table_schema::IndexSchema;
 use crate::value::Value;
 
 /// How the keys of one index are made.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let schema = TableSchema::new("City")
+/// #     .column("id", ColumnType::U32)
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["id"])
+/// #     .ordered_index("name", ["name", "id"])
+/// #     .build()?;
+/// # let layout = RowLayout::new(&schema);
+/// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+/// # let mut row = vec![0; layout.encoded_len(&values)?];
+/// # layout.encode(&values, &mut row)?;
+/// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+/// # let mut key = KeyBuffer::new();
+/// // The index is on (name, id).
+/// plan.encode_row(&row, &mut key)?;
+/// assert!(plan.matches_row(&row, key.as_slice()));
+/// plan.encode_values(&["Ulm".into(), Value::U32(8)], &mut key)?;
+/// assert!(!plan.matches_row(&row, key.as_slice()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KeyPlan {
     steps: Vec<Step>,
@@ -94,17 +118,72 @@ impl KeyPlan {
     }
 
     /// The number of parts.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// assert_eq!(plan.parts(), schema.indexes[1].parts.len());
+    /// assert_eq!(plan.parts(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn parts(&self) -> usize {
         self.steps.len()
     }
 
     /// The row's leaves that the parts are, in the key's order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// // The index is on (name, id).
+    /// let paths: Vec<_> = plan.leaves().map(|leaf| layout.leaves()[leaf].path.as_str()).collect();
+    /// assert_eq!(paths, ["name", "id"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn leaves(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.steps.iter().map(|step| step.leaf as usize)
     }
 
     /// Whether every key has the same length, and which.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// let by_id = KeyPlan::new(&layout, &schema.indexes[0])?;
+    /// assert_eq!(by_id.fixed_len(), Some(4));
+    /// let by_name = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// assert_eq!(by_name.fixed_len(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fixed_len(&self) -> Option<usize> {
         self.steps.iter().try_fold(0, |len, step| {
             let fixed = !matches!(step.form, Form::Text { .. } | Form::Char { .. });
@@ -114,6 +193,27 @@ impl KeyPlan {
     }
 
     /// Whether some part of the row's key is NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// let by_name = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// assert!(!by_name.has_null(&row));
+    /// let by_people = KeyPlan::new(&layout, &IndexSchema::new("people", ["people"]))?;
+    /// assert!(by_people.has_null(&row));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn has_null(&self, row: &[u8]) -> bool {
         self.steps.iter().any(|step| step.is_null(row))
@@ -126,6 +226,29 @@ impl KeyPlan {
     ///
     /// # Panics
     /// If the row is not of the layout; so do all that take a row.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// plan.encode_row(&row, &mut key)?;
+    /// let mut same = KeyBuffer::new();
+    /// plan.encode_values(&["Ulm".into(), Value::U32(7)], &mut same)?;
+    /// assert_eq!(key, same);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn encode_row(&self, row: &[u8], out: &mut KeyBuffer) -> Result<(), KeyError> {
         out.clear();
@@ -141,6 +264,30 @@ impl KeyPlan {
     /// # Errors
     /// [`KeyError::TooManyParts`]; a value that the part's column does not accept; a key that is
     /// too long.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// // The index is on (name, id): a prefix finds all cities of a name.
+    /// assert_eq!(plan.encode_values(&["Ulm".into()], &mut key)?, 1);
+    /// assert!(plan.row_starts_with(&row, key.as_slice()));
+    /// let refused = plan.encode_values(&[Value::U32(7)], &mut key);
+    /// assert_eq!(refused, Err(KeyError::WrongKeyShape { part: 0, found: "U32" }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encode_values(
         &self,
         values: &[Value<'_>],
@@ -159,12 +306,58 @@ impl KeyPlan {
     }
 
     /// Whether `key`, encoded by this plan, is the row's key.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// plan.encode_values(&["Ulm".into(), Value::U32(7)], &mut key)?;
+    /// assert!(plan.matches_row(&row, key.as_slice()));
+    /// plan.encode_values(&["Ulm".into()], &mut key)?;
+    /// assert!(!plan.matches_row(&row, key.as_slice()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn matches_row(&self, row: &[u8], key: &[u8]) -> bool {
         self.compare_row(row, key) == Ordering::Equal
     }
 
     /// Whether `prefix`, encoded by this plan from some first parts, begins the row's key.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// plan.encode_values(&["Ulm".into()], &mut key)?;
+    /// assert!(plan.row_starts_with(&row, key.as_slice()));
+    /// plan.encode_values(&["Ul".into()], &mut key)?;
+    /// assert!(!plan.row_starts_with(&row, key.as_slice()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn row_starts_with(&self, row: &[u8], prefix: &[u8]) -> bool {
         let mut comparison = KeyComparison::new(prefix);
         for step in &self.steps {
@@ -179,6 +372,30 @@ impl KeyPlan {
     }
 
     /// How the row's key compares, byte by byte, with `key`: any bytes, such as the end of a range.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// # let plan = KeyPlan::new(&layout, &schema.indexes[1])?;
+    /// # let mut key = KeyBuffer::new();
+    /// use std::cmp::Ordering;
+    /// plan.encode_values(&["Bonn".into()], &mut key)?;
+    /// assert_eq!(plan.compare_row(&row, key.as_slice()), Ordering::Greater);
+    /// plan.encode_values(&["Ulm".into(), Value::U32(8)], &mut key)?;
+    /// assert_eq!(plan.compare_row(&row, key.as_slice()), Ordering::Less);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn compare_row(&self, row: &[u8], key: &[u8]) -> Ordering {
         let mut comparison = KeyComparison::new(key);

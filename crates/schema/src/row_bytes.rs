@@ -10,6 +10,26 @@ use std::ops::Deref;
 use crate::row_layout::RowLayout;
 
 /// A row's bytes, written by an encoder for the layout that reads them.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let schema = TableSchema::new("City")
+/// #     .column("id", ColumnType::U32)
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["id"])
+/// #     .ordered_index("name", ["name", "id"])
+/// #     .build()?;
+/// # let layout = RowLayout::new(&schema);
+/// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+/// # let mut row = vec![0; layout.encoded_len(&values)?];
+/// # layout.encode(&values, &mut row)?;
+/// // SAFETY: the row was encoded with this layout.
+/// let bytes = unsafe { RowBytes::trusted(&row) };
+/// assert_eq!(layout.get_str(&bytes, 1), Some("Ulm"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RowBytes<'r>(&'r [u8]);
 
@@ -19,6 +39,27 @@ impl<'r> RowBytes<'r> {
     /// # Safety
     /// The bytes must have been written by an encoder for the very columns as which they are read,
     /// or have passed [`RowLayout::is_well_formed`] for them.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert!(layout.is_well_formed(&row));
+    /// // SAFETY: checked on the line above.
+    /// let bytes = unsafe { RowBytes::trusted(&row) };
+    /// assert_eq!(layout.get::<u32>(&bytes, 0), Some(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub unsafe fn trusted(bytes: &'r [u8]) -> Self {
         Self(bytes)
@@ -29,7 +70,33 @@ impl<'r> RowBytes<'r> {
         layout.is_well_formed(bytes).then_some(Self(bytes))
     }
 
+    /// Bytes that a test wrote field by field, without a schema to check them against.
+    #[cfg(test)]
+    pub(crate) fn written_by_test(bytes: &'r [u8]) -> Self {
+        Self(bytes)
+    }
+
     /// All of the row.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// // SAFETY: the row was encoded with this layout.
+    /// let bytes = unsafe { RowBytes::trusted(&row) };
+    /// assert_eq!(bytes.bytes(), row);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn bytes(self) -> &'r [u8] {
         self.0

@@ -16,9 +16,38 @@ use crate::table_schema::TableSchema;
 use crate::value::Value;
 
 /// The longest row, in bytes.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let huge = ColumnType::Array { element: Box::new(ColumnType::U8), count: u32::MAX };
+/// let refused = TableSchema::new("T").column("huge", huge).build();
+/// assert!(matches!(refused, Err(SchemaError::RowTooLong { len }) if len > ROW_LEN_MAX as u64));
+/// ```
 pub const ROW_LEN_MAX: usize = 1 << 30;
 
 /// A table's row layout. Leaves are numbered from 0 in declared order.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let schema = TableSchema::new("City")
+/// #     .column("id", ColumnType::U32)
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["id"])
+/// #     .ordered_index("name", ["name", "id"])
+/// #     .build()?;
+/// # let layout = RowLayout::new(&schema);
+/// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+/// # let mut row = vec![0; layout.encoded_len(&values)?];
+/// # layout.encode(&values, &mut row)?;
+/// assert!(row.len() > layout.fixed_size());
+/// assert_eq!(layout.get::<u32>(&row, 0), Some(7));
+/// let name = layout.leaf_by_path("name").expect("it is a column");
+/// assert_eq!(layout.get_str(&row, name), Some("Ulm"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RowLayout {
     leaves: Vec<Leaf>,
@@ -31,6 +60,24 @@ pub struct RowLayout {
 }
 
 /// A part of a row that has a value of its own.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// # let schema = TableSchema::new("City")
+/// #     .column("id", ColumnType::U32)
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["id"])
+/// #     .ordered_index("name", ["name", "id"])
+/// #     .build()?;
+/// # let layout = RowLayout::new(&schema);
+/// let people = &layout.leaves()[2];
+/// assert_eq!((people.path.as_str(), people.nullable), ("people", true));
+/// assert_eq!(people.column_type, ColumnType::U32);
+/// assert_eq!(layout.leaves()[1].variable_index, Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Leaf {
     /// The column's name, or for a struct's fields a dotted path.
@@ -61,6 +108,15 @@ pub struct Leaf {
 
 impl Leaf {
     /// Whether this leaf only says whether a nullable struct is there.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let thing = ColumnType::Struct(vec![Column::new("a", ColumnType::U8)]);
+    /// let layout = RowLayout::new(&TableSchema::new("T").nullable_column("thing", thing));
+    /// let leaves = layout.leaves().iter().map(|leaf| (leaf.path.as_str(), leaf.is_presence()));
+    /// assert_eq!(leaves.collect::<Vec<_>>(), [("thing", true), ("thing.a", false)]);
+    /// ```
     #[inline]
     pub fn is_presence(&self) -> bool {
         matches!(self.column_type, ColumnType::Struct(_))
@@ -128,30 +184,113 @@ impl RowLayout {
     }
 
     /// The leaves, in declared order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// let paths: Vec<_> = layout.leaves().iter().map(|leaf| leaf.path.as_str()).collect();
+    /// assert_eq!(paths, ["id", "name", "people"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
     /// The bytes of the fixed part, null bitmap included: the length of the shortest row.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// // Two numbers, the end of the name, and a byte with the null bit.
+    /// assert_eq!(layout.fixed_size(), 4 + 4 + 4 + 1);
+    /// assert_eq!(row.len(), layout.fixed_size() + "Ulm".len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn fixed_size(&self) -> usize {
         self.fixed_size as usize
     }
 
     /// Where the null bitmap begins; it ends with the fixed part.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert_eq!(layout.null_offset(), layout.fixed_size() - 1);
+    /// // `people` is NULL, and the only column that can be.
+    /// assert_eq!(row[layout.null_offset()], 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn null_offset(&self) -> usize {
         self.null_offset as usize
     }
 
     /// Whether every row has the length [`fixed_size`](RowLayout::fixed_size).
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// assert!(!layout.is_fixed());
+    /// let point = TableSchema::new("P").column("x", ColumnType::F64).column("y", ColumnType::F64);
+    /// assert!(RowLayout::new(&point).is_fixed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn is_fixed(&self) -> bool {
         self.variable.is_empty()
     }
 
     /// The number of the leaf with this dotted path.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let thing = ColumnType::Struct(vec![Column::new("a", ColumnType::U8)]);
+    /// let schema = TableSchema::new("T").column("id", ColumnType::U32).column("thing", thing);
+    /// let layout = RowLayout::new(&schema);
+    /// assert_eq!(layout.leaf_by_path("thing.a"), Some(1));
+    /// assert_eq!(layout.leaf_by_path("thing"), None);
+    /// ```
     pub fn leaf_by_path(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).map(|leaf| *leaf as usize)
     }

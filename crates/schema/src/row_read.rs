@@ -17,12 +17,51 @@ impl RowLayout {
     ///
     /// # Panics
     /// If there is no such leaf, or the row is not of this layout; so do all reads here.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert!(layout.is_null(&row, 2));
+    /// assert!(!layout.is_null(&row, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn is_null(&self, row: &[u8], leaf: usize) -> bool {
         self.leaf_is_null(row, &self.leaves()[leaf])
     }
 
     /// The value of a leaf; of a presence leaf, true or NULL.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert_eq!(layout.read_value(&row, 0), Value::U32(7));
+    /// assert_eq!(layout.read_value(&row, 1), Value::String("Ulm"));
+    /// assert!(layout.read_value(&row, 2).is_null());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn read_value<'a>(&'a self, row: &'a [u8], leaf: usize) -> Value<'a> {
         let leaf = &self.leaves()[leaf];
@@ -63,6 +102,25 @@ impl RowLayout {
     }
 
     /// The text of a String or Char leaf, or `None` if it is NULL or of another type.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert_eq!(layout.get_str(&row, 1), Some("Ulm"));
+    /// assert_eq!(layout.get_str(&row, 0), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn get_str<'r>(&self, row: &'r [u8], leaf: usize) -> Option<&'r str> {
         let leaf = &self.leaves()[leaf];
@@ -78,6 +136,26 @@ impl RowLayout {
 
     /// The stored bytes of a leaf of any type, or `None` if it is NULL: padded for Char,
     /// little-endian for numbers, unaligned.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert_eq!(layout.get_bytes(&row, 0), Some(&[7, 0, 0, 0][..]));
+    /// assert_eq!(layout.get_bytes(&row, 1), Some(&b"Ulm"[..]));
+    /// assert_eq!(layout.get_bytes(&row, 2), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn get_bytes<'r>(&self, row: &'r [u8], leaf: usize) -> Option<&'r [u8]> {
         let leaf = &self.leaves()[leaf];
@@ -85,6 +163,28 @@ impl RowLayout {
     }
 
     /// Whether bytes from outside are a row of this layout, so that no read of them panics.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// assert!(layout.is_well_formed(&row));
+    /// assert!(!layout.is_well_formed(&row[..row.len() - 1]));
+    /// // The name is no longer UTF-8.
+    /// *row.last_mut().expect("it has bytes") = 0xff;
+    /// assert!(!layout.is_well_formed(&row));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_well_formed(&self, row: &[u8]) -> bool {
         if row.len() < self.fixed_size() || row.len() > ROW_LEN_MAX {
             return false;

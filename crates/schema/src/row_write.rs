@@ -19,6 +19,24 @@ impl RowLayout {
     /// # Errors
     /// A variable value of the wrong type or too long; a row over [`ROW_LEN_MAX`]; more values
     /// than leaves.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// assert_eq!(layout.encoded_len(&values)?, layout.fixed_size() + 3);
+    /// let wrong = layout.encoded_len(&[Some(Value::U32(7)), Some(Value::U32(8))]);
+    /// assert!(matches!(wrong, Err(RowError::WrongType { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn encoded_len(&self, values: &[Option<Value<'_>>]) -> Result<usize, RowError> {
         self.check_count(values.len())?;
         self.measure(&Given { values })
@@ -55,6 +73,28 @@ impl RowLayout {
     ///
     /// # Errors
     /// As [`encoded_len`](RowLayout::encoded_len); also a change to a leaf that does not exist.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// let changes = [(1, Value::from("Ulm an der Donau"))];
+    /// let len = layout.updated_len(&row, &changes)?;
+    /// assert_eq!(len, row.len() + " an der Donau".len());
+    /// let unknown = layout.updated_len(&row, &[(3, Value::Null)]);
+    /// assert_eq!(unknown, Err(RowError::UnknownColumn { column: "3".into() }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn updated_len(
         &self,
         old_row: &[u8],
@@ -87,6 +127,30 @@ impl RowLayout {
     ///
     /// # Panics
     /// If `old_row` is not a row of this layout.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("id", ColumnType::U32)
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["id"])
+    /// #     .ordered_index("name", ["name", "id"])
+    /// #     .build()?;
+    /// # let layout = RowLayout::new(&schema);
+    /// # let values = [Some(Value::U32(7)), Some("Ulm".into()), None];
+    /// # let mut row = vec![0; layout.encoded_len(&values)?];
+    /// # layout.encode(&values, &mut row)?;
+    /// let changes = [(1, Value::from("Bonn")), (2, Value::U32(336_000))];
+    /// let mut new_row = vec![0; layout.updated_len(&row, &changes)?];
+    /// layout.update(&row, &changes, &mut new_row)?;
+    /// assert_eq!(layout.get_str(&new_row, 1), Some("Bonn"));
+    /// assert_eq!(layout.get::<u32>(&new_row, 2), Some(336_000));
+    /// // What is not changed is as it was.
+    /// assert_eq!(layout.get::<u32>(&new_row, 0), Some(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn update(
         &self,
         old_row: &[u8],

@@ -13,6 +13,20 @@ use crate::error::RowError;
 use crate::fixed_value::{decimal_fits, head, read_decimal, strip_nul, utf8};
 
 /// A type whose values all have the same number of bytes.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// fn bytes_of<T: FixedField>(value: T) -> Vec<u8> {
+///     let mut bytes = vec![0; T::SIZE];
+///     value.write(&mut bytes);
+///     bytes
+/// }
+/// assert_eq!(bytes_of(258u16), [2, 1]);
+/// assert_eq!(bytes_of([1u8, 2, 3]), [1, 2, 3]);
+/// // Ten thousand has five digits.
+/// assert!(Decimal::<4, 2>(10_000).check().is_err());
+/// ```
 pub trait FixedField: Copy {
     /// Bytes in a row.
     const SIZE: usize;
@@ -20,24 +34,53 @@ pub trait FixedField: Copy {
     const ALIGN: u32;
 
     /// The type of a column holding this.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::{ColumnType, Decimal, FixedField};
+    /// let price = <Decimal<12, 2> as FixedField>::column_type();
+    /// assert_eq!(price, ColumnType::Decimal { precision: 12, scale: 2 });
+    /// ```
     fn column_type() -> ColumnType;
 
     /// Reads a value from the first [`SIZE`](FixedField::SIZE) bytes.
     ///
     /// # Panics
     /// If there are fewer.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::FixedField;
+    /// assert_eq!(<u16 as FixedField>::read(&[2, 1, 99]), 0x0102);
+    /// assert_eq!(<[u8; 2] as FixedField>::read(&[2, 1]), [2, 1]);
+    /// ```
     fn read(bytes: &[u8]) -> Self;
 
     /// Writes the value to the first [`SIZE`](FixedField::SIZE) bytes.
     ///
     /// # Panics
     /// If there are fewer.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::{FixedField, Timestamp};
+    /// let mut place = [0; 8];
+    /// FixedField::write(Timestamp(-1), &mut place);
+    /// assert_eq!(place, [0xff; 8]);
+    /// ```
     fn write(self, out: &mut [u8]);
 
     /// Checks that the column can hold the value.
     ///
     /// # Errors
     /// [`RowError::ValueOutOfRange`], with an empty path.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::{Decimal, FixedField};
+    /// assert!(Decimal::<4, 2>(9_999).check().is_ok());
+    /// assert!(Decimal::<4, 2>(10_000).check().is_err());
+    /// ```
     #[inline]
     fn check(&self) -> Result<(), RowError> {
         Ok(())
@@ -45,20 +88,60 @@ pub trait FixedField: Copy {
 }
 
 /// A fixed type without parts: allowed in vectors and, by [`KeyValue`](crate::KeyValue), in keys.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// assert!(u32::is_of(&ColumnType::U32));
+/// assert!(!u32::is_of(&ColumnType::I32));
+/// assert!(Decimal::<12, 2>::is_of(&ColumnType::Decimal { precision: 12, scale: 2 }));
+/// ```
 pub trait Scalar: FixedField {
     /// Whether a column of this type holds such values.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::{CharArray, ColumnType, Scalar};
+    /// assert!(CharArray::<3>::is_of(&ColumnType::Char(3)));
+    /// assert!(!CharArray::<3>::is_of(&ColumnType::Char(4)));
+    /// ```
     fn is_of(column_type: &ColumnType) -> bool;
 }
 
 /// A calendar day: days since 1970-01-01.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let day = Date(20_000);
+/// assert!(day < Date(day.0 + 1));
+/// assert_eq!(Value::from(day), Value::Date(20_000));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);
 
 /// A time of day: microseconds since midnight.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let noon = Time(12 * 3_600_000_000);
+/// assert!(Time::default() < noon);
+/// assert_eq!(Value::from(noon), Value::Time(43_200_000_000));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub i64);
 
 /// A point in time: microseconds since 1970-01-01 00:00 UTC.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let start = Timestamp(1_700_000_000_000_000);
+/// let end = Timestamp(start.0 + 250);
+/// assert!(start < end);
+/// assert_eq!(Value::from(start), Value::Timestamp(start.0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
@@ -74,6 +157,16 @@ pub struct Timestamp(pub i64);
 pub struct Decimal<const P: u8, const S: u8>(pub i128);
 
 /// Exactly `N` bytes.
+///
+/// # Examples
+/// ```
+/// use remanent_schema::{BinaryArray, ColumnType, FixedField};
+/// let token = BinaryArray([0xab; 16]);
+/// let mut place = [0; 16];
+/// token.write(&mut place);
+/// assert_eq!(<BinaryArray<16> as FixedField>::read(&place), token);
+/// assert_eq!(<BinaryArray<16> as FixedField>::column_type(), ColumnType::Binary(16));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BinaryArray<const N: usize>(pub [u8; N]);
 
@@ -93,6 +186,14 @@ pub struct CharArray<const N: usize> {
 }
 
 /// A text does not fit a [`CharArray`].
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let error = CharArray::<3>::new("EURO").unwrap_err();
+/// assert_eq!((error.len, error.max), (4, 3));
+/// assert_eq!(error.to_string(), "the text has 4 bytes, the most is 3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextTooLong {
     /// The text's length in bytes.
@@ -106,6 +207,15 @@ impl<const N: usize> CharArray<N> {
     ///
     /// # Errors
     /// [`TextTooLong`] if it has more than `N` bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let code = CharArray::<3>::new("DE")?;
+    /// assert_eq!(code.to_string(), "DE");
+    /// assert_eq!(CharArray::<3>::new("EURO"), Err(TextTooLong { len: 4, max: 3 }));
+    /// # Ok::<(), remanent_schema::TextTooLong>(())
+    /// ```
     pub fn new(text: &str) -> Result<CharArray<N>, TextTooLong> {
         let content = strip_nul(text.as_bytes());
         let mut bytes = [0; N];
@@ -116,6 +226,16 @@ impl<const N: usize> CharArray<N> {
     }
 
     /// The text.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let code: CharArray<8> = "DE".parse()?;
+    /// // The padding is no part of it.
+    /// assert_eq!(code.as_str(), "DE");
+    /// assert_eq!(CharArray::<8>::default().as_str(), "");
+    /// # Ok::<(), remanent_schema::TextTooLong>(())
+    /// ```
     #[inline]
     pub fn as_str(&self) -> &str {
         utf8(strip_nul(&self.bytes))

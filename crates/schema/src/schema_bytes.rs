@@ -19,6 +19,16 @@ const SOME: u8 = 1;
 impl TableSchema {
     /// The schema as bytes that [`from_bytes`](TableSchema::from_bytes) of this and every later
     /// version of the program reads.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::U32).primary_key(["a"]);
+    /// let bytes = schema.to_bytes();
+    /// assert_eq!(TableSchema::from_bytes(&bytes), Ok(schema));
+    /// let damaged = TableSchema::from_bytes(&bytes[..bytes.len() - 1]);
+    /// assert!(matches!(damaged, Err(SchemaError::BadEncoding { .. })));
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer { bytes: vec![VERSION] };
         writer.text(&self.name);

@@ -14,16 +14,73 @@ use crate::table_schema::{IndexSchema, TableSchema};
 use crate::value::Value;
 
 /// The longest name of a table, column or index, in bytes.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let named = |len| TableSchema::new("n".repeat(len)).column("a", ColumnType::U8);
+/// assert!(named(NAME_LEN_MAX).validate().is_ok());
+/// assert!(matches!(named(NAME_LEN_MAX + 1).validate(), Err(SchemaError::BadName { .. })));
+/// ```
 pub const NAME_LEN_MAX: usize = 128;
 /// The most columns of a table, or fields of a struct.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let columns = |count| (0..count).map(|n| Column::new(format!("c{n}"), ColumnType::U8));
+/// let schema = |count| columns(count).fold(TableSchema::new("T"), TableSchema::with);
+/// assert!(schema(COLUMN_COUNT_MAX).validate().is_ok());
+/// assert!(matches!(schema(COLUMN_COUNT_MAX + 1).validate(), Err(SchemaError::TooMany { .. })));
+/// ```
 pub const COLUMN_COUNT_MAX: usize = 1024;
 /// The most leaves of a table.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let fields = (0..1000).map(|n| Column::new(format!("f{n}"), ColumnType::U8)).collect();
+/// let wide = ColumnType::Struct(fields);
+/// let columns = (0..5).map(|n| Column::new(format!("c{n}"), wide.clone()));
+/// let schema = columns.fold(TableSchema::new("T"), TableSchema::with);
+/// let refused = SchemaError::TooMany { what: "leaves", max: LEAF_COUNT_MAX };
+/// assert_eq!(schema.validate(), Err(refused));
+/// ```
 pub const LEAF_COUNT_MAX: usize = 4096;
 /// The most indexes of a table.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let mut schema = TableSchema::new("T").column("a", ColumnType::U8);
+/// for number in 0..INDEX_COUNT_MAX {
+///     schema = schema.ordered_index(format!("i{number}"), ["a"]);
+/// }
+/// assert!(schema.validate().is_ok());
+/// assert!(schema.hash_index("more", ["a"]).validate().is_err());
+/// ```
 pub const INDEX_COUNT_MAX: usize = 32;
 /// How deeply types may be nested.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let array = |element| ColumnType::Array { element: Box::new(element), count: 1 };
+/// let nested = |depth| (0..depth).fold(ColumnType::U8, |inner, _| array(inner));
+/// let schema = |depth| TableSchema::new("T").column("a", nested(depth));
+/// assert!(schema(NESTING_MAX - 1).validate().is_ok());
+/// assert!(schema(NESTING_MAX).validate().is_err());
+/// ```
 pub const NESTING_MAX: usize = 16;
 /// The largest Char or Binary column, in bytes.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let schema = |size| TableSchema::new("T").column("a", ColumnType::Char(size));
+/// assert!(schema(TEXT_SIZE_MAX).validate().is_ok());
+/// assert!(schema(TEXT_SIZE_MAX + 1).validate().is_err());
+/// ```
 pub const TEXT_SIZE_MAX: u32 = 65_535;
 
 /// Checks a whole schema.

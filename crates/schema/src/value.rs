@@ -10,6 +10,16 @@ use crate::elements::Elements;
 use crate::scalar::{CharArray, Date, Decimal, Time, Timestamp};
 
 /// A borrowed value of any column type.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// assert_eq!(Value::from(7u8), Value::I64(7));
+/// assert_eq!(Value::from("Ulm").to_string(), "Ulm");
+/// assert_eq!(Value::from(None::<i32>), Value::Null);
+/// let list = [Value::I32(1), Value::I32(2)];
+/// assert_eq!(Value::List(&list).to_string(), "[1, 2]");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     /// No value.
@@ -56,6 +66,13 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// Whether this is [`Value::Null`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(Value::from(None::<&str>).is_null());
+    /// assert!(!Value::from("").is_null());
+    /// ```
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
@@ -85,6 +102,13 @@ impl<'a> Value<'a> {
     }
 
     /// The number, if this is a float of either width.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Value::F32(0.5).as_float(), Some(0.5));
+    /// assert_eq!(Value::I32(1).as_float(), None);
+    /// ```
     #[inline]
     pub fn as_float(&self) -> Option<f64> {
         match *self {
@@ -95,6 +119,13 @@ impl<'a> Value<'a> {
     }
 
     /// The truth, if this is a Bool.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Value::from(true).as_bool(), Some(true));
+    /// assert_eq!(Value::U8(1).as_bool(), None);
+    /// ```
     #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
@@ -104,6 +135,13 @@ impl<'a> Value<'a> {
     }
 
     /// The text, if this is a string.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Value::from("Ulm").as_str(), Some("Ulm"));
+    /// assert_eq!(Value::Bytes(b"Ulm").as_str(), None);
+    /// ```
     #[inline]
     pub fn as_str(&self) -> Option<&'a str> {
         match *self {
@@ -113,6 +151,13 @@ impl<'a> Value<'a> {
     }
 
     /// The bytes, if these are bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Value::Bytes(&[1, 2]).as_bytes(), Some(&[1, 2][..]));
+    /// assert_eq!(Value::from("Ulm").as_bytes(), None);
+    /// ```
     #[inline]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         match *self {
@@ -122,6 +167,13 @@ impl<'a> Value<'a> {
     }
 
     /// The kind of value, for messages.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(Value::from(7u16).kind_name(), "U16");
+    /// assert_eq!(Value::from(None::<u16>).kind_name(), "NULL");
+    /// ```
     pub fn kind_name(&self) -> &'static str {
         match self {
             Value::Null => "NULL",

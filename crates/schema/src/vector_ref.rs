@@ -31,6 +31,14 @@ enum Source<'a, T> {
 
 impl<'a, T: Scalar> VectorRef<'a, T> {
     /// The elements in the bytes of a row; bytes after the last whole element are not looked at.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let samples = VectorRef::<u16>::from_packed(&[1, 0, 2, 1, 9]);
+    /// assert_eq!(samples.to_vec(), [1, 0x0102]);
+    /// assert_eq!(samples, VectorRef::from(&[1, 258]));
+    /// ```
     #[inline]
     pub fn from_packed(bytes: &'a [u8]) -> VectorRef<'a, T> {
         let len = bytes.len() / T::SIZE * T::SIZE;
@@ -38,6 +46,13 @@ impl<'a, T: Scalar> VectorRef<'a, T> {
     }
 
     /// The number of elements.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(VectorRef::from(&[0.5, 1.5]).len(), 2);
+    /// assert_eq!(VectorRef::<u32>::from_packed(&[0; 12]).len(), 3);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         match self.source {
@@ -47,12 +62,27 @@ impl<'a, T: Scalar> VectorRef<'a, T> {
     }
 
     /// Whether there are no elements.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(VectorRef::<f32>::default().is_empty());
+    /// assert!(!VectorRef::from(&[0.5]).is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The element at `index`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let samples = VectorRef::from(&[10, 20, 30]);
+    /// assert_eq!(samples.get(2), Some(30));
+    /// assert_eq!(samples.get(3), None);
+    /// ```
     #[inline]
     pub fn get(&self, index: usize) -> Option<T> {
         match self.source {
@@ -65,12 +95,29 @@ impl<'a, T: Scalar> VectorRef<'a, T> {
     }
 
     /// The elements in order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let samples = VectorRef::from(&[1.0, 4.0, 2.0]);
+    /// assert_eq!(samples.iter().fold(0.0, f64::max), 4.0);
+    /// assert_eq!(samples.iter().len(), 3);
+    /// ```
     #[inline]
     pub fn iter(&self) -> VectorIter<'a, T> {
         VectorIter { vector: *self, next: 0 }
     }
 
     /// The elements, copied.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let packed = [7, 0, 8, 0];
+    /// let mut numbers = VectorRef::<u16>::from_packed(&packed).to_vec();
+    /// numbers.push(9);
+    /// assert_eq!(numbers, [7, 8, 9]);
+    /// ```
     pub fn to_vec(&self) -> Vec<T> {
         self.iter().collect()
     }
@@ -90,6 +137,16 @@ impl<'a, T: Scalar> VectorRef<'a, T> {
 }
 
 /// The elements of a [`VectorRef`], in order.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let samples = VectorRef::from(&[10, 20, 30]);
+/// let mut iter = samples.iter();
+/// assert_eq!(iter.next(), Some(10));
+/// assert_eq!(iter.len(), 2);
+/// assert_eq!(iter.collect::<Vec<i32>>(), [20, 30]);
+/// ```
 #[derive(Clone)]
 pub struct VectorIter<'a, T> {
     vector: VectorRef<'a, T>,

@@ -7,6 +7,25 @@
 use super::atomic::{AtomicU64, Relaxed};
 
 /// What a block of memory is for.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// # let a = table.column("a")?;
+/// use remanent_engine::Purpose;
+/// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+/// let memory = db.memory();
+/// let live = |purpose| match purpose {
+///     Purpose::Rows => memory.rows,
+///     Purpose::Segments => memory.segments,
+///     Purpose::Indexes => memory.indexes,
+///     Purpose::Internal => memory.internal,
+/// };
+/// assert!(live(Purpose::Rows) > 0 && live(Purpose::Segments) > 0);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {

@@ -3,8 +3,8 @@
 //! Three things make schedules that a program meets once in a million runs ordinary. *Scheduling
 //! points*: before each operation on an atomic word another thread may go on. *Store buffers*, as
 //! x86-64 has them: a store reaches the others later, in order, and its own thread at once; only an
-//! exchange, a sequentially consistent store or a full fence empties the buffer. How slow the
-//! buffers are is drawn for each execution, and in some there are none. *Freed blocks*: they are
+//! exchange, a sequentially consistent store or a full fence empties the buffer. How slow each
+//! thread's buffer is, if it has one, is drawn for each execution. *Freed blocks*: they are
 //! overwritten, and whoever touches one that was not allocated again fails the execution.
 //!
 //! (Shuttle's own atomics carry identities outside the word and cannot lie in raw memory. What a
@@ -27,7 +27,7 @@ const POISON: u8 = 0xdb;
 /// Of a random word, a store leaves its buffer when the bits under the mask are 0. The first entry
 /// is no buffer at all.
 const SLOWNESS: [Option<u64>; 4] = [None, Some(1), Some(7), Some(63)];
-/// Bits of a random word for each thread's buffer.
+/// Bits of a random word that decide about a thread's buffer.
 const BITS_PER_TASK: usize = 8;
 
 thread_local! {
@@ -37,7 +37,8 @@ thread_local! {
 struct Machine {
     /// Whether one thread runs alone, without scheduling points and buffers.
     quiet: bool,
-    slowness: Option<u64>,
+    /// Random bits that decide which thread has which of [`SLOWNESS`].
+    slowness: u64,
     tasks: Vec<Task>,
     /// The watched memory: where it begins, and a bit for each granule that is freed.
     base: usize,
@@ -46,6 +47,7 @@ struct Machine {
 
 #[derive(Default)]
 struct Task {
+    slowness: Option<u64>,
     /// Stores that the others do not see yet, oldest first.
     buffer: VecDeque<Store>,
     /// How deep in the allocator it is, which may touch free blocks.
@@ -65,10 +67,7 @@ pub(crate) struct Allocating(Option<usize>);
 /// Watches a database's memory from now on.
 pub(crate) fn watch(base: *const u8, len: u64) {
     settle();
-    let slowness = match this_task() {
-        Some(_) => SLOWNESS[thread_rng().next_u64() as usize % SLOWNESS.len()],
-        None => None,
-    };
+    let slowness = shuttle::current::try_get_current_task().map_or(0, |_| thread_rng().next_u64());
     with(|machine| {
         machine.slowness = slowness;
         machine.tasks.clear();
@@ -106,9 +105,8 @@ pub(crate) fn scheduling_point() {
     if with(|machine| machine.tasks.iter().any(|task| !task.buffer.is_empty())) {
         let mut random = thread_rng().next_u64();
         with(|machine| {
-            let mask = machine.slowness.unwrap_or(0);
             for task in &mut machine.tasks {
-                if random & mask == 0 {
+                if random & task.slowness.unwrap_or(0) == 0 {
                     task.drain_one();
                 }
                 random = random.rotate_right(BITS_PER_TASK as u32);
@@ -182,12 +180,14 @@ impl Drop for Allocating {
 
 impl Machine {
     const fn new() -> Self {
-        Self { quiet: false, slowness: None, tasks: Vec::new(), base: 0, freed: Vec::new() }
+        Self { quiet: false, slowness: 0, tasks: Vec::new(), base: 0, freed: Vec::new() }
     }
 
     fn task(&mut self, number: usize) -> &mut Task {
         while self.tasks.len() <= number {
-            self.tasks.push(Task::default());
+            let slowness = self.slowness >> (self.tasks.len() * 2 % 64) & 3;
+            let slowness = SLOWNESS[slowness as usize];
+            self.tasks.push(Task { slowness, ..Task::default() });
         }
         &mut self.tasks[number]
     }
@@ -250,10 +250,10 @@ fn own_store(address: usize) -> Option<u64> {
 fn put_into_buffer(store: Store) -> bool {
     let Some(number) = this_task() else { return false };
     with(|machine| {
-        if machine.slowness.is_none() {
+        let task = machine.task(number);
+        if task.slowness.is_none() {
             return false;
         }
-        let task = machine.task(number);
         if task.buffer.len() == BUFFER_MAX {
             task.drain_one();
         }

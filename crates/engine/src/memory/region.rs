@@ -30,6 +30,8 @@ const FAULT_BELOW: u64 = 512 << 10;
 const LINE: usize = 64;
 const PREFETCH_LINES_MAX: usize = 16;
 const REGION_ALIGNMENT: usize = HUGE_PAGE as usize;
+/// What everything in a region is aligned to at most, so that the caller's memory is from there.
+pub(crate) const ALIGNMENT_MAX: usize = 128;
 
 /// A reference into the region: an offset from its base that was allocated as a `T`. 0 is null.
 pub(crate) struct Ref<T> {
@@ -134,6 +136,17 @@ unsafe impl Sync for CallerMemory {}
 
 impl CallerMemory {
     /// Memory on the heap, owned by the database from now on.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{CallerMemory, Database, ErrorKind, Options};
+    /// let memory = CallerMemory::from_vec(vec![0; 1 << 20]);
+    /// assert!(Database::open(Options::new().caller_memory(memory)).is_ok());
+    /// let memory = CallerMemory::from_vec(vec![0; 1000]);
+    /// let error = Database::open(Options::new().caller_memory(memory)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::BudgetReached);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn from_vec(memory: Vec<u8>) -> Self {
         let mut owner = memory;
         let start = NonNull::new(owner.as_mut_ptr()).unwrap_or(NonNull::dangling());
@@ -141,6 +154,16 @@ impl CallerMemory {
     }
 
     /// Memory that is there for the rest of the program, such as a static array.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{CallerMemory, Database, Options};
+    /// let memory: &'static mut [u8] = vec![0; 1 << 20].leak();
+    /// let options = Options::new().caller_memory(CallerMemory::from_static(memory));
+    /// let db = Database::open(options)?;
+    /// assert!(db.memory().budget <= 1 << 20);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn from_static(memory: &'static mut [u8]) -> Self {
         let len = memory.len();
         Self { start: NonNull::from(memory).cast(), len, owner: None }
@@ -151,6 +174,21 @@ impl CallerMemory {
     /// # Safety
     /// `start` must be valid for reads and writes of `len` bytes until the database is closed, and
     /// nobody else may touch them meanwhile.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{CallerMemory, Database, Options};
+    /// use std::ptr::NonNull;
+    /// let mut pages = vec![0u64; 1 << 17];
+    /// let start = NonNull::from(&mut pages[..]).cast();
+    /// // SAFETY: `pages` has these bytes and is left alone until the database is closed.
+    /// let memory = unsafe { CallerMemory::from_raw(start, 1 << 20) };
+    /// let db = Database::open(Options::new().caller_memory(memory))?;
+    /// assert!(db.memory().budget <= 1 << 20);
+    /// drop(db);
+    /// drop(pages);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub unsafe fn from_raw(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len, owner: None }
     }
@@ -178,7 +216,7 @@ impl Region {
 
     /// A region in the caller's memory.
     pub(crate) fn over(memory: CallerMemory) -> Result<Self> {
-        let skip = memory.start.as_ptr().align_offset(64).min(memory.len);
+        let skip = memory.start.as_ptr().align_offset(ALIGNMENT_MAX).min(memory.len);
         let capacity = (memory.len - skip) as u64;
         if (capacity as usize) < size_of::<RegionHeader>() {
             return Err(Error::new(ErrorKind::BudgetReached)

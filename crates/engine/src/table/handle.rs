@@ -29,6 +29,26 @@ pub struct Table {
 }
 
 /// A table whose rows are a Rust type deriving `Record`.
+///
+/// # Examples
+/// ```
+/// # use remanent_derive::Record;
+/// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+/// # #[derive(Record)]
+/// # #[record(primary_key(id), index(city(city, id)))]
+/// # struct Shop<'a> {
+/// #     id: u32,
+/// #     city: &'a str,
+/// # }
+/// # let db = Database::open(Options::new())?;
+/// # let shops = db.create_table_of::<Shop>()?;
+/// let id = db.write(|tx| tx.insert(&shops, &Shop { id: 7, city: "Ulm" }))?;
+/// // It is a table too, with all that a table has.
+/// let city = shops.column("city")?;
+/// let tx = db.begin_read()?;
+/// assert_eq!(tx.row(&shops, id)?.and_then(|row| row.str(city)), Some("Ulm"));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 pub struct TypedTable<R> {
     table: Table,
     /// Ordinals of the record's own indexes in the table.
@@ -37,6 +57,19 @@ pub struct TypedTable<R> {
 }
 
 /// A column of a table; for a field of a struct, its path names it, as in `thing.a`.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// let thing = ColumnType::Struct(vec![Column::new("a", ColumnType::I32)]);
+/// let table = db.create_table(TableSchema::new("T").column("thing", thing))?;
+/// let a = table.column("thing.a")?;
+/// let tx = db.begin_write()?;
+/// let id = tx.insert_values(&table, &[Some(7.into())])?;
+/// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ColumnHandle {
     table: u32,
@@ -44,6 +77,26 @@ pub struct ColumnHandle {
 }
 
 /// An index of a table.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let schema = TableSchema::new("City")
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["name"]);
+/// # let cities = db.create_table(schema)?;
+/// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+/// # let primary = cities.index("primary")?;
+/// let other = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// let tx = db.begin_read()?;
+/// assert!(tx.find(&cities, primary, &["Ulm".into()])?.is_none());
+/// // It is of one table and refused by others.
+/// let error = tx.find(&other, primary, &["Ulm".into()]).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::UnknownIndex);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexHandle {
     table: u32,
@@ -52,11 +105,44 @@ pub struct IndexHandle {
 
 impl Table {
     /// The table's name.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// assert_eq!(cities.name(), "City");
+    /// assert_eq!(db.table(cities.name())?.schema(), cities.schema());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.core.schema.name
     }
 
     /// The schema that the table was created with.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let nullable = cities.schema().columns.iter().filter(|column| column.nullable);
+    /// let names: Vec<_> = nullable.map(|column| column.name.as_str()).collect();
+    /// assert_eq!(names, ["people"]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn schema(&self) -> &TableSchema {
         &self.core.schema
     }
@@ -65,6 +151,31 @@ impl Table {
     ///
     /// # Errors
     /// `UnknownColumn`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let people = cities.column("people")?;
+    /// let tx = db.begin_read()?;
+    /// let most = tx.scan(&cities)?.filter_map(|row| row.get::<u32>(people)).max();
+    /// assert_eq!(most, Some(336_000));
+    /// assert_eq!(cities.column("size").unwrap_err().kind(), ErrorKind::UnknownColumn);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn column(&self, path: &str) -> Result<ColumnHandle> {
         match self.core.layout.leaf_by_path(path) {
             Some(leaf) => Ok(ColumnHandle { table: self.core.id, leaf: leaf as u32 }),
@@ -77,6 +188,29 @@ impl Table {
     ///
     /// # Errors
     /// `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let primary = cities.index("primary")?;
+    /// assert!(db.begin_read()?.find(&cities, primary, &["Bonn".into()])?.is_some());
+    /// assert_eq!(cities.index("size").unwrap_err().kind(), ErrorKind::UnknownIndex);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn index(&self, name: &str) -> Result<IndexHandle> {
         match self.core.indexes().find(|index| index.schema.name == name) {
             Some(index) => Ok(self.handle_of(index)),
@@ -86,6 +220,23 @@ impl Table {
     }
 
     /// All indexes with their names.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let by_size = db.create_index(&cities, IndexSchema::new("size", ["people"]))?;
+    /// let indexes: Vec<_> = cities.indexes().collect();
+    /// assert_eq!(indexes, [("primary", primary), ("size", by_size)]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn indexes(&self) -> impl Iterator<Item = (&str, IndexHandle)> {
         self.core.indexes().map(|index| (index.schema.name.as_str(), self.handle_of(index)))
     }
@@ -136,6 +287,32 @@ impl<R: Record> TypedTable<R> {
     ///
     /// # Errors
     /// `UnknownIndex` if it was dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let by_city = shops.index_of::<ShopCity>()?;
+    /// assert_eq!(by_city, shops.index("city")?);
+    /// let tx = db.begin_read()?;
+    /// let last = tx.cursor(&shops, by_city)?.last();
+    /// assert_eq!(last.and_then(|row| row.get::<u32>(shops.column("id").ok()?)), Some(3));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[inline]
     pub fn index_of<K>(&self) -> Result<IndexHandle>
     where

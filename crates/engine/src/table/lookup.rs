@@ -24,6 +24,34 @@ use crate::snapshot::Snapshot;
 const ROWS_AHEAD: usize = 8;
 
 /// Which rows a search is for, in terms of the key it is given.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let schema = TableSchema::new("City")
+/// #     .column("name", ColumnType::STRING)
+/// #     .nullable_column("people", ColumnType::U32)
+/// #     .primary_key(["name"]);
+/// # let cities = db.create_table(schema)?;
+/// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+/// # let primary = cities.index("primary")?;
+/// # db.write(|tx| {
+/// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+/// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+/// #     }
+/// #     Ok(())
+/// # })?;
+/// let tx = db.begin_read()?;
+/// let mut cursor = tx.cursor(&cities, primary)?;
+/// let mut found = |find| -> remanent_engine::Result<Option<&str>> {
+///     Ok(cursor.find(find, &["Bonn".into()])?.and_then(|row| row.str(name)))
+/// };
+/// assert_eq!(found(Find::Equal)?, Some("Bonn"));
+/// assert_eq!(found(Find::Above)?, Some("Ulm"));
+/// assert_eq!(found(Find::Below)?, Some("Aalen"));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Find {
     /// The first row whose key is equal, or begins with the parts given.
@@ -260,6 +288,34 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     /// `WrongKeyShape`, `KeyTooLong`, `ValueOutOfRange`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let id = shops.column("id")?;
+    /// let mut cursor = tx.cursor(&shops, shops.index("city")?)?;
+    /// // The last shop in Ulm: the key is (city, id), of which the first part is given.
+    /// let last = cursor.find(Find::AtMost, &["Ulm".into()])?;
+    /// assert_eq!(last.and_then(|row| row.get::<u32>(id)), Some(3));
+    /// assert!(cursor.find(Find::Equal, &["Kiel".into()])?.is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn find(
         &mut self,
         find: Find,
@@ -271,22 +327,123 @@ impl<'t> Cursor<'t> {
     }
 
     /// Moves to the first row.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let first = tx.cursor(&cities, primary)?.first();
+    /// assert_eq!(first.and_then(|row| row.str(name)), Some("Aalen"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn first(&mut self) -> Option<Row<'t>> {
         self.first_at().map(|at| self.row(at))
     }
 
     /// Moves to the last row.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor(&cities, primary)?;
+    /// assert_eq!(cursor.last().and_then(|row| row.str(name)), Some("Ulm"));
+    /// assert!(cursor.next().is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn last(&mut self) -> Option<Row<'t>> {
         self.last_at().map(|at| self.row(at))
     }
 
     /// Moves to the next row. After the last one, the cursor stands nowhere.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor(&cities, primary)?;
+    /// let mut row = cursor.find(Find::Above, &["Aalen".into()])?;
+    /// let mut total = 0;
+    /// while let Some(city) = row {
+    ///     total += city.get::<u32>(people).unwrap_or(0);
+    ///     row = cursor.next();
+    /// }
+    /// assert_eq!(total, 336_000 + 126_000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[expect(clippy::should_implement_trait, reason = "a cursor moves both ways")]
     pub fn next(&mut self) -> Option<Row<'t>> {
         self.next_at().map(|at| self.row(at))
     }
 
     /// Moves to the row before. Before the first one, the cursor stands nowhere.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor(&cities, primary)?;
+    /// // The last two, in descending order.
+    /// let last = [cursor.last(), cursor.previous()];
+    /// assert_eq!(last.map(|row| row.and_then(|row| row.str(name))), [Some("Ulm"), Some("Bonn")]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn previous(&mut self) -> Option<Row<'t>> {
         self.previous_at().map(|at| self.row(at))
     }

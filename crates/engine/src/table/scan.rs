@@ -11,6 +11,24 @@ use crate::memory::atomic::Acquire;
 use crate::snapshot::Snapshot;
 
 /// Rows in a batch, at most.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// # let a = table.column("a")?;
+/// use remanent_engine::BATCH_ROWS;
+/// db.write(|tx| {
+///     (0..1000).try_for_each(|i| tx.insert_values(&table, &[Some(Value::I32(i))]).map(drop))
+/// })?;
+/// let tx = db.begin_read()?;
+/// let mut scan = tx.scan(&table)?;
+/// while let Some(batch) = scan.next_batch() {
+///     assert!((1..=BATCH_ROWS).contains(&batch.len()));
+/// }
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 pub const BATCH_ROWS: usize = 256;
 
 /// A scan over a table: an iterator of rows that also gives them in batches.
@@ -57,6 +75,31 @@ impl<'t> Scan<'t> {
     }
 
     /// The next rows, at most [`BATCH_ROWS`]; `None` after the last.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut scan = tx.scan(&cities)?;
+    /// let batch = scan.next_batch().expect("the table is not empty");
+    /// assert_eq!(batch.iter().filter(|row| row.get::<u32>(people) > Some(100_000)).count(), 2);
+    /// assert!(scan.next_batch().is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn next_batch(&mut self) -> Option<&[Row<'t>]> {
         self.fill_batch();
         let rows = &self.batch[self.given..];

@@ -88,6 +88,32 @@ impl<'t, K: Key> TypedCursor<'t, K> {
     ///
     /// # Errors
     /// `KeyTooLong`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopCity>(&shops)?;
+    /// let key = ShopCity { city: "Ulm", id: 2 };
+    /// assert!(cursor.find(Find::Equal, &key)?.is_none());
+    /// assert_eq!(cursor.find(Find::AtLeast, &key)?.map(|shop| shop.id), Some(3));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn find(&mut self, find: Find, key: &K) -> Result<Option<Found<'t, K>>> {
         self.find_prefix(find, key, K::PARTS)
     }
@@ -96,6 +122,37 @@ impl<'t, K: Key> TypedCursor<'t, K> {
     ///
     /// # Errors
     /// `KeyTooLong`; `WrongKeyShape` if the key does not have so many parts.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopCity>(&shops)?;
+    /// // All shops in Ulm: the first part alone, whatever the id.
+    /// let mut shop = cursor.find_prefix(Find::Equal, &ShopCity { city: "Ulm", id: 0 }, 1)?;
+    /// let mut ids = Vec::new();
+    /// while let Some(found) = shop.filter(|shop| shop.city == "Ulm") {
+    ///     ids.push(found.id);
+    ///     shop = cursor.next();
+    /// }
+    /// assert_eq!(ids, [1, 3]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn find_prefix(
         &mut self,
         find: Find,
@@ -109,22 +166,125 @@ impl<'t, K: Key> TypedCursor<'t, K> {
     }
 
     /// Moves to the first record.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopCity>(&shops)?;
+    /// assert_eq!(cursor.first().map(|shop| shop.city), Some("Aalen"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn first(&mut self) -> Option<Found<'t, K>> {
         self.cursor.first_at().map(|at| self.record(at))
     }
 
     /// Moves to the last record.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopPrimary>(&shops)?;
+    /// let next_id = cursor.last().map_or(1, |shop| shop.id + 1);
+    /// assert_eq!(next_id, 5);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn last(&mut self) -> Option<Found<'t, K>> {
         self.cursor.last_at().map(|at| self.record(at))
     }
 
     /// Moves to the next record.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopCity>(&shops)?;
+    /// let (mut ids, mut shop) = (Vec::new(), cursor.first());
+    /// while let Some(found) = shop {
+    ///     ids.push(found.id);
+    ///     shop = cursor.next();
+    /// }
+    /// assert_eq!(ids, [4, 2, 1, 3]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[expect(clippy::should_implement_trait, reason = "a cursor moves both ways")]
     pub fn next(&mut self) -> Option<Found<'t, K>> {
         self.cursor.next_at().map(|at| self.record(at))
     }
 
     /// Moves to the record before.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopPrimary>(&shops)?;
+    /// let newest = [cursor.last(), cursor.previous()];
+    /// assert_eq!(newest.map(|shop| shop.map(|shop| shop.id)), [Some(4), Some(3)]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn previous(&mut self) -> Option<Found<'t, K>> {
         self.cursor.previous_at().map(|at| self.record(at))
     }
@@ -135,6 +295,34 @@ impl<'t, K: Key> TypedCursor<'t, K> {
 }
 
 /// The record that a cursor over key type `K` gives.
+///
+/// # Examples
+/// ```
+/// # use remanent_derive::Record;
+/// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+/// # #[derive(Record)]
+/// # #[record(primary_key(id), index(city(city, id)))]
+/// # struct Shop<'a> {
+/// #     id: u32,
+/// #     city: &'a str,
+/// # }
+/// # let db = Database::open(Options::new())?;
+/// # let shops = db.create_table_of::<Shop>()?;
+/// # db.write(|tx| {
+/// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+/// #         tx.insert(&shops, &Shop { id, city })?;
+/// #     }
+/// #     Ok(())
+/// # })?;
+/// use remanent_engine::Found;
+/// fn label(shop: Found<'_, ShopCity<'_>>) -> String {
+///     format!("{} in {}", shop.id, shop.city)
+/// }
+/// let tx = db.begin_read()?;
+/// let first = tx.cursor_by::<_, ShopCity>(&shops)?.first();
+/// assert_eq!(first.map(label).as_deref(), Some("4 in Aalen"));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 pub type Found<'t, K> = <<K as Key>::Record as Record>::At<'t>;
 
 impl<'t, R> Records<'t, R> {

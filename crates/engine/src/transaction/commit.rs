@@ -13,6 +13,18 @@ use crate::memory::{Heap, Memory};
 use crate::table::version::Version;
 
 /// Proof of a commit.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// # let a = table.column("a")?;
+/// let insert = || db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]));
+/// let ((_, first), (_, second)) = (insert()?, insert()?);
+/// assert_ne!(first, second);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitTicket {
     timestamp: u64,
@@ -101,6 +113,19 @@ fn retire(heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
 
 impl CommitTicket {
     /// The timestamp of the commit: snapshots from this one on see it.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let insert = || db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]));
+    /// let ((_, first), (_, second)) = (insert()?, insert()?);
+    /// assert!(first.timestamp() < second.timestamp());
+    /// assert!(db.begin_read()?.timestamp() >= second.timestamp());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn timestamp(&self) -> u64 {
         self.timestamp
     }

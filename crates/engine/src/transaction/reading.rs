@@ -50,6 +50,19 @@ impl<'db> ReadTransaction<'db> {
     }
 
     /// The timestamp of the newest commit that this transaction sees.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let before = db.begin_read()?.timestamp();
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let tx = db.begin_read()?;
+    /// assert!(before < ticket.timestamp() && ticket.timestamp() <= tx.timestamp());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn timestamp(&self) -> u64 {
         self.snapshot.timestamp
     }
@@ -58,6 +71,31 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `KeyTooLong`, `UnknownTable`, `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let shop = tx.get(&shops, &ShopPrimary { id: 2 })?;
+    /// assert_eq!(shop.map(|shop| shop.city), Some("Bonn"));
+    /// assert!(tx.get(&shops, &ShopPrimary { id: 5 })?.is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[inline]
     pub fn get<'t, R, K>(&'t self, table: &TypedTable<R>, key: &K) -> Result<Option<R::At<'t>>>
     where
@@ -74,6 +112,34 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// As [`ReadTransaction::get`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// db.write(|tx| {
+    ///     let row = tx.get_row(&shops, &ShopPrimary { id: 4 })?.expect("it is there");
+    ///     tx.update(&shops, row.id(), &Shop { id: 4, city: "Bonn" })
+    /// })?;
+    /// let tx = db.begin_read()?;
+    /// let moved = tx.get(&shops, &ShopPrimary { id: 4 })?;
+    /// assert_eq!(moved.map(|shop| shop.city), Some("Bonn"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn get_row<'t, R, K>(&'t self, table: &'t TypedTable<R>, key: &K) -> Result<Option<Row<'t>>>
     where
         R: Record,
@@ -91,6 +157,32 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// As [`ReadTransaction::get`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let keys = [3, 9, 2].map(|id| ShopPrimary { id });
+    /// let tx = db.begin_read()?;
+    /// let mut cities = Vec::new();
+    /// tx.get_batch(&shops, &keys, |_, shop| cities.push(shop.map(|shop| shop.city)))?;
+    /// assert_eq!(cities, [Some("Ulm"), None, Some("Bonn")]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn get_batch<'t, R, K>(
         &'t self,
         table: &TypedTable<R>,
@@ -120,6 +212,27 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// let id = db.write(|tx| tx.insert(&shops, &Shop { id: 7, city: "Ulm" }))?;
+    /// let tx = db.begin_read()?;
+    /// assert_eq!(tx.record(&shops, id)?.map(|shop| shop.id), Some(7));
+    /// db.write(|tx| tx.delete(&shops, id))?;
+    /// assert!(tx.record(&shops, id)?.is_some());
+    /// assert!(db.begin_read()?.record(&shops, id)?.is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn record<'t, R: Record>(
         &'t self,
         table: &TypedTable<R>,
@@ -133,6 +246,20 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let tx = db.begin_write()?;
+    /// let id = tx.insert_values(&table, &[Some(7.into())])?;
+    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
+    /// // Others do not see it before it is committed.
+    /// assert!(db.begin_read()?.row(&table, id)?.is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn row<'t>(&'t self, table: &'t Table, row: RowId) -> Result<Option<Row<'t>>> {
         let table = self.table_at(table)?;
         Ok(visible_row(table, self.snapshot, row).map(|at| Row::at(table, at)))
@@ -143,6 +270,31 @@ impl<'db> ReadTransaction<'db> {
     /// # Errors
     /// `WrongKeyShape` unless there is a value for each part, `KeyTooLong`, `ValueOutOfRange`,
     /// `UnknownTable`, `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let ulm = tx.find(&cities, primary, &["Ulm".into()])?;
+    /// assert_eq!(ulm.and_then(|row| row.get::<u32>(people)), Some(126_000));
+    /// let error = tx.find(&cities, primary, &["Ulm".into(), 1.into()]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::WrongKeyShape);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn find<'t>(
         &'t self,
         table: &'t Table,
@@ -159,6 +311,36 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// As [`ReadTransaction::find`], and whatever `visit` returns.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let (by_city, id) = (shops.index("city")?, shops.column("id")?);
+    /// let mut ids = Vec::new();
+    /// // The first part of the key (city, id).
+    /// tx.each(&shops, by_city, &["Ulm".into()], |row| {
+    ///     ids.extend(row.get::<u32>(id));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(ids, [1, 3]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn each<'t>(
         &'t self,
         table: &'t Table,
@@ -180,6 +362,35 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `WrongIndexKind` for a hash index, `UnknownTable`, `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor(&cities, primary)?;
+    /// let mut names = Vec::new();
+    /// let mut row = cursor.find(Find::AtLeast, &["B".into()])?;
+    /// while let Some(city) = row {
+    ///     names.extend(city.str(name));
+    ///     row = cursor.next();
+    /// }
+    /// assert_eq!(names, ["Bonn", "Ulm"]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn cursor<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<Cursor<'t>> {
         Cursor::open(self.view(table, index)?)
     }
@@ -188,6 +399,32 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// As [`ReadTransaction::cursor`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor_by::<_, ShopCity>(&shops)?;
+    /// let found = cursor.find(Find::Above, &ShopCity { city: "Ulm", id: 1 })?;
+    /// assert_eq!(found.map(|shop| shop.id), Some(3));
+    /// assert_eq!(cursor.first().map(|shop| shop.city), Some("Aalen"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn cursor_by<'t, R, K>(&'t self, table: &'t TypedTable<R>) -> Result<TypedCursor<'t, K>>
     where
         R: Record,
@@ -201,6 +438,30 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let in_ulm = tx.records(&shops)?.filter(|shop| shop.city == "Ulm").count();
+    /// assert_eq!(in_ulm, 2);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn records<'t, R: Record>(&'t self, table: &'t TypedTable<R>) -> Result<Records<'t, R>> {
         Ok(Records::new(self.scan(table)?, self.memory()))
     }
@@ -209,6 +470,29 @@ impl<'db> ReadTransaction<'db> {
     ///
     /// # Errors
     /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let large = tx.scan(&cities)?.filter(|row| row.get::<u32>(people) > Some(100_000));
+    /// assert_eq!(large.filter_map(|row| row.str(name)).count(), 2);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn scan<'t>(&'t self, table: &'t Table) -> Result<Scan<'t>> {
         Ok(Scan::new(self.table_at(table)?, self.snapshot))
     }

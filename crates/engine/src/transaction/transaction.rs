@@ -54,6 +54,22 @@ pub struct WriteTransaction<'db> {
 }
 
 /// A point in a transaction to roll back to.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+/// # let db = Database::open(Options::new())?;
+/// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+/// # let a = table.column("a")?;
+/// let tx = db.begin_write()?;
+/// tx.insert_values(&table, &[Some(1.into())])?;
+/// let one = tx.savepoint();
+/// tx.insert_values(&table, &[Some(2.into())])?;
+/// assert_ne!(one, tx.savepoint());
+/// tx.roll_back_to(one)?;
+/// assert_eq!(tx.scan(&table)?.count(), 1);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Savepoint {
     stamp: u64,
@@ -87,6 +103,28 @@ impl<'db> WriteTransaction<'db> {
     /// # Errors
     /// `DuplicateKey`, `Conflict`, `ValueTooLong`, `KeyTooLong`, `RowTooLong`, `BudgetReached`,
     /// `OutOfMachineMemory`, `UnknownTable`, `TransactionEnded`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// let tx = db.begin_write()?;
+    /// let row = tx.insert(&shops, &Shop { id: 7, city: "Ulm" })?;
+    /// assert_eq!(tx.record(&shops, row)?.map(|shop| shop.city), Some("Ulm"));
+    /// let error = tx.insert(&shops, &Shop { id: 7, city: "Bonn" }).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    /// // The statement changed nothing and the transaction goes on.
+    /// tx.commit()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     #[inline]
     pub fn insert<'a, R>(&self, table: &TypedTable<R>, record: &R::At<'a>) -> Result<RowId>
     where
@@ -106,6 +144,25 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// As [`WriteTransaction::insert`], and `WrongType`, `ValueOutOfRange`, `NullInNotNull`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// let tx = db.begin_write()?;
+    /// let ulm = tx.insert_values(&cities, &[Some("Ulm".into()), None])?;
+    /// assert!(tx.row(&cities, ulm)?.is_some_and(|row| row.is_null(people)));
+    /// let error = tx.insert_values(&cities, &[None, Some(126_000.into())]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::NullInNotNull);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn insert_values(&self, table: &Table, values: &[Option<Value<'_>>]) -> Result<RowId> {
         let layout = &table.core.layout;
         let length = layout.encoded_len(values)?;
@@ -121,6 +178,34 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, or as [`WriteTransaction::insert`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// # db.write(|tx| {
+    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
+    /// #         tx.insert(&shops, &Shop { id, city })?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// db.write(|tx| {
+    ///     let key = ShopPrimary { id: 2 };
+    ///     let row = tx.get_row(&shops, &key)?.expect("it is there").id();
+    ///     tx.update(&shops, row, &Shop { id: 2, city: "Aalen" })?;
+    ///     assert_eq!(tx.get(&shops, &key)?.map(|shop| shop.city), Some("Aalen"));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn update<'a, R>(&self, table: &TypedTable<R>, row: RowId, record: &R::At<'a>) -> Result<()>
     where
         R: Record,
@@ -146,6 +231,33 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, or as [`WriteTransaction::insert_values`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("City")
+    /// #     .column("name", ColumnType::STRING)
+    /// #     .nullable_column("people", ColumnType::U32)
+    /// #     .primary_key(["name"]);
+    /// # let cities = db.create_table(schema)?;
+    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
+    /// # let primary = cities.index("primary")?;
+    /// # db.write(|tx| {
+    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
+    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_write()?;
+    /// let ulm = tx.find(&cities, primary, &["Ulm".into()])?.expect("it is there");
+    /// tx.update_values(&cities, ulm.id(), &[(people, 127_000.into())])?;
+    /// // What was read before stays; the transaction sees its own change.
+    /// assert_eq!(ulm.get::<u32>(people), Some(126_000));
+    /// let ulm = tx.row(&cities, ulm.id())?;
+    /// assert_eq!(ulm.and_then(|row| row.get::<u32>(people)), Some(127_000));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn update_values(
         &self,
         table: &Table,
@@ -175,6 +287,20 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, `UnknownTable`, `TransactionEnded`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let tx = db.begin_write()?;
+    /// tx.delete(&table, id)?;
+    /// assert!(tx.row(&table, id)?.is_none());
+    /// assert_eq!(tx.delete(&table, id).unwrap_err().kind(), ErrorKind::RowNotFound);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn delete(&self, table: &Table, row: RowId) -> Result<()> {
         let changed = self.change(table, Entitlement::Reserve, |at, heap, snapshot| {
             at.delete(heap, snapshot, row.0)
@@ -183,6 +309,25 @@ impl<'db> WriteTransaction<'db> {
     }
 
     /// A point to roll back to.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let tx = db.begin_write()?;
+    /// for number in [1, 2, 3] {
+    ///     let before = tx.savepoint();
+    ///     tx.insert_values(&table, &[Some(Value::I32(number))])?;
+    ///     if number == 2 {
+    ///         tx.roll_back_to(before)?;
+    ///     }
+    /// }
+    /// let numbers: Vec<_> = tx.scan(&table)?.filter_map(|row| row.get::<i32>(a)).collect();
+    /// assert_eq!(numbers.iter().sum::<i32>(), 4);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
             stamp: self.read.snapshot.own,
@@ -195,6 +340,22 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `TransactionEnded` if the savepoint is of another transaction or was itself taken back.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let tx = db.begin_write()?;
+    /// let earlier = tx.savepoint();
+    /// tx.insert_values(&table, &[Some(1.into())])?;
+    /// let later = tx.savepoint();
+    /// tx.roll_back_to(earlier)?;
+    /// assert_eq!(tx.scan(&table)?.count(), 0);
+    /// assert_eq!(tx.roll_back_to(later).unwrap_err().kind(), ErrorKind::TransactionEnded);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
         self.check_active()?;
         let mut rollbacks = self.rollbacks.borrow_mut();
@@ -212,6 +373,21 @@ impl<'db> WriteTransaction<'db> {
 
     /// Takes back all changes and ends the transaction: further calls fail with
     /// `TransactionEnded`, references that were read stay valid.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let tx = db.begin_write()?;
+    /// tx.insert_values(&table, &[Some(1.into())])?;
+    /// tx.roll_back();
+    /// let error = tx.insert_values(&table, &[Some(2.into())]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TransactionEnded);
+    /// assert_eq!(db.begin_read()?.scan(&table)?.count(), 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn roll_back(&self) {
         self.undo_to(0);
         self.ended.set(true);
@@ -221,6 +397,21 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// `TransactionEnded` if it was rolled back.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let tx = db.begin_write()?;
+    /// tx.insert_values(&table, &[Some(1.into())])?;
+    /// let before = db.begin_read()?;
+    /// tx.commit()?;
+    /// assert_eq!(before.scan(&table)?.count(), 0);
+    /// assert_eq!(db.begin_read()?.scan(&table)?.count(), 1);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn commit(self) -> Result<CommitTicket> {
         self.check_active()?;
         self.ended.set(true);
