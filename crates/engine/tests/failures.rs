@@ -242,7 +242,8 @@ fn run_with_failures(n: u64, after: After) -> Result<()> {
         // Memory is there again, and all is well.
         let mut rest = Workload { db: &db, after: After::Stop, committed };
         rest.transaction(&table, |changes| {
-            (0..40).try_for_each(|key| changes.insert(&table, 2_000_000 + key, content(key + 50_000)))
+            (0..40)
+                .try_for_each(|key| changes.insert(&table, 2_000_000 + key, content(key + 50_000)))
         })?;
         rest.transaction(&table, |changes| {
             let keys: Vec<_> = changes.rows.keys().copied().collect();

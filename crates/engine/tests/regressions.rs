@@ -4,7 +4,9 @@
 //! in common: one thread is enough. Races have their tests in `threads.rs`.
 
 use remanent_engine::schema::{ColumnType, IndexSchema, TableSchema, Value};
-use remanent_engine::{CallerMemory, Database, ErrorKind, Options, Result, Table, WriteTransaction};
+use remanent_engine::{
+    CallerMemory, Database, ErrorKind, Options, Result, Table, WriteTransaction,
+};
 
 fn database() -> Database {
     Database::open(Options::new().budget(64 << 20)).expect("64 MiB hold a database")

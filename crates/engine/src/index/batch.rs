@@ -19,7 +19,11 @@ pub(crate) const GROUP: usize = 64;
 #[derive(Clone, Copy)]
 enum Walk<'m> {
     /// At a node that `depth` bytes lead to; the node above is as it was in this state.
-    At { above: Option<(Node<'m>, State)>, at: Ref<NodeHeader>, depth: usize },
+    At {
+        above: Option<(Node<'m>, State)>,
+        at: Ref<NodeHeader>,
+        depth: usize,
+    },
     Done(Found),
 }
 

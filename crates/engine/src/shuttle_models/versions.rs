@@ -31,7 +31,8 @@ fn shuttle_commits_are_seen_whole() {
         })
         .expect("nobody else writes");
         let write = || {
-            let (_, ticket) = rows.db.write_with_ticket(|tx| transfer(&rows, tx, 10)).expect("retried");
+            let (_, ticket) =
+                rows.db.write_with_ticket(|tx| transfer(&rows, tx, 10)).expect("retried");
             let tx = rows.db.begin_read().expect("there are slots");
             assert!(tx.timestamp() >= ticket.timestamp(), "a commit is there once it returns");
             assert!(rows.read(rows.find(&tx, 2).expect("it is there")).1 >= 10);
@@ -99,7 +100,8 @@ fn shuttle_version_chains_change_under_readers() {
         };
         let savepoint = || {
             let done = rows.db.write(|tx| {
-                let (row, old) = rows.find(tx, 1).map(|row| (row.id(), rows.read(row).1)).expect("it is");
+                let (row, old) =
+                    rows.find(tx, 1).map(|row| (row.id(), rows.read(row).1)).expect("it is");
                 tx.update_values(&rows.table, row, &rows.changes(1, old + 1))?;
                 let savepoint = tx.savepoint();
                 tx.update_values(&rows.table, row, &rows.changes(1, 2000))?;

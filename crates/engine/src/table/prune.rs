@@ -56,10 +56,10 @@ fn drop_garbage_entries<'m>(
         return;
     }
     let row = last_version.row();
-    // What stays is the chain down to `last`: cut it there while the entries are compared.
-    last_version.older.store(0, Release);
+    // The chain stays whole meanwhile: as long as a dead row has an entry, somebody may look for
+    // the key in its last content, and would look again and again if there was none.
     for (gone, _) in chain(table.memory, garbage).filter(|(_, version)| !version.is_tombstone()) {
-        table.drop_entries(heap, row, gone, latched.newest());
+        table.drop_entries(heap, row, gone, (latched.newest(), garbage));
     }
     if latched.newest() == last && !last_version.is_tombstone() {
         make_leaves_plain(table, heap, row, last);

@@ -319,7 +319,7 @@ impl<'m> TableAt<'m> {
         let version = Version::at(self.memory, change.version);
         let older = version.older.load(Relaxed);
         if !version.is_tombstone() && (older == 0 || version.key_changed()) {
-            self.drop_entries(heap, change.row, change.version, older);
+            self.drop_entries(heap, change.row, change.version, (older, 0));
         }
         latched.set_newest(older);
         if older == 0 {
@@ -329,20 +329,29 @@ impl<'m> TableAt<'m> {
         heap.retire(change.version, Purpose::Rows);
     }
 
-    /// Removes the entries of the version at `gone` that no version from `kept` on needs.
-    pub(crate) fn drop_entries(&self, heap: Heap<'m>, row: u32, gone: u64, kept: u64) {
+    /// Removes the entries of the version at `gone` that no version needs of those that stay: from
+    /// the first of `kept` to before the second, which is 0 for all.
+    pub(crate) fn drop_entries(&self, heap: Heap<'m>, row: u32, gone: u64, kept: (u64, u64)) {
         self.core.indexes().for_each(|index| self.drop_entry(heap, index, row, gone, kept));
     }
 
     /// As [`TableAt::drop_entries`], in one index. Unless it is needed, the entry must be there: an
     /// ordered index takes the row's only entry for the one that is looked for.
-    fn drop_entry(&self, heap: Heap<'m>, index: &IndexCore, row: u32, gone: u64, kept: u64) {
+    fn drop_entry(
+        &self,
+        heap: Heap<'m>,
+        index: &IndexCore,
+        row: u32,
+        gone: u64,
+        (kept, end): (u64, u64),
+    ) {
         let mut key = KeyBuffer::new();
         let mut other = KeyBuffer::new();
         if index.plan.encode_row(bytes_at(self.memory, gone), &mut key).is_err() {
             return;
         }
-        let needed = chain(self.memory, kept).any(|(at, version)| {
+        let mut stay = chain(self.memory, kept).take_while(|&(at, _)| at != end);
+        let needed = stay.any(|(at, version)| {
             !version.is_tombstone()
                 && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
                 && index.same_entry(key.as_slice(), other.as_slice())
@@ -442,7 +451,7 @@ impl<'m> TableAt<'m> {
                 });
             if let Err(error) = moved {
                 for index in self.core.indexes().take(moved_before) {
-                    self.drop_entry(heap, index, row, new, old);
+                    self.drop_entry(heap, index, row, new, (old, 0));
                 }
                 return Err(error);
             }
@@ -477,7 +486,7 @@ impl<'m> TableAt<'m> {
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older.load(Relaxed);
             check_unique(*self, index, new_key, row, snapshot)
-                .inspect_err(|_| self.drop_entry(heap, index, row, new, older))?;
+                .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;
         }
         Ok(())
     }
