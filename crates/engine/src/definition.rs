@@ -258,7 +258,8 @@ impl<'d> Change<'d> {
                 if version.is_tombstone() {
                     continue;
                 }
-                index.plan.encode_row(bytes_at(memory, at), &mut key)?;
+                let encoded = index.plan.encode_row(bytes_at(memory, at), &mut key);
+                encoded.map_err(|error| index.key_error(error))?;
                 if !keys.iter().any(|other| other == key.as_slice()) {
                     keys.push(key.as_slice().to_vec());
                 }
@@ -278,7 +279,7 @@ impl<'d> Change<'d> {
             if index.plan.has_null(bytes) {
                 return Ok(());
             }
-            index.plan.encode_row(bytes, &mut key)?;
+            index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
             check_unique(table, index, key.as_slice(), row, self.snapshot)
         })
     }

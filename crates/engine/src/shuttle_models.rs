@@ -9,7 +9,11 @@
 
 mod bursts;
 mod clock;
+mod definition;
+mod directory;
+mod hash;
 mod latch;
+mod tree;
 mod versions;
 
 use std::sync::Arc;
@@ -50,7 +54,7 @@ struct Rows {
 }
 
 /// Runs a model over many schedules.
-fn check(model: fn()) {
+fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
     let iterations = std::env::var("REMANENT_SHUTTLE_ITERATIONS");
     let iterations = iterations.map_or(ITERATIONS, |n| n.parse().expect("a number of schedules"));
     let seed = match std::env::var("REMANENT_SHUTTLE_SEED") {
@@ -61,7 +65,12 @@ fn check(model: fn()) {
     run("pct", seed, PctScheduler::new_from_seed(seed, PCT_DEPTH, iterations), model);
 }
 
-fn run(name: &'static str, seed: u64, scheduler: impl Scheduler + 'static, model: fn()) {
+fn run(
+    name: &'static str,
+    seed: u64,
+    scheduler: impl Scheduler + 'static,
+    model: impl Fn() + Send + Sync + 'static,
+) {
     let mut config = Config::new();
     config.stack_size = STACK_SIZE;
     config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
@@ -119,11 +128,7 @@ impl Rows {
     }
 
     fn open(index: IndexSchema, keys: &[u32]) -> Self {
-        let schema = TableSchema::new("T")
-            .column("key", ColumnType::U32)
-            .column("value", ColumnType::U64)
-            .column("proof", ColumnType::U64)
-            .index(index);
+        let schema = schema().index(index);
         let opened: Result<Self> = modelled::quietly(|| {
             let options = Options::new().budget(2 << 20).transactions_max(8);
             let db = Database::open(options)?;
@@ -198,6 +203,13 @@ impl Rows {
     fn changes(&self, key: u32, value: u64) -> [(ColumnHandle, Value<'static>); 2] {
         [(self.value, value.into()), (self.proof, prove(key, value).into())]
     }
+}
+
+fn schema() -> TableSchema {
+    TableSchema::new("T")
+        .column("key", ColumnType::U32)
+        .column("value", ColumnType::U64)
+        .column("proof", ColumnType::U64)
 }
 
 /// A row's columns.

@@ -408,9 +408,11 @@ fn a_full_database_still_works() -> Result<()> {
         assert!(deleted > 10, "{what}: the reserve was enough for {deleted} deletions");
         assert_eq!(reader.scan(&table)?.count(), rows as usize);
         drop(reader);
+        // What the reader pinned is freed by the writers that come now: the first may be too early.
+        empty(&db, &table).err().iter().for_each(check_kind);
         empty(&db, &table)?;
         let again = fill(&db, &table, 1)?;
-        assert!(again.abs_diff(rows) <= rows / 20 + 7, "{what}: {again} rows, first {rows}");
+        assert!(again.abs_diff(rows) <= rows / 10 + 7, "{what}: {again} rows, first {rows}");
     }
     Ok(())
 }

@@ -31,8 +31,8 @@ fn delete_all(tx: &WriteTransaction<'_>, table: &Table) -> Result<()> {
 }
 
 /// A program kept the id of a row that was deleted and reclaimed, and tried to update it. It got
-/// its `RowNotFound`, but looking at the row had latched and unlatched the free slot, which lost its
-/// link in the list of free rows: the next insert searched that list for ever.
+/// its `RowNotFound`, but looking at the row had latched and unlatched the free slot, which lost
+/// its link in the list of free rows: the next insert searched that list for ever.
 #[test]
 fn a_stale_row_id_does_not_break_the_list_of_free_rows() -> Result<()> {
     let db = database();
@@ -201,9 +201,9 @@ fn a_full_database_lets_a_new_slot_delete() -> Result<()> {
     })
 }
 
-/// Reclaiming looked into every slot that it could take. The guard of a slot that could not be taken
-/// was made all the same, and dropped, which freed the slot: the next transaction got the slot, the
-/// write set and the stamp of one that was still active.
+/// Reclaiming looked into every slot that it could take. The guard of a slot that could not be
+/// taken was made all the same, and dropped, which freed the slot: the next transaction got the
+/// slot, the write set and the stamp of one that was still active.
 #[test]
 fn reclaiming_leaves_active_transactions_their_slots() -> Result<()> {
     let db = Database::open(Options::new().transactions_max(2))?;
@@ -231,5 +231,64 @@ fn callers_memory_may_lie_anywhere() -> Result<()> {
         let table = numbers(&db)?;
         db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
     }
+    Ok(())
+}
+
+/// Equal keys came and went in a hash index. Each time their chain filled a bucket, another bucket
+/// was split, which cannot separate equal keys: the index grew for ever.
+#[test]
+fn equal_keys_that_come_and_go_do_not_grow_a_hash_index() -> Result<()> {
+    let db = database();
+    let schema = TableSchema::new("T").column("a", ColumnType::U32).hash_index("by_a", ["a"]);
+    let table = db.create_table(schema)?;
+    let mut sizes = Vec::new();
+    for _ in 0..30 {
+        db.write(|tx| {
+            let rows = [Some(Value::U32(1))].repeat(200);
+            rows.iter().try_for_each(|row| tx.insert_values(&table, &[*row]).map(|_| ()))
+        })?;
+        db.write(|tx| delete_all(tx, &table))?;
+        db.reclaim();
+        sizes.push(db.memory().indexes);
+    }
+    assert!(sizes[29] <= sizes[0], "{sizes:?}");
+    Ok(())
+}
+
+/// A transaction filled the memory and was rolled back. Nodes of 256 children were emptied, but a
+/// node became smaller only by a copy, for which there was no memory, and so stayed.
+#[test]
+fn a_rollback_at_a_full_budget_empties_the_index() -> Result<()> {
+    let db = Database::open(Options::new().budget(1 << 20))?;
+    let table = numbers(&db)?;
+    let empty = db.memory().indexes;
+    let tx = db.begin_write()?;
+    let full = (0..).find_map(|i| tx.insert_values(&table, &pair(i, i)).err());
+    assert_eq!(full.map(|error| error.kind()), Some(ErrorKind::BudgetReached));
+    drop(tx);
+    db.reclaim();
+    assert_eq!(db.memory().indexes, empty);
+    Ok(())
+}
+
+/// A reader pinned all that others deleted until the reserve too was used up. When it had ended,
+/// reclaiming needed memory for its own queue, which nobody could free any more.
+#[test]
+fn reclaiming_needs_no_memory() -> Result<()> {
+    let db = Database::open(Options::new().budget(1 << 20))?;
+    let table = numbers(&db)?;
+    let mut rows = Vec::new();
+    while let Ok(row) = db.write(|tx| tx.insert_values(&table, &pair(rows.len() as u32, 0))) {
+        rows.push(row);
+    }
+    let reader = db.begin_read()?;
+    let deleted = rows.iter().take_while(|row| db.write(|tx| tx.delete(&table, **row)).is_ok());
+    let deleted = deleted.count();
+    assert!((100..rows.len()).contains(&deleted));
+    drop(reader);
+    db.reclaim();
+    rows[deleted..].iter().try_for_each(|row| db.write(|tx| tx.delete(&table, *row)))?;
+    db.reclaim();
+    assert_eq!(db.memory().rows, 0);
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Threads that write and read the same rows, against what must hold in every snapshot.
 //!
 //! Each test keeps four to eight threads busy for about a second: money moves and none is lost;
-//! keys are fought over and never held twice; indexes grow and lose nothing that was committed; rows
-//! move through an index and are met once each; long readers see one state while rows change and
-//! memory is reclaimed under them; indexes come and go. At the end of each, every index is compared
-//! with the rows. `REMANENT_SECONDS` makes them run longer.
+//! keys are fought over and never held twice; indexes grow and lose nothing that was committed;
+//! rows move through an index and are met once each; long readers see one state while rows change
+//! and memory is reclaimed under them; indexes come and go. At the end of each, every index is
+//! compared with the rows. `REMANENT_SECONDS` makes them run longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use remanent_engine::schema::{ColumnType, IndexSchema, TableSchema, Value};
 use remanent_engine::{
     Database, ErrorKind, Find, Options, ReadTransaction, Result, Row, RowId, Table,
+    WriteTransaction,
 };
 
 /// How long a test's threads run.
@@ -124,7 +125,7 @@ fn verify(tx: &ReadTransaction<'_>, table: &Table) -> Result<()> {
                 Ok(())
             })?;
             assert_eq!(ids(found.into_iter()), expected, "{name}, {key}");
-            assert_eq!(expected.len() == 1 || !schema.unique, true, "{name}: {key} twice");
+            assert!(expected.len() == 1 || !schema.unique, "{name}: {key} twice");
         }
     }
     Ok(())
@@ -141,35 +142,65 @@ fn clear(db: &Database, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Money moves between accounts; whoever looks finds the same sum, whichever way.
-#[test]
-fn no_money_is_lost() -> Result<()> {
-    const ACCOUNTS: u64 = 40;
-    let (db, time) = (database(), Time::start());
-    let table = table_of_pairs(&db)?;
-    let (primary, hash) = (table.index("primary")?, table.index("hash_key")?);
-    let (by_value, value) = (table.index("by_value")?, table.column("value")?);
+const ACCOUNTS: u64 = 40;
+
+fn table_of_accounts(db: &Database) -> Result<Table> {
+    let table = table_of_pairs(db)?;
     db.write(|tx| {
         (0..ACCOUNTS).try_for_each(|key| tx.insert_values(&table, &pair(key, 100)).map(|_| ()))
     })?;
+    Ok(table)
+}
+
+/// Moves money from one account to another.
+fn transfer(tx: &WriteTransaction<'_>, table: &Table, random: &mut Random) -> Result<()> {
+    let amount = random.below(10) as i64;
+    let index = table.index(if amount % 2 == 0 { "primary" } else { "hash_key" })?;
+    let value = table.column("value")?;
+    for amount in [-amount, amount] {
+        let row = tx.find(table, index, &[Value::U64(random.below(ACCOUNTS))])?;
+        let row = row.expect("accounts stay");
+        let balance = Value::I64(integer(&row, 1) + amount);
+        tx.update_values(table, row.id(), &[(value, balance)])?;
+    }
+    Ok(())
+}
+
+/// Adds all balances up, in one of three ways.
+fn sum_of_balances(tx: &ReadTransaction<'_>, table: &Table, way: u64) -> Result<i64> {
+    let hash = table.index("hash_key")?;
+    match way {
+        0 => Ok(tx.scan(table)?.map(|row| integer(&row, 1)).sum()),
+        1 => {
+            let mut cursor = tx.cursor(table, table.index("by_value")?)?;
+            let last = cursor.last();
+            let rows = std::iter::successors(last, |_| cursor.previous());
+            Ok(rows.map(|row| integer(&row, 1)).sum())
+        }
+        _ => {
+            let balance = |key| {
+                let row = tx.find(table, hash, &[Value::U64(key)])?;
+                Ok(integer(&row.expect("accounts stay"), 1))
+            };
+            (0..ACCOUNTS).map(balance).sum()
+        }
+    }
+}
+
+/// Money moves between accounts; whoever looks finds the same sum, whichever way. Some transactions
+/// are long, so that their commit is seen before all their versions are stamped.
+#[test]
+fn no_money_is_lost() -> Result<()> {
+    let (db, time) = (database(), Time::start());
+    let table = table_of_accounts(&db)?;
     std::thread::scope(|scope| {
         for seed in 0..4 {
             let (db, table, time) = (&db, &table, &time);
             scope.spawn(move || {
                 let mut random = Random::new(seed + 1);
+                let transfers = if seed == 0 { 300 } else { 1 };
                 time.run(|| {
-                    let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
-                    let amount = random.below(10) as i64;
-                    let index = if amount % 2 == 0 { primary } else { hash };
-                    db.write(|tx| {
-                        for (key, amount) in [(from, -amount), (to, amount)] {
-                            let row = tx.find(table, index, &[Value::U64(key)])?;
-                            let row = row.expect("accounts stay");
-                            let balance = integer(&row, 1) + amount;
-                            tx.update_values(table, row.id(), &[(value, Value::I64(balance))])?;
-                        }
-                        Ok(())
-                    })
+                    db.write(|tx| (0..transfers).try_for_each(|_| transfer(tx, table, &mut random)))
                 });
             });
         }
@@ -177,25 +208,46 @@ fn no_money_is_lost() -> Result<()> {
             let (db, table, time) = (&db, &table, &time);
             scope.spawn(move || {
                 time.run(|| {
-                    let tx = db.begin_read()?;
-                    let sum: i64 = match way {
-                        0 => tx.scan(table)?.map(|row| integer(&row, 1)).sum(),
-                        1 => {
-                            let mut cursor = tx.cursor(table, by_value)?;
-                            let first = cursor.last();
-                            let rows = std::iter::successors(first, |_| cursor.previous());
-                            rows.map(|row| integer(&row, 1)).sum()
-                        }
-                        _ => {
-                            let balance = |key| {
-                                let row = tx.find(table, hash, &[Value::U64(key)])?;
-                                Ok(integer(&row.expect("accounts stay"), 1))
-                            };
-                            (0..ACCOUNTS).map(balance).sum::<Result<i64>>()?
-                        }
-                    };
+                    let sum = sum_of_balances(&db.begin_read()?, table, way)?;
                     assert_eq!(sum, 100 * ACCOUNTS as i64, "way {way}");
                     Ok(())
+                });
+            });
+        }
+    });
+    verify(&db.begin_read()?, &table)?;
+    clear(&db, &table)
+}
+
+/// There are fewer transaction slots than threads: whoever finds none is told so, and nobody loses
+/// one that is held.
+#[test]
+fn slots_are_fought_over() -> Result<()> {
+    let db = Database::open(Options::new().budget(64 << 20).transactions_max(3))?;
+    let time = Time::start();
+    let table = table_of_accounts(&db)?;
+    std::thread::scope(|scope| {
+        for seed in 0..6 {
+            let (db, table, time) = (&db, &table, &time);
+            scope.spawn(move || {
+                let mut random = Random::new(seed + 1);
+                time.run(|| {
+                    let done = match seed % 3 {
+                        0 => db.read(|tx| {
+                            let sum = sum_of_balances(tx, table, random.below(3))?;
+                            assert_eq!(sum, 100 * ACCOUNTS as i64);
+                            Ok(())
+                        }),
+                        1 => db.write(|tx| transfer(tx, table, &mut random)),
+                        _ => {
+                            db.reclaim();
+                            db.begin_read().map(|_| ())
+                        }
+                    };
+                    match done {
+                        Err(error) if error.kind() == ErrorKind::TooManyTransactions => Ok(()),
+                        done => done,
+                    }
                 });
             });
         }
@@ -253,8 +305,8 @@ fn no_key_is_held_twice() -> Result<()> {
     clear(&db, &table)
 }
 
-/// Both kinds of index grow under readers, by dense and by scattered keys: what was committed before
-/// a snapshot is found in it, what was never inserted is not.
+/// Both kinds of index grow under readers, by dense and by scattered keys: what was committed
+/// before a snapshot is found in it, what was never inserted is not.
 #[test]
 fn growing_indexes_lose_nothing() -> Result<()> {
     const WRITERS: u64 = 4;
@@ -301,7 +353,7 @@ fn growing_indexes_lose_nothing() -> Result<()> {
                         let never = key_of(writer, KEYS_MAX + random.below(1000));
                         for index in [primary, hash] {
                             let found = tx.find(table, index, &[Value::U64(key)])?;
-                            assert_eq!(found.is_some() || count == 0, true, "{key:#x}");
+                            assert!(found.is_some() || count == 0, "{key:#x}");
                             assert!(tx.find(table, index, &[Value::U64(never)])?.is_none());
                         }
                     }
@@ -345,7 +397,7 @@ fn moving_rows_are_met_once() -> Result<()> {
                     let spread = [4, 300, PLACES as u64][random.below(3) as usize];
                     let place = random.below(spread) as i64 - spread as i64 / 2;
                     let roll_back = random.below(4) == 0;
-                    let moved = |tx: &remanent_engine::WriteTransaction<'_>| {
+                    let moved = |tx: &WriteTransaction<'_>| {
                         let row = tx.find(table, primary, &[key])?.expect("rows stay").id();
                         tx.update_values(table, row, &[(value, Value::I64(place))])
                     };

@@ -280,3 +280,6 @@ impl<'m> Walk<'_, 'm> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

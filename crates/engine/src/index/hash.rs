@@ -24,6 +24,9 @@ const BUCKET_ENTRIES: usize = 9;
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
 const LOCKED: u32 = 1;
+/// Buckets are split only while one chain in so many is full. That is always so while an index of
+/// different keys grows, but keys that come and go, many of them equal, would split without end.
+const CHAINS_PER_FULL_MAX: u64 = 16;
 /// How often to read a long chain again that was changed meanwhile.
 const ATTEMPTS_MAX: usize = 8;
 /// Rows that one look into a chain brings out.
@@ -42,7 +45,8 @@ pub(crate) struct HashRoot {
     /// level << 32 | next bucket to split.
     state: AtomicU64,
     split: Latch,
-    unused: AtomicU32,
+    /// Chains whose first bucket is full.
+    full: AtomicU32,
     /// Segment 0 and 1 hold 8 buckets, each further one as many as all before it.
     segments: [AtomicU64; SEGMENTS],
 }
@@ -194,11 +198,14 @@ impl<'m> HashIndex<'m> {
             }
         };
         // Splitting whenever a bucket fills keeps about 5.5 entries in a bucket: few overflow.
-        let grown = spare.count() + 1 >= BUCKET_ENTRIES;
+        let count = spare.count() + 1;
         let added = self.append(heap, spare, entry);
+        if count == BUCKET_ENTRIES && std::ptr::eq(spare, first) {
+            self.root.full.fetch_add(1, Relaxed);
+        }
         first.unlock();
         added?;
-        if grown {
+        if count >= BUCKET_ENTRIES && self.is_crowded() {
             self.split_one(heap);
         }
         Ok(placement)
@@ -328,6 +335,9 @@ impl<'m> HashIndex<'m> {
         let count = last.count() - 1;
         gap.set(place, last.entry(count));
         last.count.store(count as u32, Release);
+        if count + 1 == BUCKET_ENTRIES && std::ptr::eq(last, first) {
+            self.root.full.fetch_sub(1, Relaxed);
+        }
         if count == 0 && !std::ptr::eq(last, first) && room {
             let at = before.overflow.load(Relaxed);
             before.overflow.store(last.overflow.load(Relaxed), Release);
@@ -351,16 +361,27 @@ impl<'m> HashIndex<'m> {
         let chain = std::iter::successors(Some(old), |bucket| self.next(bucket)).count() as u64;
         let room = heap.cache.retired.make_room(heap, chain, Entitlement::Ordinary);
         let moves = |entry: Entry| entry.hash & (buckets * 2 - 1) == target;
+        let full = old.is_full();
         if room.is_ok() && self.copy_moving(heap, old, new, moves).is_ok() {
             let state = if next + 1 == buckets {
                 u64::from(level + 1) << 32
             } else {
                 u64::from(level) << 32 | u64::from(next + 1)
             };
+            let now = u32::from(new.is_full());
             self.root.state.store(state, Release);
             self.remove_moved(heap, old, moves);
+            let now = now + u32::from(old.is_full());
+            self.root.full.fetch_add(now.wrapping_sub(u32::from(full)), Relaxed);
         }
         old.unlock();
+    }
+
+    /// Whether enough chains are full for a split to be worth it.
+    fn is_crowded(&self) -> bool {
+        let (level, next) = level_of(self.root.state.load(Relaxed));
+        let chains = (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next);
+        chains <= u64::from(self.root.full.load(Relaxed)) * CHAINS_PER_FULL_MAX
     }
 
     /// Copies the entries that move to the new chain; on failure the new chain is empty again.
@@ -514,6 +535,10 @@ pub(crate) fn for_each_match<B>(
 }
 
 impl Bucket {
+    fn is_full(&self) -> bool {
+        self.count() == BUCKET_ENTRIES
+    }
+
     #[inline]
     fn count(&self) -> usize {
         (self.count.load(Acquire) as usize).min(BUCKET_ENTRIES)
@@ -605,3 +630,6 @@ fn segment_of(bucket: u32) -> usize {
 fn segment_size(segment: usize) -> usize {
     BUCKET_SIZE << (FIRST_BUCKETS_SHIFT as usize + segment.saturating_sub(1))
 }
+
+#[cfg(test)]
+mod tests;

@@ -460,7 +460,8 @@ impl<'m> OrderedIndex<'m> {
         };
         let count = node.count();
         let is_root = node.reference() == self.root;
-        let merges = node.kind() == Kind::Node4 && count <= 2;
+        // A large node gets here too, if there was no memory for a smaller one.
+        let merges = count <= 2;
         let shrinks = smaller(node.kind(), count - 1).is_some();
         let room =
             heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
@@ -717,3 +718,6 @@ impl From<crate::error::Error> for Stop {
         Self::Failed(error)
     }
 }
+
+#[cfg(test)]
+mod tests;

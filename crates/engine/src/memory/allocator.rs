@@ -427,3 +427,6 @@ fn unlink_partial(region: &Region, list: &ClassList, page: u32) {
         list.partial.store(next, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

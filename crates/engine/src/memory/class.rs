@@ -74,3 +74,6 @@ const _: () = {
     }
     assert!(BLOCK_SIZE_MAX * 2 == PAGE_SIZE);
 };
+
+#[cfg(test)]
+mod tests;

@@ -285,3 +285,6 @@ fn unlink(region: &Region, page: u32) {
     first.kind.store(PageKind::RUN, Relaxed);
     entry(region, page + count - 1).kind.store(PageKind::RUN, Relaxed);
 }
+
+#[cfg(test)]
+mod tests;

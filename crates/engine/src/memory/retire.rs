@@ -22,6 +22,8 @@ pub(crate) enum Retired {
     Block { offset: u64, purpose: Purpose },
     /// A row some of whose versions nobody may need any more.
     Row { table: u32, row: u32 },
+    /// A deletion to free, and the row's last content behind it.
+    Deletion { offset: u64 },
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -41,6 +43,8 @@ pub(crate) struct RetireQueue {
     promised: AtomicU64,
     /// Entries in the queue.
     count: AtomicU64,
+    /// A chunk kept back for when the reserve too is used up: what it takes to free the rest.
+    kept_back: AtomicU64,
 }
 
 #[repr(C)]
@@ -77,8 +81,29 @@ impl RetireQueue {
         entitlement: Entitlement,
     ) -> Result<()> {
         while self.room.load(Relaxed) < entries + self.promised.load(Relaxed) {
-            let chunk = heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement)?;
+            let chunk = heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement);
+            let chunk = chunk.or_else(|error| {
+                let kept_back = self.kept_back.load(Relaxed);
+                if entitlement == Entitlement::Ordinary || kept_back == 0 {
+                    return Err(error);
+                }
+                self.kept_back.store(0, Relaxed);
+                Ok(kept_back)
+            })?;
             self.add_spare(heap, chunk);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that there is a chunk kept back.
+    ///
+    /// # Errors
+    /// As [`RetireQueue::make_room`].
+    pub(crate) fn keep_back(&self, heap: Heap<'_>) -> Result<()> {
+        if self.kept_back.load(Relaxed) == 0 {
+            let size = size_of::<Chunk>();
+            let chunk = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
+            self.kept_back.store(chunk, Relaxed);
         }
         Ok(())
     }
@@ -167,7 +192,9 @@ impl RetireQueue {
             let next = self.chunk(heap, &self.head).next.load(Relaxed);
             self.head.store(next, Relaxed);
             self.head_at.store(0, Relaxed);
-            if self.room.load(Relaxed) < CHUNK_ENTRIES as u64 {
+            if self.kept_back.load(Relaxed) == 0 {
+                self.kept_back.store(emptied, Relaxed);
+            } else if self.room.load(Relaxed) < CHUNK_ENTRIES as u64 {
                 self.add_spare(heap, emptied);
             } else {
                 heap.free(emptied, size_of::<Chunk>(), Purpose::Internal);
@@ -175,7 +202,7 @@ impl RetireQueue {
         }
     }
 
-    /// Frees the chunks of an empty queue.
+    /// Frees the chunks of an empty queue but for the one kept back.
     pub(crate) fn release(&self, heap: Heap<'_>) {
         if self.count() != 0 {
             return;
@@ -223,18 +250,23 @@ impl RetireQueue {
 }
 
 impl Retired {
-    /// Blocks are multiples of 16, which leaves the low four bits: 1 marks a row, bits 1 and 2
-    /// hold a block's purpose. A row's word is table (at most 2^24) and row id.
+    /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks a row, bit 3 a
+    /// deletion, bits 1 and 2 hold another block's purpose. A row's word is table (at most 2^24)
+    /// and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
             Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
+            Self::Deletion { offset } => offset | 8,
         }
     }
 
     fn from_word(word: u64) -> Self {
         if word & 1 == 1 {
             return Self::Row { table: (word >> 40) as u32, row: (word >> 8) as u32 };
+        }
+        if word & 8 != 0 {
+            return Self::Deletion { offset: word & !0xf };
         }
         let purpose = match word >> 1 & 3 {
             0 => Purpose::Rows,
@@ -249,10 +281,18 @@ impl Retired {
 impl<'m> Heap<'m> {
     /// Frees a block once everybody who may have seen it is gone. Room must have been made.
     pub(crate) fn retire(&self, offset: u64, purpose: Purpose) {
+        self.retire_item(Retired::Block { offset, purpose });
+    }
+
+    /// As [`Heap::retire`], for an item of the queue.
+    pub(crate) fn retire_item(&self, item: Retired) {
         // Whoever began after this reading of the clock must find the block gone: the stores that
         // took it out come first.
         full_fence();
         let stamp = self.memory.header().clock.0.load(Relaxed) + 1;
-        self.cache.retired.push(*self, stamp, Retired::Block { offset, purpose });
+        self.cache.retired.push(*self, stamp, item);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,3 +109,6 @@ fn conflict(table: TableAt<'_>, index: &IndexCore) -> Error {
         index.schema.name, table.core.schema.name
     ))
 }
+
+#[cfg(test)]
+mod tests;

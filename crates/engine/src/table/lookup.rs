@@ -322,7 +322,8 @@ impl<'t> Cursor<'t> {
         key: &[remanent_schema::Value<'_>],
     ) -> Result<Option<Row<'t>>> {
         let mut bytes = KeyBuffer::new();
-        self.view.index.plan.encode_values(key, &mut bytes)?;
+        let index = self.view.index;
+        index.plan.encode_values(key, &mut bytes).map_err(|error| index.key_error(error))?;
         Ok(self.find_key(find, bytes.as_slice()).map(|at| self.row(at)))
     }
 

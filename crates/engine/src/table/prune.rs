@@ -10,14 +10,16 @@ use super::segment::LatchedRow;
 use super::table::TableAt;
 use super::version::{Version, bytes_at, chain};
 use crate::index::node::Leaf;
+use crate::memory::Heap;
 use crate::memory::atomic::{Relaxed, Release};
-use crate::memory::{Heap, Purpose};
+use crate::memory::retire::Retired;
 use crate::snapshot::{Begin, resolve};
 
 /// Entries of the retire queue that pruning a row needs itself.
-pub(crate) const RETIRED_PER_ROW: u64 = 2;
+pub(crate) const RETIRED_PER_ROW: u64 = 1;
 
-/// Prunes a row. [`RETIRED_PER_ROW`] entries of the retire queue were promised for it.
+/// Prunes a row. [`RETIRED_PER_ROW`] entries of the retire queue were promised for it: no more than
+/// the one that led here, so that a queue can be worked off however little memory there is.
 pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) {
     if u64::from(row) >= table.directory().limit() {
         return;
@@ -31,12 +33,16 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
     let dead = at == latched.newest() && version.is_tombstone();
     if garbage != 0 {
         drop_garbage_entries(table, heap, &latched, at, garbage);
-        version.older.store(0, Release);
-        free_chain(table, heap, garbage, dead);
+        // Who sees a version looks no further. Only of a dead row does somebody look at the last
+        // content, to tell its leaf from another key's (`RowKeys::load_key`): that is kept a while.
+        let kept = if dead { Version::at(table.memory, garbage) } else { version };
+        let rest = kept.older.load(Relaxed);
+        kept.older.store(0, Release);
+        free_chain(table, heap, rest);
     }
     if dead {
         latched.set_newest(0);
-        heap.retire(at, Purpose::Rows);
+        heap.retire_item(Retired::Deletion { offset: at });
         table.directory().give_back(table.memory, row);
     }
 }
@@ -79,17 +85,11 @@ fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: 
     }
 }
 
-/// Frees garbage at once: who sees the version before it looks no further. Only of a dead row does
-/// somebody look at the last content, to tell its leaf from another key's (`RowKeys::load_key`).
-fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64, dead: bool) {
+fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64) {
     let mut at = first;
     while at != 0 {
         let older = Version::at(table.memory, at).older.load(Relaxed);
-        if dead && at == first {
-            heap.retire(at, Purpose::Rows);
-        } else {
-            Version::free(heap, at);
-        }
+        Version::free(heap, at);
         at = older;
     }
 }

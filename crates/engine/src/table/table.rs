@@ -6,11 +6,10 @@
 //! way; `undo` takes back a change that succeeded. Which transaction, which snapshot, when to
 //! commit: those are arguments here, decided in `transaction/`.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use remanent_schema::{
-    IndexKind, IndexSchema, KeyBuffer, KeyPlan, RowLayout, TableSchema, hash_key,
+    IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema, hash_key,
 };
 
 use super::constraint::check_unique;
@@ -21,7 +20,7 @@ use crate::index::hash::HashIndex;
 use crate::index::node::Leaf;
 use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
 use crate::index::{LeafKeys, build};
-use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
+use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::snapshot::{Begin, Snapshot, resolve};
 
@@ -58,8 +57,9 @@ pub(crate) struct TableCore {
     /// Bytes of a version that are worth asking for before its header has come.
     pub(crate) prefetch_len: usize,
     indexes: [OnceLock<Box<IndexCore>>; INDEXES_MAX],
-    index_count: AtomicUsize,
-    dropped: AtomicBool,
+    index_count: AtomicU32,
+    /// Whether it was dropped, 1 or 0.
+    dropped: AtomicU8,
 }
 
 /// An index as this process uses it.
@@ -69,7 +69,7 @@ pub(crate) struct IndexCore {
     pub(crate) schema: IndexSchema,
     pub(crate) plan: KeyPlan,
     pub(crate) root: u64,
-    dropped: AtomicBool,
+    dropped: AtomicU8,
 }
 
 /// A table together with the memory it lies in: what the operations below work on.
@@ -107,15 +107,15 @@ impl TableCore {
             schema,
             layout,
             indexes: [const { OnceLock::new() }; INDEXES_MAX],
-            index_count: AtomicUsize::new(0),
-            dropped: AtomicBool::new(false),
+            index_count: AtomicU32::new(0),
+            dropped: AtomicU8::new(0),
         }
     }
 
     /// The live indexes.
     #[inline]
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &IndexCore> {
-        let count = self.index_count.load(Acquire);
+        let count = self.index_count.load(Acquire) as usize;
         let indexes = self.indexes[..count].iter();
         indexes.filter_map(|index| index.get().map(Box::as_ref)).filter(|index| index.is_live())
     }
@@ -129,7 +129,7 @@ impl TableCore {
 
     /// The ordinal that the next index gets.
     pub(crate) fn next_ordinal(&self) -> Result<usize> {
-        let count = self.index_count.load(Acquire);
+        let count = self.index_count.load(Acquire) as usize;
         if count == INDEXES_MAX {
             return Err(Error::new(ErrorKind::LimitReached)
                 .because("the table has had 64 indexes, dropped ones included"));
@@ -142,22 +142,25 @@ impl TableCore {
         let ordinal = index.ordinal;
         let fresh = self.indexes[ordinal].set(Box::new(index)).is_ok();
         assert!(fresh, "an ordinal is given out once");
-        self.index_count.store(ordinal + 1, Release);
+        self.index_count.store(ordinal as u32 + 1, Release);
     }
 
     /// Whether the table still exists.
     #[inline]
     pub(crate) fn check_live(&self) -> Result<()> {
-        if self.dropped.load(Acquire) {
+        // In one order with the slots: see `set_dropped`.
+        if self.dropped.load(SeqCst) != 0 {
             return Err(Error::new(ErrorKind::UnknownTable)
                 .because(format!("`{}` was dropped", self.schema.name)));
         }
         Ok(())
     }
 
-    /// Ends the table for all who have a handle, or takes that back.
+    /// Ends the table for all who have a handle, or takes that back. Who then looks at the slots
+    /// finds every transaction that may have read that it was live: a transaction takes its slot
+    /// first and reads this afterwards.
     pub(crate) fn set_dropped(&self, dropped: bool) {
-        self.dropped.store(dropped, SeqCst);
+        self.dropped.store(u8::from(dropped), SeqCst);
     }
 }
 
@@ -170,18 +173,25 @@ impl IndexCore {
         root: u64,
     ) -> Result<Self> {
         let plan = KeyPlan::new(&core.layout, &schema)?;
-        Ok(Self { ordinal, schema, plan, root, dropped: AtomicBool::new(false) })
+        Ok(Self { ordinal, schema, plan, root, dropped: AtomicU8::new(0) })
     }
 
     /// Whether the index still exists.
     #[inline]
     pub(crate) fn is_live(&self) -> bool {
-        !self.dropped.load(Acquire)
+        self.dropped.load(SeqCst) == 0
     }
 
     /// Ends the index, or takes that back.
     pub(crate) fn set_dropped(&self, dropped: bool) {
-        self.dropped.store(dropped, SeqCst);
+        self.dropped.store(u8::from(dropped), SeqCst);
+    }
+
+    /// The error of a key that this index cannot have.
+    #[cold]
+    pub(crate) fn key_error(&self, error: KeyError) -> Error {
+        let because = format!("index `{}`: {error}", self.schema.name);
+        Error::from(error).because(because)
     }
 
     /// Whether it is ordered, not hashed.
@@ -408,7 +418,7 @@ impl<'m> TableAt<'m> {
     ) -> Result<()> {
         let bytes = bytes_at(self.memory, change.version);
         let mut key = KeyBuffer::new();
-        index.plan.encode_row(bytes, &mut key)?;
+        index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
         let placement = if index.is_ordered() {
             let leaf = Leaf::plain(change.row, change.version);
             let keys = RowKeys { table: *self, index };
@@ -441,7 +451,7 @@ impl<'m> TableAt<'m> {
                 .plan
                 .encode_row(bytes_at(self.memory, old), &mut old_key)
                 .and_then(|()| index.plan.encode_row(bytes, &mut new_key))
-                .map_err(Error::from)
+                .map_err(|error| index.key_error(error))
                 .and_then(|()| {
                     if old_key.as_slice() == new_key.as_slice() {
                         return Ok(());

@@ -351,7 +351,8 @@ impl<'db> ReadTransaction<'db> {
         let view = self.view(table, index)?;
         let mut bytes = KeyBuffer::new();
         if view.index.is_ordered() {
-            view.index.plan.encode_values(key, &mut bytes)?;
+            let encoded = view.index.plan.encode_values(key, &mut bytes);
+            encoded.map_err(|error| view.index.key_error(error))?;
         } else {
             encode_whole(&view, key, &mut bytes)?;
         }
@@ -519,7 +520,8 @@ impl<'db> ReadTransaction<'db> {
 }
 
 fn encode_whole(view: &View<'_>, key: &[Value<'_>], bytes: &mut KeyBuffer) -> Result<()> {
-    let parts = view.index.plan.encode_values(key, bytes)?;
+    let encoded = view.index.plan.encode_values(key, bytes);
+    let parts = encoded.map_err(|error| view.index.key_error(error))?;
     if parts == view.index.plan.parts() {
         return Ok(());
     }

@@ -1,12 +1,13 @@
 //! Reclaiming what transactions left behind, by those that come after them.
 //!
 //! No thread runs for this: a writer that ends works off the queue of its own slot, once enough has
-//! gathered, and now and then that of another; a writer whom memory fails does all. An entry is worked off when the horizon
-//! has passed it; the rest waits. The slot is held meanwhile, so what is read here stays readable.
+//! gathered, and now and then that of another; a writer whom memory fails does all. An entry is
+//! worked off when the horizon has passed it; the rest waits. The slot is held meanwhile, so what
+//! is read here stays readable.
 
 use super::clock::{self, Horizon};
 use crate::instance::Instance;
-use crate::memory::atomic::SeqCst;
+use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Cache, Entitlement, Heap, Purpose};
 use crate::snapshot;
@@ -92,6 +93,16 @@ fn work_off(db: &Instance, heap: Heap<'_>, horizon: Horizon) {
                 match purpose {
                     Purpose::Rows => Version::free(heap, offset),
                     _ => heap.free_block(offset, purpose),
+                }
+            }
+            Retired::Deletion { offset } => {
+                if stamp > horizon.blocks {
+                    return;
+                }
+                queue.pop(heap);
+                let content = Version::at(heap.memory, offset).older.load(Relaxed);
+                for version in [offset, content].into_iter().filter(|at| *at != 0) {
+                    Version::free(heap, version);
                 }
             }
             Retired::Row { table, row } => {

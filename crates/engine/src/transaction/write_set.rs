@@ -48,6 +48,7 @@ impl<'m> WriteSet<'m> {
     pub(crate) fn new(heap: Heap<'m>, slot: &Slot) -> Result<Self> {
         let mut first = slot.write_set.load(Relaxed);
         if first == 0 {
+            heap.cache.retired.keep_back(heap)?;
             let size = size_of::<Chunk>();
             first = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
             heap.region().fresh_bytes(first, size).fill(0);

@@ -172,7 +172,8 @@ fn code() -> impl Strategy<Value = Option<u32>> {
 }
 
 fn tag() -> impl Strategy<Value = String> {
-    prop_oneof![3 => "[a-d]{0,2}", 1 => "[a-z]{20,40}", 1 => (0..1000u32).prop_map(|n| n.to_string())]
+    let number = (0..1000u32).prop_map(|number| number.to_string());
+    prop_oneof![3 => "[a-d]{0,2}", 1 => "[a-z]{20,40}", 1 => number]
 }
 
 fn kind() -> impl Strategy<Value = u16> {

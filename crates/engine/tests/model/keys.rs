@@ -39,10 +39,6 @@ impl ModelIndex {
         self.schema.kind == IndexKind::Ordered
     }
 
-    pub(crate) fn parts(&self) -> usize {
-        self.schema.parts.len()
-    }
-
     pub(crate) fn key(&self, content: &Content) -> Vec<Part> {
         let columns = self.schema.parts.iter().map(|part| part.column.as_str());
         columns.map(|column| part(content, column)).collect()

@@ -1,10 +1,10 @@
 //! The model test: random operations on a database and on a `BTreeMap` must give the same answers.
 //!
 //! A table with five indexes of all kinds is changed by up to three transactions at a time, which
-//! set savepoints, roll back and commit, under up to four snapshots that are held long; indexes come
-//! and go, and memory is reclaimed, at any moment. `expected` holds the rules of isolation, `check`
-//! looks through every access path, `run` compares. At the end all rows are deleted, and nothing
-//! may be left of them in memory.
+//! set savepoints, roll back and commit, under up to four snapshots that are held long; indexes
+//! come and go, and memory is reclaimed, at any moment. `expected` holds the rules of isolation,
+//! `check` looks through every access path, `run` compares. At the end all rows are deleted, and
+//! nothing may be left of them in memory.
 //!
 //! `REMANENT_CASES` sets how many sequences are run. A failing one is shrunk and shown.
 

@@ -1,0 +1,66 @@
+//! What a cursor does when the tree changes at the worst moment, made to happen in one thread: the
+//! change is made while the cursor asks for a key.
+
+use std::cell::Cell;
+
+use super::*;
+use crate::index::ordered::create_key_block;
+use crate::memory::region::Region;
+use crate::memory::{Entitlement, Heap, Memory};
+
+/// A row whose key is changed by another transaction just when somebody asks for it.
+struct Moving<'m> {
+    heap: Heap<'m>,
+    tree: OrderedIndex<'m>,
+    moved: Cell<bool>,
+}
+
+const ROW: u32 = 7;
+const OLD: [u8; 4] = [0, 0, 0, 5];
+const NEW: [u8; 4] = [0, 0, 0, 1];
+
+impl LeafKeys for Moving<'_> {
+    fn load_key(&self, row: u32, key: &mut KeyBuffer) -> bool {
+        assert_eq!(row, ROW);
+        if !self.moved.replace(true) {
+            // As an update does: the old entry gets its key, the new one is added, and only then
+            // the new version is put first.
+            let room = self.heap.cache.retired.make_room(self.heap, 8, Entitlement::Ordinary);
+            room.expect("memory is there");
+            let block = |key| create_key_block(self.heap, key, ROW).expect("memory is there");
+            assert!(self.tree.replace(self.heap, &OLD, ROW, block(&OLD)));
+            let inserted = self.tree.insert(self.heap, self, &NEW, ROW, block(&NEW));
+            inserted.expect("memory is there");
+        }
+        key.clear();
+        key.push(&NEW).is_ok()
+    }
+}
+
+/// A reader whose snapshot has the row under its old key looks for that key. The leaf it finds does
+/// not spell the key, so it asks the row, and hears the new one, which is not the one it looks for.
+#[test]
+fn a_row_is_found_under_the_key_it_had_when_its_leaf_was_read() {
+    for direction in [Direction::Forward, Direction::Backward] {
+        let region = Region::reserve(2 << 20).expect("addresses");
+        let memory = Memory::format(region, 2 << 20).expect("room for the page table");
+        let cache = memory.create_cache().expect("room");
+        let heap = memory.heap(memory.get(cache));
+        let root = OrderedIndex::create_root(heap).expect("room");
+        let tree = OrderedIndex::at(heap.region(), root);
+        let keys = Moving { heap, tree, moved: Cell::new(false) };
+        tree.insert(heap, &keys, &OLD, ROW, Leaf::plain(ROW, 0)).expect("memory is there");
+        let mut cursor = IndexCursor::new(tree);
+        // From just before the old key, as seen in the direction of the search.
+        let bound = if direction == Direction::Forward { [0, 0, 0, 4] } else { [0, 0, 0, 6] };
+        let bound = Bound { bytes: &bound, inclusive: true };
+        let mut leaf = cursor.seek(&keys, direction, Some(bound));
+        let mut found = Vec::new();
+        while let Some(here) = leaf {
+            found.extend(tree.key_of(here).map(<[u8]>::to_vec));
+            leaf = cursor.step(&keys, direction);
+        }
+        assert!(keys.moved.get(), "the key was asked for");
+        assert!(found.contains(&OLD.to_vec()), "{direction:?}: {found:?}");
+    }
+}
