@@ -167,8 +167,8 @@ impl Rows {
         read.unwrap_or_default()
     }
 
-    /// All rows by key, read when nobody else is there: by scan, by key and, of an ordered index, by
-    /// cursor, which must agree.
+    /// All rows by key, read when nobody else is there: by scan, by key and, of an ordered index,
+    /// by cursor, which must agree.
     fn all(&self) -> Vec<(u32, u64)> {
         modelled::quietly(|| {
             let tx = self.db.begin_read().expect("there are slots");

@@ -53,6 +53,59 @@ struct Device<'a> {
     note: String,
 }
 
+#[derive(Record)]
+#[record(name = "pair", primary_key(a))]
+struct Pair {
+    a: u32,
+    b: i64,
+}
+
+/// Records that call themselves the same and are not.
+mod other {
+    use remanent::Record;
+
+    /// Another type in a column.
+    #[derive(Record)]
+    #[record(name = "pair", primary_key(a))]
+    pub(crate) struct Unsigned {
+        pub(crate) a: u32,
+        pub(crate) b: u64,
+    }
+
+    /// The columns in another order.
+    #[derive(Record)]
+    #[record(name = "pair", primary_key(a))]
+    pub(crate) struct Swapped {
+        pub(crate) b: i64,
+        pub(crate) a: u32,
+    }
+
+    /// A column more.
+    #[derive(Record)]
+    #[record(name = "pair", primary_key(a))]
+    pub(crate) struct Longer {
+        pub(crate) a: u32,
+        pub(crate) b: i64,
+        pub(crate) c: Option<u8>,
+    }
+
+    /// The key the other way round.
+    #[derive(Record)]
+    #[record(name = "pair", primary_key(a desc))]
+    pub(crate) struct Descending {
+        pub(crate) a: u32,
+        pub(crate) b: i64,
+    }
+
+    /// The same columns and no key.
+    #[derive(Record)]
+    #[record(name = "pair")]
+    pub(crate) struct Keyless {
+        pub(crate) a: u32,
+        pub(crate) b: i64,
+    }
+}
+
 fn open() -> Result<(Database, TypedTable<Device<'static>>)> {
     let db = Database::open(Options::new().budget(256 << 20))?;
     let devices = db.create_table_of::<Device<'_>>()?;
@@ -68,13 +121,25 @@ fn texts(number: u64) -> (String, Vec<f32>, Vec<u8>) {
 
 fn device<'a>(number: u64, texts: &'a (String, Vec<f32>, Vec<u8>)) -> Device<'a> {
     let (label, samples, image) = texts;
-    let name = (!number.is_multiple_of(3)).then_some(if number % 2 == 0 { "" } else { "Ulm" });
+    let name =
+        (!number.is_multiple_of(3)).then_some(if number.is_multiple_of(2) { "" } else { "Ulm" });
     Device {
         site: (number % 4) as u16,
         number,
         label,
-        serial: (number % 5 != 0).then(|| [0, 1, 2, 3, (number >> 8) as u8, number as u8]),
-        place: (number % 4 != 0).then_some(Place { latitude: -0.0, longitude: 48.4, name }),
+        serial: (!number.is_multiple_of(5)).then_some([
+            0,
+            1,
+            2,
+            3,
+            (number >> 8) as u8,
+            number as u8,
+        ]),
+        place: (!number.is_multiple_of(4)).then_some(Place {
+            latitude: -0.0,
+            longitude: 48.4,
+            name,
+        }),
         maker: Maker {
             name: ["Möbius", "", "Kelvin & Hughes"][number as usize % 3].to_owned(),
             code: CharArray::new("KH").ok().filter(|_| number % 3 == 2),
@@ -83,11 +148,11 @@ fn device<'a>(number: u64, texts: &'a (String, Vec<f32>, Vec<u8>)) -> Device<'a>
         level: -(number as i8 % 100),
         rates: [[i32::MIN, 0], [1, -1], [number as i32, i32::MAX]],
         samples: VectorRef::from(&samples[..]),
-        since: (number % 6 != 0).then_some(Date(-(number as i32))),
+        since: (!number.is_multiple_of(6)).then_some(Date(-(number as i32))),
         at: Time(86_399_999_999),
         seen: Timestamp(-1),
         price: Decimal(i128::from(number) * 10_000 + 1),
-        image: (number % 8 != 0).then_some(&image[..]),
+        image: (!number.is_multiple_of(8)).then_some(&image[..]),
         note: "n".repeat(number as usize % 3),
     }
 }
@@ -256,58 +321,6 @@ fn run_time_handles_see_the_same_rows() -> Result<()> {
 /// A table is opened as a record again, by the same program or another that has the same struct.
 #[test]
 fn a_table_is_opened_as_its_record_only() -> Result<()> {
-    #[derive(Record)]
-    #[record(name = "pair", primary_key(a))]
-    struct Pair {
-        a: u32,
-        b: i64,
-    }
-
-    mod other {
-        use remanent::Record;
-
-        /// Another type in a column.
-        #[derive(Record)]
-        #[record(name = "pair", primary_key(a))]
-        pub(crate) struct Unsigned {
-            pub(crate) a: u32,
-            pub(crate) b: u64,
-        }
-
-        /// The columns in another order.
-        #[derive(Record)]
-        #[record(name = "pair", primary_key(a))]
-        pub(crate) struct Swapped {
-            pub(crate) b: i64,
-            pub(crate) a: u32,
-        }
-
-        /// A column more.
-        #[derive(Record)]
-        #[record(name = "pair", primary_key(a))]
-        pub(crate) struct Longer {
-            pub(crate) a: u32,
-            pub(crate) b: i64,
-            pub(crate) c: Option<u8>,
-        }
-
-        /// The key the other way round.
-        #[derive(Record)]
-        #[record(name = "pair", primary_key(a desc))]
-        pub(crate) struct Descending {
-            pub(crate) a: u32,
-            pub(crate) b: i64,
-        }
-
-        /// The same columns and no key.
-        #[derive(Record)]
-        #[record(name = "pair")]
-        pub(crate) struct Keyless {
-            pub(crate) a: u32,
-            pub(crate) b: i64,
-        }
-    }
-
     let (db, _) = open()?;
     let unknown = db.table_of::<Pair>();
     assert_eq!(unknown.map(|_| ()).unwrap_err().kind(), ErrorKind::UnknownTable);

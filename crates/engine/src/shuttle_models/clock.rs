@@ -22,9 +22,9 @@ fn create_pair(heap: Heap<'_>, word: u64) -> u64 {
     at
 }
 
-/// A writer replaces a shared block and retires the old one while commits go on; a reader within its
-/// snapshot reads a block that nobody has freed. The block is replaced by a plain store, as that in
-/// a node is: nothing but `Heap::retire` keeps it before the reading of the clock.
+/// A writer replaces a shared block and retires the old one while somebody commits; a reader within
+/// its snapshot reads a block that nobody has freed. The block is replaced by a plain store, as that
+/// in a node is: nothing but `Heap::retire` keeps it before the reading of the clock.
 #[test]
 fn shuttle_retired_blocks_outlive_their_readers() {
     check(|| {
@@ -32,36 +32,31 @@ fn shuttle_retired_blocks_outlive_their_readers() {
         let db = db.expect("the budget is large enough");
         let memory = db.memory();
         let shared = AtomicU64::new(0);
-        modelled::quietly(|| {
-            let (held, _) = clock::begin_write(memory, 8).expect("there are slots");
-            shared.store(create_pair(memory.heap(held.cache()), 1), Release);
+        let (held, snapshot, old, new) = modelled::quietly(|| {
+            let (held, snapshot) = clock::begin_write(memory, 8).expect("there are slots");
+            let heap = memory.heap(held.cache());
+            let (old, new) = (create_pair(heap, 1), create_pair(heap, 2));
+            shared.store(old, Release);
+            let queue = &heap.cache.retired;
+            queue.make_room(heap, 1, Entitlement::Ordinary).expect("there is memory");
+            (held, snapshot, old, new)
         });
         let replace = || {
-            for word in 2..4 {
-                let (held, snapshot) = clock::begin_write(memory, 8).expect("there are slots");
-                let heap = memory.heap(held.cache());
-                let queue = &heap.cache.retired;
-                queue.make_room(heap, 1, Entitlement::Ordinary).expect("there is memory");
-                let old = shared.load(Acquire);
-                shared.store(create_pair(heap, word), Release);
-                heap.retire(old, Purpose::Indexes);
-                reclaim::after_transaction(&db, heap, held.number(), snapshot.own);
-            }
+            let heap = memory.heap(held.cache());
+            shared.store(new, Release);
+            heap.retire(old, Purpose::Indexes);
+            reclaim::after_transaction(&db, heap, held.number(), snapshot.own);
         };
         let commit = || {
-            for _ in 0..2 {
-                let _latched = memory.header().commit.0.lock();
-                let clock = &memory.header().clock.0;
-                clock.store(clock.load(Relaxed) + 1, Release);
-            }
+            let _latched = memory.header().commit.0.lock();
+            let clock = &memory.header().clock.0;
+            clock.store(clock.load(Relaxed) + 1, Release);
         };
         let read = || {
-            for _ in 0..2 {
-                let (_held, _) = clock::begin_read(memory, 8).expect("there are slots");
-                let pair: &Pair = memory.get(Ref::new(shared.load(Acquire)));
-                let first = pair.first.load(Relaxed);
-                assert_eq!(pair.second.load(Relaxed), !first);
-            }
+            let (_held, _) = clock::begin_read(memory, 8).expect("there are slots");
+            let pair: &Pair = memory.get(Ref::new(shared.load(Acquire)));
+            let first = pair.first.load(Relaxed);
+            assert_eq!(pair.second.load(Relaxed), !first);
         };
         race(vec![Box::new(replace), Box::new(commit), Box::new(read)]);
     });
