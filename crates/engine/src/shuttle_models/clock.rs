@@ -22,9 +22,10 @@ fn create_pair(heap: Heap<'_>, word: u64) -> u64 {
     at
 }
 
-/// A writer replaces a shared block and retires the old one while somebody commits; a reader within
-/// its snapshot reads a block that nobody has freed. The block is replaced by a plain store, as that
-/// in a node is: nothing but `Heap::retire` keeps it before the reading of the clock.
+/// A writer replaces a shared block and retires the old one while somebody commits; a reader
+/// within its snapshot reads a block that nobody has freed. The block is replaced by a plain
+/// store, as that in a node is: nothing but `Heap::retire` keeps it before the reading of the
+/// clock.
 #[test]
 fn shuttle_retired_blocks_outlive_their_readers() {
     check(|| {
