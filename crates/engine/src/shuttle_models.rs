@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Schedules for each model and scheduler, unless the environment says otherwise.
-const ITERATIONS: usize = 500;
+const ITERATIONS: usize = 1500;
 /// Bugs that need so many ordered events are found with known probability.
 const PCT_DEPTH: usize = 3;
 const STACK_SIZE: usize = 512 << 10;

@@ -15,8 +15,8 @@ use remanent_engine::{
 };
 
 /// The workload has more allocations than this, and fewer than that.
-const ALLOCATIONS_MIN: u64 = 500;
-const ALLOCATIONS_MAX: u64 = 5000;
+const ALLOCATIONS_MIN: u64 = 400;
+const ALLOCATIONS_MAX: u64 = 800;
 
 /// What a row holds besides its key.
 type Content = (String, Option<u32>);
