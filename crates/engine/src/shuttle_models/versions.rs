@@ -223,3 +223,53 @@ fn shuttle_unique_keys_change_hands() {
         assert_eq!(count, inserted + changed);
     });
 }
+
+/// A row takes a key for good while another change of the row is rolled back and that transaction's
+/// slot is used again; somebody who began before wants the key too and meets all of it half way.
+#[test]
+fn shuttle_unique_keys_outlast_rollbacks() {
+    check(|| {
+        let rows = Rows::unique(&[4]);
+        let take = || {
+            let taken = rows.db.write(|tx| {
+                let row = rows.find(tx, 4).expect("nobody else moves it").id();
+                tx.update_values(&rows.table, row, &rows.all_changes(5, 1))
+            });
+            match taken {
+                Ok(()) => 1,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+                    0
+                }
+            }
+        };
+        let roll_back = || {
+            let tx = rows.db.begin_write().expect("there are slots");
+            let row = tx.scan(&rows.table).expect("the table is there").next();
+            let row = row.expect("it is never deleted").id();
+            let _ = tx.update_values(&rows.table, row, &rows.all_changes(9, 1));
+            tx.roll_back();
+            drop(tx);
+            rows.insert(7, 1).expect("nobody else inserts it");
+        };
+        let insert = || {
+            let tx = rows.db.begin_write().expect("there are slots");
+            match tx.insert_values(&rows.table, &content(5, 2)) {
+                Ok(_) => {
+                    tx.commit().expect("it is active");
+                    1
+                }
+                Err(_) => 0,
+            }
+        };
+        let (mut taken, mut inserted) = (0, 0);
+        race(vec![
+            Box::new(|| taken = take()),
+            Box::new(roll_back),
+            Box::new(|| inserted = insert()),
+        ]);
+        let count = rows.all().iter().filter(|(key, _)| *key == 5).count();
+        assert!(taken + inserted <= 1, "a key belongs to one row");
+        assert_eq!(count, taken + inserted);
+    });
+}
