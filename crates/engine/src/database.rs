@@ -17,7 +17,9 @@ use crate::memory::atomic::{SeqCst, pause};
 use crate::options::{Options, Settings};
 use crate::snapshot::{cache, slot};
 use crate::table::{IndexHandle, Table, TypedTable};
-use crate::transaction::{CommitTicket, ReadTransaction, WriteTransaction, reclaim};
+use crate::transaction::{
+    CommitTicket, ReadTransaction, TransactionOptions, WriteTransaction, reclaim,
+};
 
 /// How often [`Database::write`] tries again before it gives a conflict back.
 const RETRIES_MAX: u32 = 10_000;
@@ -160,11 +162,47 @@ impl Database {
     /// ```
     pub fn write_with_ticket<T>(
         &self,
+        work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
+    ) -> Result<(T, CommitTicket)> {
+        self.run(&TransactionOptions::new(), work)
+    }
+
+    /// As [`Database::read`], with settings of the transaction's own.
+    pub fn read_with<T>(
+        &self,
+        options: &TransactionOptions,
+        work: impl FnOnce(&ReadTransaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        work(&self.begin_read_with(options)?)
+    }
+
+    /// As [`Database::write`], with settings of the transaction's own.
+    pub fn write_with<T>(
+        &self,
+        options: &TransactionOptions,
+        work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.run(options, work).map(|(value, _)| value)
+    }
+
+    /// As [`Database::begin_read`], with settings of the transaction's own.
+    pub fn begin_read_with(&self, _options: &TransactionOptions) -> Result<ReadTransaction<'_>> {
+        ReadTransaction::begin(&self.instance)
+    }
+
+    /// As [`Database::begin_write`], with settings of the transaction's own.
+    pub fn begin_write_with(&self, _options: &TransactionOptions) -> Result<WriteTransaction<'_>> {
+        WriteTransaction::begin(&self.instance)
+    }
+
+    fn run<T>(
+        &self,
+        options: &TransactionOptions,
         mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<(T, CommitTicket)> {
         let mut attempt = 0;
         loop {
-            let transaction = self.begin_write()?;
+            let transaction = self.begin_write_with(options)?;
             match work(&transaction) {
                 Ok(value) => return transaction.commit().map(|ticket| (value, ticket)),
                 Err(error) if error.is_conflict() && attempt < RETRIES_MAX => {

@@ -192,6 +192,10 @@ error_kinds! {
     WrongIndexKind = 24, "42809", "the index cannot do this";
     /// The options contradict each other or are out of range.
     InvalidOptions = 25, "22023", "the options are not valid";
+    /// The snapshot was older, or kept more memory, than its transaction allowed it.
+    SnapshotExpired = 26, "72000", "the snapshot has expired";
+    /// The transaction's deadline has passed.
+    DeadlineReached = 27, "57014", "the deadline is reached";
 }
 
 impl Error {

@@ -42,4 +42,7 @@ pub use table::scan::BATCH_ROWS;
 pub use table::{
     ColumnHandle, Found, IndexHandle, Records, Row, RowId, Scan, Table, TypedCursor, TypedTable,
 };
-pub use transaction::{CommitTicket, ReadTransaction, Savepoint, WriteTransaction};
+pub use transaction::{
+    CommitTicket, Isolation, Priority, ReadTransaction, Savepoint, TransactionOptions,
+    WriteTransaction,
+};

@@ -6,6 +6,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod commit;
+pub(crate) mod options;
 pub(crate) mod reading;
 pub(crate) mod reclaim;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
@@ -13,5 +14,6 @@ pub(crate) mod transaction;
 pub(crate) mod write_set;
 
 pub use commit::CommitTicket;
+pub use options::{Isolation, Priority, TransactionOptions};
 pub use reading::ReadTransaction;
 pub use transaction::{Savepoint, WriteTransaction};
