@@ -31,6 +31,12 @@ impl Catalog {
         tables.by_id.get(id as usize).cloned().flatten()
     }
 
+    /// All tables.
+    pub(crate) fn all(&self) -> Vec<Arc<TableCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.by_id.iter().flatten().cloned().collect()
+    }
+
     /// The table with this name.
     ///
     /// # Errors

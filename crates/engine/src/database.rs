@@ -5,7 +5,6 @@
 //! themselves.
 
 use std::sync::PoisonError;
-use std::time::Duration;
 
 use remanent_schema::{IndexSchema, Record, TableSchema};
 
@@ -13,17 +12,14 @@ use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
-use crate::memory::atomic::{SeqCst, pause};
+use crate::memory::atomic::SeqCst;
 use crate::options::{Options, Settings};
-use crate::snapshot::{cache, slot};
+use crate::slot::{cache, slot};
 use crate::table::{IndexHandle, Table, TypedTable};
 use crate::transaction::{
-    CommitTicket, ReadTransaction, TransactionOptions, WriteTransaction, reclaim,
+    CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
+    retry, snapshots,
 };
-
-/// How often [`Database::write`] tries again before it gives a conflict back.
-const RETRIES_MAX: u32 = 10_000;
-const BACKOFF_US_MAX: u64 = 1000;
 
 /// A main-memory database. Share it between threads by reference or in an `Arc`.
 ///
@@ -164,55 +160,56 @@ impl Database {
         &self,
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<(T, CommitTicket)> {
-        self.run(&TransactionOptions::new(), work)
+        retry::run(&self.instance, &TransactionOptions::new(), work)
     }
 
-    /// As [`Database::read`], with settings of the transaction's own.
+    /// As [`Database::read`], with settings of the transaction's own. If the snapshot expires, what
+    /// `work` returned does not count.
+    ///
+    /// # Errors
+    /// As [`Database::read`]; `SnapshotExpired`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, TransactionOptions, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let options = TransactionOptions::new().name("count").snapshot_pinned_max(64 << 20);
+    /// let count = db.read_with(&options, |tx| Ok(tx.scan(&table)?.count()))?;
+    /// assert_eq!(count, 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn read_with<T>(
         &self,
         options: &TransactionOptions,
         work: impl FnOnce(&ReadTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        work(&self.begin_read_with(options)?)
+        let transaction = self.begin_read_with(options)?;
+        let value = work(&transaction)?;
+        transaction.status()?;
+        Ok(value)
     }
 
     /// As [`Database::write`], with settings of the transaction's own.
+    ///
+    /// # Errors
+    /// As [`Database::write`]; `DeadlineReached`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Isolation, Options, TransactionOptions, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+    /// db.write_with(&options, |tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
     pub fn write_with<T>(
         &self,
         options: &TransactionOptions,
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.run(options, work).map(|(value, _)| value)
-    }
-
-    /// As [`Database::begin_read`], with settings of the transaction's own.
-    pub fn begin_read_with(&self, _options: &TransactionOptions) -> Result<ReadTransaction<'_>> {
-        ReadTransaction::begin(&self.instance)
-    }
-
-    /// As [`Database::begin_write`], with settings of the transaction's own.
-    pub fn begin_write_with(&self, _options: &TransactionOptions) -> Result<WriteTransaction<'_>> {
-        WriteTransaction::begin(&self.instance)
-    }
-
-    fn run<T>(
-        &self,
-        options: &TransactionOptions,
-        mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
-    ) -> Result<(T, CommitTicket)> {
-        let mut attempt = 0;
-        loop {
-            let transaction = self.begin_write_with(options)?;
-            match work(&transaction) {
-                Ok(value) => return transaction.commit().map(|ticket| (value, ticket)),
-                Err(error) if error.is_conflict() && attempt < RETRIES_MAX => {
-                    drop(transaction);
-                    attempt += 1;
-                    back_off(attempt);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        retry::run(&self.instance, options, work).map(|(value, _)| value)
     }
 
     /// Begins a transaction that only reads.
@@ -270,7 +267,59 @@ impl Database {
     /// ```
     #[inline]
     pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
-        WriteTransaction::begin(&self.instance)
+        WriteTransaction::begin_with(&self.instance, &TransactionOptions::new(), None)
+    }
+
+    /// As [`Database::begin_read`], with settings of the transaction's own.
+    ///
+    /// # Errors
+    /// As [`Database::begin_read`]; if the snapshot may expire, memory to remember what it hands out.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, TransactionOptions};
+    /// # let db = Database::open(Options::new())?;
+    /// let tx = db.begin_read_with(&TransactionOptions::new().name("nightly export"))?;
+    /// assert_eq!(db.snapshots().len(), 1);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn begin_read_with(&self, options: &TransactionOptions) -> Result<ReadTransaction<'_>> {
+        ReadTransaction::begin_with(&self.instance, options)
+    }
+
+    /// As [`Database::begin_write`], with settings of the transaction's own.
+    ///
+    /// # Errors
+    /// As [`Database::begin_write`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, Priority, TransactionOptions};
+    /// # let db = Database::open(Options::new())?;
+    /// let tx = db.begin_write_with(&TransactionOptions::new().priority(Priority::Low))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn begin_write_with(&self, options: &TransactionOptions) -> Result<WriteTransaction<'_>> {
+        WriteTransaction::begin_with(&self.instance, options, None)
+    }
+
+    /// The snapshots that transactions hold, oldest first: whose they are, since when, and what they
+    /// keep from being reclaimed.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, TransactionOptions};
+    /// # let db = Database::open(Options::new())?;
+    /// let tx = db.begin_read_with(&TransactionOptions::new().name("export"))?;
+    /// for held in db.snapshots() {
+    ///     println!("{} for {:?} keeps {} bytes", held.name, held.age, held.pinned_bytes);
+    /// }
+    /// drop(tx);
+    /// assert!(db.snapshots().is_empty());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn snapshots(&self) -> Vec<SnapshotInfo> {
+        snapshots::list(&self.instance)
     }
 
     /// Creates a table.
@@ -533,21 +582,5 @@ impl Database {
     #[doc(hidden)]
     pub fn fail_allocations_from(&self, n: u64) {
         self.instance.memory().fail_allocations_from(n);
-    }
-}
-
-fn back_off(attempt: u32) {
-    if cfg!(shuttle) {
-        return pause(attempt);
-    }
-    // Different threads must not meet again in step: spread the pause by the thread's own address.
-    let here = 0u8;
-    let spread = (std::ptr::from_ref(&here) as u64 >> 12).wrapping_mul(0x9e37_79b9) % 8 + 1;
-    match attempt {
-        0..=3 => std::thread::yield_now(),
-        _ => {
-            let pause = (spread << attempt.min(10)) % BACKOFF_US_MAX;
-            std::thread::sleep(Duration::from_micros(pause));
-        }
     }
 }

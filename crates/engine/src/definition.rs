@@ -17,7 +17,7 @@ use crate::index::node::Leaf;
 use crate::index::ordered::create_key_block;
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::snapshot::Snapshot;
 use crate::table::constraint::check_unique;
 use crate::table::segment::newest_of;
@@ -25,12 +25,10 @@ use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
 use crate::transaction::clock::{self, HeldSlot};
 use crate::transaction::commit;
+use crate::transaction::gate::{self, ClosedGate};
 
 /// How long a change waits for active transactions.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// Keeps writers out until dropped.
-struct ClosedGate<'m>(&'m Memory);
 
 /// One change of tables or indexes: a slot, its heap, a snapshot of everything committed.
 struct Change<'d> {
@@ -126,15 +124,9 @@ impl<'d> Change<'d> {
     /// Keeps new writers out and waits for the active ones, then sees what they committed.
     fn close_gate(&mut self) -> Result<ClosedGate<'d>> {
         let memory = self.db.memory();
-        memory.header().gate.store(1, SeqCst);
-        let gate = ClosedGate(memory);
-        let start = Instant::now();
-        let mut turn = 0;
-        while clock::others_write(memory, self.held.number()) {
-            check_time(start, "transactions that write")?;
-            pause(turn);
-            turn += 1;
-        }
+        let Some(gate) = gate::close(memory, self.held.number(), WAIT_MAX) else {
+            return Err(busy("transactions that write"));
+        };
         self.snapshot.timestamp = memory.header().clock.0.load(SeqCst);
         Ok(gate)
     }
@@ -147,10 +139,10 @@ impl<'d> Change<'d> {
         commit::advance_clock(memory);
         let slots = memory.header().slots_used.load(SeqCst) as usize;
         for number in (0..slots).filter(|&number| number != self.held.number()) {
-            let state = &crate::snapshot::slot(memory, number).state;
+            let state = &crate::slot::slot(memory, number).state;
             let first = state.load(SeqCst);
             let mut turn = 0;
-            while first != crate::snapshot::SLOT_FREE && state.load(SeqCst) == first {
+            while first != crate::slot::SLOT_FREE && state.load(SeqCst) == first {
                 check_time(start, "transactions that read")?;
                 pause(turn);
                 turn += 1;
@@ -280,7 +272,8 @@ impl<'d> Change<'d> {
                 return Ok(());
             }
             index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
-            check_unique(table, index, key.as_slice(), row, self.snapshot)
+            let change = crate::table::table::Change { row, version: at };
+            check_unique(table, index, key.as_slice(), change, self.snapshot)
         })
     }
 
@@ -341,16 +334,11 @@ impl<'d> Change<'d> {
 }
 
 fn check_time(start: Instant, who: &str) -> Result<()> {
-    if start.elapsed() < WAIT_MAX {
-        return Ok(());
-    }
-    let seconds = WAIT_MAX.as_secs();
-    Err(Error::new(ErrorKind::TableBusy)
-        .because(format!("{who} did not end within {seconds} seconds")))
+    if start.elapsed() < WAIT_MAX { Ok(()) } else { Err(busy(who)) }
 }
 
-impl Drop for ClosedGate<'_> {
-    fn drop(&mut self) {
-        self.0.header().gate.store(0, SeqCst);
-    }
+fn busy(who: &str) -> Error {
+    let seconds = WAIT_MAX.as_secs();
+    Error::new(ErrorKind::TableBusy)
+        .because(format!("{who} did not end within {seconds} seconds"))
 }

@@ -51,6 +51,17 @@ pub struct Error(Box<Reason>);
 struct Reason {
     kind: ErrorKind,
     because: Option<Cow<'static, str>>,
+    met: Option<Met>,
+    /// The row that stood in the way, for whoever remembers what was read.
+    row: Option<u32>,
+    /// The stamp of the transaction that stood in the way, if it may be waited for.
+    holder: Option<u64>,
+}
+
+/// What a statement or a commit came upon.
+struct Met {
+    table: String,
+    key: String,
 }
 
 macro_rules! error_kinds {
@@ -158,7 +169,7 @@ error_kinds! {
     WrongKeyShape = 7, "42883", "the key does not fit the index";
     /// The encoded key is longer than 1024 bytes.
     KeyTooLong = 8, "54000", "the key is too long";
-    /// The encoded row is longer than 1 GiB.
+    /// The encoded row is longer than 512 MiB.
     RowTooLong = 9, "54001", "the row is too long";
     /// There is no table of this name, or it was dropped.
     UnknownTable = 10, "42P01", "there is no such table";
@@ -202,13 +213,80 @@ impl Error {
     /// An error of this kind with nothing more to say.
     #[cold]
     pub(crate) fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Reason { kind, because: None }))
+        Self(Box::new(Reason { kind, because: None, met: None, row: None, holder: None }))
     }
 
     /// Adds what exactly it was.
     pub(crate) fn because(mut self, because: impl Into<Cow<'static, str>>) -> Self {
         self.0.because = Some(because.into());
         self
+    }
+
+    /// Adds the table and the key that it came upon.
+    pub(crate) fn met(mut self, table: &str, key: String) -> Self {
+        self.0.met = Some(Met { table: table.to_owned(), key });
+        self
+    }
+
+    /// Adds the row that stood in the way.
+    pub(crate) fn about_row(mut self, row: u32) -> Self {
+        self.0.row = Some(row);
+        self
+    }
+
+    /// Adds the transaction that stood in the way.
+    pub(crate) fn held_by(mut self, stamp: Option<u64>) -> Self {
+        self.0.holder = stamp;
+        self
+    }
+
+    /// The row that stood in the way.
+    pub(crate) fn row(&self) -> Option<u32> {
+        self.0.row
+    }
+
+    /// The stamp of the transaction in flight that stood in the way.
+    pub(crate) fn holder(&self) -> Option<u64> {
+        self.0.holder
+    }
+
+    /// The name of the table in which another transaction, or another row with the same key, was
+    /// first.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("City").column("name", ColumnType::STRING);
+    /// let cities = db.create_table(schema.primary_key(["name"]))?;
+    /// let ulm = [Some("Ulm".into())];
+    /// let row = db.write(|tx| tx.insert_values(&cities, &ulm))?;
+    /// let (first, second) = (db.begin_write()?, db.begin_write()?);
+    /// first.delete(&cities, row)?;
+    /// let error = second.delete(&cities, row).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Conflict);
+    /// assert_eq!((error.table(), error.key()), (Some("City"), Some("name Ulm")));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn table(&self) -> Option<&str> {
+        self.0.met.as_ref().map(|met| met.table.as_str())
+    }
+
+    /// The key of the row that was met, in words; "row 7" if its table has no index.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("City").column("name", ColumnType::STRING);
+    /// let cities = db.create_table(schema.primary_key(["name"]))?;
+    /// let add = || db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into())]));
+    /// add()?;
+    /// assert_eq!(add().unwrap_err().key(), Some("name Ulm"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn key(&self) -> Option<&str> {
+        self.0.met.as_ref().map(|met| met.key.as_str())
     }
 
     /// The kind, to act on.

@@ -4,13 +4,14 @@
 //! to programs. It has no behaviour of its own beyond telling its tables from those of others.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Mutex, Relaxed, Release};
-use crate::memory::region::Region;
+use crate::memory::region::{FIRST_RING_SIZE, Region};
 use crate::memory::{CallerMemory, Memory};
-use crate::snapshot::Slot;
+use crate::slot::Slot;
 use crate::table::table::TableCore;
 
 /// What a database consists of.
@@ -22,6 +23,7 @@ pub(crate) struct Instance {
     definition: Mutex<()>,
     /// What the tables of this database carry to tell them from those of others.
     identity: Arc<()>,
+    opened: Instant,
 }
 
 impl Instance {
@@ -43,8 +45,10 @@ impl Instance {
             None => (Region::reserve(budget)?, budget),
         };
         let memory = Memory::format(region, budget)?;
-        let at = memory.create_fixed(slots * size_of::<Slot>())?;
+        let slots_size = slots * size_of::<Slot>();
+        let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
         memory.header().slots.store(at, Relaxed);
+        memory.header().commit.0.recent.ring.store(at + slots_size as u64, Relaxed);
         memory.header().clock.0.store(1, Release);
         Ok(Self {
             memory,
@@ -52,6 +56,7 @@ impl Instance {
             catalog: Catalog::default(),
             definition: Mutex::new(()),
             identity: Arc::new(()),
+            opened: Instant::now(),
         })
     }
 
@@ -65,6 +70,16 @@ impl Instance {
     #[inline]
     pub(crate) fn slots(&self) -> usize {
         self.slots
+    }
+
+    /// Nanoseconds since the database was opened.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.nanoseconds_of(Instant::now())
+    }
+
+    /// A moment as nanoseconds since the database was opened; 0 for one before that.
+    pub(crate) fn nanoseconds_of(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.opened).as_nanos() as u64
     }
 
     /// The tables.

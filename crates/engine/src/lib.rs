@@ -25,6 +25,7 @@ mod index;
 mod instance;
 mod memory;
 mod options;
+mod slot;
 mod snapshot;
 mod table;
 mod transaction;
@@ -43,6 +44,6 @@ pub use table::{
     ColumnHandle, Found, IndexHandle, Records, Row, RowId, Scan, Table, TypedCursor, TypedTable,
 };
 pub use transaction::{
-    CommitTicket, Isolation, Priority, ReadTransaction, Savepoint, TransactionOptions,
-    WriteTransaction,
+    CommitTicket, Isolation, Priority, ReadTransaction, Savepoint, SnapshotInfo,
+    TransactionOptions, WriteTransaction,
 };

@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::CallerMemory;
 use crate::memory::region::physical_memory;
-use crate::snapshot::SLOTS_MAX;
+use crate::slot::SLOTS_MAX;
 
 /// Settings of a database.
 ///

@@ -1,4 +1,4 @@
-//! Timestamps, stamps, transaction slots, and the rule of what a snapshot sees.
+//! Timestamps, stamps, and the rule of what a snapshot sees.
 //!
 //! A version begins at a timestamp, or, while its transaction is in flight, carries the *stamp* of
 //! that transaction: which slot, and which of the slot's transactions. Commit is published by one
@@ -11,36 +11,9 @@
 //! `stamp` was its own both times, `committed` is its answer; a snapshot that began before the
 //! clock was set finds a larger timestamp or none, and either way does not see the version.
 
-use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
-use crate::memory::region::ALIGNMENT_MAX;
-use crate::memory::{Cache, Memory, Ref};
-
-/// Set in a stamp, never in a timestamp.
-pub(crate) const IN_FLIGHT: u64 = 1 << 63;
-const STAMP_SLOT_SHIFT: u32 = 48;
-/// Most transaction slots a database can have.
-pub(crate) const SLOTS_MAX: usize = 1 << 14;
-
-/// The state words of a slot.
-pub(crate) const SLOT_FREE: u64 = 0;
-pub(crate) const SLOT_TAKEN: u64 = 1;
-pub(crate) const SLOT_WRITES: u64 = 2;
-const SLOT_SNAPSHOT_SHIFT: u32 = 2;
-
-/// A transaction slot in the region: what a transaction shows to others.
-#[repr(C, align(128))]
-pub(crate) struct Slot {
-    /// Free, or the published snapshot with flags. Holds back reclamation while it is not free.
-    pub(crate) state: AtomicU64,
-    /// The stamp of the slot's newest writing transaction.
-    pub(crate) stamp: AtomicU64,
-    /// Its timestamp from just before it is published until all its versions are stamped; else 0.
-    pub(crate) committed: AtomicU64,
-    /// The slot's cache; 0 until it first writes.
-    pub(crate) cache: AtomicU64,
-    /// The first chunk of the write set, kept from one transaction to the next.
-    pub(crate) write_set: AtomicU64,
-}
+use crate::memory::Memory;
+use crate::memory::atomic::{Acquire, AtomicU64};
+use crate::slot::{IN_FLIGHT, slot, slot_of_stamp};
 
 /// What a transaction sees: all that committed up to a timestamp, and its own changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,42 +77,3 @@ pub(crate) fn resolve(memory: &Memory, begin: &AtomicU64) -> Begin {
         return Begin::InFlight(word);
     }
 }
-
-/// The slot with this number.
-#[inline]
-pub(crate) fn slot(memory: &Memory, number: usize) -> &Slot {
-    let slots = memory.header().slots.load(Relaxed);
-    memory.get(Ref::new(slots + (number * size_of::<Slot>()) as u64))
-}
-
-/// The cache of a slot, if it ever wrote.
-#[inline]
-pub(crate) fn cache<'m>(memory: &'m Memory, slot: &Slot) -> Option<&'m Cache> {
-    let at = slot.cache.load(Acquire);
-    (at != 0).then(|| memory.get(Ref::new(at)))
-}
-
-/// The stamp that follows `stamp` in the slot with this number.
-pub(crate) fn next_stamp(stamp: u64, number: usize) -> u64 {
-    let sequence = (stamp + 1) & ((1 << STAMP_SLOT_SHIFT) - 1);
-    IN_FLIGHT | (number as u64) << STAMP_SLOT_SHIFT | sequence
-}
-
-/// The state of a slot that holds a snapshot.
-#[inline]
-pub(crate) fn taken_state(timestamp: u64, writes: bool) -> u64 {
-    timestamp << SLOT_SNAPSHOT_SHIFT | SLOT_TAKEN | if writes { SLOT_WRITES } else { 0 }
-}
-
-/// The snapshot in a slot's state.
-#[inline]
-pub(crate) fn snapshot_of_state(state: u64) -> u64 {
-    state >> SLOT_SNAPSHOT_SHIFT
-}
-
-fn slot_of_stamp(stamp: u64) -> usize {
-    ((stamp & !IN_FLIGHT) >> STAMP_SLOT_SHIFT) as usize
-}
-
-const _: () = assert!(SLOTS_MAX <= 1 << (63 - STAMP_SLOT_SHIFT));
-const _: () = assert!(align_of::<Slot>() <= ALIGNMENT_MAX);

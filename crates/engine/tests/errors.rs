@@ -5,11 +5,13 @@
 //! last test checks that no kind was left out.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use remanent_derive::Record;
 use remanent_engine::schema::{ColumnType, IndexSchema, KeyPart, Record as _, TableSchema, Value};
 use remanent_engine::{
     CallerMemory, Database, Error, ErrorKind, Find, Options, Result, RowId, Table,
+    TransactionOptions,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -163,7 +165,7 @@ fn the_second_to_change_a_row_or_take_a_key() -> Result<()> {
     first.update_values(&table, row, &change)?;
     first.insert_values(&table, &values(2, 2))?;
     let conflict = ErrorKind::Conflict;
-    check(second.update_values(&table, row, &change), conflict, "row 0 of `Item`");
+    check(second.update_values(&table, row, &change), conflict, "id 1 of `Item`");
     check(second.delete(&table, row), conflict, "`Item`");
     check(second.insert_values(&table, &values(2, 5)), conflict, "`primary`");
     check(second.insert_values(&table, &values(5, 2)), conflict, "`by_code`");
@@ -454,11 +456,59 @@ fn limits_of_the_engine() -> Result<()> {
     let schema = TableSchema::new("Blob").column("b", ColumnType::Blob { max: None });
     let blobs = db.create_table(schema)?;
     // Never touched, so these bytes take no memory.
-    let long = vec![0; 1 << 30];
-    let refused = db.write(|tx| tx.insert_values(&blobs, &[Some(Value::Bytes(&long))]));
-    check(refused, ErrorKind::RowTooLong, "1 GiB");
-    let refused = db.write(|tx| tx.insert_values(&blobs, &[Some(Value::Bytes(&long[..1 << 29]))]));
+    let long = vec![0; 1 << 29];
+    let refused = db.write(|tx| tx.insert_values(&blobs, &[Some(Value::Bytes(&long[1..]))]));
+    check(refused, ErrorKind::RowTooLong, "512 MiB");
+    let refused = db.write(|tx| tx.insert_values(&blobs, &[Some(Value::Bytes(&long[..1 << 28]))]));
     check(refused, ErrorKind::BudgetReached, "bytes");
+    Ok(())
+}
+
+#[test]
+fn snapshots_that_have_expired() -> Result<()> {
+    let db = database();
+    let table = table(&db)?;
+    let (primary, expired) = (table.index("primary")?, ErrorKind::SnapshotExpired);
+    let row = db.write(|tx| tx.insert_values(&table, &values(1, 1)))?;
+    let options = TransactionOptions::new().snapshot_age_max(Duration::from_millis(1));
+    let tx = db.begin_read_with(&options)?;
+    let mut cursor = tx.cursor(&table, primary)?;
+    let text = cursor.first().map(|row| row.id());
+    std::thread::sleep(Duration::from_millis(2));
+    check(tx.status(), expired, "bytes of old versions");
+    check(tx.find(&table, primary, &[1.into()]), expired, "");
+    check(tx.row(&table, row), expired, "");
+    check(tx.scan(&table), expired, "");
+    check(tx.each(&table, primary, &[1.into()], |_| Ok(())), expired, "");
+    check(tx.cursor(&table, primary), expired, "");
+    check(cursor.find(Find::Equal, &[1.into()]), expired, "");
+    assert!(cursor.next().is_none() && text == Some(row));
+    let read = db.read_with(&options, |_| {
+        std::thread::sleep(Duration::from_millis(2));
+        Ok(())
+    });
+    check(read, expired, "");
+    Ok(())
+}
+
+#[test]
+fn deadlines_that_have_passed() -> Result<()> {
+    let db = database();
+    let table = table(&db)?;
+    let small = [(table.column("small")?, Value::U8(7))];
+    let row = db.write(|tx| tx.insert_values(&table, &values(1, 1)))?;
+    let soon = || TransactionOptions::new().deadline(Instant::now() + Duration::from_millis(20));
+    let reached = ErrorKind::DeadlineReached;
+    let tx = db.begin_write_with(&soon())?;
+    tx.update_values(&table, row, &small)?;
+    let other = soon().wait(Duration::from_secs(60));
+    check(db.write_with(&other, |tx| tx.delete(&table, row)), reached, "");
+    check(tx.update_values(&table, row, &small), reached, "");
+    check(tx.commit(), reached, "");
+    let first = db.begin_write()?;
+    first.delete(&table, row)?;
+    // Who has a deadline goes first, but the other does not come to notice.
+    check(db.write_with(&soon(), |tx| tx.delete(&table, row)), reached, "id 1 of `Item`");
     Ok(())
 }
 

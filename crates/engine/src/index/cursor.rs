@@ -34,6 +34,8 @@ pub(crate) struct IndexCursor<'m> {
     /// The bytes from the root to `node`, its prefix included.
     path: KeyBuffer,
     position: Option<Position<'m>>,
+    /// Whether the position's node may be gone, and only its place in key space counts.
+    forgotten: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -48,7 +50,7 @@ type Hit<'m> = (Position<'m>, Leaf);
 impl<'m> IndexCursor<'m> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(index: OrderedIndex<'m>) -> Self {
-        Self { index, path: KeyBuffer::new(), position: None }
+        Self { index, path: KeyBuffer::new(), position: None, forgotten: false }
     }
 
     /// Moves to the first entry at or beyond `bound`; without a bound to the very first.
@@ -58,6 +60,7 @@ impl<'m> IndexCursor<'m> {
         direction: Direction,
         bound: Option<Bound<'_>>,
     ) -> Option<Leaf> {
+        self.forgotten = false;
         loop {
             let root = self.index.root();
             let walk = Walk { index: self.index, keys, direction };
@@ -71,11 +74,22 @@ impl<'m> IndexCursor<'m> {
         }
     }
 
+    /// Gives the node up: it may have been freed since the last step.
+    pub(crate) fn forget_node(&mut self) {
+        self.forgotten = true;
+    }
+
     /// Moves to the next entry in `direction`.
     pub(crate) fn step(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
         let position = self.position?;
         let depth = self.path.len();
-        match self.step_in_node(keys, direction, position) {
+        let stepped = if self.forgotten {
+            self.forgotten = false;
+            Err(Restart)
+        } else {
+            self.step_in_node(keys, direction, position)
+        };
+        match stepped {
             Ok(Some((position, leaf))) => {
                 self.position = Some(position);
                 Some(leaf)

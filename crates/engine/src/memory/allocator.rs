@@ -35,6 +35,7 @@ pub(crate) enum Entitlement {
 #[derive(Debug)]
 pub(crate) struct Memory {
     region: Region,
+    heavy_barrier: bool,
 }
 
 /// What a transaction allocates from: the memory, through the cache of the slot it holds.
@@ -49,6 +50,13 @@ pub(crate) struct Heap<'m> {
 pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
     pub(crate) retired: RetireQueue,
+    /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must
+    /// reach before they can go.
+    pub(crate) pinned: RetireQueue,
+    /// The smallest of those timestamps, or less; and how many snapshots had been released when the
+    /// queue was last worked off.
+    pub(crate) pinned_until: AtomicU64,
+    pub(crate) releases_seen: AtomicU64,
     pub(crate) row_page: RowPage,
     magazines: [Magazine; CLASSES],
 }
@@ -77,7 +85,7 @@ impl Memory {
         header.capacity.store(region.capacity(), Relaxed);
         pages::format(&region)?;
         header.magic.store(MAGIC, Relaxed);
-        Ok(Self { region })
+        Ok(Self { region, heavy_barrier: super::barrier::is_offered() })
     }
 
     /// The region's header.
@@ -90,6 +98,12 @@ impl Memory {
     #[inline]
     pub(crate) fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// Whether `memory/barrier.rs` has its heavy half.
+    #[inline]
+    pub(crate) fn has_heavy_barrier(&self) -> bool {
+        self.heavy_barrier
     }
 
     /// Follows a reference.

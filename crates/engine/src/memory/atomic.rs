@@ -50,6 +50,12 @@ pub(crate) fn acquire_fence() {
     std::sync::atomic::fence(Acquire);
 }
 
+/// A release barrier: the stores before it are seen before the stores after it.
+#[inline]
+pub(crate) fn release_fence() {
+    std::sync::atomic::fence(Release);
+}
+
 /// Asks the processor to fetch the cache line at `address`; harmless for any address.
 #[inline]
 pub(crate) fn prefetch(address: *const u8) {

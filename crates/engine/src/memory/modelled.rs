@@ -129,6 +129,12 @@ pub(crate) fn full_fence() {
     empty_own_buffer();
 }
 
+/// A full barrier in every thread at once.
+pub(crate) fn process_barrier() {
+    scheduling_point();
+    settle();
+}
+
 /// Empties this thread's buffer, so that what follows may write without it.
 pub(crate) fn empty_own_buffer() {
     if let Some(number) = this_task() {

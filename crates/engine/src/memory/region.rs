@@ -48,13 +48,15 @@ pub(crate) struct RegionHeader {
     /// The timestamp of the newest published commit; on a line of its own.
     pub(crate) clock: Line<AtomicU64>,
     /// Held while a commit validates, draws its timestamp and publishes it.
-    pub(crate) commit: Line<Latch>,
+    pub(crate) commit: Line<CommitState>,
     /// Non-zero while a change of tables or indexes keeps writers out.
     pub(crate) gate: AtomicU32,
     /// One more than the highest transaction slot ever used.
     pub(crate) slots_used: AtomicU32,
     /// Offset of the transaction slots.
     pub(crate) slots: AtomicU64,
+    /// How many expired snapshots have been released.
+    pub(crate) releases: AtomicU64,
     /// Offset of the first table root.
     pub(crate) tables: AtomicU64,
     pub(crate) pages: PageState,
@@ -63,6 +65,29 @@ pub(crate) struct RegionHeader {
 }
 
 /// A value alone on its cache line.
+/// What committers change, one after the other.
+#[repr(C)]
+pub(crate) struct CommitState {
+    pub(crate) latch: Latch,
+    unused: AtomicU32,
+    pub(crate) recent: RecentState,
+}
+
+/// Bytes of the first ring of `transaction/recent.rs`; the word in the header is then its offset.
+pub(crate) const FIRST_RING_SIZE: usize = 8 << 10;
+
+/// The words of `transaction/recent.rs`.
+#[repr(C)]
+pub(crate) struct RecentState {
+    /// The ring's offset and size.
+    pub(crate) ring: AtomicU64,
+    /// The position behind the newest word, and the one behind which no word is being overwritten.
+    pub(crate) end: AtomicU64,
+    pub(crate) claimed: AtomicU64,
+    /// Commits up to this timestamp may be missing.
+    pub(crate) floor: AtomicU64,
+}
+
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct Line<T>(pub(crate) T);
@@ -257,6 +282,17 @@ impl Region {
         super::modelled::check(self.base.as_ptr().wrapping_add(offset as usize));
         // SAFETY: within the region; published bytes are immutable until their grace period ends.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) }
+    }
+
+    /// Words that threads share, at an offset that is a multiple of 8.
+    #[inline]
+    pub(crate) fn words(&self, offset: u64, count: usize) -> &[AtomicU64] {
+        debug_assert!(offset.is_multiple_of(8) && offset + count as u64 * 8 <= self.capacity);
+        // SAFETY: within the region and aligned; atomics may be shared, whatever they hold.
+        unsafe {
+            let first = self.base.as_ptr().add(offset as usize).cast::<AtomicU64>();
+            std::slice::from_raw_parts(first, count)
+        }
     }
 
     /// The bytes of a row that an encoder of its table wrote.

@@ -8,14 +8,15 @@
 
 use std::ops::ControlFlow;
 
-use super::table::{IndexCore, RowKeys, TableAt, hash_of};
+use super::describe::{duplicate_key, key_conflict};
+use super::table::{Change, IndexCore, RowKeys, TableAt, hash_of};
 use super::version::{Version, bytes_at, chain};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::index::cursor::{Bound, Direction, IndexCursor};
 use crate::index::hash::for_each_match;
 use crate::snapshot::{Begin, Snapshot, resolve};
 
-/// Fails if a row other than `row` holds `key` in a unique index.
+/// Fails if a row other than the changed one holds `key` in a unique index.
 ///
 /// # Errors
 /// `DuplicateKey` if a row that this transaction sees holds it; `Conflict` if a transaction that it
@@ -24,7 +25,7 @@ pub(crate) fn check_unique(
     table: TableAt<'_>,
     index: &IndexCore,
     key: &[u8],
-    row: u32,
+    change: Change,
     snapshot: Snapshot,
 ) -> Result<()> {
     if index.is_ordered() {
@@ -38,18 +39,18 @@ pub(crate) fn check_unique(
                 break;
             }
             let other = tree.row_of(leaf);
-            if other != row {
-                check_row(table, index, key, other, snapshot)?;
+            if other != change.row {
+                check_row((table, index, key), change, other, snapshot)?;
             }
             found = cursor.step(&keys, Direction::Forward);
         }
         return Ok(());
     }
     let refused = for_each_match(table.hash(index), hash_of(key), |other, _| {
-        if other == row {
+        if other == change.row {
             return ControlFlow::Continue(());
         }
-        match check_row(table, index, key, other, snapshot) {
+        match check_row((table, index, key), change, other, snapshot) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -58,14 +59,13 @@ pub(crate) fn check_unique(
 }
 
 fn check_row(
-    table: TableAt<'_>,
-    index: &IndexCore,
-    key: &[u8],
+    (table, index, key): (TableAt<'_>, &IndexCore, &[u8]),
+    change: Change,
     row: u32,
     snapshot: Snapshot,
 ) -> Result<()> {
     let Some(newest) = table.directory().newest_at_rest(table.memory, row) else {
-        return Err(conflict(table, index));
+        return Err(key_conflict(table, index, change.version, None));
     };
     let mut settled = false;
     let holds = |at: u64, version: &Version| {
@@ -77,9 +77,9 @@ fn check_row(
                 let seen = timestamp <= snapshot.timestamp;
                 if (seen || !settled) && holds(at, version) {
                     return Err(if seen && at == newest {
-                        duplicate(table, index)
+                        duplicate_key(table, index, row, at)
                     } else {
-                        conflict(table, index)
+                        key_conflict(table, index, at, None)
                     });
                 }
                 if seen {
@@ -88,26 +88,19 @@ fn check_row(
                 settled = true;
             }
             Begin::InFlight(stamp) if stamp == snapshot.own => {
-                return if holds(at, version) { Err(duplicate(table, index)) } else { Ok(()) };
+                return match holds(at, version) {
+                    true => Err(duplicate_key(table, index, row, at)),
+                    false => Ok(()),
+                };
             }
-            Begin::InFlight(_) if holds(at, version) => return Err(conflict(table, index)),
+            Begin::InFlight(stamp) if holds(at, version) => {
+                return Err(key_conflict(table, index, at, Some(stamp)));
+            }
             // It may roll back: what it replaced counts as well.
             Begin::InFlight(_) => {}
         }
     }
     Ok(())
-}
-
-fn duplicate(table: TableAt<'_>, index: &IndexCore) -> Error {
-    Error::new(ErrorKind::DuplicateKey)
-        .because(format!("index `{}` of `{}` is unique", index.schema.name, table.core.schema.name))
-}
-
-fn conflict(table: TableAt<'_>, index: &IndexCore) -> Error {
-    Error::new(ErrorKind::Conflict).because(format!(
-        "the key in index `{}` of `{}` is being inserted or was deleted meanwhile",
-        index.schema.name, table.core.schema.name
-    ))
 }
 
 #[cfg(test)]

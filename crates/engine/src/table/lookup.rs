@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use remanent_schema::KeyBuffer;
 
+use super::read_set::{End, OpenRange};
+use super::reader::{Operation, Reader};
 use super::row::Row;
 use super::table::{IndexCore, RowKeys, TableAt, hash_of};
 use super::version::{Version, bytes_at, visible};
@@ -18,7 +20,6 @@ use crate::index::hash::for_each_match;
 use crate::index::node::Leaf;
 use crate::index::ordered::Found;
 use crate::memory::Memory;
-use crate::snapshot::Snapshot;
 
 /// Rows of a group that are asked for ahead of the one being visited.
 const ROWS_AHEAD: usize = 8;
@@ -71,7 +72,7 @@ pub enum Find {
 pub(crate) struct View<'t> {
     pub(crate) table: TableAt<'t>,
     pub(crate) index: &'t IndexCore,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) reader: Reader<'t>,
 }
 
 /// A position among the rows of an ordered index, in key order; it moves both ways.
@@ -102,6 +103,19 @@ pub(crate) struct View<'t> {
 pub struct Cursor<'t> {
     view: View<'t>,
     cursor: IndexCursor<'t>,
+    /// How often reclaimers had passed the reader by before the cursor came to its node.
+    passed: u64,
+    passage: Passage,
+}
+
+/// What a cursor has passed since it was last sent somewhere: rows are numbered from where it was
+/// sent to.
+#[derive(Clone, Copy, Default)]
+struct Passage {
+    range: Option<OpenRange>,
+    at: i64,
+    lowest: i64,
+    highest: i64,
 }
 
 impl<'t> View<'t> {
@@ -126,7 +140,7 @@ impl<'t> View<'t> {
     /// Calls `visit` with each visible row that has exactly this key.
     pub(crate) fn each(&self, key: &[u8], mut visit: impl FnMut(u64) -> Result<()>) -> Result<()> {
         if self.index.is_ordered() {
-            let mut cursor = Cursor::new(*self);
+            let mut cursor = Cursor::new(self.unremembered());
             let mut found = cursor.find_key(Find::Equal, key);
             while let Some(at) = found {
                 visit(at)?;
@@ -229,14 +243,14 @@ impl<'t> View<'t> {
                 let tree = self.table.ordered(self.index);
                 self.visible_with_key(tree.row_of(leaf), key)
             }
-            Found::Many => Cursor::new(*self).find_key(Find::Equal, key),
+            Found::Many => Cursor::new(self.unremembered()).find_key(Find::Equal, key),
         }
     }
 
     #[inline]
     fn visible_row(&self, row: u32) -> Option<u64> {
         let newest = self.table.directory().newest(self.table.memory, row);
-        visible(self.table.memory, newest, self.snapshot)
+        visible(self.table.memory, newest, self.reader.snapshot)
     }
 
     #[inline]
@@ -252,6 +266,19 @@ impl<'t> View<'t> {
             Some(key) => self.visible_with_key(tree.row_of(leaf), key),
             None => self.visible_row(leaf.plain_row()?),
         }
+    }
+
+    /// Notes that the row of a version is handed out.
+    #[inline]
+    pub(crate) fn hand_out(&self, at: u64) {
+        if let Some(reads) = self.reader.reads {
+            reads.hand_out(self.table.core.id, Version::at(self.table.memory, at).row());
+        }
+    }
+
+    /// The same view for a look-up that is remembered as a whole.
+    fn unremembered(&self) -> Self {
+        Self { reader: Reader { reads: None, ..self.reader }, ..*self }
     }
 
     fn keys(&self) -> RowKeys<'t> {
@@ -272,7 +299,8 @@ fn prefetch_row(memory: &Memory, at: u64) {
 impl<'t> Cursor<'t> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(view: View<'t>) -> Self {
-        Self { view, cursor: IndexCursor::new(view.table.ordered(view.index)) }
+        let cursor = IndexCursor::new(view.table.ordered(view.index));
+        Self { view, cursor, passed: 0, passage: Passage::default() }
     }
 
     /// A cursor over an index, which must be ordered.
@@ -322,6 +350,7 @@ impl<'t> Cursor<'t> {
         key: &[remanent_schema::Value<'_>],
     ) -> Result<Option<Row<'t>>> {
         let mut bytes = KeyBuffer::new();
+        self.check_expired()?;
         let index = self.view.index;
         index.plan.encode_values(key, &mut bytes).map_err(|error| index.key_error(error))?;
         Ok(self.find_key(find, bytes.as_slice()).map(|at| self.row(at)))
@@ -451,11 +480,11 @@ impl<'t> Cursor<'t> {
 
     /// The version that [`Cursor::first`] moves to; so for the other three.
     pub(crate) fn first_at(&mut self) -> Option<u64> {
-        self.seek(Direction::Forward, None)
+        self.seek_end(Direction::Forward)
     }
 
     pub(crate) fn last_at(&mut self) -> Option<u64> {
-        self.seek(Direction::Backward, None)
+        self.seek_end(Direction::Backward)
     }
 
     pub(crate) fn next_at(&mut self) -> Option<u64> {
@@ -474,11 +503,13 @@ impl<'t> Cursor<'t> {
             Find::AtMost => (Direction::Backward, true),
             Find::Below => (Direction::Backward, false),
         };
-        let at = self.seek(direction, Some(Bound { bytes: key, inclusive }))?;
-        if find == Find::Equal && !self.has_key(at, key) {
-            return None;
-        }
-        Some(at)
+        let _operation = self.enter()?;
+        let found = self.seek(direction, Some(Bound { bytes: key, inclusive }));
+        let found = found.filter(|&at| find != Find::Equal || self.has_key(at, key));
+        // Whoever asks for one key is told nothing about those beyond it.
+        let nearest = if find == Find::Equal && found.is_none() { End::Bound } else { end(found) };
+        self.remember_seek(direction, key, (End::Bound, nearest));
+        found
     }
 
     /// The next version whose key begins with `key`.
@@ -494,6 +525,34 @@ impl<'t> Cursor<'t> {
         })
     }
 
+    /// Says that a call is under way, unless the snapshot has expired: then there are no more rows.
+    #[inline]
+    fn enter(&mut self) -> Option<Operation<'t>> {
+        let operation = self.view.reader.enter(self.view.table.memory);
+        // Read before anything is looked at: whoever takes a node out after this counts up again.
+        let passed = self.view.reader.passed();
+        if passed != self.passed {
+            self.passed = passed;
+            self.cursor.forget_node();
+        }
+        (!self.view.reader.is_expired()).then_some(operation)
+    }
+
+    /// Fails if the snapshot has expired.
+    pub(crate) fn check_expired(&self) -> Result<()> {
+        if self.view.reader.is_expired() {
+            return Err(Error::new(ErrorKind::SnapshotExpired));
+        }
+        Ok(())
+    }
+
+    fn seek_end(&mut self, direction: Direction) -> Option<u64> {
+        let _operation = self.enter()?;
+        let found = self.seek(direction, None);
+        self.remember_seek(direction, &[], (End::None, end(found)));
+        found
+    }
+
     fn seek(&mut self, direction: Direction, bound: Option<Bound<'_>>) -> Option<u64> {
         let keys = self.view.keys();
         let leaf = self.cursor.seek(&keys, direction, bound)?;
@@ -501,9 +560,42 @@ impl<'t> Cursor<'t> {
     }
 
     fn step(&mut self, direction: Direction) -> Option<u64> {
+        let _operation = self.enter()?;
         let keys = self.view.keys();
-        let leaf = self.cursor.step(&keys, direction)?;
-        self.first_visible(&keys, direction, leaf)
+        let leaf = self.cursor.step(&keys, direction);
+        let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
+        self.remember_step(direction, found);
+        found
+    }
+
+    fn remember_seek(&mut self, direction: Direction, bound: &[u8], (from, to): (End, End)) {
+        let Some(reads) = self.view.reader.reads else { return };
+        let ends = if direction == Direction::Forward { (from, to) } else { (to, from) };
+        let range = reads.add_range(self.view.table.core.id, self.view.index, bound, ends);
+        self.passage = Passage { range, ..Passage::default() };
+        if let End::Version(at) = to {
+            self.view.hand_out(at);
+        }
+    }
+
+    #[inline]
+    fn remember_step(&mut self, direction: Direction, found: Option<u64>) {
+        let Some(reads) = self.view.reader.reads else { return };
+        let passage = &mut self.passage;
+        let forward = direction == Direction::Forward;
+        passage.at += if forward { 1 } else { -1 };
+        if let Some(range) = passage.range {
+            if passage.at > passage.highest {
+                passage.highest = passage.at;
+                reads.extend_high(range, end(found));
+            } else if passage.at < passage.lowest {
+                passage.lowest = passage.at;
+                reads.extend_low(range, end(found));
+            }
+        }
+        if let Some(at) = found {
+            self.view.hand_out(at);
+        }
     }
 
     fn first_visible(
@@ -524,4 +616,8 @@ impl<'t> Cursor<'t> {
     fn row(&self, at: u64) -> Row<'t> {
         Row::at(self.view.table, at)
     }
+}
+
+fn end(found: Option<u64>) -> End {
+    found.map_or(End::None, End::Version)
 }

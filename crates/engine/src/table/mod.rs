@@ -3,13 +3,18 @@
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older
 //! versions follow behind it. [`table`] changes a row and its indexes together and takes changes
 //! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`]
-//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds. Nothing here knows
-//! how transactions commit, or of any log.
+//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds. [`reader`] is who
+//! reads, [`read_set`] what was read, [`pins`] which snapshots need which versions. [`describe`]
+//! puts rows into words. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod constraint;
+pub(crate) mod describe;
 pub(crate) mod handle;
 pub(crate) mod lookup;
+pub(crate) mod pins;
 pub(crate) mod prune;
+pub(crate) mod read_set;
+pub(crate) mod reader;
 pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod segment;

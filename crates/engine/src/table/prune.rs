@@ -1,22 +1,30 @@
 //! Removing what no snapshot sees: old versions, their index entries, and dead rows.
 //!
 //! Works on a row, not on a record of what happened to it, so it may come late, twice, or in any
-//! order. The horizon is a timestamp that every active snapshot has reached: of each row the
-//! newest version committed at or before it stays, all behind that one go.
+//! order. [`prune`] goes by the horizon, a timestamp that every active snapshot has reached: of each
+//! row the newest version committed at or before it stays, all behind that one go. While an old
+//! snapshot holds the horizon back, [`prune_between`] goes by all snapshots that there are, and
+//! cuts the versions out that lie between them; readers may be on their way through those, so
+//! they are retired, not freed.
 
 use remanent_schema::KeyBuffer;
 
+use super::pins::Pins;
 use super::segment::LatchedRow;
 use super::table::TableAt;
 use super::version::{Version, bytes_at, chain};
 use crate::index::node::Leaf;
-use crate::memory::Heap;
 use crate::memory::atomic::{Relaxed, Release};
+use crate::memory::{Entitlement, Heap, Purpose};
 use crate::memory::retire::Retired;
 use crate::snapshot::{Begin, resolve};
 
 /// Entries of the retire queue that pruning a row needs itself.
 pub(crate) const RETIRED_PER_ROW: u64 = 1;
+
+/// How often [`prune_between`] calls back at most. A row with more versions to tell of is led here
+/// again by the entries that each of them has left.
+pub(crate) const NOTES_MAX: u64 = 8;
 
 /// Prunes a row. [`RETIRED_PER_ROW`] entries of the retire queue were promised for it: no more than
 /// the one that led here, so that a queue can be worked off however little memory there is.
@@ -44,6 +52,170 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
         latched.set_newest(0);
         heap.retire_item(Retired::Deletion { offset: at });
         table.directory().give_back(table.memory, row);
+    }
+}
+
+/// Prunes a row of the versions that none of these snapshots needs. `note` is called for each old
+/// version that stays and of which it was not called before, with the timestamp at which the next
+/// newer one begins: when the horizon has reached that, [`prune`] can do the rest.
+pub(crate) fn prune_between<'m>(
+    table: TableAt<'m>,
+    heap: Heap<'m>,
+    row: u32,
+    pins: &Pins<'m>,
+    mut note: impl FnMut(u64),
+) {
+    let mut left = NOTES_MAX;
+    let mut note = |stamp| {
+        let may = left > 0;
+        if may {
+            left -= 1;
+            note(stamp);
+        }
+        may
+    };
+    if u64::from(row) >= table.directory().limit() {
+        return;
+    }
+    let Some(latched) = table.directory().latch(table.memory, row) else { return };
+    let anchor = chain(table.memory, latched.newest()).find_map(|(at, version)| {
+        match resolve(table.memory, &version.begin) {
+            Begin::Committed(begin) if begin <= pins.clock() => Some((at, version, begin)),
+            _ => None,
+        }
+    });
+    let Some((anchor, version, begin)) = anchor else { return };
+    let id = table.core.id;
+    let needed = |begins: (u64, u64)| pins.need(id, row, begins);
+    let mut newer = (version, begin);
+    if version.is_tombstone() {
+        let dead = anchor == latched.newest() && !any_needed(table, newer, needed);
+        if dead && bury(table, heap, &latched, anchor) {
+            latched.set_newest(0);
+            table.directory().give_back(table.memory, row);
+            return;
+        }
+        // As long as a row has an entry, somebody may look for the key in its last content.
+        newer = match keep(table, newer, pins, &mut note) {
+            Some(content) => content,
+            None => return,
+        };
+    }
+    let mut moved = false;
+    loop {
+        let at = newer.0.older.load(Relaxed);
+        if at == 0 {
+            break;
+        }
+        let begin = begin_of(table, Version::at(table.memory, at));
+        if needed((begin, newer.1)) {
+            match keep(table, newer, pins, &mut note) {
+                Some(kept) => newer = kept,
+                None => break,
+            }
+        } else {
+            match cut(table, heap, &latched, newer.0, at) {
+                Some(with_key) => moved |= with_key,
+                None => break,
+            }
+        }
+    }
+    if moved && latched.newest() == anchor && version.older.load(Relaxed) == 0 {
+        make_leaves_plain(table, heap, row, anchor);
+    }
+}
+
+/// Whether any version behind `newer` is needed.
+fn any_needed(
+    table: TableAt<'_>,
+    newer: (&Version, u64),
+    needed: impl Fn((u64, u64)) -> bool,
+) -> bool {
+    let (first, mut end) = (newer.0.older.load(Relaxed), newer.1);
+    chain(table.memory, first).any(|(_, version)| {
+        let begin = begin_of(table, version);
+        let is_needed = needed((begin, end));
+        end = begin;
+        is_needed
+    })
+}
+
+/// Lets the version behind `newer` stay: it and its beginning.
+fn keep<'m>(
+    table: TableAt<'m>,
+    newer: (&Version, u64),
+    pins: &Pins<'m>,
+    note: &mut impl FnMut(u64) -> bool,
+) -> Option<(&'m Version, u64)> {
+    let at = newer.0.older.load(Relaxed);
+    if at == 0 {
+        return None;
+    }
+    let version = Version::at(table.memory, at);
+    let begin = begin_of(table, version);
+    if !version.is_noted() && note(newer.1) {
+        version.set_noted();
+        pins.count(size_of::<Version>() + version.length(), (begin, newer.1));
+    }
+    Some((version, begin))
+}
+
+/// Takes the version at `at` out from behind `newer`, and says whether that was about keys; `None`
+/// if there is no room in the queue.
+fn cut<'m>(
+    table: TableAt<'m>,
+    heap: Heap<'m>,
+    latched: &LatchedRow<'_>,
+    newer: &Version,
+    at: u64,
+) -> Option<bool> {
+    let queue = &heap.cache.retired;
+    queue.promise(heap, Entitlement::Reserve).ok()?;
+    let version = Version::at(table.memory, at);
+    let moved = newer.key_changed() || version.key_changed();
+    newer.older.store(version.older.load(Relaxed), Release);
+    if version.key_changed() {
+        newer.set_key_changed();
+    }
+    if moved && !version.is_tombstone() {
+        table.drop_entries(heap, version.row(), at, (latched.newest(), 0));
+    }
+    queue.redeem();
+    heap.retire(at, Purpose::Rows);
+    Some(moved)
+}
+
+/// Removes a row that is dead for everybody, but for its slot: its entries go, and its versions
+/// when the last reader on his way through them is gone. `false` if there is no room for that.
+fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: &LatchedRow<'_>, tombstone: u64) -> bool {
+    let version = Version::at(table.memory, tombstone);
+    let content = version.older.load(Relaxed);
+    let queue = &heap.cache.retired;
+    let old = if content == 0 { 0 } else { Version::at(table.memory, content).older.load(Relaxed) };
+    let entries = 1 + chain(table.memory, old).count() as u64;
+    if queue.promise_many(heap, entries, Entitlement::Reserve).is_err() {
+        return false;
+    }
+    drop_garbage_entries(table, heap, latched, tombstone, content);
+    queue.redeem_many(entries);
+    let mut at = old;
+    while at != 0 {
+        let older = Version::at(table.memory, at).older.load(Relaxed);
+        heap.retire(at, Purpose::Rows);
+        at = older;
+    }
+    if content != 0 {
+        Version::at(table.memory, content).older.store(0, Release);
+    }
+    heap.retire_item(Retired::Deletion { offset: tombstone });
+    true
+}
+
+/// The timestamp of a version behind a committed one.
+fn begin_of(table: TableAt<'_>, version: &Version) -> u64 {
+    match resolve(table.memory, &version.begin) {
+        Begin::Committed(begin) => begin,
+        Begin::InFlight(_) => unreachable!("what is behind a committed version is committed"),
     }
 }
 
@@ -77,7 +249,7 @@ fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: 
     let mut key = KeyBuffer::new();
     for index in table.core.indexes().filter(|index| index.is_ordered()) {
         let room =
-            heap.cache.retired.make_room(heap, 2, crate::memory::Entitlement::Reserve).is_ok();
+            heap.cache.retired.make_room(heap, 2, Entitlement::Reserve).is_ok();
         if room && index.plan.encode_row(bytes_at(table.memory, version), &mut key).is_ok() {
             let leaf = Leaf::plain(row, version);
             table.ordered(index).replace(heap, key.as_slice(), row, leaf);

@@ -3,12 +3,12 @@
 //! Rows come in batches of up to 256; while a batch is made, the headers of its versions are asked
 //! for ahead, so that their cache misses overlap.
 
+use super::reader::Reader;
 use super::row::{Row, RowId};
 use super::segment::newest_of;
 use super::table::TableAt;
 use super::version::visible;
 use crate::memory::atomic::Acquire;
-use crate::snapshot::Snapshot;
 
 /// Rows in a batch, at most.
 ///
@@ -58,7 +58,7 @@ pub const BATCH_ROWS: usize = 256;
 /// ```
 pub struct Scan<'t> {
     table: TableAt<'t>,
-    snapshot: Snapshot,
+    reader: Reader<'t>,
     /// The next row id to look at, and the end.
     next: u64,
     limit: u64,
@@ -69,9 +69,9 @@ pub struct Scan<'t> {
 
 impl<'t> Scan<'t> {
     /// A scan of what `snapshot` sees.
-    pub(crate) fn new(table: TableAt<'t>, snapshot: Snapshot) -> Self {
+    pub(crate) fn new(table: TableAt<'t>, reader: Reader<'t>) -> Self {
         let limit = table.directory().limit();
-        Self { table, snapshot, next: 0, limit, batch: Vec::new(), given: 0 }
+        Self { table, reader, next: 0, limit, batch: Vec::new(), given: 0 }
     }
 
     /// The next rows, at most [`BATCH_ROWS`]; `None` after the last.
@@ -121,6 +121,11 @@ impl<'t> Scan<'t> {
 
     fn fill(&mut self) {
         let memory = self.table.memory;
+        let _operation = self.reader.enter(memory);
+        if self.reader.is_expired() {
+            self.next = self.limit;
+            return;
+        }
         let directory = self.table.directory();
         let end = self.limit.min(self.next + BATCH_ROWS as u64);
         let mut newest = [0; BATCH_ROWS];
@@ -132,8 +137,12 @@ impl<'t> Scan<'t> {
         }
         self.next += count as u64;
         for &at in &newest[..count] {
-            if let Some(at) = visible(memory, at, self.snapshot) {
-                self.batch.push(Row::at(self.table, at));
+            if let Some(at) = visible(memory, at, self.reader.snapshot) {
+                let row = Row::at(self.table, at);
+                if let Some(reads) = self.reader.reads {
+                    reads.hand_out(self.table.core.id, row.id().0);
+                }
+                self.batch.push(row);
             }
         }
     }
@@ -152,9 +161,9 @@ impl<'t> Iterator for Scan<'t> {
 
 /// The version of a row that a snapshot sees.
 #[inline]
-pub(crate) fn visible_row(table: TableAt<'_>, snapshot: Snapshot, row: RowId) -> Option<u64> {
+pub(crate) fn visible_row(table: TableAt<'_>, reader: Reader<'_>, row: RowId) -> Option<u64> {
     if u64::from(row.0) >= table.directory().limit() {
         return None;
     }
-    visible(table.memory, table.directory().newest(table.memory, row.0), snapshot)
+    visible(table.memory, table.directory().newest(table.memory, row.0), reader.snapshot)
 }

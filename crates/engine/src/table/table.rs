@@ -13,6 +13,7 @@ use remanent_schema::{
 };
 
 use super::constraint::check_unique;
+use super::describe::write_conflict;
 use super::segment::{Directory, LatchedRow};
 use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
@@ -398,9 +399,11 @@ impl<'m> TableAt<'m> {
         };
         let newest = Version::at(self.memory, latched.newest());
         match resolve(self.memory, &newest.begin) {
-            Begin::InFlight(stamp) if stamp != snapshot.own => Err(self.conflict(row)),
+            Begin::InFlight(stamp) if stamp != snapshot.own => {
+                Err(self.conflict(row, latched.newest(), Some(stamp)))
+            }
             Begin::Committed(timestamp) if timestamp > snapshot.timestamp => {
-                Err(self.conflict(row))
+                Err(self.conflict(row, latched.newest(), None))
             }
             _ if newest.is_tombstone() => Err(self.row_not_found(row)),
             _ => Ok(latched),
@@ -428,7 +431,7 @@ impl<'m> TableAt<'m> {
             self.hash(index).insert(heap, hash, change.row, change.version)?
         };
         if placement == Placement::Shared && index.schema.unique && !index.plan.has_null(bytes) {
-            check_unique(*self, index, key.as_slice(), change.row, snapshot)?;
+            check_unique(*self, index, key.as_slice(), change, snapshot)?;
         }
         Ok(())
     }
@@ -495,7 +498,7 @@ impl<'m> TableAt<'m> {
         let unique = index.schema.unique && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older.load(Relaxed);
-            check_unique(*self, index, new_key, row, snapshot)
+            check_unique(*self, index, new_key, Change { row, version: new }, snapshot)
                 .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;
         }
         Ok(())
@@ -514,11 +517,15 @@ impl<'m> TableAt<'m> {
     fn row_not_found(&self, row: u32) -> Error {
         Error::new(ErrorKind::RowNotFound)
             .because(format!("row {row} of `{}`", self.core.schema.name))
+            .about_row(row)
     }
 
-    fn conflict(&self, row: u32) -> Error {
-        Error::new(ErrorKind::Conflict)
-            .because(format!("row {row} of `{}` was changed", self.core.schema.name))
+    #[cold]
+    fn conflict(&self, row: u32, newest: u64, holder: Option<u64>) -> Error {
+        // A deletion has no key: the content behind it has.
+        let mut versions = chain(self.memory, newest);
+        let content = versions.find(|(_, version)| !version.is_tombstone()).map(|(at, _)| at);
+        write_conflict(*self, row, content, holder)
     }
 }
 

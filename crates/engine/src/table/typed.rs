@@ -159,6 +159,7 @@ impl<'t, K: Key> TypedCursor<'t, K> {
         key: &K,
         parts: usize,
     ) -> Result<Option<Found<'t, K>>> {
+        self.cursor.check_expired()?;
         let mut bytes = KeyBuffer::new();
         key.encode_parts(parts, &mut bytes)?;
         let at = self.cursor.find_key(find, bytes.as_slice());

@@ -23,7 +23,8 @@ pub(crate) struct Version {
 
 const TOMBSTONE: u32 = 1 << 31;
 const KEY_CHANGED: u32 = 1 << 30;
-const LENGTH_MASK: u32 = KEY_CHANGED - 1;
+const NOTED: u32 = 1 << 29;
+const LENGTH_MASK: u32 = NOTED - 1;
 
 const _: () = assert!(size_of::<Version>() == 24);
 
@@ -83,9 +84,20 @@ impl Version {
         self.length.load(Relaxed) & KEY_CHANGED != 0
     }
 
-    /// Notes that a key differs from the version before; before the version is published.
+    /// Notes that a key differs from the version before; before the version is published, or under
+    /// the row's latch.
     pub(crate) fn set_key_changed(&self) {
         self.length.store(self.length.load(Relaxed) | KEY_CHANGED, Relaxed);
+    }
+
+    /// Whether a queue of pinned rows knows that this version is there.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.length.load(Relaxed) & NOTED != 0
+    }
+
+    /// Notes that a queue of pinned rows knows of it; under the row's latch.
+    pub(crate) fn set_noted(&self) {
+        self.length.store(self.length.load(Relaxed) | NOTED, Relaxed);
     }
 
     /// The row id.

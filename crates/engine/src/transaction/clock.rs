@@ -2,11 +2,11 @@
 //!
 //! The protocol between *transactions that begin* and *whoever reclaims*. A transaction publishes
 //! the clock's value in its slot with one sequentially consistent exchange, which also takes the
-//! slot, then reads the clock again: that value is its snapshot, the published one only holds back
-//! reclamation and may be older. A reclaimer reads the clock, then all slots. If it misses a slot,
-//! the exchange came later in the one order of all such operations, so the transaction's second
-//! reading of the clock is no older than the reclaimer's. A slot read too early or too late only
-//! makes the horizon smaller than need be.
+//! slot, then reads the clock again; if that has moved on it publishes the new value, until both
+//! agree: what is published is its snapshot. A reclaimer reads the clock, then all slots. If it
+//! misses a slot, or finds an earlier value in it, the exchange came later in the one order of all
+//! such operations, so the snapshot is no older than the reclaimer's reading of the clock. A slot
+//! read too early or too late only makes the horizon smaller than need be.
 //!
 //! A transaction holds its slot until it ends, whatever thread that is; the thread-local number is
 //! a hint where to look first, no more.
@@ -14,11 +14,13 @@
 use std::cell::Cell;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence, pause};
+use super::gate;
+use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence};
 use crate::memory::{Cache, Memory, Ref};
-use crate::snapshot::{
-    SLOT_FREE, SLOT_WRITES, Slot, Snapshot, next_stamp, slot, snapshot_of_state, taken_state,
+use crate::slot::{
+    SLOT_FREE, SLOT_WRITES, Slot, next_stamp, slot, snapshot_of_state, taken_state,
 };
+use crate::snapshot::Snapshot;
 
 #[cfg(shuttle)]
 use shuttle::thread_local;
@@ -49,7 +51,7 @@ pub(crate) struct Horizon {
 #[inline]
 pub(crate) fn begin_read(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
     let held = take_slot(memory, slots, false)?;
-    let timestamp = memory.header().clock.0.load(SeqCst);
+    let timestamp = held.publish_clock(false);
     Ok((held, Snapshot { timestamp, own: 0 }))
 }
 
@@ -59,18 +61,15 @@ pub(crate) fn begin_read(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>,
 /// # Errors
 /// `TooManyTransactions`, and memory for the slot's cache.
 pub(crate) fn begin_write(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
-    let mut turn = 0;
-    let held = loop {
-        let held = take_slot(memory, slots, true)?;
-        if memory.header().gate.load(SeqCst) == 0 {
-            break held;
-        }
+    let mut held = take_slot(memory, slots, true)?;
+    while !gate::is_open(memory) {
         drop(held);
-        while memory.header().gate.load(Relaxed) != 0 {
-            pause(turn);
-            turn += 1;
+        gate::wait_outside(memory);
+        held = take_slot(memory, slots, true)?;
+        if gate::may_be_ignored(memory) {
+            break;
         }
-    };
+    }
     held.prepare_to_write()
 }
 
@@ -172,20 +171,45 @@ impl<'m> HeldSlot<'m> {
     /// Makes sure that there is a cache, and draws the transaction's stamp.
     #[inline]
     fn prepare_to_write(self) -> Result<(Self, Snapshot)> {
+        self.make_cache()?;
+        let slot = self.slot();
+        let own = next_stamp(slot.stamp.load(Relaxed), self.number);
+        slot.stamp.store(own, Release);
+        let timestamp = self.publish_clock(true);
+        Ok((self, Snapshot { timestamp, own }))
+    }
+
+    /// The slot's cache, made if there is none.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    pub(crate) fn make_cache(&self) -> Result<&'m Cache> {
         let slot = self.slot();
         if slot.cache.load(Relaxed) == 0 {
             slot.cache.store(self.memory.create_cache()?.offset(), Release);
         }
-        let own = next_stamp(slot.stamp.load(Relaxed), self.number);
-        slot.stamp.store(own, Release);
-        let timestamp = self.memory.header().clock.0.load(SeqCst);
-        Ok((self, Snapshot { timestamp, own }))
+        Ok(self.cache())
+    }
+
+    /// Publishes the clock until it stands still meanwhile, and gives what was published last.
+    #[inline]
+    pub(crate) fn publish_clock(&self, writes: bool) -> u64 {
+        let state = &self.slot().state;
+        let mut published = snapshot_of_state(state.load(Relaxed));
+        loop {
+            let clock = self.memory.header().clock.0.load(SeqCst);
+            if clock == published {
+                return clock;
+            }
+            state.store(taken_state(clock, writes), SeqCst);
+            published = clock;
+        }
     }
 }
 
 impl Drop for HeldSlot<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.slot().state.store(SLOT_FREE, Release);
+        self.slot().give_back();
     }
 }

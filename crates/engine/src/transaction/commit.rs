@@ -2,11 +2,16 @@
 //!
 //! A commit is published by one store of the clock, whatever the size of the transaction. Versions
 //! are stamped afterwards; who meets one before that asks the transaction's slot
-//! (`snapshot.rs`). Nothing here can fail: room for what follows a commit was made when the
-//! changes were.
+//! (`snapshot.rs`). What a serializable transaction has read is validated first, beside other
+//! commits; under the commit latch, where timestamps are drawn, it is enough that the clock still
+//! shows what was validated up to. Nothing but validation can fail: room for what follows a commit
+//! was made when the changes were.
 
 use super::reading::ReadTransaction;
+use super::recent;
+use super::validate::{Latched, reads_of, validate};
 use super::write_set::WriteSet;
+use crate::error::Result;
 use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::retire::Retired;
 use crate::memory::{Heap, Memory};
@@ -33,43 +38,62 @@ pub struct CommitTicket {
 /// The stages of a commit, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CommitStage {
-    /// Draw the timestamp, show it in the slot, set the clock: from here on others see the changes.
-    Publish,
+    /// Compare what was read with what others committed since this timestamp.
+    Validate(u64),
+    /// Draw the timestamp, note the changed rows, show the timestamp in the slot, set the clock:
+    /// from here on others see the changes. If they have committed since this timestamp, up to
+    /// which was validated, validate again.
+    Publish(u64),
     /// Write the timestamp into every version, so that nobody needs to ask the slot.
-    Stamp,
+    Stamp(u64),
     /// Leave a note of each row that now has a version too many.
-    Retire,
+    Retire(u64),
     /// All done.
-    Done,
+    Done(u64),
 }
 
+/// Validations beside other commits before one is made under the commit latch.
+const VALIDATIONS_BESIDE: u32 = 4;
+
 /// Commits the changes in `writes`.
+///
+/// # Errors
+/// `Conflict`, if what was read has changed; then nothing is published.
 #[inline]
 pub(crate) fn commit(
     transaction: &ReadTransaction<'_>,
     heap: Heap<'_>,
     writes: &WriteSet<'_>,
-) -> CommitTicket {
+) -> Result<CommitTicket> {
+    let snapshot = transaction.snapshot.get();
     if writes.len() == 0 {
-        return CommitTicket { timestamp: transaction.timestamp() };
+        return Ok(CommitTicket { timestamp: snapshot.timestamp });
     }
-    let mut timestamp = 0;
-    let mut stage = CommitStage::Publish;
+    let mut validations = 0;
+    let mut stage = CommitStage::Publish(snapshot.timestamp);
     loop {
         stage = match stage {
-            CommitStage::Publish => {
-                timestamp = publish(transaction);
-                CommitStage::Stamp
+            CommitStage::Validate(since) => {
+                validations += 1;
+                let until = validate(transaction, heap, since, Latched::No)?;
+                CommitStage::Publish(until)
             }
-            CommitStage::Stamp => {
+            CommitStage::Publish(validated) => {
+                let beside = validations < VALIDATIONS_BESIDE;
+                match publish(transaction, heap, writes, validated, beside)? {
+                    Some(timestamp) => CommitStage::Stamp(timestamp),
+                    None => CommitStage::Validate(validated),
+                }
+            }
+            CommitStage::Stamp(timestamp) => {
                 stamp(transaction, writes, timestamp);
-                CommitStage::Retire
+                CommitStage::Retire(timestamp)
             }
-            CommitStage::Retire => {
+            CommitStage::Retire(timestamp) => {
                 retire(heap, writes, timestamp);
-                CommitStage::Done
+                CommitStage::Done(timestamp)
             }
-            CommitStage::Done => return CommitTicket { timestamp },
+            CommitStage::Done(timestamp) => return Ok(CommitTicket { timestamp }),
         };
     }
 }
@@ -77,18 +101,35 @@ pub(crate) fn commit(
 /// Publishes a timestamp that no transaction has.
 pub(crate) fn advance_clock(memory: &Memory) {
     let header = memory.header();
-    let _latched = header.commit.0.lock();
+    let _latched = header.commit.0.latch.lock();
     header.clock.0.store(header.clock.0.load(Relaxed) + 1, Release);
 }
 
+/// Publishes the changes; `None` if others have committed since `validated`, what was read matters,
+/// and it may be compared beside them.
 #[inline]
-fn publish(transaction: &ReadTransaction<'_>) -> u64 {
-    let header = transaction.memory().header();
-    let _latched = header.commit.0.lock();
-    let timestamp = header.clock.0.load(Relaxed) + 1;
+fn publish(
+    transaction: &ReadTransaction<'_>,
+    heap: Heap<'_>,
+    writes: &WriteSet<'_>,
+    validated: u64,
+    beside: bool,
+) -> Result<Option<u64>> {
+    let memory = transaction.memory();
+    let header = memory.header();
+    let _latched = header.commit.0.latch.lock();
+    let clock = header.clock.0.load(Relaxed);
+    if clock != validated && reads_of(transaction).is_some() {
+        if beside {
+            return Ok(None);
+        }
+        validate(transaction, heap, validated, Latched::Commit)?;
+    }
+    let timestamp = clock + 1;
+    recent::record(memory, writes, timestamp);
     transaction.held.slot().committed.store(timestamp, Release);
     header.clock.0.store(timestamp, Release);
-    timestamp
+    Ok(Some(timestamp))
 }
 
 #[inline]

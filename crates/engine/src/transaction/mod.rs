@@ -6,14 +6,21 @@
 
 pub(crate) mod clock;
 pub(crate) mod commit;
+pub(crate) mod gate;
 pub(crate) mod options;
+pub(crate) mod precedence;
 pub(crate) mod reading;
+pub(crate) mod recent;
 pub(crate) mod reclaim;
+pub(crate) mod retry;
+pub(crate) mod snapshots;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod transaction;
+pub(crate) mod validate;
 pub(crate) mod write_set;
 
 pub use commit::CommitTicket;
 pub use options::{Isolation, Priority, TransactionOptions};
 pub use reading::ReadTransaction;
+pub use snapshots::SnapshotInfo;
 pub use transaction::{Savepoint, WriteTransaction};

@@ -2,9 +2,12 @@
 //!
 //! The defaults are what a program wants that has not thought about it: serializable, normal
 //! priority, no waiting, no limits. Nothing here acts; `transaction/precedence.rs` decides who
-//! yields, `transaction/pins.rs` which snapshots have become too old.
+//! yields, `transaction/snapshots.rs` which snapshots have become too old.
 
+use std::fmt;
 use std::time::{Duration, Instant};
+
+use crate::slot::NAME_WORDS;
 
 /// Bytes of a transaction's name that are kept.
 pub(crate) const NAME_LEN: usize = 32;
@@ -277,6 +280,13 @@ impl TransactionOptions {
     }
 }
 
+impl TransactionOptions {
+    /// Whether there is anything to tell others of.
+    pub(crate) fn is_described(&self) -> bool {
+        self.can_expire() || self.name != Name::default()
+    }
+}
+
 impl Name {
     fn new(name: &str) -> Self {
         let mut len = name.len().min(NAME_LEN);
@@ -286,5 +296,24 @@ impl Name {
         let mut bytes = [0; NAME_LEN];
         bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
         Self { bytes }
+    }
+
+    /// The name as words of a slot.
+    pub(crate) fn to_words(self) -> [u64; NAME_WORDS] {
+        let word = |i: usize| self.bytes.iter().skip(i * 8).take(8);
+        std::array::from_fn(|i| word(i).rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+    }
+
+    /// The name in words of a slot.
+    pub(crate) fn from_words(words: [u64; NAME_WORDS]) -> Self {
+        let bytes = std::array::from_fn(|i| (words[i / 8] >> (i % 8 * 8)) as u8);
+        Self { bytes }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let len = self.bytes.iter().position(|&byte| byte == 0).unwrap_or(NAME_LEN);
+        f.write_str(&String::from_utf8_lossy(&self.bytes[..len]))
     }
 }

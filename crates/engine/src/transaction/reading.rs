@@ -3,19 +3,27 @@
 //! Each call resolves a handle, asks an index or the directory for candidates, and returns the
 //! version that the snapshot sees. Nothing here writes, waits, or fails for what others do.
 
+use std::cell::Cell;
+use std::time::Instant;
+
 use remanent_schema::{Key, KeyBuffer, Record, Value};
 
 use super::clock::{self, HeldSlot};
+use super::options::TransactionOptions;
+use super::snapshots;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::GROUP;
 use crate::instance::Instance;
 use crate::memory::Memory;
+use crate::memory::atomic::Release;
 use crate::snapshot::Snapshot;
 use crate::table::lookup::{Cursor, View};
+use crate::table::read_set::{End, ReadSet, Remember};
+use crate::table::reader::{Operation, Reader};
 use crate::table::row::{Row, RowId};
 use crate::table::scan::{Scan, visible_row};
 use crate::table::table::TableAt;
-use crate::table::version::row_at;
+use crate::table::version::{Version, bytes_at, row_at};
 use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
 
 /// A transaction that only reads: one snapshot of the whole database.
@@ -37,8 +45,12 @@ use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
 /// ```
 pub struct ReadTransaction<'db> {
     pub(crate) db: &'db Instance,
+    pub(crate) snapshot: Cell<Snapshot>,
+    /// What was read, if it matters. It ends before the slot is given back.
+    pub(crate) reads: Option<ReadSet<'db>>,
     pub(crate) held: HeldSlot<'db>,
-    pub(crate) snapshot: Snapshot,
+    /// When the snapshot expires by age.
+    expires: Option<Instant>,
 }
 
 impl<'db> ReadTransaction<'db> {
@@ -46,7 +58,36 @@ impl<'db> ReadTransaction<'db> {
     #[inline]
     pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
         let (held, snapshot) = clock::begin_read(db.memory(), db.slots())?;
-        Ok(Self { db, held, snapshot })
+        Ok(Self::with_slot(db, held, snapshot, None))
+    }
+
+    /// As [`ReadTransaction::begin`], with settings.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`; memory to remember what is handed out, if the snapshot may expire.
+    pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
+        let (held, snapshot) = clock::begin_read(db.memory(), db.slots())?;
+        if options.is_described() {
+            snapshots::describe(db, held.slot(), options);
+        }
+        let mut reads = None;
+        if options.can_expire() {
+            let heap = db.memory().heap(held.make_cache()?);
+            reads = Some(ReadSet::new(heap, held.slot(), Remember::HandedOut)?);
+        }
+        let expires = options.age_max.map(|age| Instant::now() + age);
+        Ok(Self { expires, ..Self::with_slot(db, held, snapshot, reads) })
+    }
+
+    /// A transaction that holds this slot.
+    #[inline]
+    pub(crate) fn with_slot(
+        db: &'db Instance,
+        held: HeldSlot<'db>,
+        snapshot: Snapshot,
+        reads: Option<ReadSet<'db>>,
+    ) -> Self {
+        Self { db, snapshot: Cell::new(snapshot), reads, held, expires: None }
     }
 
     /// The timestamp of the newest commit that this transaction sees.
@@ -64,7 +105,10 @@ impl<'db> ReadTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn timestamp(&self) -> u64 {
-        self.snapshot.timestamp
+        if let Some(reads) = &self.reads {
+            reads.touch();
+        }
+        self.snapshot.get().timestamp
     }
 
     /// The record with this key in one of its indexes; of several the first in key order.
@@ -105,7 +149,8 @@ impl<'db> ReadTransaction<'db> {
         let mut bytes = KeyBuffer::new();
         key.encode(&mut bytes)?;
         let view = self.view(table, table.index_of::<K>()?)?;
-        Ok(view.first(bytes.as_slice()).map(|at| R::decode(row_at(self.memory(), at))))
+        let found = self.first(&view, bytes.as_slice())?;
+        Ok(found.map(|at| R::decode(row_at(self.memory(), at))))
     }
 
     /// The row with this key, as [`ReadTransaction::get`] finds it, with its row id.
@@ -148,7 +193,7 @@ impl<'db> ReadTransaction<'db> {
         let mut bytes = KeyBuffer::new();
         key.encode(&mut bytes)?;
         let view = self.view(table, table.index_of::<K>()?)?;
-        Ok(view.first(bytes.as_slice()).map(|at| Row::at(view.table, at)))
+        Ok(self.first(&view, bytes.as_slice())?.map(|at| Row::at(view.table, at)))
     }
 
     /// Looks many keys up at once, overlapping their cache misses; `visit` gets the number of each
@@ -200,7 +245,9 @@ impl<'db> ReadTransaction<'db> {
             for (buffer, key) in buffers.iter_mut().zip(keys) {
                 key.encode(buffer)?;
             }
+            let _operation = self.enter()?;
             view.group(&buffers[..keys.len()], |i, at| {
+                self.remember_key(&view, buffers[i].as_slice(), at);
                 visit(group * GROUP + i, at.map(|at| R::decode(row_at(memory, at))));
                 Ok(())
             })?;
@@ -238,7 +285,7 @@ impl<'db> ReadTransaction<'db> {
         table: &TypedTable<R>,
         row: RowId,
     ) -> Result<Option<R::At<'t>>> {
-        let at = visible_row(self.table_at(table)?, self.snapshot, row);
+        let at = self.visible_row(self.table_at(table)?, row)?;
         Ok(at.map(|at| R::decode(row_at(self.memory(), at))))
     }
 
@@ -262,7 +309,7 @@ impl<'db> ReadTransaction<'db> {
     /// ```
     pub fn row<'t>(&'t self, table: &'t Table, row: RowId) -> Result<Option<Row<'t>>> {
         let table = self.table_at(table)?;
-        Ok(visible_row(table, self.snapshot, row).map(|at| Row::at(table, at)))
+        Ok(self.visible_row(table, row)?.map(|at| Row::at(table, at)))
     }
 
     /// The first row with exactly this key.
@@ -304,7 +351,7 @@ impl<'db> ReadTransaction<'db> {
         let view = self.view(table, index)?;
         let mut bytes = KeyBuffer::new();
         encode_whole(&view, key, &mut bytes)?;
-        Ok(view.first(bytes.as_slice()).map(|at| Row::at(view.table, at)))
+        Ok(self.first(&view, bytes.as_slice())?.map(|at| Row::at(view.table, at)))
     }
 
     /// Calls `visit` with every row that has this key; an ordered index takes the first parts too.
@@ -350,13 +397,26 @@ impl<'db> ReadTransaction<'db> {
     ) -> Result<()> {
         let view = self.view(table, index)?;
         let mut bytes = KeyBuffer::new();
+        let mut parts = view.index.plan.parts();
         if view.index.is_ordered() {
             let encoded = view.index.plan.encode_values(key, &mut bytes);
-            encoded.map_err(|error| view.index.key_error(error))?;
+            parts = encoded.map_err(|error| view.index.key_error(error))?;
         } else {
             encode_whole(&view, key, &mut bytes)?;
         }
-        view.each(bytes.as_slice(), |at| visit(Row::at(view.table, at)))
+        let _operation = self.enter()?;
+        if let Some(reads) = &self.reads {
+            let id = view.table.core.id;
+            if parts == view.index.plan.parts() {
+                reads.add_key(id, view.index, bytes.as_slice());
+            } else {
+                reads.add_range(id, view.index, bytes.as_slice(), (End::Bound, End::Bound));
+            }
+        }
+        view.each(bytes.as_slice(), |at| {
+            view.hand_out(at);
+            visit(Row::at(view.table, at))
+        })
     }
 
     /// A cursor over an ordered index.
@@ -393,6 +453,7 @@ impl<'db> ReadTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn cursor<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<Cursor<'t>> {
+        self.enter()?;
         Cursor::open(self.view(table, index)?)
     }
 
@@ -495,7 +556,89 @@ impl<'db> ReadTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn scan<'t>(&'t self, table: &'t Table) -> Result<Scan<'t>> {
-        Ok(Scan::new(self.table_at(table)?, self.snapshot))
+        self.enter()?;
+        if let Some(reads) = &self.reads {
+            reads.add_table(table.core.id);
+        }
+        Ok(Scan::new(self.table_at(table)?, self.reader()))
+    }
+
+    /// Whether the snapshot still holds. A cursor or a scan of an expired snapshot ends early; after
+    /// one whose transaction may expire, ask here. `Database::read_with` does.
+    ///
+    /// # Errors
+    /// `SnapshotExpired`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, TransactionOptions, schema::*};
+    /// # use std::time::Duration;
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let options = TransactionOptions::new().snapshot_age_max(Duration::from_secs(60));
+    /// let tx = db.begin_read_with(&options)?;
+    /// let count = tx.scan(&table)?.count();
+    /// tx.status()?;
+    /// assert_eq!(count, 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn status(&self) -> Result<()> {
+        let expires = |reads: &ReadSet<'_>| reads.purpose() == Remember::HandedOut;
+        if !self.reads.as_ref().is_some_and(expires) {
+            return Ok(());
+        }
+        let slot = self.held.slot();
+        if self.expires.is_some_and(|expires| Instant::now() >= expires) {
+            slot.expired.store(slot.serial(), Release);
+        }
+        if self.reader().is_expired() {
+            return Err(Error::new(ErrorKind::SnapshotExpired).because(format!(
+                "it kept {} bytes of old versions",
+                slot.pinned(slot.serial())
+            )));
+        }
+        Ok(())
+    }
+
+    /// The transaction as the calls that read know it.
+    #[inline]
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        let (slot, reads) = (self.held.slot(), self.reads.as_ref());
+        Reader { snapshot: self.snapshot.get(), slot, reads }
+    }
+
+    /// Says that a call is under way.
+    #[inline(always)]
+    fn enter(&self) -> Result<Operation<'_>> {
+        let operation = self.reader().enter(self.memory());
+        if let Some(reads) = &self.reads {
+            reads.touch();
+            self.status()?;
+        }
+        Ok(operation)
+    }
+
+    #[inline(always)]
+    fn first(&self, view: &View<'_>, key: &[u8]) -> Result<Option<u64>> {
+        let _operation = self.enter()?;
+        let found = view.first(key);
+        self.remember_key(view, key, found);
+        Ok(found)
+    }
+
+    fn visible_row(&self, table: TableAt<'_>, row: RowId) -> Result<Option<u64>> {
+        let _operation = self.enter()?;
+        if let Some(reads) = &self.reads {
+            reads.add_row(table.core.id, row.0);
+        }
+        Ok(visible_row(table, self.reader(), row))
+    }
+
+    #[inline(always)]
+    fn remember_key(&self, view: &View<'_>, key: &[u8], found: Option<u64>) {
+        if let Some(reads) = &self.reads {
+            remember_key(reads, view, key, found);
+        }
     }
 
     /// The memory that the database lies in.
@@ -515,7 +658,25 @@ impl<'db> ReadTransaction<'db> {
     #[inline(always)]
     fn view<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<View<'t>> {
         let index = table.resolve(index)?;
-        Ok(View { table: self.table_at(table)?, index, snapshot: self.snapshot })
+        Ok(View { table: self.table_at(table)?, index, reader: self.reader() })
+    }
+}
+
+/// Remembers a look-up. A row found by a unique key says it all: while the row is as it was, it has
+/// the key and no other row can.
+fn remember_key(reads: &ReadSet<'_>, view: &View<'_>, key: &[u8], found: Option<u64>) {
+    let table = view.table.core.id;
+    match found {
+        Some(at) => {
+            let bytes = bytes_at(view.table.memory, at);
+            view.hand_out(at);
+            if view.index.schema.unique && !view.index.plan.has_null(bytes) {
+                reads.add_row(table, Version::at(view.table.memory, at).row());
+            } else {
+                reads.add_key(table, view.index, key);
+            }
+        }
+        None => reads.add_key(table, view.index, key),
     }
 }
 

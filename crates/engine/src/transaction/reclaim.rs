@@ -2,21 +2,28 @@
 //!
 //! No thread runs for this: a writer that ends works off the queue of its own slot, once enough has
 //! gathered, and now and then that of another; a writer whom memory fails does all. An entry is
-//! worked off when the horizon has passed it; the rest waits. The slot is held meanwhile, so what
-//! is read here stays readable.
+//! worked off when the horizon has passed it. If many have to wait, an old snapshot is there: then
+//! all snapshots are looked at, versions between them are cut out, and rows of which some version
+//! has to stay move to a second queue, of *pinned* rows, which holds each such version once. The
+//! slot is held meanwhile, so what is read here stays readable.
 
 use super::clock::{self, Horizon};
+use super::snapshots;
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Cache, Entitlement, Heap, Purpose};
-use crate::snapshot;
-use crate::table::prune::{RETIRED_PER_ROW, prune};
+use crate::slot;
+use crate::table::pins::Pins;
+use crate::table::prune::{NOTES_MAX, RETIRED_PER_ROW, prune, prune_between};
 use crate::table::table::TableAt;
 use crate::table::version::Version;
 
 /// Entries in a slot's queue from which on a writer works them off; models do it at once.
 const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 32 };
+
+/// Entries that are left then from which on some snapshot is taken to be an old one.
+const BACKLOG: u64 = if cfg!(shuttle) { 1 } else { 256 };
 
 /// How many of a slot's transactions pass between two looks at another slot's queue.
 const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
@@ -25,8 +32,7 @@ const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 #[inline]
 pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp: u64) {
     if heap.cache.retired.count() >= WORTHWHILE {
-        let horizon = clock::horizon(db.memory(), own);
-        work_off(db, heap, horizon);
+        work_off(db, heap, own, Thoroughness::AsNeeded);
     }
     if stamp.is_multiple_of(ADOPTION_INTERVAL) {
         adopt_one(db, own, stamp / ADOPTION_INTERVAL);
@@ -37,7 +43,7 @@ pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp
 /// without touching anything that its own snapshot or its references need.
 #[cold]
 pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>) {
-    work_off(db, heap, clock::horizon(db.memory(), usize::MAX));
+    work_off(db, heap, usize::MAX, Thoroughness::All);
     everything(db);
 }
 
@@ -45,13 +51,14 @@ pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>) {
 pub(crate) fn everything(db: &Instance) {
     for number in 0..slots_used(db) {
         let Some(held) = clock::adopt_slot(db.memory(), number) else { continue };
-        let Some(cache) = snapshot::cache(db.memory(), held.slot()) else { continue };
+        let Some(cache) = slot::cache(db.memory(), held.slot()) else { continue };
         let heap = db.memory().heap(cache);
         // Pruning rows retires blocks, which a second pass frees.
         for _ in 0..2 {
-            work_off(db, heap, clock::horizon(db.memory(), number));
+            work_off(db, heap, number, Thoroughness::All);
         }
         cache.retired.release(heap);
+        cache.pinned.release(heap);
         heap.flush();
     }
 }
@@ -62,16 +69,14 @@ pub(crate) fn everything(db: &Instance) {
 fn adopt_one(db: &Instance, own: usize, turn: u64) {
     let memory = db.memory();
     let number = turn as usize % slots_used(db).max(1);
-    let backlog = |cache: &Cache| cache.retired.count() >= WORTHWHILE;
-    if number == own
-        || !snapshot::cache(memory, snapshot::slot(memory, number)).is_some_and(backlog)
-    {
+    let backlog = |cache: &Cache| cache.retired.count() >= WORTHWHILE || cache.pinned.count() > 0;
+    if number == own || !slot::cache(memory, slot::slot(memory, number)).is_some_and(backlog) {
         return;
     }
     if let Some(held) = clock::adopt_slot(memory, number)
-        && let Some(cache) = snapshot::cache(memory, held.slot())
+        && let Some(cache) = slot::cache(memory, held.slot())
     {
-        work_off(db, memory.heap(cache), clock::horizon(memory, number));
+        work_off(db, memory.heap(cache), number, Thoroughness::AsNeeded);
     }
 }
 
@@ -79,16 +84,53 @@ fn slots_used(db: &Instance) -> usize {
     db.memory().header().slots_used.load(SeqCst) as usize
 }
 
-fn work_off(db: &Instance, heap: Heap<'_>, horizon: Horizon) {
+/// How much trouble to take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thoroughness {
+    /// What is behind the oldest snapshot; more only if much is left then.
+    AsNeeded,
+    /// All that can be.
+    All,
+}
+
+/// Works off the queues of the slot that `heap` is of; `own` is the slot whose snapshot does not
+/// count.
+fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughness) {
+    let (memory, cache) = (heap.memory, heap.cache);
+    let horizon = clock::horizon(memory, own);
+    work_off_retired(db, heap, horizon, None);
+    if cache.pinned.count() > 0 && cache.pinned_until.load(Relaxed) <= horizon.rows {
+        work_off_pinned(db, heap, horizon, None);
+    }
+    if cache.retired.count() < BACKLOG && thoroughness == Thoroughness::AsNeeded {
+        return;
+    }
+    snapshots::expire(db);
+    let passed = snapshots::pass_by(memory, own);
+    let Some(pins) = Pins::collect(memory, own) else { return };
+    let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
+    work_off_retired(db, heap, horizon, Some(&pins));
+    let releases = memory.header().releases.load(SeqCst);
+    if cache.releases_seen.load(Relaxed) != releases {
+        cache.releases_seen.store(releases, Relaxed);
+        work_off_pinned(db, heap, horizon, Some(&pins));
+    }
+}
+
+/// Works off what was retired, oldest first, until something has to wait. With all snapshots at
+/// hand, rows need not wait for the oldest.
+fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option<&Pins<'_>>) {
     let queue = &heap.cache.retired;
+    let rows = pins.map_or(horizon.rows, Pins::clock);
     // What is added meanwhile waits for its own time.
     for _ in 0..queue.count() {
         let Some((stamp, item)) = queue.front(heap) else { return };
+        let reached = if matches!(item, Retired::Row { .. }) { rows } else { horizon.blocks };
+        if stamp > reached {
+            return;
+        }
         match item {
             Retired::Block { offset, purpose } => {
-                if stamp > horizon.blocks {
-                    return;
-                }
                 queue.pop(heap);
                 match purpose {
                     Purpose::Rows => Version::free(heap, offset),
@@ -96,9 +138,6 @@ fn work_off(db: &Instance, heap: Heap<'_>, horizon: Horizon) {
                 }
             }
             Retired::Deletion { offset } => {
-                if stamp > horizon.blocks {
-                    return;
-                }
                 queue.pop(heap);
                 let content = Version::at(heap.memory, offset).older.load(Relaxed);
                 for version in [offset, content].into_iter().filter(|at| *at != 0) {
@@ -106,18 +145,81 @@ fn work_off(db: &Instance, heap: Heap<'_>, horizon: Horizon) {
                 }
             }
             Retired::Row { table, row } => {
-                if stamp > horizon.rows
-                    || queue.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve).is_err()
-                {
+                let pins = pins.filter(|_| stamp > horizon.rows);
+                if !prune_row(db, heap, (table, row), horizon, pins) {
                     return;
                 }
-                queue.pop(heap);
-                if let Some(core) = db.catalog().by_id(table) {
-                    let table = TableAt { memory: heap.memory, core: &core };
-                    prune(table, heap, row, horizon.rows);
-                }
-                queue.redeem_many(RETIRED_PER_ROW);
             }
         }
     }
+}
+
+/// Prunes the row that the queue's front is about; `false` if there is no room for that.
+fn prune_row(
+    db: &Instance,
+    heap: Heap<'_>,
+    (table, row): (u32, u32),
+    horizon: Horizon,
+    pins: Option<&Pins<'_>>,
+) -> bool {
+    let Cache { retired, pinned, .. } = heap.cache;
+    let room = pins.map_or(Ok(()), |_| pinned.make_room(heap, NOTES_MAX, Entitlement::Reserve));
+    if room.is_err() || retired.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve).is_err() {
+        return false;
+    }
+    retired.pop(heap);
+    if let Some(core) = db.catalog().by_id(table) {
+        let at = TableAt { memory: heap.memory, core: &core };
+        match pins {
+            Some(pins) => prune_between(at, heap, row, pins, |stamp| {
+                push_pinned(heap, stamp, Retired::Row { table, row });
+            }),
+            None => prune(at, heap, row, horizon.rows),
+        }
+    }
+    retired.redeem_many(RETIRED_PER_ROW);
+    true
+}
+
+/// Looks again at the rows that an old snapshot held on to.
+fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option<&Pins<'_>>) {
+    let Cache { retired, pinned, pinned_until, .. } = heap.cache;
+    pinned_until.store(u64::MAX, Relaxed);
+    for _ in 0..pinned.count() {
+        let Some((stamp, item)) = pinned.front(heap) else { return };
+        let Retired::Row { table, row } = item else { unreachable!("only rows are pinned") };
+        let room = pinned.make_room(heap, NOTES_MAX, Entitlement::Reserve);
+        let promised = retired.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve);
+        if room.is_err() || promised.is_err() {
+            pinned_until.store(0, Relaxed);
+            if promised.is_ok() {
+                retired.redeem_many(RETIRED_PER_ROW);
+            }
+            return;
+        }
+        pinned.pop(heap);
+        if stamp > horizon.rows {
+            push_pinned(heap, stamp, item);
+        }
+        if let Some(core) = db.catalog().by_id(table) {
+            let at = TableAt { memory: heap.memory, core: &core };
+            match pins.filter(|_| stamp > horizon.rows) {
+                Some(pins) => prune_between(at, heap, row, pins, |stamp| {
+                    push_pinned(heap, stamp, Retired::Row { table, row });
+                }),
+                None if stamp <= horizon.rows => prune(at, heap, row, horizon.rows),
+                None => {}
+            }
+        }
+        retired.redeem_many(RETIRED_PER_ROW);
+    }
+}
+
+/// Adds a row to the pinned ones; room was made.
+fn push_pinned(heap: Heap<'_>, stamp: u64, item: Retired) {
+    let until = &heap.cache.pinned_until;
+    if heap.cache.pinned.count() == 0 || stamp < until.load(Relaxed) {
+        until.store(stamp, Relaxed);
+    }
+    heap.cache.pinned.push(heap, stamp, item);
 }

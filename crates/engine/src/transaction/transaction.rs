@@ -12,13 +12,17 @@ use remanent_schema::{Record, Value};
 
 use super::clock::{self, HeldSlot};
 use super::commit::{self, CommitTicket};
+use super::options::{Isolation, TransactionOptions};
+use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
-use super::reclaim;
 use super::write_set::WriteSet;
+use super::{reclaim, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
+use crate::memory::atomic::Release;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
+use crate::table::read_set::{ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, TableAt};
 use crate::table::{ColumnHandle, Table, TypedTable};
@@ -51,6 +55,7 @@ pub struct WriteTransaction<'db> {
     ended: Cell<bool>,
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
     rollbacks: RefCell<Vec<u64>>,
+    standing: Standing,
 }
 
 /// A point in a transaction to roll back to.
@@ -79,23 +84,53 @@ pub struct Savepoint {
 }
 
 impl<'db> WriteTransaction<'db> {
-    /// Begins.
+    /// Begins. `age` is the snapshot of the first attempt, if this is another one.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`, and memory for what the slot keeps.
     #[inline]
-    pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
+    pub(crate) fn begin_with(
+        db: &'db Instance,
+        options: &TransactionOptions,
+        age: Option<u64>,
+    ) -> Result<Self> {
         let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
-        Self::with_slot(db, held, snapshot)
+        Self::with_slot(db, held, snapshot, options, age)
     }
 
-    fn with_slot(db: &'db Instance, held: HeldSlot<'db>, snapshot: Snapshot) -> Result<Self> {
-        let heap = db.memory().heap(held.cache());
-        let writes = WriteSet::new(heap, held.slot())?;
+    /// A transaction that holds this slot.
+    pub(crate) fn with_slot(
+        db: &'db Instance,
+        held: HeldSlot<'db>,
+        snapshot: Snapshot,
+        options: &TransactionOptions,
+        age: Option<u64>,
+    ) -> Result<Self> {
+        let (heap, slot) = (db.memory().heap(held.cache()), held.slot());
+        let writes = WriteSet::new(heap, slot)?;
+        let remember = match options.isolation {
+            Isolation::Serializable => Remember::Reads,
+            Isolation::Snapshot => Remember::Whether,
+        };
+        let reads = ReadSet::new(heap, slot, remember)?;
+        let standing = Standing::new(db, options, age.unwrap_or(snapshot.timestamp));
+        slot.precedence.store(standing.word(), Release);
+        if options.is_described() {
+            snapshots::describe(db, slot, options);
+        }
         Ok(Self {
-            read: ReadTransaction { db, held, snapshot },
+            read: ReadTransaction::with_slot(db, held, snapshot, Some(reads)),
             heap,
             writes,
             ended: Cell::new(false),
             rollbacks: RefCell::new(Vec::new()),
+            standing,
         })
+    }
+
+    /// The timestamp of the snapshot.
+    pub(crate) fn snapshot_timestamp(&self) -> u64 {
+        self.read.snapshot.get().timestamp
     }
 
     /// Inserts a record.
@@ -330,7 +365,7 @@ impl<'db> WriteTransaction<'db> {
     /// ```
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
-            stamp: self.read.snapshot.own,
+            stamp: self.read.snapshot.get().own,
             len: self.writes.len(),
             rollbacks: self.rollbacks.borrow().len(),
         }
@@ -359,7 +394,7 @@ impl<'db> WriteTransaction<'db> {
     pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
         self.check_active()?;
         let mut rollbacks = self.rollbacks.borrow_mut();
-        let own = savepoint.stamp == self.read.snapshot.own && savepoint.len <= self.writes.len();
+        let own = savepoint.stamp == self.read.snapshot.get().own && savepoint.len <= self.writes.len();
         // A transaction of another database may have the same stamp.
         let since = rollbacks.get(savepoint.rollbacks..).filter(|_| own);
         if since.is_none_or(|since| since.iter().any(|&len| len < savepoint.len)) {
@@ -396,7 +431,8 @@ impl<'db> WriteTransaction<'db> {
     /// Makes all changes visible to transactions that begin from now on.
     ///
     /// # Errors
-    /// `TransactionEnded` if it was rolled back.
+    /// `Conflict` if what a serializable transaction has read was changed meanwhile, or if it is to
+    /// yield; `DeadlineReached`; `TransactionEnded` if it was rolled back. Then it is rolled back.
     ///
     /// # Examples
     /// ```
@@ -414,8 +450,9 @@ impl<'db> WriteTransaction<'db> {
     /// ```
     pub fn commit(self) -> Result<CommitTicket> {
         self.check_active()?;
+        let ticket = commit::commit(&self.read, self.heap, &self.writes)?;
         self.ended.set(true);
-        Ok(commit::commit(&self.read, self.heap, &self.writes))
+        Ok(ticket)
     }
 
     #[inline]
@@ -429,18 +466,63 @@ impl<'db> WriteTransaction<'db> {
         let at = self.read.table_at(table)?;
         let attempt = || {
             self.writes.make_room(entitlement)?;
-            make(at, self.heap, self.read.snapshot)
+            make(at, self.heap, self.read.snapshot.get())
         };
-        let change = attempt().or_else(|error| {
-            if !error.is_out_of_memory() {
-                return Err(error);
-            }
-            // What earlier transactions left behind may be all that is missing.
-            reclaim::under_pressure(self.read.db, self.heap);
-            attempt()
-        })?;
+        let change = match attempt() {
+            Ok(change) => change,
+            Err(error) => self.attempt_again(at, error, &attempt)?,
+        };
         self.writes.push(at.core.id, change);
         Ok(RowId(change.row))
+    }
+
+    /// Does what can be done about `error`, and attempts the change again, as often as that helps.
+    #[cold]
+    fn attempt_again(
+        &self,
+        at: TableAt<'_>,
+        error: Error,
+        attempt: &dyn Fn() -> Result<Change>,
+    ) -> Result<Change> {
+        let mut error = error;
+        let mut waiting = None;
+        let mut reclaimed = false;
+        loop {
+            if error.is_out_of_memory() && !reclaimed {
+                // What earlier transactions left behind may be all that is missing.
+                reclaim::under_pressure(self.read.db, self.heap);
+                reclaimed = true;
+            } else if let Some(holder) = error.holder() {
+                let begin = || Waiting::begin(&self.read, self.standing);
+                waiting.get_or_insert_with(begin).turn(holder, error)?;
+            } else if !error.is_conflict() || !self.renew_snapshot() {
+                self.remember_refusal(at, &error);
+                return Err(error);
+            }
+            match attempt() {
+                Ok(change) => return Ok(change),
+                Err(again) => error = again,
+            }
+        }
+    }
+
+    /// Moves on to the newest snapshot: as long as nothing was read or changed, nobody can tell.
+    fn renew_snapshot(&self) -> bool {
+        let touched = self.read.reads.as_ref().is_none_or(ReadSet::is_touched);
+        if touched || self.writes.len() > 0 {
+            return false;
+        }
+        let own = self.read.snapshot.get();
+        let timestamp = self.read.held.publish_clock(true);
+        self.read.snapshot.set(Snapshot { timestamp, ..own });
+        timestamp != own.timestamp
+    }
+
+    /// To be told that a row is not there, or that a key is, is to have read it.
+    fn remember_refusal(&self, at: TableAt<'_>, error: &Error) {
+        if let (Some(reads), Some(row)) = (&self.read.reads, error.row()) {
+            reads.add_row(at.core.id, row);
+        }
     }
 
     #[inline]
@@ -450,7 +532,7 @@ impl<'db> WriteTransaction<'db> {
                 Error::new(ErrorKind::TransactionEnded).because("the transaction was rolled back")
             );
         }
-        Ok(())
+        self.standing.check(self.read.held.slot(), self.read.snapshot.get().own)
     }
 
     fn undo_to(&self, len: u64) {
@@ -481,7 +563,7 @@ impl Drop for WriteTransaction<'_> {
             self.undo_to(0);
         }
         self.writes.clear();
-        let (own, stamp) = (self.read.held.number(), self.read.snapshot.own);
+        let (own, stamp) = (self.read.held.number(), self.read.snapshot.get().own);
         reclaim::after_transaction(self.read.db, self.heap, own, stamp);
     }
 }

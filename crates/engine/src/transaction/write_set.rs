@@ -8,7 +8,7 @@ use std::cell::Cell;
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, AtomicU64, Relaxed};
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
-use crate::snapshot::Slot;
+use crate::slot::Slot;
 use crate::table::table::Change;
 
 const CHUNK_ENTRIES: usize = 31;

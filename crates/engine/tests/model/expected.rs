@@ -105,13 +105,17 @@ impl Expected {
         owner: u64,
         content: Option<Content>,
         is_new: bool,
-        oldest: u64,
+        held: &[u64],
     ) {
         let states = self.rows.entry(id).or_default();
         if is_new && let Some(last) = states.last() {
-            let gone = matches!(last.begin, Begin::Committed(at) if at <= oldest);
-            let free = gone && last.content.is_none();
-            assert!(free, "row id {id} was used again, {oldest} sees {states:?}");
+            let gone = matches!(last.begin, Begin::Committed(_)) && last.content.is_none();
+            let sees = |timestamp: &&u64| {
+                let viewer = Viewer { timestamp: **timestamp, own: 0 };
+                seen_state(states, viewer).is_some_and(|state| state.content.is_some())
+            };
+            let viewer = held.iter().find(sees);
+            assert!(gone && viewer.is_none(), "row id {id} was used again: {viewer:?}, {states:?}");
             states.clear();
         }
         states.push(State { begin: Begin::InFlight(owner), content });

@@ -6,7 +6,8 @@
 
 use remanent_engine::schema::{Record, Value};
 use remanent_engine::{
-    Database, ErrorKind, ReadTransaction, Result, RowId, Savepoint, TypedTable, WriteTransaction,
+    Database, ErrorKind, Isolation, ReadTransaction, Result, RowId, Savepoint, TransactionOptions,
+    TypedTable, WriteTransaction,
 };
 
 use crate::check::check;
@@ -127,14 +128,14 @@ impl<'db> Run<'db> {
     fn insert(&mut self, writer: usize, content: Content) -> Result<()> {
         self.remember(&content);
         self.writer(writer)?;
-        let oldest = self.oldest();
+        let held = self.held();
         let Some(writer) = &mut self.writers[writer] else { return Ok(()) };
         let viewer = writer.viewer;
         let refusals = self.expected.refusals(&self.indexes, None, None, &content, viewer);
         match writer.tx.insert(&self.table, &content.as_item()) {
             Ok(row) => {
                 assert!(refusals.is_empty(), "{content:?} was to be refused: {refusals:?}");
-                self.expected.push(row.number(), viewer.own, Some(content), true, oldest);
+                self.expected.push(row.number(), viewer.own, Some(content), true, &held);
                 writer.changes.push(row.number());
             }
             Err(error) => {
@@ -196,7 +197,7 @@ impl<'db> Run<'db> {
         match update(&writer.tx, row, &new) {
             Ok(()) => {
                 assert!(refusals.is_empty(), "{new:?} was to be refused: {refusals:?}");
-                self.expected.push(id, viewer.own, Some(new), false, 0);
+                self.expected.push(id, viewer.own, Some(new), false, &[]);
                 writer.changes.push(id);
             }
             Err(error) => {
@@ -215,7 +216,7 @@ impl<'db> Run<'db> {
         let deleted = writer.tx.delete(&self.table, row).map_err(|error| error.kind());
         assert_eq!(deleted, expected, "row {id}");
         if deleted.is_ok() {
-            self.expected.push(id, writer.viewer.own, None, false, 0);
+            self.expected.push(id, writer.viewer.own, None, false, &[]);
             writer.changes.push(id);
         }
         Ok(())
@@ -263,10 +264,26 @@ impl<'db> Run<'db> {
     }
 
     fn commit(&mut self, writer: usize) -> Result<()> {
+        let isolation = isolation_of(writer);
         let Some(writer) = self.writers[writer].take() else { return Ok(()) };
         let visible = self.expected.visible(writer.viewer);
+        // It reads everything, so any change that others committed is a conflict.
         check(&writer.tx, &self.table, &self.indexes, &visible, &self.probes);
-        let ticket = writer.tx.commit()?;
+        let outdated = isolation == Isolation::Serializable
+            && !writer.changes.is_empty()
+            && self.expected.visible(Viewer { own: 0, ..writer.viewer }) != self.expected.newest();
+        let ticket = match writer.tx.commit() {
+            // Also where a row was changed and changed back: it was read, and was changed.
+            Err(error) if error.is_conflict() && self.timestamp > writer.viewer.timestamp => {
+                assert_eq!(isolation, Isolation::Serializable);
+                for id in writer.changes.iter().rev() {
+                    self.expected.pop(*id);
+                }
+                return self.check_newest();
+            }
+            ticket => ticket?,
+        };
+        assert!(!outdated, "a serializable commit whose reads were outdated was let through");
         if writer.changes.is_empty() {
             assert_eq!(ticket.timestamp(), writer.viewer.timestamp);
         } else {
@@ -327,7 +344,8 @@ impl<'db> Run<'db> {
     fn writer(&mut self, number: usize) -> Result<&mut Writer<'db>> {
         let writer = &mut self.writers[number];
         if writer.is_none() {
-            let tx = self.db.begin_write()?;
+            let options = TransactionOptions::new().isolation(isolation_of(number));
+            let tx = self.db.begin_write_with(&options)?;
             self.owners += 1;
             let viewer = Viewer { timestamp: tx.timestamp(), own: self.owners };
             assert_eq!(viewer.timestamp, self.timestamp);
@@ -342,11 +360,11 @@ impl<'db> Run<'db> {
         Some((id, RowId::from_number(id)?))
     }
 
-    /// The oldest snapshot that anybody has.
-    fn oldest(&self) -> u64 {
+    /// The snapshots that anybody has.
+    fn held(&self) -> Vec<u64> {
         let writers = self.writers.iter().flatten().map(|writer| writer.viewer.timestamp);
         let readers = self.snapshots.iter().map(|(tx, _)| tx.timestamp());
-        writers.chain(readers).min().unwrap_or(self.timestamp)
+        writers.chain(readers).collect()
     }
 
     fn remember(&mut self, content: &Content) {
@@ -357,6 +375,11 @@ impl<'db> Run<'db> {
     fn probe(&self) -> Content {
         self.probes.first().cloned().unwrap_or_else(|| Content::of_item(&NOBODY))
     }
+}
+
+/// The last writer has the weaker level.
+fn isolation_of(writer: usize) -> Isolation {
+    if writer + 1 == WRITERS { Isolation::Snapshot } else { Isolation::Serializable }
 }
 
 const NOBODY: Item<'static> =

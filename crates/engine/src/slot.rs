@@ -1,0 +1,150 @@
+//! Transaction slots: what a transaction shows to others, as words in the region.
+//!
+//! A slot has one holder at a time, who writes most of it with plain stores; what others write says
+//! so. Words about one transaction outlive it and are told from the next one's by the *serial*, the
+//! number of the transaction in its slot, so that a begin need not clear them. The protocols are
+//! explained where they are used: `snapshot.rs` (whose a version is), `transaction/clock.rs` (what
+//! may be reclaimed), `transaction/precedence.rs` (who yields), `transaction/pins.rs` (old
+//! snapshots).
+
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
+use crate::memory::region::ALIGNMENT_MAX;
+use crate::memory::{Cache, Memory, Ref};
+
+/// Set in a stamp, never in a timestamp.
+pub(crate) const IN_FLIGHT: u64 = 1 << 63;
+const STAMP_SLOT_SHIFT: u32 = 48;
+/// Most transaction slots a database can have.
+pub(crate) const SLOTS_MAX: usize = 1 << 14;
+/// Words of a name.
+pub(crate) const NAME_WORDS: usize = 4;
+
+/// The state words of a slot.
+pub(crate) const SLOT_FREE: u64 = 0;
+pub(crate) const SLOT_TAKEN: u64 = 1;
+pub(crate) const SLOT_WRITES: u64 = 2;
+const SLOT_SNAPSHOT_SHIFT: u32 = 2;
+
+/// Bytes of pinned versions that are counted, in the low bits of `pinned`.
+const PINNED_MASK: u64 = (1 << 48) - 1;
+
+/// A transaction slot in the region.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// Free, or the published snapshot with flags. Holds back reclamation while it is not free.
+    pub(crate) state: AtomicU64,
+    /// The stamp of the slot's newest writing transaction.
+    pub(crate) stamp: AtomicU64,
+    /// Its timestamp from just before it is published until all its versions are stamped; else 0.
+    pub(crate) committed: AtomicU64,
+    /// The slot's cache; 0 until it first writes.
+    pub(crate) cache: AtomicU64,
+    /// The first chunk of the write set, kept from one transaction to the next.
+    pub(crate) write_set: AtomicU64,
+    /// The block of the read set, kept as well.
+    pub(crate) read_set: AtomicU64,
+    /// Counts the transactions that held the slot and have ended.
+    ended: AtomicU64,
+    /// How many reading calls are under way, one within the other.
+    pub(crate) operations: AtomicU64,
+
+    /// How often a reclaimer has relied on no call being under way; written by reclaimers.
+    pub(crate) passed: AtomicU64,
+    /// Bytes of old versions kept for this snapshot, tagged with the serial; by reclaimers.
+    pinned: AtomicU64,
+    /// The serial whose snapshot has expired; by reclaimers and the holder.
+    pub(crate) expired: AtomicU64,
+    /// The serial whose expired snapshot is no longer honoured; by reclaimers.
+    pub(crate) released: AtomicU64,
+    /// The stamp of the transaction that the holder waits for; 0 for none.
+    pub(crate) waits_for: AtomicU64,
+    /// The stamp of the transaction that is to yield; written by those it yields to.
+    pub(crate) told_to_yield: AtomicU64,
+    /// Who goes first: the smaller.
+    pub(crate) precedence: AtomicU64,
+    /// Twice the serial that the words below are about; one more if somebody else wrote them, who
+    /// knows only since when.
+    pub(crate) described: AtomicU64,
+
+    /// When the transaction began, in nanoseconds since the database was opened.
+    pub(crate) since_ns: AtomicU64,
+    /// The limits of its snapshot; `u64::MAX` is none.
+    pub(crate) age_max_ns: AtomicU64,
+    pub(crate) pinned_max: AtomicU64,
+    pub(crate) name: [AtomicU64; NAME_WORDS],
+}
+
+const _: () = assert!(size_of::<Slot>() == 192);
+const _: () = assert!(SLOTS_MAX <= 1 << (63 - STAMP_SLOT_SHIFT));
+const _: () = assert!(align_of::<Slot>() <= ALIGNMENT_MAX);
+
+impl Slot {
+    /// The number of the transaction that holds the slot: never 0, and never used again.
+    #[inline]
+    pub(crate) fn serial(&self) -> u64 {
+        self.ended.load(Relaxed) + 1
+    }
+
+    /// Gives the slot back. The serial first, so that nothing said of this transaction is ever
+    /// taken as said of the next.
+    #[inline]
+    pub(crate) fn give_back(&self) {
+        self.ended.store(self.ended.load(Relaxed) + 1, Relaxed);
+        self.state.store(SLOT_FREE, Release);
+    }
+
+    /// Adds to the bytes pinned by the transaction with this serial.
+    pub(crate) fn add_pinned(&self, serial: u64, bytes: u64) {
+        loop {
+            let word = self.pinned.load(Relaxed);
+            let before = if word >> 48 == serial & 0xffff { word & PINNED_MASK } else { 0 };
+            let new = (serial & 0xffff) << 48 | (before + bytes).min(PINNED_MASK);
+            if self.pinned.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Bytes pinned by the transaction with this serial.
+    pub(crate) fn pinned(&self, serial: u64) -> u64 {
+        let word = self.pinned.load(Relaxed);
+        if word >> 48 == serial & 0xffff { word & PINNED_MASK } else { 0 }
+    }
+}
+
+/// The slot with this number.
+#[inline]
+pub(crate) fn slot(memory: &Memory, number: usize) -> &Slot {
+    let slots = memory.header().slots.load(Relaxed);
+    memory.get(Ref::new(slots + (number * size_of::<Slot>()) as u64))
+}
+
+/// The cache of a slot, if it ever wrote.
+#[inline]
+pub(crate) fn cache<'m>(memory: &'m Memory, slot: &Slot) -> Option<&'m Cache> {
+    let at = slot.cache.load(Acquire);
+    (at != 0).then(|| memory.get(Ref::new(at)))
+}
+
+/// The stamp that follows `stamp` in the slot with this number.
+pub(crate) fn next_stamp(stamp: u64, number: usize) -> u64 {
+    let sequence = (stamp + 1) & ((1 << STAMP_SLOT_SHIFT) - 1);
+    IN_FLIGHT | (number as u64) << STAMP_SLOT_SHIFT | sequence
+}
+
+/// The number of the slot whose stamp this is.
+pub(crate) fn slot_of_stamp(stamp: u64) -> usize {
+    ((stamp & !IN_FLIGHT) >> STAMP_SLOT_SHIFT) as usize
+}
+
+/// The state of a slot that holds a snapshot.
+#[inline]
+pub(crate) fn taken_state(timestamp: u64, writes: bool) -> u64 {
+    timestamp << SLOT_SNAPSHOT_SHIFT | SLOT_TAKEN | if writes { SLOT_WRITES } else { 0 }
+}
+
+/// The snapshot in a slot's state.
+#[inline]
+pub(crate) fn snapshot_of_state(state: u64) -> u64 {
+    state >> SLOT_SNAPSHOT_SHIFT
+}

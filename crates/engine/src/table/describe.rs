@@ -1,0 +1,89 @@
+//! Rows and keys in words, for errors that name what they met.
+//!
+//! A row is named by its key in the first unique index of its table, or in the first index, or by
+//! its row id if there is none.
+
+use super::table::{IndexCore, TableAt};
+use super::version::bytes_at;
+use crate::error::{Error, ErrorKind};
+
+/// The conflict of a statement with a row that another transaction changed first; `holder` is that
+/// transaction's stamp if it is in flight.
+#[cold]
+pub(crate) fn write_conflict(
+    table: TableAt<'_>,
+    row: u32,
+    version: Option<u64>,
+    holder: Option<u64>,
+) -> Error {
+    let key = row_in_words(table, row, version);
+    let how = if holder.is_some() { "is being changed" } else { "was changed" };
+    let name = &table.core.schema.name;
+    Error::new(ErrorKind::Conflict)
+        .because(format!("{key} of `{name}` {how} by another transaction"))
+        .met(name, key)
+        .held_by(holder)
+}
+
+/// The conflict of a commit with a row that it has read, or would now read.
+#[cold]
+pub(crate) fn read_conflict(table: TableAt<'_>, row: u32, version: Option<u64>) -> Error {
+    let key = row_in_words(table, row, version);
+    let name = &table.core.schema.name;
+    Error::new(ErrorKind::Conflict)
+        .because(format!("{key} of `{name}`, which this transaction has read, was changed"))
+        .met(name, key)
+}
+
+/// The conflict of an insert or update with another row's claim to a unique key.
+#[cold]
+pub(crate) fn key_conflict(
+    table: TableAt<'_>,
+    index: &IndexCore,
+    version: u64,
+    holder: Option<u64>,
+) -> Error {
+    let key = key_in_words(table, index, version);
+    let (name, unique) = (&table.core.schema.name, &index.schema.name);
+    Error::new(ErrorKind::Conflict)
+        .because(format!("{key} in `{unique}` of `{name}` is being inserted or was deleted"))
+        .met(name, key)
+        .held_by(holder)
+}
+
+/// The refusal of a key that another row holds.
+#[cold]
+pub(crate) fn duplicate_key(
+    table: TableAt<'_>,
+    index: &IndexCore,
+    row: u32,
+    version: u64,
+) -> Error {
+    let key = key_in_words(table, index, version);
+    let (name, unique) = (&table.core.schema.name, &index.schema.name);
+    Error::new(ErrorKind::DuplicateKey)
+        .because(format!("{key} in `{unique}` of `{name}`"))
+        .met(name, key)
+        .about_row(row)
+}
+
+fn row_in_words(table: TableAt<'_>, row: u32, version: Option<u64>) -> String {
+    let mut indexes = table.core.indexes();
+    let first = table.core.indexes().next();
+    let index = indexes.find(|index| index.schema.unique).or(first);
+    match (index, version) {
+        (Some(index), Some(version)) => key_in_words(table, index, version),
+        _ => format!("row {row}"),
+    }
+}
+
+fn key_in_words(table: TableAt<'_>, index: &IndexCore, version: u64) -> String {
+    let layout = &table.core.layout;
+    let bytes = bytes_at(table.memory, version);
+    let parts: Vec<_> = index
+        .plan
+        .leaves()
+        .map(|leaf| format!("{} {}", layout.leaves()[leaf].path, layout.read_value(bytes, leaf)))
+        .collect();
+    parts.join(", ")
+}

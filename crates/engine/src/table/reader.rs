@@ -1,0 +1,58 @@
+//! Who reads: a snapshot, the slot that shows when a call is under way, and what is remembered.
+//!
+//! Between two reading calls a transaction holds references to row versions that its snapshot sees,
+//! and to nothing else in the region. So a reclaimer that finds no call under way, after
+//! `memory/barrier.rs`'s heavy half, may free what was taken out before, however old the snapshot
+//! is. It counts up the slot's `passed` word first: a cursor that finds it changed forgets the node
+//! that it stood at and goes there again from the root.
+
+use super::read_set::{ReadSet, Remember};
+use crate::memory::atomic::{Acquire, Relaxed, Release};
+use crate::memory::{Memory, barrier};
+use crate::slot::Slot;
+use crate::snapshot::Snapshot;
+
+/// A transaction as the calls that read know it.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'t> {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) slot: &'t Slot,
+    /// What it has read, if that is of interest.
+    pub(crate) reads: Option<&'t ReadSet<'t>>,
+}
+
+/// A reading call that is under way, until it is dropped.
+pub(crate) struct Operation<'t>(&'t Slot);
+
+impl<'t> Reader<'t> {
+    /// Says that a call is under way.
+    #[inline]
+    pub(crate) fn enter(&self, memory: &Memory) -> Operation<'t> {
+        let depth = self.slot.operations.load(Relaxed);
+        self.slot.operations.store(depth + 1, Relaxed);
+        barrier::light(memory);
+        Operation(self.slot)
+    }
+
+    /// How often reclaimers have passed the reader by. To be asked while a call is under way.
+    #[inline]
+    pub(crate) fn passed(&self) -> u64 {
+        self.slot.passed.load(Acquire)
+    }
+
+    /// Whether the snapshot has expired: nothing new may be handed out.
+    #[inline]
+    pub(crate) fn is_expired(&self) -> bool {
+        let can_expire = |reads: &ReadSet<'_>| reads.purpose() == Remember::HandedOut;
+        self.reads.is_some_and(can_expire)
+            && self.slot.expired.load(Acquire) == self.slot.serial()
+    }
+}
+
+impl Drop for Operation<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let depth = self.0.operations.load(Relaxed);
+        self.0.operations.store(depth - 1, Release);
+    }
+}

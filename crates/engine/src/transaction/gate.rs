@@ -1,0 +1,92 @@
+//! The gate: how writers are kept out, by a change of tables or by a transaction that must win.
+//!
+//! A writer takes its slot, then looks at the gate; whoever closes the gate does so first and looks
+//! at the slots then. So of a writer and a closer at least one sees the other. A definition keeps
+//! the gate closed until it is done; a transaction that runs *alone* only for so long, after which
+//! writers go in all the same: it may be one of them that it waits for.
+
+use std::time::{Duration, Instant};
+
+use super::clock::others_write;
+use crate::memory::Memory;
+use crate::memory::atomic::{Relaxed, SeqCst, pause};
+
+/// The gate's word: open, closed by a definition, or by a transaction for as many milliseconds as
+/// it exceeds this by.
+const OPEN: u32 = 0;
+const CLOSED: u32 = 1;
+
+/// The gate, closed until this is dropped.
+pub(crate) struct ClosedGate<'m>(&'m Memory);
+
+/// Waits until the gate lets a writer in.
+#[cold]
+pub(crate) fn wait_outside(memory: &Memory) {
+    let gate = &memory.header().gate;
+    let started = Instant::now();
+    let mut turn = 0;
+    loop {
+        let word = gate.load(Relaxed);
+        let for_so_long = Duration::from_millis(u64::from(word.saturating_sub(CLOSED)));
+        if word == OPEN || word > CLOSED && started.elapsed() >= for_so_long {
+            return;
+        }
+        pause(turn);
+        turn += 1;
+    }
+}
+
+/// Whether a writer that has taken its slot may go on.
+#[inline]
+pub(crate) fn is_open(memory: &Memory) -> bool {
+    memory.header().gate.load(SeqCst) == OPEN
+}
+
+/// Whether the gate is closed for a limited time only, which a writer has waited for.
+pub(crate) fn may_be_ignored(memory: &Memory) -> bool {
+    memory.header().gate.load(SeqCst) > CLOSED
+}
+
+/// Closes the gate for a definition, which holds slot `own`, once all writers have ended;
+/// `None` if that takes longer than `patience`.
+pub(crate) fn close(memory: &Memory, own: usize, patience: Duration) -> Option<ClosedGate<'_>> {
+    let started = Instant::now();
+    let mut turn = 0;
+    while memory.header().gate.compare_exchange(OPEN, CLOSED, SeqCst, Relaxed).is_err() {
+        if started.elapsed() >= patience {
+            return None;
+        }
+        pause(turn);
+        turn += 1;
+    }
+    let gate = ClosedGate(memory);
+    others_end(memory, own, started, patience).then_some(gate)
+}
+
+/// Closes the gate for a transaction, which holds slot `own`, and waits at most as long for the
+/// writers that are inside; `None` if somebody else has closed it.
+pub(crate) fn close_for(memory: &Memory, own: usize, time: Duration) -> Option<ClosedGate<'_>> {
+    let word = CLOSED + (time.as_millis() as u32).max(1);
+    memory.header().gate.compare_exchange(OPEN, word, SeqCst, Relaxed).ok()?;
+    let gate = ClosedGate(memory);
+    others_end(memory, own, Instant::now(), time);
+    Some(gate)
+}
+
+fn others_end(memory: &Memory, own: usize, started: Instant, patience: Duration) -> bool {
+    let mut turn = 0;
+    while others_write(memory, own) {
+        if started.elapsed() >= patience {
+            return false;
+        }
+        pause(turn);
+        turn += 1;
+    }
+    true
+}
+
+impl Drop for ClosedGate<'_> {
+    fn drop(&mut self) {
+        self.0.header().gate.store(OPEN, SeqCst);
+    }
+}

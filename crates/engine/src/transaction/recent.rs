@@ -1,0 +1,165 @@
+//! The recent commits: which rows changed, in the order of their timestamps, in a ring of words.
+//!
+//! A commit notes each row that it changed and behind them its timestamp, under the commit latch and
+//! before the clock shows it. Whoever validates walks back from the end to its own snapshot, without
+//! a latch; a ring that has gone round meanwhile is noticed afterwards, for `claimed` is moved
+//! before any word is overwritten. What the ring cannot answer, because it has gone round or the
+//! commit was too large for it, is found by looking at all rows (`validate.rs`), which then asks for
+//! a larger ring: so memory is bounded, and grows where transactions are long.
+//!
+//! The ring's word in the header holds its offset and, in the low bits, how large it is.
+
+use super::write_set::WriteSet;
+use crate::error::Result;
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, release_fence};
+use crate::memory::region::FIRST_RING_SIZE;
+use crate::memory::{Entitlement, Heap, Memory, Purpose};
+
+/// Words of the first ring.
+const FIRST_POWER: u32 = FIRST_RING_SIZE.ilog2() - 3;
+/// Words of the largest ring: 8 MiB.
+const LAST_POWER: u32 = 20;
+/// A ring takes at most this part of the budget.
+const BUDGET_PART: u64 = 64;
+/// Marks a word that is a timestamp, behind the rows of its commit.
+const COMMIT: u64 = 1 << 63;
+
+/// How far the recent commits reach back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reach {
+    /// All that was asked for was there.
+    Whole,
+    /// Some of it was not.
+    Short,
+}
+
+/// Notes a commit. The commit latch is held, and the clock does not show `timestamp` yet.
+#[inline]
+pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
+    let recent = &memory.header().commit.0.recent;
+    let words = words_of(memory, recent.ring.load(Relaxed));
+    let (count, mask) = (writes.len() + 1, words.len() as u64 - 1);
+    if count > words.len() as u64 / 2 {
+        recent.floor.store(timestamp, Release);
+        return;
+    }
+    let end = recent.end.load(Relaxed);
+    recent.claimed.store(end + count, Relaxed);
+    release_fence();
+    let mut position = end;
+    writes.each(|table, change| {
+        let word = u64::from(table) << 32 | u64::from(change.row);
+        words[(position & mask) as usize].store(word, Relaxed);
+        position += 1;
+    });
+    words[(position & mask) as usize].store(COMMIT | timestamp, Relaxed);
+    recent.end.store(position + 1, Release);
+}
+
+/// Calls `visit` with each row that was changed by a commit later than `since`, newest first,
+/// perhaps some of them twice.
+///
+/// # Errors
+/// What `visit` returns.
+pub(crate) fn each_since(
+    memory: &Memory,
+    since: u64,
+    mut visit: impl FnMut(u32, u32) -> Result<()>,
+) -> Result<Reach> {
+    let recent = &memory.header().commit.0.recent;
+    loop {
+        let ring = recent.ring.load(Acquire);
+        if recent.floor.load(Relaxed) > since {
+            return Ok(Reach::Short);
+        }
+        let words = words_of(memory, ring);
+        let (len, end) = (words.len() as u64, recent.end.load(Acquire));
+        let mut position = end;
+        let mut reach = Reach::Whole;
+        while position > 0 {
+            if end - position == len {
+                reach = Reach::Short;
+                break;
+            }
+            position -= 1;
+            let word = words[(position & (len - 1)) as usize].load(Relaxed);
+            if word & COMMIT == 0 {
+                visit((word >> 32) as u32, word as u32)?;
+            } else if word & !COMMIT <= since {
+                break;
+            }
+        }
+        acquire_fence();
+        if recent.ring.load(Relaxed) != ring {
+            continue;
+        }
+        let overtaken = recent.claimed.load(Relaxed) > position + len;
+        if overtaken || recent.floor.load(Relaxed) > since {
+            reach = Reach::Short;
+        }
+        return Ok(reach);
+    }
+}
+
+/// Doubles the ring, if there is memory for it and it is not large already.
+#[cold]
+pub(crate) fn grow(heap: Heap<'_>) {
+    let header = heap.memory.header();
+    let recent = &header.commit.0.recent;
+    let old = recent.ring.load(Acquire);
+    let power = power_of(old) + 1;
+    let size = 8_u64 << power;
+    let allowed = header.account.budget.load(Relaxed) / BUDGET_PART;
+    if power > LAST_POWER || size > allowed {
+        return;
+    }
+    let queue = &heap.cache.retired;
+    if queue.make_room(heap, 1, Entitlement::Ordinary).is_err() {
+        return;
+    }
+    let Ok(at) = heap.allocate(size as usize, Purpose::Internal, Entitlement::Ordinary) else {
+        return;
+    };
+    heap.region().fresh_bytes(at, size as usize).fill(0);
+    let latched = header.commit.0.latch.lock();
+    if recent.ring.load(Relaxed) != old {
+        drop(latched);
+        return heap.free_block(at, Purpose::Internal);
+    }
+    let (from, to) = (words_of(heap.memory, old), words_of(heap.memory, ring_word(at, power)));
+    let end = recent.end.load(Relaxed);
+    for position in end.saturating_sub(from.len() as u64)..end {
+        let word = from[position as usize & (from.len() - 1)].load(Relaxed);
+        to[position as usize & (to.len() - 1)].store(word, Relaxed);
+    }
+    if end > from.len() as u64 {
+        // What the old ring had lost reads as empty in the new one: no commit before the oldest
+        // word that was kept can be told.
+        let oldest = (end - from.len() as u64..end)
+            .map(|position| to[position as usize & (to.len() - 1)].load(Relaxed))
+            .find(|word| word & COMMIT != 0);
+        let lost = oldest.map_or(header.clock.0.load(Relaxed), |word| word & !COMMIT);
+        recent.floor.store(recent.floor.load(Relaxed).max(lost), Relaxed);
+    }
+    recent.ring.store(ring_word(at, power), Release);
+    drop(latched);
+    // The first one was made with the slots and stays with them.
+    if power_of(old) > FIRST_POWER {
+        heap.retire(old & !0xf, Purpose::Internal);
+    }
+}
+
+fn ring_word(at: u64, power: u32) -> u64 {
+    debug_assert!(at.is_multiple_of(16));
+    at | u64::from(power - FIRST_POWER)
+}
+
+fn power_of(ring: u64) -> u32 {
+    FIRST_POWER + (ring & 0xf) as u32
+}
+
+fn words_of(memory: &Memory, ring: u64) -> &[AtomicU64] {
+    memory.region().words(ring & !0xf, 1 << power_of(ring))
+}
+
+const _: () = assert!(LAST_POWER - FIRST_POWER < 16);

@@ -1,0 +1,103 @@
+//! Running a program's work in transactions until one commits.
+//!
+//! After a conflict the work is run again, after pauses that grow. Its precedence stays that of the
+//! first attempt, so that it comes to go before younger ones. Who has failed often runs *alone*:
+//! other writers are kept out, each time for longer, so in the end it commits however long it
+//! takes and however much the others write.
+
+use std::time::{Duration, Instant};
+
+use super::clock;
+use super::commit::CommitTicket;
+use super::gate::{self, ClosedGate};
+use super::options::TransactionOptions;
+use super::transaction::WriteTransaction;
+use crate::error::{Error, ErrorKind, Result};
+use crate::instance::Instance;
+use crate::memory::atomic::pause;
+
+/// Attempts before a conflict is handed to the program.
+const ATTEMPTS_MAX: u32 = 10_000;
+/// Failed attempts from which on the work runs alone.
+const ALONE_FROM: u32 = if cfg!(shuttle) { 3 } else { 12 };
+/// For how long others are kept out the first time, at most; each further time doubles it.
+const ALONE_TIME: Duration = Duration::from_millis(20);
+const ALONE_DOUBLINGS_MAX: u32 = 12;
+/// Conflicts after which a thread only yields its time slice.
+const YIELDS: u32 = 3;
+const PAUSE_US_MAX: u64 = 1000;
+
+/// Runs `work` in a transaction and commits it; again after each conflict.
+///
+/// # Errors
+/// What `work` or the commit returns; `DeadlineReached` if there is no time for another attempt.
+pub(crate) fn run<T>(
+    db: &Instance,
+    options: &TransactionOptions,
+    mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
+) -> Result<(T, CommitTicket)> {
+    let (mut age, mut failed, mut conflict) = (None, 0, None);
+    loop {
+        let (transaction, gate) = begin(db, options, age, failed)?;
+        age.get_or_insert(transaction.snapshot_timestamp());
+        let result = work(&transaction);
+        // Rolled back before the gate opens, if it is not committed.
+        let ended = result.and_then(|value| Ok((value, transaction.commit()?)));
+        drop(gate);
+        match ended {
+            Err(error) if error.is_conflict() && failed < ATTEMPTS_MAX => {
+                failed += 1;
+                if options.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    return Err(out_of_time(failed, &error));
+                }
+                conflict = Some(error);
+                back_off(failed);
+            }
+            Err(error) if error.kind() == ErrorKind::DeadlineReached => {
+                return Err(conflict.map_or(error, |conflict| out_of_time(failed, &conflict)));
+            }
+            ended => return ended,
+        }
+    }
+}
+
+fn begin<'db>(
+    db: &'db Instance,
+    options: &TransactionOptions,
+    age: Option<u64>,
+    failed: u32,
+) -> Result<(WriteTransaction<'db>, Option<ClosedGate<'db>>)> {
+    if failed < ALONE_FROM {
+        return Ok((WriteTransaction::begin_with(db, options, age)?, None));
+    }
+    let (held, mut snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
+    let time = ALONE_TIME * (1 << (failed - ALONE_FROM).min(ALONE_DOUBLINGS_MAX));
+    let gate = gate::close_for(db.memory(), held.number(), time);
+    if gate.is_none() {
+        drop(held);
+        return Ok((WriteTransaction::begin_with(db, options, age)?, None));
+    }
+    // What the others have committed while they were waited for is not to be missed.
+    snapshot.timestamp = held.publish_clock(true);
+    Ok((WriteTransaction::with_slot(db, held, snapshot, options, age)?, gate))
+}
+
+fn out_of_time(failed: u32, conflict: &Error) -> Error {
+    Error::new(ErrorKind::DeadlineReached)
+        .because(format!("attempt {failed} met a conflict: {conflict}"))
+}
+
+fn back_off(failed: u32) {
+    if cfg!(shuttle) {
+        return pause(failed);
+    }
+    // Different threads must not meet again in step: spread the pause by the thread's own address.
+    let here = 0u8;
+    let spread = (std::ptr::from_ref(&here) as u64 >> 12).wrapping_mul(0x9e37_79b9) % 8 + 1;
+    if failed <= YIELDS {
+        std::thread::yield_now();
+    } else {
+        let pause = (spread << failed.min(10)) % PAUSE_US_MAX;
+        std::thread::sleep(Duration::from_micros(pause));
+    }
+}

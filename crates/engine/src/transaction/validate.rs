@@ -1,0 +1,161 @@
+//! Validation: whether what a transaction has read is still so at its commit.
+//!
+//! The rows that others changed since the snapshot are compared with what was read (backward
+//! validation: Haerder, Information Systems 1984; against predicates rather than against what was
+//! found: Neumann, Muehlbauer, Kemper, SIGMOD 2015), so rows that have newly come under what was
+//! asked for count as well. Of each changed row two states matter, the one that the snapshot sees
+//! and the newest: if what was asked for meets neither, the answer is the same at the commit as it
+//! was, and the transaction might as well have read it then. So every transaction can be placed at
+//! its commit timestamp, and the order of timestamps is a serial order.
+//!
+//! Nothing is done if nothing committed meanwhile. Which rows changed, the recent commits know; if
+//! they do not reach back, all rows of the tables that were read are looked at.
+
+use std::sync::Arc;
+
+use super::reading::ReadTransaction;
+use super::recent::{self, Reach};
+use crate::error::Result;
+use crate::memory::Heap;
+use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
+use crate::snapshot::{Begin, Snapshot, resolve};
+use crate::table::describe;
+use crate::table::read_set::{ReadSet, Remember};
+use crate::table::segment::newest_of;
+use crate::table::table::{TableAt, TableCore};
+use crate::table::version::{Version, bytes_at, chain, visible};
+
+/// Who waits while a validation is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Latched {
+    /// Nobody: others commit meanwhile.
+    No,
+    /// The commit latch is held.
+    Commit,
+}
+
+/// What one validation looks at.
+struct Validation<'t> {
+    transaction: &'t ReadTransaction<'t>,
+    reads: &'t ReadSet<'t>,
+    /// Commits up to here need not be looked at.
+    since: u64,
+    /// The table that was looked at last.
+    table: Option<Arc<TableCore>>,
+}
+
+/// What a transaction has read, if its commit depends on that.
+#[inline]
+pub(crate) fn reads_of<'t>(transaction: &'t ReadTransaction<'_>) -> Option<&'t ReadSet<'t>> {
+    let reads = transaction.reads.as_ref()?;
+    (reads.purpose() == Remember::Reads && reads.is_touched()).then_some(reads)
+}
+
+/// Compares what was read with the commits later than `since`, and gives the timestamp up to which
+/// that was done.
+///
+/// # Errors
+/// `Conflict`, naming a table and a key.
+pub(crate) fn validate(
+    transaction: &ReadTransaction<'_>,
+    heap: Heap<'_>,
+    since: u64,
+    latched: Latched,
+) -> Result<u64> {
+    let memory = transaction.memory();
+    let until = memory.header().clock.0.load(SeqCst);
+    let Some(reads) = reads_of(transaction) else { return Ok(until) };
+    if until == since {
+        return Ok(until);
+    }
+    let mut validation = Validation { transaction, reads, since, table: None };
+    let reach = recent::each_since(memory, since, |table, row| validation.check(table, row))?;
+    if reach == Reach::Short {
+        if latched == Latched::No {
+            recent::grow(heap);
+        }
+        validation.check_all_rows()?;
+    }
+    Ok(until)
+}
+
+impl Validation<'_> {
+    /// Fails if a row that others changed is one of what was read.
+    fn check(&mut self, table: u32, row: u32) -> Result<()> {
+        if self.reads.knows_not(table) {
+            return Ok(());
+        }
+        if self.table.as_ref().is_none_or(|core| core.id != table) {
+            self.table = self.transaction.db.catalog().by_id(table);
+        }
+        match &self.table {
+            Some(core) => self.check_row(core, row),
+            None => Ok(()),
+        }
+    }
+
+    fn check_row(&self, core: &TableCore, row: u32) -> Result<()> {
+        let memory = self.transaction.memory();
+        let table = TableAt { memory, core };
+        if u64::from(row) >= table.directory().limit() {
+            return Ok(());
+        }
+        let newest = table.directory().newest(memory, row);
+        // As it was for others: this transaction's own changes do not count.
+        let snapshot = Snapshot { own: 0, ..self.transaction.snapshot.get() };
+        let before = visible(memory, newest, snapshot);
+        let after = newest_committed(table, newest).filter(|&at| !is_tombstone(table, at));
+        let known = before.or(after);
+        if self.reads.has_row(core.id, row) {
+            return Err(describe::read_conflict(table, row, known));
+        }
+        let is_read = |at: u64| self.reads.has_content(table, bytes_at(memory, at));
+        if before != after && (before.is_some_and(is_read) || after.is_some_and(is_read)) {
+            return Err(describe::read_conflict(table, row, known));
+        }
+        Ok(())
+    }
+
+    /// As [`Validation::check`], for every row of the tables that were read that has changed.
+    #[cold]
+    fn check_all_rows(&self) -> Result<()> {
+        let memory = self.transaction.memory();
+        let tables = self.transaction.db.catalog().all();
+        for core in tables.iter().filter(|core| !self.reads.knows_not(core.id)) {
+            let table = TableAt { memory, core };
+            let (mut next, limit) = (0, table.directory().limit());
+            while next < limit {
+                for (row, slot) in table.directory().slots_from(memory, next as u32, limit) {
+                    let committed = newest_committed(table, newest_of(slot.load(Acquire)));
+                    let begin = committed.map(|at| begin_of(table, at));
+                    if begin.is_some_and(|begin| begin > self.since) {
+                        self.check_row(core, row)?;
+                    }
+                    next = u64::from(row) + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The newest version that is committed, a deletion included.
+fn newest_committed(table: TableAt<'_>, newest: u64) -> Option<u64> {
+    let mut versions = chain(table.memory, newest);
+    let committed = versions.find(|(_, version)| {
+        matches!(resolve(table.memory, &version.begin), Begin::Committed(_))
+    });
+    committed.map(|(at, _)| at)
+}
+
+/// The timestamp of a committed version.
+fn begin_of(table: TableAt<'_>, at: u64) -> u64 {
+    match resolve(table.memory, &Version::at(table.memory, at).begin) {
+        Begin::Committed(timestamp) => timestamp,
+        Begin::InFlight(_) => table.memory.header().clock.0.load(Relaxed) + 1,
+    }
+}
+
+fn is_tombstone(table: TableAt<'_>, at: u64) -> bool {
+    Version::at(table.memory, at).is_tombstone()
+}
