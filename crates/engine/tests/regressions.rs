@@ -109,6 +109,8 @@ fn a_key_freed_after_the_snapshot_cannot_be_taken() -> Result<()> {
     let deleted = db.write(|tx| tx.insert_values(&table, &pair(1, 1)))?;
     let moved = db.write(|tx| tx.insert_values(&table, &pair(2, 2)))?;
     let tx = db.begin_write()?;
+    // A transaction that has seen nothing yet would move on to a newer snapshot.
+    assert_eq!(tx.scan(&table)?.count(), 2);
     db.write(|tx| tx.delete(&table, deleted))?;
     db.write(|tx| tx.update_values(&table, moved, &[(a, Value::U32(3))]))?;
     for key in [1, 2] {

@@ -4,6 +4,7 @@ use super::{Rows, check, race};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::{Entitlement, Heap, Purpose, Ref, modelled};
+use crate::table::reader::Reader;
 use crate::transaction::{clock, reclaim};
 
 /// A block as the models below share it: two words that go together.
@@ -49,12 +50,14 @@ fn shuttle_retired_blocks_outlive_their_readers() {
             reclaim::after_transaction(&db, heap, held.number(), snapshot.own);
         };
         let commit = || {
-            let _latched = memory.header().commit.0.lock();
+            let _latched = memory.header().commit.0.latch.lock();
             let clock = &memory.header().clock.0;
             clock.store(clock.load(Relaxed) + 1, Release);
         };
         let read = || {
-            let (_held, _) = clock::begin_read(memory, 8).expect("there are slots");
+            let (held, snapshot) = clock::begin_read(memory, 8).expect("there are slots");
+            let reader = Reader { snapshot, slot: held.slot(), reads: None };
+            let _operation = reader.enter(memory);
             let pair: &Pair = memory.get(Ref::new(shared.load(Acquire)));
             let first = pair.first.load(Relaxed);
             assert_eq!(pair.second.load(Relaxed), !first);

@@ -90,10 +90,9 @@ pub(crate) fn prune_between<'m>(
     let mut newer = (version, begin);
     if version.is_tombstone() {
         let dead = anchor == latched.newest() && !any_needed(table, newer, needed);
-        if dead && bury(table, heap, &latched, anchor) {
-            latched.set_newest(0);
-            table.directory().give_back(table.memory, row);
-            return;
+        let promised = dead && promise_burial(table, heap, anchor);
+        if promised {
+            return bury(table, heap, latched, anchor);
         }
         // As long as a row has an entry, somebody may look for the key in its last content.
         newer = match keep(table, newer, pins, &mut note) {
@@ -185,30 +184,34 @@ fn cut<'m>(
     Some(moved)
 }
 
-/// Removes a row that is dead for everybody, but for its slot: its entries go, and its versions
-/// when the last reader on his way through them is gone. `false` if there is no room for that.
-fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: &LatchedRow<'_>, tombstone: u64) -> bool {
-    let version = Version::at(table.memory, tombstone);
-    let content = version.older.load(Relaxed);
-    let queue = &heap.cache.retired;
-    let old = if content == 0 { 0 } else { Version::at(table.memory, content).older.load(Relaxed) };
-    let entries = 1 + chain(table.memory, old).count() as u64;
-    if queue.promise_many(heap, entries, Entitlement::Reserve).is_err() {
-        return false;
-    }
-    drop_garbage_entries(table, heap, latched, tombstone, content);
-    queue.redeem_many(entries);
-    let mut at = old;
-    while at != 0 {
-        let older = Version::at(table.memory, at).older.load(Relaxed);
-        heap.retire(at, Purpose::Rows);
-        at = older;
-    }
+/// Sets room aside for [`bury`]; `false` if there is none.
+fn promise_burial(table: TableAt<'_>, heap: Heap<'_>, tombstone: u64) -> bool {
+    let versions = chain(table.memory, tombstone).count() as u64;
+    heap.cache.retired.promise_many(heap, versions, Entitlement::Reserve).is_ok()
+}
+
+/// Removes a row that is dead for everybody: its entries go, then its versions, when the last
+/// reader on his way through them is gone.
+fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: LatchedRow<'_>, tombstone: u64) {
+    let versions = chain(table.memory, tombstone).count() as u64;
+    let row = Version::at(table.memory, tombstone).row();
+    let content = Version::at(table.memory, tombstone).older.load(Relaxed);
+    drop_garbage_entries(table, heap, &latched, tombstone, content);
+    let mut old = 0;
     if content != 0 {
-        Version::at(table.memory, content).older.store(0, Release);
+        let content = Version::at(table.memory, content);
+        old = content.older.load(Relaxed);
+        content.older.store(0, Release);
+    }
+    latched.set_newest(0);
+    heap.cache.retired.redeem_many(versions);
+    while old != 0 {
+        let older = Version::at(table.memory, old).older.load(Relaxed);
+        heap.retire(old, Purpose::Rows);
+        old = older;
     }
     heap.retire_item(Retired::Deletion { offset: tombstone });
-    true
+    table.directory().give_back(table.memory, row);
 }
 
 /// The timestamp of a version behind a committed one.

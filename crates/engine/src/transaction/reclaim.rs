@@ -108,6 +108,8 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     snapshots::expire(db);
     let passed = snapshots::pass_by(memory, own);
     let Some(pins) = Pins::collect(memory, own) else { return };
+    // Anew: what was retired just now may be in the hands of transactions that have begun since.
+    let horizon = clock::horizon(memory, own);
     let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
     work_off_retired(db, heap, horizon, Some(&pins));
     let releases = memory.header().releases.load(SeqCst);

@@ -71,6 +71,17 @@ impl Expected {
         newest.content.as_ref().ok_or(ErrorKind::RowNotFound)
     }
 
+    /// Whether a refusal to change a row is right. A row that came and went after the viewer's
+    /// snapshot may still be there, or be gone for everybody.
+    pub(crate) fn is_refusal(&self, id: u64, viewer: Viewer, refused: ErrorKind) -> bool {
+        let expected = self.changeable(id, viewer).err();
+        let states = self.rows.get(&id).map_or(&[][..], |states| states);
+        let seen = seen_state(states, viewer).is_some_and(|state| state.content.is_some());
+        let deleted = states.last().is_some_and(|state| state.content.is_none());
+        let gone = deleted && !seen && expected == Some(ErrorKind::Conflict);
+        expected == Some(refused) || gone && refused == ErrorKind::RowNotFound
+    }
+
     /// Why no row of this content may be put in place of `old`, or be added; empty if it may be.
     pub(crate) fn refusals(
         &self,

@@ -183,12 +183,9 @@ impl<'db> Run<'db> {
         let viewer = writer.viewer;
         let old = match self.expected.changeable(id, viewer) {
             Ok(old) => old,
-            Err(kind) => {
-                let mut refused = None;
-                if let Err(error) = update(&writer.tx, row, &self.probes[0]) {
-                    refused = Some(error.kind());
-                }
-                assert_eq!(refused, Some(kind), "row {id}");
+            Err(_) => {
+                let refused = update(&writer.tx, row, &self.probes[0]).expect_err("not changeable");
+                assert!(self.expected.is_refusal(id, viewer, refused.kind()), "row {id}: {refused}");
                 return Ok(());
             }
         };
@@ -212,10 +209,12 @@ impl<'db> Run<'db> {
         let Some((id, row)) = self.pick(pick) else { return Ok(()) };
         self.writer(writer)?;
         let Some(writer) = &mut self.writers[writer] else { return Ok(()) };
-        let expected = self.expected.changeable(id, writer.viewer).map(|_| ());
+        let changeable = self.expected.changeable(id, writer.viewer).is_ok();
         let deleted = writer.tx.delete(&self.table, row).map_err(|error| error.kind());
-        assert_eq!(deleted, expected, "row {id}");
-        if deleted.is_ok() {
+        assert_eq!(deleted.is_ok(), changeable, "row {id}");
+        if let Err(refused) = deleted {
+            assert!(self.expected.is_refusal(id, writer.viewer, refused), "row {id}: {refused:?}");
+        } else {
             self.expected.push(id, writer.viewer.own, None, false, &[]);
             writer.changes.push(id);
         }
