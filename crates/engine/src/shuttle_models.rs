@@ -13,6 +13,8 @@ mod definition;
 mod directory;
 mod hash;
 mod latch;
+mod old_snapshots;
+mod serializable;
 mod tree;
 mod versions;
 

@@ -73,8 +73,9 @@ pub(crate) struct CommitState {
     pub(crate) recent: RecentState,
 }
 
-/// Bytes of the first ring of `transaction/recent.rs`; the word in the header is then its offset.
-pub(crate) const FIRST_RING_SIZE: usize = 8 << 10;
+/// Bytes of the first ring of `transaction/recent.rs`, few for models; the word in the header is
+/// then its offset.
+pub(crate) const FIRST_RING_SIZE: usize = if cfg!(shuttle) { 64 } else { 8 << 10 };
 
 /// The words of `transaction/recent.rs`.
 #[repr(C)]

@@ -18,7 +18,7 @@ use crate::memory::{Entitlement, Heap, Memory, Purpose};
 /// Words of the first ring.
 const FIRST_POWER: u32 = FIRST_RING_SIZE.ilog2() - 3;
 /// Words of the largest ring: 8 MiB.
-const LAST_POWER: u32 = 20;
+const LAST_POWER: u32 = if cfg!(shuttle) { FIRST_POWER + 1 } else { 20 };
 /// A ring takes at most this part of the budget.
 const BUDGET_PART: u64 = 64;
 /// Marks a word that is a timestamp, behind the rows of its commit.

@@ -1,0 +1,113 @@
+//! Old snapshots: versions between them are cut, readers are passed by, and what expires lets go.
+
+use super::{Rows, check, race};
+use crate::error::ErrorKind;
+use crate::memory::modelled;
+use crate::transaction::TransactionOptions;
+
+/// Changes a row's value so often.
+fn update(rows: &Rows, key: u32, times: u64) {
+    for value in 1..=times {
+        let done = rows.db.write(|tx| {
+            let row = rows.find(tx, key).expect("nobody deletes it").id();
+            tx.update_values(&rows.table, row, &rows.changes(key, value))
+        });
+        done.expect("nobody else changes it");
+    }
+}
+
+/// A reader looks again and again in an old snapshot, by key and with a cursor that stands still
+/// in between, while versions are cut out between its snapshot and the newest and nodes of the
+/// index come and go.
+#[test]
+fn shuttle_old_readers_are_passed_by() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 2, 3]);
+        let read = || {
+            let tx = rows.db.begin_read().expect("there are slots");
+            let (_, seen) = rows.read(rows.find(&tx, 1).expect("it is there"));
+            let mut cursor = tx.cursor(&rows.table, rows.index).expect("it is there");
+            let first = cursor.first().expect("row 1");
+            for key in [2, 3] {
+                assert_eq!(rows.read(cursor.next().expect("it is seen")).0, key);
+                let (_, again) = rows.read(rows.find(&tx, 1).expect("it is there"));
+                assert_eq!(again, seen, "a snapshot does not change");
+            }
+            assert_eq!(rows.read(first).1, seen, "what was read stays readable");
+        };
+        let insert_and_delete = || {
+            for key in [4, 5, 6] {
+                let row = rows.insert(key, 0).expect("there is memory");
+                let deleted = rows.db.write(|tx| tx.delete(&rows.table, row));
+                deleted.expect("nobody else changes it");
+            }
+        };
+        race(vec![
+            Box::new(read),
+            Box::new(|| update(&rows, 1, 4)),
+            Box::new(insert_and_delete),
+        ]);
+        assert_eq!(rows.all(), [(1, 4), (2, 0), (3, 0)]);
+    });
+}
+
+/// Two readers with snapshots of different age, between which and after which a row moves in the
+/// index: each finds it under its own key.
+#[test]
+fn shuttle_keys_between_snapshots_are_cut() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 9]);
+        let move_to = |keys: [u32; 3]| {
+            let row = rows.db.read(|tx| Ok(rows.find(tx, 1).expect("it is there").id()));
+            let row = row.expect("there are slots");
+            for key in keys {
+                let changes = rows.all_changes(key, 0);
+                let done = rows.db.write(|tx| tx.update_values(&rows.table, row, &changes));
+                done.expect("nobody else changes it");
+            }
+        };
+        let read = || {
+            let tx = rows.db.begin_read().expect("there are slots");
+            let scan = tx.scan(&rows.table).expect("the table is there");
+            let keys: Vec<u32> = scan.map(|row| rows.read(row).0).collect();
+            assert_eq!(keys.len(), 2);
+            for key in 1..=4 {
+                assert_eq!(rows.find(&tx, key).is_some(), keys.contains(&key), "key {key}");
+            }
+        };
+        race(vec![Box::new(|| move_to([2, 3, 4])), Box::new(read), Box::new(read)]);
+        assert_eq!(rows.all(), [(4, 0), (9, 0)]);
+    });
+}
+
+/// A snapshot that may keep nothing expires as soon as a row it sees is changed. What it was given
+/// before stays readable; what it finds afterwards is right, or the error.
+#[test]
+fn shuttle_expired_snapshots_keep_what_they_gave() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 2]);
+        let options = TransactionOptions::new().snapshot_pinned_max(0);
+        let tx = modelled::quietly(|| rows.db.begin_read_with(&options)).expect("there are slots");
+        let key = |key: u32| [key.into()];
+        let reader = &rows;
+        let read = move || {
+            let given = tx.find(&reader.table, reader.index, &key(1));
+            for _ in 0..3 {
+                match tx.find(&reader.table, reader.index, &key(2)) {
+                    Ok(row) => assert_eq!(reader.read(row.expect("it is seen")), (2, 0)),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::SnapshotExpired),
+                }
+                if let Ok(given) = &given {
+                    let given = given.expect("it is seen");
+                    assert_eq!(reader.read(given), (1, 0), "a reference stays valid");
+                }
+            }
+        };
+        let write = || {
+            update(&rows, 1, 2);
+            update(&rows, 2, 3);
+        };
+        race(vec![Box::new(write), Box::new(read)]);
+        assert_eq!(rows.all(), [(1, 2), (2, 3)]);
+    });
+}
