@@ -12,9 +12,7 @@ use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
-use crate::memory::atomic::SeqCst;
-use crate::options::{Options, Settings};
-use crate::slot::{cache, slot};
+use crate::options::Options;
 use crate::table::{IndexHandle, Table, TypedTable};
 use crate::transaction::{
     CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
@@ -66,11 +64,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn open(options: Options) -> Result<Self> {
-        let settings = options.settle()?;
-        let Settings { budget, commit_ahead, slots, caller_memory } = settings;
-        let instance = Instance::create(budget, slots, caller_memory)?;
-        instance.memory().commit_ahead(commit_ahead)?;
-        Ok(Self { instance })
+        Ok(Self { instance: Instance::create(options.settle()?)? })
     }
 
     /// Runs `work` in a transaction that only reads.
@@ -273,7 +267,8 @@ impl Database {
     /// As [`Database::begin_read`], with settings of the transaction's own.
     ///
     /// # Errors
-    /// As [`Database::begin_read`]; if the snapshot may expire, memory to remember what it hands out.
+    /// As [`Database::begin_read`]; memory to remember what is handed out, if the snapshot may
+    /// expire.
     ///
     /// # Examples
     /// ```
@@ -303,8 +298,8 @@ impl Database {
         WriteTransaction::begin_with(&self.instance, options, None)
     }
 
-    /// The snapshots that transactions hold, oldest first: whose they are, since when, and what they
-    /// keep from being reclaimed.
+    /// The snapshots that transactions hold, oldest first: whose they are, since when, and what
+    /// they keep from being reclaimed.
     ///
     /// # Examples
     /// ```
@@ -538,10 +533,53 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn memory(&self) -> MemoryUse {
-        let memory = self.instance.memory();
-        let slots = memory.header().slots_used.load(SeqCst) as usize;
-        let caches = (0..slots).filter_map(|number| cache(memory, slot(memory, number)));
-        memory.usage(caches)
+        self.instance.memory_use()
+    }
+
+    /// Changes the budget while the database is in use. If it becomes smaller than what is held,
+    /// statements fail until enough was deleted.
+    ///
+    /// # Errors
+    /// `InvalidOptions` below 128 KiB or above [`Options::budget_max`]; in the caller's memory,
+    /// above its size.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(1 << 20))?;
+    /// let table = db.create_table(TableSchema::new("T").column("data", ColumnType::BLOB))?;
+    /// let large = vec![1; 2 << 20];
+    /// let insert = || db.write(|tx| tx.insert_values(&table, &[Some((&large).into())]));
+    /// assert!(insert().unwrap_err().is_out_of_memory());
+    /// db.set_budget(4 << 20)?;
+    /// insert()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn set_budget(&self, bytes: u64) -> Result<()> {
+        Options::check_budget(bytes)?;
+        self.instance.memory().set_budget(bytes)
+    }
+
+    /// Reclaims what can be, gives the memory that is then free back to the operating system, and
+    /// says how many bytes that were. None, in the caller's memory.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(64 << 20))?;
+    /// let table = db.create_table(TableSchema::new("T").column("data", ColumnType::BLOB))?;
+    /// let large = vec![1; 16 << 20];
+    /// let row = db.write(|tx| tx.insert_values(&table, &[Some((&large).into())]))?;
+    /// db.write(|tx| tx.delete(&table, row))?;
+    /// let committed = db.memory().committed;
+    /// let released = db.release_memory();
+    /// assert!(released >= 16 << 20);
+    /// assert_eq!(db.memory().committed, committed - released);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn release_memory(&self) -> u64 {
+        self.reclaim();
+        self.instance.memory().release()
     }
 
     /// Frees now what later writers would free by and by: old versions that no active transaction

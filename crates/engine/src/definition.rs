@@ -339,6 +339,5 @@ fn check_time(start: Instant, who: &str) -> Result<()> {
 
 fn busy(who: &str) -> Error {
     let seconds = WAIT_MAX.as_secs();
-    Error::new(ErrorKind::TableBusy)
-        .because(format!("{who} did not end within {seconds} seconds"))
+    Error::new(ErrorKind::TableBusy).because(format!("{who} did not end within {seconds} seconds"))
 }

@@ -8,10 +8,12 @@ use std::time::Instant;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Mutex, Relaxed, Release};
+use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
+use crate::memory::atomic::{Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
-use crate::memory::{CallerMemory, Memory};
-use crate::slot::Slot;
+use crate::memory::{Memory, MemoryUse};
+use crate::options::{Settings, WarningCallback};
+use crate::slot::{Slot, cache, slot};
 use crate::table::table::TableCore;
 
 /// What a database consists of.
@@ -24,6 +26,7 @@ pub(crate) struct Instance {
     /// What the tables of this database carry to tell them from those of others.
     identity: Arc<()>,
     opened: Instant,
+    warning: Option<WarningCallback>,
 }
 
 impl Instance {
@@ -31,20 +34,24 @@ impl Instance {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    pub(crate) fn create(
-        budget: u64,
-        slots: usize,
-        caller_memory: Option<CallerMemory>,
-    ) -> Result<Self> {
-        let (region, budget) = match caller_memory {
+    pub(crate) fn create(settings: Settings) -> Result<Self> {
+        let Settings { budget, slots, .. } = settings;
+        let (region, budget) = match settings.caller_memory {
             Some(memory) => {
                 let region = Region::over(memory)?;
                 let capacity = region.capacity();
                 (region, capacity)
             }
-            None => (Region::reserve(budget)?, budget),
+            None => {
+                // Where addresses are scarce, as many as the budget has to do.
+                let region = Region::reserve(settings.capacity);
+                (region.or_else(|_| Region::reserve(budget))?, budget)
+            }
         };
         let memory = Memory::format(region, budget)?;
+        memory.commit_ahead(settings.commit_ahead)?;
+        let (warn_at, warning) = settings.warning.map_or((0, None), |(at, call)| (at, Some(call)));
+        memory.header().account.warn_at.store(warn_at, Relaxed);
         let slots_size = slots * size_of::<Slot>();
         let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
         memory.header().slots.store(at, Relaxed);
@@ -57,7 +64,33 @@ impl Instance {
             definition: Mutex::new(()),
             identity: Arc::new(()),
             opened: Instant::now(),
+            warning,
         })
+    }
+
+    /// Calls the program's callback if more memory is held than it wanted to be told of.
+    #[inline]
+    pub(crate) fn warn_if_due(&self) {
+        if self.memory.header().account.warning.load(Relaxed) == WARNING_DUE {
+            self.warn();
+        }
+    }
+
+    #[cold]
+    fn warn(&self) {
+        let warning = &self.memory.header().account.warning;
+        let given = warning.compare_exchange(WARNING_DUE, WARNING_GIVEN, Relaxed, Relaxed);
+        if let (Ok(_), Some(callback)) = (given, &self.warning) {
+            (callback.0)(&self.memory_use());
+        }
+    }
+
+    /// How much memory is held, by whom and for what.
+    pub(crate) fn memory_use(&self) -> MemoryUse {
+        let slots = self.memory.header().slots_used.load(SeqCst) as usize;
+        let caches =
+            (0..slots).filter_map(|number| cache(&self.memory, slot(&self.memory, number)));
+        self.memory.usage(caches)
     }
 
     /// The memory that everything lies in.

@@ -4,8 +4,8 @@
 //! are checked here and nowhere else.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::CallerMemory;
 use crate::memory::region::physical_memory;
+use crate::memory::{CallerMemory, MemoryUse};
 use crate::slot::SLOTS_MAX;
 
 /// Settings of a database.
@@ -21,6 +21,8 @@ use crate::slot::SLOTS_MAX;
 #[derive(Debug)]
 pub struct Options {
     budget: Option<u64>,
+    budget_max: Option<u64>,
+    warning: Option<(u64, WarningCallback)>,
     commit_ahead: u64,
     transactions_max: usize,
     caller_memory: Option<CallerMemory>,
@@ -29,6 +31,9 @@ pub struct Options {
 /// What was asked for, with defaults filled in.
 pub(crate) struct Settings {
     pub(crate) budget: u64,
+    /// Bytes to reserve addresses for.
+    pub(crate) capacity: u64,
+    pub(crate) warning: Option<(u64, WarningCallback)>,
     pub(crate) commit_ahead: u64,
     pub(crate) slots: usize,
     pub(crate) caller_memory: Option<CallerMemory>,
@@ -46,7 +51,14 @@ impl Options {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn new() -> Self {
-        Self { budget: None, commit_ahead: 0, transactions_max: 128, caller_memory: None }
+        Self {
+            budget: None,
+            budget_max: None,
+            warning: None,
+            commit_ahead: 0,
+            transactions_max: 128,
+            caller_memory: None,
+        }
     }
 
     /// The most memory that the database may hold, in bytes; all of it is counted. At least 128
@@ -68,6 +80,54 @@ impl Options {
     /// ```
     pub fn budget(mut self, bytes: u64) -> Self {
         self.budget = Some(bytes);
+        self
+    }
+
+    /// Up to how much the budget may be raised later, by `Database::set_budget`, in bytes:
+    /// addresses are reserved for so much. As much as the machine has, unless it is said here.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let db = Database::open(Options::new().budget(1 << 20).budget_max(4 << 20))?;
+    /// db.set_budget(4 << 20)?;
+    /// assert_eq!(db.memory().budget, 4 << 20);
+    /// assert_eq!(db.set_budget(5 << 20).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn budget_max(mut self, bytes: u64) -> Self {
+        self.budget_max = Some(bytes);
+        self
+    }
+
+    /// Calls `callback` when more than so many bytes come to be held, once, and again only after
+    /// that has fallen by a sixteenth. It is called by the thread whose statement or commit it was,
+    /// between statements, and may use the database.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// let held = Arc::new(AtomicU64::new(0));
+    /// let seen = Arc::clone(&held);
+    /// let options = Options::new().budget(64 << 20).memory_warning(1 << 20, move |memory| {
+    ///     seen.store(memory.held, Ordering::Relaxed);
+    /// });
+    /// let db = Database::open(options)?;
+    /// let table = db.create_table(TableSchema::new("T").column("data", ColumnType::BLOB))?;
+    /// for _ in 0..2000 {
+    ///     db.write(|tx| tx.insert_values(&table, &[Some(Value::Bytes(&[0; 1000]))]))?;
+    /// }
+    /// assert!((1 << 20..2 << 20).contains(&held.load(Ordering::Relaxed)));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn memory_warning(
+        mut self,
+        bytes: u64,
+        callback: impl Fn(&MemoryUse) + Send + Sync + 'static,
+    ) -> Self {
+        self.warning = Some((bytes, WarningCallback(Box::new(callback))));
         self
     }
 
@@ -121,29 +181,53 @@ impl Options {
         self
     }
 
+    /// Checks that a budget is within the limits of the engine.
+    pub(crate) fn check_budget(budget: u64) -> Result<()> {
+        let invalid = |because| Err(Error::new(ErrorKind::InvalidOptions).because(because));
+        match budget {
+            0..0x2_0000 => invalid("the budget is at least 128 KiB"),
+            0x2_0000..=0x1000_0000_0000 => Ok(()),
+            _ => invalid("the budget is at most 16 TiB"),
+        }
+    }
+
     /// Checks the settings.
     pub(crate) fn settle(self) -> Result<Settings> {
         let budget = self.budget.unwrap_or_else(|| physical_memory() / 2);
         let invalid =
             |because: &'static str| Err(Error::new(ErrorKind::InvalidOptions).because(because));
-        if budget < 128 << 10 {
-            return invalid("the budget is at least 128 KiB");
-        }
-        if budget > 1 << 44 {
-            return invalid("the budget is at most 16 TiB");
-        }
+        Self::check_budget(budget)?;
         if !(1..=SLOTS_MAX).contains(&self.transactions_max) {
             return invalid("transactions_max is from 1 to 16384");
         }
         if self.caller_memory.is_none() && self.commit_ahead > budget {
             return invalid("commit_ahead is at most the budget");
         }
+        if self.budget_max.is_some_and(|max| max < budget || max > 1 << 44) {
+            return invalid("budget_max is from the budget to 16 TiB");
+        }
         Ok(Settings {
             budget,
+            capacity: self.budget_max.unwrap_or_else(|| default_capacity(budget)),
+            warning: self.warning,
             commit_ahead: self.commit_ahead,
             slots: self.transactions_max,
             caller_memory: self.caller_memory,
         })
+    }
+}
+
+/// Addresses cost nothing, but for models, which keep a bit for each granule.
+fn default_capacity(budget: u64) -> u64 {
+    if cfg!(shuttle) { budget } else { physical_memory().max(budget) }
+}
+
+/// What is called when much memory has come to be held.
+pub(crate) struct WarningCallback(pub(crate) Box<dyn Fn(&MemoryUse) + Send + Sync>);
+
+impl std::fmt::Debug for WarningCallback {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a callback")
     }
 }
 

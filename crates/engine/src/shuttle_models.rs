@@ -26,6 +26,7 @@ use shuttle::scheduler::{PctScheduler, Scheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
 use crate::memory::modelled;
+use crate::options::Settings;
 use crate::schema::{ColumnType, IndexSchema, TableSchema, Value};
 use crate::{
     ColumnHandle, Database, IndexHandle, Options, ReadTransaction, Result, Row, RowId, Table,
@@ -205,6 +206,12 @@ impl Rows {
     fn changes(&self, key: u32, value: u64) -> [(ColumnHandle, Value<'static>); 2] {
         [(self.value, value.into()), (self.proof, prove(key, value).into())]
     }
+}
+
+/// Settings of a small database.
+fn settings() -> Settings {
+    let options = Options::new().budget(2 << 20).transactions_max(8);
+    options.settle().expect("they are within the limits")
 }
 
 fn schema() -> TableSchema {

@@ -4,7 +4,7 @@
 //! summed on request). Ordinary allocations stop at budget less reserve; delete, rollback and
 //! reclamation may use the reserve too, so that a full database can always be emptied.
 
-use super::atomic::{AtomicU64, Relaxed};
+use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 
 /// What a block of memory is for.
 ///
@@ -83,11 +83,35 @@ pub(crate) struct AccountState {
     pub(crate) used: AtomicU64,
     /// Live bytes by purpose of blocks that no slot's cache accounts for.
     pub(crate) live: [AtomicU64; PURPOSES],
+    /// From how many bytes in use on the program is warned, and whether that is due.
+    pub(crate) warn_at: AtomicU64,
+    pub(crate) warning: AtomicU32,
+    unused: AtomicU32,
     /// Allocations until the next one fails on purpose; 0 is never. For tests.
     pub(crate) failure_countdown: AtomicU64,
 }
 
+/// Whether the program is to be warned: it was not, it is due, it was.
+pub(crate) const WARNING_NONE: u32 = 0;
+pub(crate) const WARNING_DUE: u32 = 1;
+pub(crate) const WARNING_GIVEN: u32 = 2;
+
 impl AccountState {
+    /// Notes that so many bytes are in use. A warning is given once; after that, memory in use has
+    /// to fall by a sixteenth first.
+    pub(crate) fn set_used(&self, bytes: u64) {
+        self.used.store(bytes, Relaxed);
+        let (warn_at, warning) = (self.warn_at.load(Relaxed), self.warning.load(Relaxed));
+        if warn_at == 0 {
+            return;
+        }
+        if bytes > warn_at && warning == WARNING_NONE {
+            self.warning.store(WARNING_DUE, Relaxed);
+        } else if bytes < warn_at - warn_at / 16 && warning != WARNING_NONE {
+            self.warning.store(WARNING_NONE, Relaxed);
+        }
+    }
+
     /// Whether `bytes` more may be used, `entitled` to the reserve or not.
     pub(crate) fn allows(&self, bytes: u64, entitled: bool) -> bool {
         let budget = self.budget.load(Relaxed);

@@ -152,6 +152,19 @@ impl Memory {
         pages::commit_ahead(&self.region, bytes)
     }
 
+    /// Changes the budget.
+    ///
+    /// # Errors
+    /// `InvalidOptions` if the region has no addresses for so much.
+    pub(crate) fn set_budget(&self, budget: u64) -> Result<()> {
+        pages::set_budget(&self.region, budget)
+    }
+
+    /// Gives the memory of free pages back to the system; how many bytes.
+    pub(crate) fn release(&self) -> u64 {
+        pages::release(&self.region)
+    }
+
     /// The memory in use, given the caches of all slots.
     pub(crate) fn usage<'a>(&self, caches: impl Iterator<Item = &'a Cache>) -> MemoryUse {
         let account = &self.header().account;

@@ -28,8 +28,9 @@ pub(crate) struct PageState {
     pages: AtomicU32,
     /// The first page behind the page table.
     first: AtomicU32,
-    /// Bytes committed from the region's start.
+    /// Bytes committed from the region's start, and how many of those were given back since.
     pub(crate) committed: AtomicU64,
+    released: AtomicU64,
     /// Heads of the lists of free runs: bin b holds runs of 2^b to 2^(b+1)-1 pages.
     bins: [AtomicU32; BINS],
 }
@@ -39,7 +40,8 @@ pub(crate) struct PageState {
 pub(crate) struct PageEntry {
     /// A [`PageKind`].
     kind: AtomicU8,
-    /// The size class, if the page is cut into blocks.
+    /// The size class, if the page is cut into blocks; of the first page of a free run, whether the
+    /// run's memory was given back to the system.
     pub(crate) class: AtomicU8,
     /// Blocks handed out.
     pub(crate) used: AtomicU16,
@@ -63,6 +65,9 @@ impl PageKind {
     pub(crate) const RUN: u8 = 2;
     pub(crate) const ROWS: u8 = 3;
 }
+
+/// The `class` of a free run whose memory was given back.
+const RELEASED: u8 = 1;
 
 /// Lays out the page table of a new region and opens its first pages to use.
 pub(crate) fn format(region: &Region) -> Result<()> {
@@ -113,7 +118,7 @@ pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitleme
     first.kind.store(kind, Relaxed);
     first.run.store(count, Relaxed);
     entry(region, page + count - 1).kind.store(kind, Relaxed);
-    header.account.used.store(header.account.used.load(Relaxed) + bytes, Relaxed);
+    header.account.set_used(header.account.used.load(Relaxed) + bytes);
     Ok(page)
 }
 
@@ -125,7 +130,7 @@ pub(crate) fn give_back(region: &Region, page: u32) {
     let mut first = page;
     let mut count = entry(region, page).run.load(Relaxed);
     let bytes = u64::from(count) << PAGE_SHIFT;
-    header.account.used.store(header.account.used.load(Relaxed) - bytes, Relaxed);
+    header.account.set_used(header.account.used.load(Relaxed) - bytes);
     let after = first + count;
     if after < state.frontier.load(Relaxed) && is_free(region, after) {
         count += entry(region, after).run.load(Relaxed);
@@ -153,7 +158,56 @@ pub(crate) fn commit_ahead(region: &Region, bytes: u64) -> Result<()> {
 pub(crate) fn committed(region: &Region) -> u64 {
     let state = &region.header().pages;
     let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
-    state.committed.load(Relaxed).saturating_sub(start)
+    let committed = state.committed.load(Relaxed) - state.released.load(Relaxed);
+    committed.saturating_sub(start)
+}
+
+/// Changes the budget, and the reserve with it.
+///
+/// # Errors
+/// `InvalidOptions` if the region has no addresses for so much.
+pub(crate) fn set_budget(region: &Region, budget: u64) -> Result<()> {
+    if budget > region.capacity() {
+        return Err(Error::new(ErrorKind::InvalidOptions).because(format!(
+            "the database was opened with addresses for {} bytes",
+            region.capacity()
+        )));
+    }
+    let header = region.header();
+    let _latched = header.pages.latch.lock();
+    // The smaller reserve first and last, so that a reader never finds one without its budget.
+    header.account.reserve.store(0, Relaxed);
+    header.account.budget.store(budget, Relaxed);
+    header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
+    Ok(())
+}
+
+/// Gives the memory of all free pages back to the system, and says how many bytes that were.
+pub(crate) fn release(region: &Region) -> u64 {
+    let state = &region.header().pages;
+    let _latched = state.latch.lock();
+    let mut released = 0;
+    for bin in &state.bins {
+        let mut page = bin.load(Relaxed);
+        while page != 0 {
+            let first = entry(region, page);
+            let bytes = u64::from(first.run.load(Relaxed)) << PAGE_SHIFT;
+            let start = u64::from(page) << PAGE_SHIFT;
+            if first.class.load(Relaxed) != RELEASED && region.release(start, start + bytes) {
+                first.class.store(RELEASED, Relaxed);
+                released += bytes;
+            }
+            page = first.next.load(Relaxed);
+        }
+    }
+    state.released.store(state.released.load(Relaxed) + released, Relaxed);
+    let (frontier, committed) = (state.frontier.load(Relaxed), state.committed.load(Relaxed));
+    let end = u64::from(frontier) << PAGE_SHIFT;
+    if committed > end && region.release(end, committed) {
+        state.committed.store(end, Relaxed);
+        released += committed - end;
+    }
+    released
 }
 
 /// Pages of the run that starts at `page`.
@@ -184,9 +238,13 @@ fn take_free_run(region: &Region, count: u32) -> Option<u32> {
         while page != 0 {
             let length = entry(region, page).run.load(Relaxed);
             if length >= count {
+                let released = entry(region, page).class.load(Relaxed) == RELEASED;
                 unlink(region, page);
                 if length > count {
                     link(region, page + count, length - count);
+                    if released {
+                        mark_released(region, page + count, length - count);
+                    }
                 }
                 return Some(page);
             }
@@ -261,6 +319,7 @@ fn link(region: &Region, page: u32, count: u32) {
     last.run.store(count, Relaxed);
     first.kind.store(PageKind::FREE, Relaxed);
     first.run.store(count, Relaxed);
+    first.class.store(0, Relaxed);
     first.previous.store(0, Relaxed);
     first.next.store(next, Relaxed);
     if next != 0 {
@@ -269,10 +328,21 @@ fn link(region: &Region, page: u32, count: u32) {
     head.store(page, Relaxed);
 }
 
+fn mark_released(region: &Region, page: u32, count: u32) {
+    entry(region, page).class.store(RELEASED, Relaxed);
+    let released = &region.header().pages.released;
+    released.store(released.load(Relaxed) + (u64::from(count) << PAGE_SHIFT), Relaxed);
+}
+
 fn unlink(region: &Region, page: u32) {
     let first = entry(region, page);
     let count = first.run.load(Relaxed);
     let (previous, next) = (first.previous.load(Relaxed), first.next.load(Relaxed));
+    if first.class.load(Relaxed) == RELEASED {
+        let released = &region.header().pages.released;
+        released.store(released.load(Relaxed) - (u64::from(count) << PAGE_SHIFT), Relaxed);
+        first.class.store(0, Relaxed);
+    }
     if next != 0 {
         entry(region, next).previous.store(previous, Relaxed);
     }

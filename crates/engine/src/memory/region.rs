@@ -400,6 +400,18 @@ impl Region {
             _ => Ok(()),
         }
     }
+
+    /// Gives committed memory from `from` to `to`, multiples of the page size, back to the system;
+    /// it reads as zeros when it is used again. `false` if it is the caller's, or the system's no.
+    pub(crate) fn release(&self, from: u64, to: u64) -> bool {
+        if matches!(self.backing, Backing::Caller(_)) {
+            return false;
+        }
+        // SAFETY: `from` and `to` lie within the reservation.
+        let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
+        // SAFETY: the pages are free: nobody refers to them, whatever they hold.
+        unsafe { libc::madvise(address, (to - from) as usize, libc::MADV_DONTNEED) == 0 }
+    }
 }
 
 impl Drop for Region {

@@ -1,6 +1,6 @@
 //! Snapshots against reclamation: what an active transaction sees or may be reading stays.
 
-use super::{Rows, check, race};
+use super::{Rows, check, race, settings};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::{Entitlement, Heap, Purpose, Ref, modelled};
@@ -30,7 +30,7 @@ fn create_pair(heap: Heap<'_>, word: u64) -> u64 {
 #[test]
 fn shuttle_retired_blocks_outlive_their_readers() {
     check(|| {
-        let db = modelled::quietly(|| Instance::create(2 << 20, 8, None));
+        let db = modelled::quietly(|| Instance::create(settings()));
         let db = db.expect("the budget is large enough");
         let memory = db.memory();
         let shared = AtomicU64::new(0);

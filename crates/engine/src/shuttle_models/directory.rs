@@ -1,6 +1,6 @@
 //! The directory of rows: an id belongs to one row at a time.
 
-use super::{Rows, check, race};
+use super::{Rows, check, race, settings};
 use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
@@ -16,7 +16,7 @@ use crate::transaction::clock;
 fn shuttle_row_ids_are_given_out_once() {
     check(|| {
         let opened: Result<_> = modelled::quietly(|| {
-            let db = Instance::create(2 << 20, 8, None)?;
+            let db = Instance::create(settings())?;
             let schema = TableSchema::new("T").column("a", ColumnType::U32);
             let core = definition::create_table(&db, schema)?;
             Ok((db, core))

@@ -42,11 +42,7 @@ fn shuttle_old_readers_are_passed_by() {
                 deleted.expect("nobody else changes it");
             }
         };
-        race(vec![
-            Box::new(read),
-            Box::new(|| update(&rows, 1, 4)),
-            Box::new(insert_and_delete),
-        ]);
+        race(vec![Box::new(read), Box::new(|| update(&rows, 1, 4)), Box::new(insert_and_delete)]);
         assert_eq!(rows.all(), [(1, 4), (2, 0), (3, 0)]);
     });
 }

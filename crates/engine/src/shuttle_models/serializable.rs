@@ -120,10 +120,7 @@ fn shuttle_a_commit_is_refused_if_its_read_is_outdated() {
             }
         };
         let (mut one, mut two) = (0, 0);
-        race(vec![
-            Box::new(|| one += step(first, 1, 2)),
-            Box::new(|| two += step(second, 2, 1)),
-        ]);
+        race(vec![Box::new(|| one += step(first, 1, 2)), Box::new(|| two += step(second, 2, 1))]);
         assert_eq!(one + two, 1, "both had the snapshot from before either");
     });
 }

@@ -63,9 +63,8 @@ impl<'m> Pins<'m> {
     /// Whether any snapshot needs the version of a row that begins at `begin`, the next newer one
     /// beginning at `end`.
     pub(crate) fn need(&self, table: u32, row: u32, (begin, end): (u64, u64)) -> bool {
-        self.between(begin, end).any(|pin| {
-            !pin.released || was_handed_out(self.memory, self.slot_of(pin), table, row)
-        })
+        self.between(begin, end)
+            .any(|pin| !pin.released || was_handed_out(self.memory, self.slot_of(pin), table, row))
     }
 
     /// Counts the bytes of a version for every snapshot that needs it.

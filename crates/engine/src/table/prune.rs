@@ -1,10 +1,10 @@
 //! Removing what no snapshot sees: old versions, their index entries, and dead rows.
 //!
 //! Works on a row, not on a record of what happened to it, so it may come late, twice, or in any
-//! order. [`prune`] goes by the horizon, a timestamp that every active snapshot has reached: of each
-//! row the newest version committed at or before it stays, all behind that one go. While an old
-//! snapshot holds the horizon back, [`prune_between`] goes by all snapshots that there are, and
-//! cuts the versions out that lie between them; readers may be on their way through those, so
+//! order. [`prune`] goes by the horizon, a timestamp that every active snapshot has reached: of
+//! each row the newest version committed at or before it stays, all behind that one go. While an
+//! old snapshot holds the horizon back, [`prune_between`] goes by all snapshots that there are,
+//! and cuts the versions out that lie between them; readers may be on their way through those, so
 //! they are retired, not freed.
 
 use remanent_schema::KeyBuffer;
@@ -15,8 +15,8 @@ use super::table::TableAt;
 use super::version::{Version, bytes_at, chain};
 use crate::index::node::Leaf;
 use crate::memory::atomic::{Relaxed, Release};
-use crate::memory::{Entitlement, Heap, Purpose};
 use crate::memory::retire::Retired;
+use crate::memory::{Entitlement, Heap, Purpose};
 use crate::snapshot::{Begin, resolve};
 
 /// Entries of the retire queue that pruning a row needs itself.
@@ -251,8 +251,7 @@ fn drop_garbage_entries<'m>(
 fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: u64) {
     let mut key = KeyBuffer::new();
     for index in table.core.indexes().filter(|index| index.is_ordered()) {
-        let room =
-            heap.cache.retired.make_room(heap, 2, Entitlement::Reserve).is_ok();
+        let room = heap.cache.retired.make_room(heap, 2, Entitlement::Reserve).is_ok();
         if room && index.plan.encode_row(bytes_at(table.memory, version), &mut key).is_ok() {
             let leaf = Leaf::plain(row, version);
             table.ordered(index).replace(heap, key.as_slice(), row, leaf);

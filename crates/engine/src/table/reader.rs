@@ -44,8 +44,7 @@ impl<'t> Reader<'t> {
     #[inline]
     pub(crate) fn is_expired(&self) -> bool {
         let can_expire = |reads: &ReadSet<'_>| reads.purpose() == Remember::HandedOut;
-        self.reads.is_some_and(can_expire)
-            && self.slot.expired.load(Acquire) == self.slot.serial()
+        self.reads.is_some_and(can_expire) && self.slot.expired.load(Acquire) == self.slot.serial()
     }
 }
 

@@ -13,13 +13,11 @@
 
 use std::cell::Cell;
 
-use crate::error::{Error, ErrorKind, Result};
 use super::gate;
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence};
 use crate::memory::{Cache, Memory, Ref};
-use crate::slot::{
-    SLOT_FREE, SLOT_WRITES, Slot, next_stamp, slot, snapshot_of_state, taken_state,
-};
+use crate::slot::{SLOT_FREE, SLOT_WRITES, Slot, next_stamp, slot, snapshot_of_state, taken_state};
 use crate::snapshot::Snapshot;
 
 #[cfg(shuttle)]

@@ -68,8 +68,9 @@ impl Standing {
     #[inline]
     pub(crate) fn check(&self, slot: &Slot, own: u64) -> Result<()> {
         if slot.told_to_yield.load(Relaxed) == own {
-            return Err(Error::new(ErrorKind::Conflict)
-                .because("it yielded to a transaction that goes first or that it deadlocked with"));
+            return Err(Error::new(ErrorKind::Conflict).because(
+                "it yielded to a transaction that goes first or that it deadlocked with",
+            ));
         }
         match self.deadline {
             Some(deadline) => check_deadline(deadline),

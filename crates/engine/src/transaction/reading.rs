@@ -563,8 +563,8 @@ impl<'db> ReadTransaction<'db> {
         Ok(Scan::new(self.table_at(table)?, self.reader()))
     }
 
-    /// Whether the snapshot still holds. A cursor or a scan of an expired snapshot ends early; after
-    /// one whose transaction may expire, ask here. `Database::read_with` does.
+    /// Whether the snapshot still holds. A cursor or a scan of an expired snapshot ends early;
+    /// after one whose transaction may expire, ask here. `Database::read_with` does.
     ///
     /// # Errors
     /// `SnapshotExpired`.
@@ -592,10 +592,8 @@ impl<'db> ReadTransaction<'db> {
             slot.expired.store(slot.serial(), Release);
         }
         if self.reader().is_expired() {
-            return Err(Error::new(ErrorKind::SnapshotExpired).because(format!(
-                "it kept {} bytes of old versions",
-                slot.pinned(slot.serial())
-            )));
+            return Err(Error::new(ErrorKind::SnapshotExpired)
+                .because(format!("it kept {} bytes of old versions", slot.pinned(slot.serial()))));
         }
         Ok(())
     }

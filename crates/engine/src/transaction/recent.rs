@@ -1,11 +1,11 @@
 //! The recent commits: which rows changed, in the order of their timestamps, in a ring of words.
 //!
-//! A commit notes each row that it changed and behind them its timestamp, under the commit latch and
-//! before the clock shows it. Whoever validates walks back from the end to its own snapshot, without
-//! a latch; a ring that has gone round meanwhile is noticed afterwards, for `claimed` is moved
-//! before any word is overwritten. What the ring cannot answer, because it has gone round or the
-//! commit was too large for it, is found by looking at all rows (`validate.rs`), which then asks for
-//! a larger ring: so memory is bounded, and grows where transactions are long.
+//! A commit notes each row that it changed and behind them its timestamp, under the commit latch
+//! and before the clock shows it. Whoever validates walks back from the end to its own snapshot,
+//! without a latch; a ring that has gone round meanwhile is noticed afterwards, for `claimed` is
+//! moved before any word is overwritten. What the ring cannot answer, because it has gone round or
+//! the commit was too large for it, is found by looking at all rows (`validate.rs`), which then
+//! asks for a larger ring: so memory is bounded, and grows where transactions are long.
 //!
 //! The ring's word in the header holds its offset and, in the low bits, how large it is.
 

@@ -394,7 +394,8 @@ impl<'db> WriteTransaction<'db> {
     pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
         self.check_active()?;
         let mut rollbacks = self.rollbacks.borrow_mut();
-        let own = savepoint.stamp == self.read.snapshot.get().own && savepoint.len <= self.writes.len();
+        let own =
+            savepoint.stamp == self.read.snapshot.get().own && savepoint.len <= self.writes.len();
         // A transaction of another database may have the same stamp.
         let since = rollbacks.get(savepoint.rollbacks..).filter(|_| own);
         if since.is_none_or(|since| since.iter().any(|&len| len < savepoint.len)) {
@@ -473,6 +474,7 @@ impl<'db> WriteTransaction<'db> {
             Err(error) => self.attempt_again(at, error, &attempt)?,
         };
         self.writes.push(at.core.id, change);
+        self.read.db.warn_if_due();
         Ok(RowId(change.row))
     }
 

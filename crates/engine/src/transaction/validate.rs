@@ -142,9 +142,8 @@ impl Validation<'_> {
 /// The newest version that is committed, a deletion included.
 fn newest_committed(table: TableAt<'_>, newest: u64) -> Option<u64> {
     let mut versions = chain(table.memory, newest);
-    let committed = versions.find(|(_, version)| {
-        matches!(resolve(table.memory, &version.begin), Begin::Committed(_))
-    });
+    let committed = versions
+        .find(|(_, version)| matches!(resolve(table.memory, &version.begin), Begin::Committed(_)));
     committed.map(|(at, _)| at)
 }
 

@@ -185,7 +185,10 @@ impl<'db> Run<'db> {
             Ok(old) => old,
             Err(_) => {
                 let refused = update(&writer.tx, row, &self.probes[0]).expect_err("not changeable");
-                assert!(self.expected.is_refusal(id, viewer, refused.kind()), "row {id}: {refused}");
+                assert!(
+                    self.expected.is_refusal(id, viewer, refused.kind()),
+                    "row {id}: {refused}"
+                );
                 return Ok(());
             }
         };
