@@ -14,14 +14,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab_harness::{Contender, Medium, Outcome, Promise, Setting, clock};
+use lab_harness::{Medium, Outcome, Promise, Setting, clock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::contenders;
 use crate::workloads;
 
-/// A cell that takes longer than this is stopped.
+/// A cell that takes longer than this is stopped, unless one of its phases may.
 const CELL_SECONDS_MAX: u64 = 900;
 
 /// Everything a measured process has to know.
@@ -33,6 +33,12 @@ pub(crate) struct CellRequest {
     pub(crate) promise: Promise,
     pub(crate) medium: Medium,
     pub(crate) rows: u64,
+    /// Threads that read beside the one that is measured.
+    #[serde(default)]
+    pub(crate) readers: u64,
+    /// Operations of a transaction.
+    #[serde(default)]
+    pub(crate) per_transaction: u64,
     /// What the workload wants to know beside.
     pub(crate) parameters: BTreeMap<String, Value>,
     /// A phase is stopped after this long, and reports what it did.
@@ -67,9 +73,23 @@ pub(crate) struct PhaseSample {
     pub(crate) operations: u64,
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
+    /// Look-ups of other threads meanwhile, and the CPU time of those threads.
+    pub(crate) reads: Option<u64>,
+    pub(crate) reader_cpu_ns: Option<u64>,
+    /// Memory over the course of the phase.
+    pub(crate) course: Vec<Point>,
     pub(crate) verified: bool,
     /// What has to be said about this sample, such as that it was stopped early.
     pub(crate) note: String,
+}
+
+/// What is held after so many operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Point {
+    pub(crate) operations: u64,
+    pub(crate) wall_ms: u64,
+    pub(crate) held_bytes: u64,
+    pub(crate) rows_bytes: u64,
 }
 
 /// Measures a cell in this process and prints its lines: the child's side.
@@ -88,16 +108,17 @@ fn measure(request: &CellRequest) -> Outcome<Vec<Line>> {
     }
     let workload = workloads::find(&request.workload).ok_or("no such workload")?;
     let contender = contenders::find(&request.contender).ok_or("no such contender")?;
-    workload.measure(request, contender, setting(request, contender)?)
+    let setting = setting(request, workload.settings(contender))?;
+    workload.measure(request, contender, setting)
 }
 
-fn setting(request: &CellRequest, contender: &dyn Contender) -> Outcome<&'static Setting> {
+fn setting(request: &CellRequest, settings: &'static [Setting]) -> Outcome<&'static Setting> {
     let matches = |setting: &&Setting| {
         setting.variant == request.variant
             && setting.promise == request.promise
             && setting.medium == request.medium
     };
-    contender.settings().iter().find(matches).ok_or_else(|| "no such setting".into())
+    settings.iter().find(matches).ok_or_else(|| "no such setting".into())
 }
 
 /// Measures a cell in a process of its own: the run's side.
@@ -109,7 +130,7 @@ pub(crate) fn measure_in_child(request: &CellRequest) -> Outcome<Vec<Line>> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let lines = collect(&mut child);
+    let lines = collect(&mut child, seconds_max(request));
     if lines.is_err() {
         let _ = child.kill();
     }
@@ -122,7 +143,12 @@ pub(crate) fn measure_in_child(request: &CellRequest) -> Outcome<Vec<Line>> {
     }
 }
 
-fn collect(child: &mut Child) -> Outcome<Vec<Line>> {
+/// How long a cell may take: what is usual, or half as long again as its longest phase.
+fn seconds_max(request: &CellRequest) -> u64 {
+    CELL_SECONDS_MAX.max((request.seconds_max.unwrap_or(0.0) * 1.5) as u64)
+}
+
+fn collect(child: &mut Child, seconds_max: u64) -> Outcome<Vec<Line>> {
     let stdout = child.stdout.take().ok_or("no standard output")?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -132,14 +158,14 @@ fn collect(child: &mut Child) -> Outcome<Vec<Line>> {
             }
         }
     });
-    let deadline = Instant::now() + Duration::from_secs(CELL_SECONDS_MAX);
+    let deadline = Instant::now() + Duration::from_secs(seconds_max);
     let mut lines = Vec::new();
     loop {
         match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(line) => lines.push(serde_json::from_str(&line?)?),
             Err(RecvTimeoutError::Disconnected) => return Ok(lines),
             Err(RecvTimeoutError::Timeout) => {
-                return Err(format!("stopped after {CELL_SECONDS_MAX} s").into());
+                return Err(format!("stopped after {seconds_max} s").into());
             }
         }
     }

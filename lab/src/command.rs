@@ -34,6 +34,8 @@ pub(crate) struct Choice {
     /// Only this size.
     pub(crate) rows: Option<u64>,
     pub(crate) rounds: u32,
+    /// How long a workload that can be paced is to take.
+    pub(crate) minutes: Option<u32>,
     /// Every contender that takes part, whether it is installed or not.
     pub(crate) contenders: Vec<&'static dyn Contender>,
     pub(crate) out: PathBuf,
@@ -92,8 +94,8 @@ fn choice(flags: Flags) -> Outcome<Choice> {
     if flags.quick && flags.all {
         return Err("--quick and --all contradict each other".into());
     }
-    if flags.rows == Some(0) || flags.rounds == Some(0) {
-        return Err("--rows and --rounds start at 1".into());
+    if flags.rows == Some(0) || flags.rounds == Some(0) || flags.minutes == Some(0) {
+        return Err("--rows, --rounds and --minutes start at 1".into());
     }
     let scale = match (flags.quick, flags.all) {
         (true, _) => Scale::Quick,
@@ -108,6 +110,7 @@ fn choice(flags: Flags) -> Outcome<Choice> {
         scale,
         large: flags.large,
         rows: flags.rows,
+        minutes: flags.minutes,
         rounds: flags.rounds.unwrap_or(if flags.quick { 2 } else { 5 }),
         contenders,
         out: flags.out.unwrap_or_else(|| OUT.into()),

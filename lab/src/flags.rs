@@ -20,6 +20,7 @@ pub(crate) struct Flags {
     pub(crate) version: bool,
     pub(crate) rows: Option<u64>,
     pub(crate) rounds: Option<u32>,
+    pub(crate) minutes: Option<u32>,
     pub(crate) contenders: Option<Vec<String>>,
     pub(crate) out: Option<PathBuf>,
 }
@@ -36,6 +37,7 @@ const FLAGS: &[Flag] = &[
     flag("large", None, "also ten million records of 64 bytes, random reads"),
     flag("rows", Some("N"), "this many rows instead of the usual sizes"),
     flag("rounds", Some("N"), "this many rounds instead of 5"),
+    flag("minutes", Some("N"), "long-reader: the updates are spread over so many minutes"),
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("out", Some("DIR"), "where records and the report go; target/lab by default"),
     flag("help", None, "this text"),
@@ -87,6 +89,7 @@ impl Flags {
             "version" => self.version = true,
             "rows" => self.rows = Some(number(name, value)?),
             "rounds" => self.rounds = Some(number(name, value)?),
+            "minutes" => self.minutes = Some(number(name, value)?),
             "contenders" => {
                 self.contenders = Some(value.split(',').map(str::to_owned).collect());
             }

@@ -2,11 +2,13 @@ use super::*;
 
 #[test]
 fn every_flag_is_read() {
-    let flags = parsed("sensors --quick --rows 1_000 --rounds=7 --contenders a,b --out d").unwrap();
+    let flags =
+        parsed("sensors --quick --rows 1_000 --rounds=7 --minutes 10 --contenders a,b --out d")
+            .unwrap();
     assert_eq!(flags.words, ["sensors"]);
     assert!(flags.quick && !flags.all && !flags.large);
     assert_eq!(flags.rows, Some(1000));
-    assert_eq!(flags.rounds, Some(7));
+    assert_eq!((flags.rounds, flags.minutes), (Some(7), Some(10)));
     assert_eq!(flags.contenders, Some(vec!["a".to_owned(), "b".to_owned()]));
     assert_eq!(flags.out, Some(PathBuf::from("d")));
 }

@@ -31,13 +31,23 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
 fn contender_table() -> Table {
     let mut table = Table::new();
     table.load_style(table::STYLE).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["contender", "version", "setting", "medium", "run", "configuration"]);
+    table.set_header([
+        "contender",
+        "version",
+        "setting",
+        "medium",
+        "threads",
+        "run",
+        "configuration",
+    ]);
     for contender in contenders::all() {
         let version = match contender.missing() {
             Some(_) => "missing".to_owned(),
             None => contender.version(),
         };
-        for setting in contender.settings() {
+        let owned = contender.settings().iter().map(|setting| (setting, "one"));
+        let shared = contender.shared_settings().iter().map(|setting| (setting, "several"));
+        for (setting, threads) in owned.chain(shared) {
             let tier = match setting.tier {
                 Tier::Always => "always",
                 Tier::Small => "small sizes",
@@ -48,6 +58,7 @@ fn contender_table() -> Table {
                 version.clone(),
                 setting.promise.to_string(),
                 setting.medium.to_string(),
+                threads.to_owned(),
                 tier.to_owned(),
                 setting.note.to_owned(),
             ]);

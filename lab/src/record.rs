@@ -13,6 +13,8 @@ use lab_harness::{Medium, Outcome, Promise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cell::Point;
+
 /// A measured phase, or a contender that could not be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
@@ -38,6 +40,12 @@ pub(crate) struct Record {
     pub(crate) wall_ns_per_op: Option<Spread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_ns_per_op: Option<Spread>,
+    /// Look-ups of the readers during the phase, at the median of the rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reads: Option<u64>,
+    /// CPU time of the readers' threads for each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reader_cpu_ns_per_read: Option<Spread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bytes_per_data_byte: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +75,9 @@ pub(crate) struct Record {
     /// Bytes held by the database with its schema and without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) empty_bytes: Option<u64>,
+    /// Memory over the course of the phase, in the last round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) course: Vec<Point>,
     /// What a workload adds of its own.
     #[serde(flatten)]
     pub(crate) extra: BTreeMap<String, Value>,
@@ -86,6 +97,22 @@ impl Record {
         match self.verified {
             Some(false) => None,
             _ => self.cpu_ns_per_op.map(|spread| spread.median),
+        }
+    }
+
+    /// The middle wall time of one operation, when the answers were right.
+    pub(crate) fn wall_ns(&self) -> Option<f64> {
+        match self.verified {
+            Some(false) => None,
+            _ => self.wall_ns_per_op.map(|spread| spread.median),
+        }
+    }
+
+    /// The readers' middle CPU time of one look-up, when the answers were right.
+    pub(crate) fn reader_cpu_ns(&self) -> Option<f64> {
+        match self.verified {
+            Some(false) => None,
+            _ => self.reader_cpu_ns_per_read.map(|spread| spread.median),
         }
     }
 

@@ -6,7 +6,13 @@
 
 mod page;
 
+mod over_readers;
+
+mod course;
+
 mod chart;
+
+mod lines;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -51,6 +51,66 @@ fn an_unverified_phase_shows_the_word_and_no_time() {
 }
 
 #[test]
+fn contenders_over_readers_have_tables_and_lines() {
+    let of_readers = |name: &str, readers, wall_ns| Record {
+        workload: "readers".to_owned(),
+        readers: Some(readers),
+        per_transaction: Some(10),
+        phase: "update".to_owned(),
+        wall_ns_per_op: Spread::of(vec![wall_ns]),
+        reader_cpu_ns_per_read: (readers > 0).then(|| Spread::of(vec![50.0])).flatten(),
+        ..record("r", name, 321.0)
+    };
+    let records = vec![
+        of_readers("remanent", 0, 222.0),
+        of_readers("remanent", 10, 2_345.0),
+        of_readers("lmdb", 0, 777.0),
+        of_readers("lmdb", 10, 76_543.0),
+    ];
+    let page = page::page(&runs(records));
+    for part in [
+        "30,000 rows, 10 operations a transaction",
+        "update: wall time of one operation, ns, over readers",
+        "update: writer's CPU time",
+        "<td class=\"number\">2,345</td>",
+        "<td class=\"number\">76,543</td>",
+        "20M", // look-ups
+        "class=\"line dash0 ours\"",
+        "<title>lmdb, 10: 76.5 µs</title>",
+        "writer's wall time", // the list of figures
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    assert!(!page.contains("NaN") && !page.contains("inf"));
+}
+
+#[test]
+fn the_course_of_memory_is_drawn() {
+    let point = |operations: u64| crate::cell::Point {
+        operations,
+        wall_ms: 5,
+        held_bytes: operations * 1024,
+        rows_bytes: operations * 512,
+    };
+    let record = Record {
+        workload: "long-reader".to_owned(),
+        operations: Some(100_000),
+        course: (0..=100).map(|number| point(number * 1_000)).collect(),
+        ..record("r", "remanent", 321.0)
+    };
+    let page = page::page(&runs(vec![record]));
+    for part in [
+        "100,000 updates beside a reader that stays open",
+        "97.7 MiB", // held at the end
+        "class=\"line dash0 memory\"",
+        "at most 8.0 MiB more",
+        "class=\"no\">no",
+    ] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+}
+
+#[test]
 fn a_directory_without_records_is_said_so() {
     let directory = tempfile::tempdir().unwrap();
     assert!(write(directory.path()).unwrap_err().to_string().contains("no records"));

@@ -19,7 +19,8 @@ use crate::report;
 use crate::samples::Samples;
 use crate::scratch::Scratch;
 use crate::table;
-use crate::workloads::{Cell, Group, Workload};
+use crate::workloads::{Cell, Group, View, Workload};
+use crate::{course, grid};
 
 /// What every record of a run says.
 struct Stamp {
@@ -40,7 +41,7 @@ pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<E
     for group in &groups {
         let measured = measure(workload, group, &scratch, &stamp, &progress)?;
         record::append(&choice.out, workload.name(), &measured)?;
-        progress.suspend(|| table::print_group(&mut io::stdout(), &group.title, &measured))?;
+        progress.suspend(|| print_group(workload.view(), &group.title, &measured))?;
         records.extend(measured);
     }
     progress.finish_and_clear();
@@ -65,8 +66,21 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
             "others use this machine (load {load:.1} on {cores} cores): trust ratios of CPU time"
         )?;
     }
-    writeln!(out, "rounds: {}, interleaved; one process per cell, pinned", choice.rounds)?;
+    let cores = match workload.view() {
+        View::Phases => "pinned",
+        View::OverReaders | View::Course => "not pinned",
+    };
+    writeln!(out, "rounds: {}, interleaved; one process per cell, {cores}", choice.rounds)?;
     Ok(())
+}
+
+fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
+    let out = &mut io::stdout();
+    match view {
+        View::Phases => table::print_group(out, title, records),
+        View::OverReaders => grid::print_group(out, title, records),
+        View::Course => course::print_group(out, title, records),
+    }
 }
 
 /// A record for every contender that is not installed.
@@ -137,6 +151,8 @@ fn measure_cell(
         promise: cell.setting.promise,
         medium: cell.setting.medium,
         rows: cell.rows,
+        readers: cell.readers,
+        per_transaction: cell.per_transaction,
         parameters: cell.parameters.clone(),
         seconds_max: cell.seconds_max,
         directory: directory.as_ref().map(|directory| directory.path().to_path_buf()),
@@ -153,7 +169,8 @@ fn about(workload: &dyn Workload, cell: &Cell, stamp: &Stamp) -> Record {
         setting: Some(cell.setting.promise),
         medium: Some(cell.setting.medium),
         rows: Some(cell.rows),
-        readers: Some(0),
+        readers: Some(cell.readers),
+        per_transaction: Some(cell.per_transaction),
         note: cell.setting.note.to_owned(),
         machine: stamp.machine.clone(),
         commit: stamp.commit.clone(),

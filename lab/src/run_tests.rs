@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use lab_harness::sensors::SensorStore;
+use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Place, Setting};
 
 use super::*;
@@ -42,6 +42,7 @@ fn choice(contenders: &[&'static dyn Contender]) -> Choice {
         scale: Scale::Quick,
         large: true,
         rows: None,
+        minutes: None,
         rounds: 3,
         contenders: contenders.to_vec(),
         out: PathBuf::new(),
@@ -70,7 +71,12 @@ impl Contender for NotInstalled {
         &[]
     }
 
-    fn open_sensors(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         Err("absent".into())
     }
 }

@@ -56,9 +56,9 @@ impl Samples {
 
     fn record(&self, about: &Record, phase: &str, samples: &[PhaseSample]) -> Record {
         let verified = samples.iter().all(|sample| sample.verified);
-        let spread = |time: fn(&PhaseSample) -> u64| {
-            let per_operation = |sample| time(sample) as f64 / sample.operations.max(1) as f64;
-            let samples: Vec<f64> = samples.iter().map(per_operation).collect();
+        let per = |time: u64, count: u64| time as f64 / count.max(1) as f64;
+        let spread = |sample: &dyn Fn(&PhaseSample) -> Option<f64>| {
+            let samples: Vec<f64> = samples.iter().filter_map(sample).collect();
             if verified { Spread::of(samples) } else { None }
         };
         let middle = |bytes: fn(&Held) -> u64| middle_of(self.held.iter().map(bytes).collect());
@@ -68,8 +68,14 @@ impl Samples {
             phase: phase.to_owned(),
             per_transaction: samples.first().map(|sample| sample.per_transaction),
             rounds: Some(samples.len() as u32),
-            wall_ns_per_op: spread(|sample| sample.wall_ns),
-            cpu_ns_per_op: spread(|sample| sample.cpu_ns),
+            wall_ns_per_op: spread(&|sample| Some(per(sample.wall_ns, sample.operations))),
+            cpu_ns_per_op: spread(&|sample| Some(per(sample.cpu_ns, sample.operations))),
+            reads: middle_of(samples.iter().filter_map(|sample| sample.reads).collect()),
+            reader_cpu_ns_per_read: spread(&|sample| {
+                let reads = sample.reads.filter(|&reads| reads > 0)?;
+                Some(per(sample.reader_cpu_ns?, reads))
+            }),
+            course: samples.last().map(|sample| sample.course.clone()).unwrap_or_default(),
             bytes_per_data_byte: ratio.map(|ratio| (ratio * 1000.0).round() / 1000.0),
             verified: Some(verified),
             note: note(&about.note, samples),

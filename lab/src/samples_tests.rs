@@ -40,6 +40,19 @@ fn a_failure_is_one_record_with_its_first_reason() {
 }
 
 #[test]
+fn look_ups_of_readers_have_their_own_time() {
+    let mut samples = Samples::default();
+    for (reads, reader_cpu_ns) in [(100, 5_000), (300, 12_000), (200, 20_000)] {
+        let Line::Phase(sample) = phase(10, 1000, true) else { unreachable!() };
+        let (reads, reader_cpu_ns) = (Some(reads), Some(reader_cpu_ns));
+        samples.add(vec![Line::Phase(PhaseSample { reads, reader_cpu_ns, ..sample })]);
+    }
+    let record = &samples.records(&about())[0];
+    assert_eq!((record.reads, record.reader_cpu_ns()), (Some(200), Some(50.0)));
+    assert_eq!(record.cpu_ns(), Some(100.0));
+}
+
+#[test]
 fn each_thing_is_said_once() {
     let mut samples = Samples::default();
     for _ in 0..2 {
@@ -66,6 +79,6 @@ fn phase(operations: u64, cpu_ns: u64, verified: bool) -> Line {
         wall_ns: cpu_ns * 2,
         cpu_ns,
         verified,
-        note: String::new(),
+        ..PhaseSample::default()
     })
 }

@@ -74,7 +74,7 @@ pub(crate) fn print_figures(out: &mut dyn Write, figures: &[Figure]) -> Outcome<
             Cell::new(word).fg(colour),
         ]);
     }
-    writeln!(out, "\n== figures asked of Remanent (CPU time, medians)\n{table}")?;
+    writeln!(out, "\n== figures asked of Remanent (medians)\n{table}")?;
     Ok(())
 }
 

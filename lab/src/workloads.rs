@@ -5,6 +5,10 @@
 
 mod sensors;
 
+mod readers;
+
+mod long_reader;
+
 use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Outcome, Setting};
@@ -15,7 +19,8 @@ use crate::command::Choice;
 use crate::record::Record;
 
 /// Every workload of the laboratory.
-pub(crate) const ALL: &[&dyn Workload] = &[&sensors::Sensors];
+pub(crate) const ALL: &[&dyn Workload] =
+    &[&sensors::Sensors, &readers::Readers, &long_reader::LongReader];
 
 /// A question that the laboratory puts to every contender.
 pub(crate) trait Workload: Sync {
@@ -24,6 +29,16 @@ pub(crate) trait Workload: Sync {
 
     /// One line about it.
     fn summary(&self) -> &'static str;
+
+    /// The settings in which a contender takes part.
+    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+        contender.settings()
+    }
+
+    /// How its records are shown.
+    fn view(&self) -> View {
+        View::Phases
+    }
 
     /// What is to be measured, in groups whose cells are interleaved.
     fn plan(&self, choice: &Choice) -> Vec<Group>;
@@ -44,6 +59,17 @@ pub(crate) trait Workload: Sync {
     fn figures(&self, records: &[Record]) -> Vec<Figure>;
 }
 
+/// What the tables and drawings of a workload put side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// The phases of each contender, and the bytes it holds.
+    Phases,
+    /// For each phase, every contender over the number of readers.
+    OverReaders,
+    /// For each contender, the course of its memory.
+    Course,
+}
+
 /// Cells that are interleaved with each other.
 pub(crate) struct Group {
     pub(crate) title: String,
@@ -56,6 +82,10 @@ pub(crate) struct Cell {
     pub(crate) contender: &'static dyn Contender,
     pub(crate) setting: &'static Setting,
     pub(crate) rows: u64,
+    /// Threads that read beside the one that is measured.
+    pub(crate) readers: u64,
+    /// Operations of a transaction.
+    pub(crate) per_transaction: u64,
     /// Passed to the measured process, and part of the record.
     pub(crate) parameters: BTreeMap<String, Value>,
     pub(crate) seconds_max: Option<f64>,

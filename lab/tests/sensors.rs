@@ -43,7 +43,16 @@ fn a_quick_run_leaves_verified_records_and_a_report() {
 fn the_list_names_everything() {
     let listed = lab(Path::new("."), &["list"]);
     let text = String::from_utf8(listed.stdout).unwrap();
-    for word in ["sensors", "btreemap", "berkeley-db", "lmdb", "sqlite-packed", "redb"] {
+    for word in [
+        "sensors",
+        "readers",
+        "long-reader",
+        "btreemap",
+        "berkeley-db",
+        "lmdb",
+        "sqlite-packed",
+        "redb",
+    ] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! The two clocks of a measured process, and the core it runs on.
 //!
 //! Wall time and the CPU time of the whole process, all threads together, so that work which
-//! an engine moves to the background still counts. On a machine that others use, ratios of CPU
+//! an engine moves to the background still counts; of a single thread where a workload is about
+//! threads. On a machine that others use, ratios of CPU
 //! time are what can be trusted.
 
 use rustix::thread::CpuSet;
@@ -47,6 +48,13 @@ impl Clock {
 #[must_use]
 pub fn wall_ns() -> u64 {
     read(ClockId::Monotonic)
+}
+
+/// The CPU time of the calling thread alone.
+#[inline]
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
 }
 
 /// Keeps this process on one core from now on.

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::readers::SharedStore;
 use crate::sensors::{RecordShape, SensorStore};
 
 /// Why an operation of a contender failed; shown to the reader of the run.
@@ -32,7 +33,7 @@ pub trait Contender: Sync {
         None
     }
 
-    /// Every configuration in which the engine takes part.
+    /// Every configuration in which the engine takes part, owned by one thread.
     fn settings(&self) -> &'static [Setting];
 
     /// Opens an empty database with the schema of the sensor workload.
@@ -40,7 +41,27 @@ pub trait Contender: Sync {
     /// # Errors
     ///
     /// Whatever the engine reports; the cell is then recorded as skipped with that reason.
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>>;
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        shape: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>>;
+
+    /// Every configuration in which threads share the engine.
+    fn shared_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Opens an empty database with the schema of the reader-writer workload, in one of the
+    /// shared settings.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when it has no shared setting.
+    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Err("threads cannot share it".into())
+    }
 }
 
 /// What is not there, and the one command that brings it.
@@ -127,8 +148,6 @@ pub struct Place<'a> {
     pub rows: u64,
     /// The sum of the field bytes of those rows.
     pub data_bytes: u64,
-    /// What the rows look like.
-    pub shape: RecordShape,
 }
 
 impl Place<'_> {

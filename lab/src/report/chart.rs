@@ -117,7 +117,7 @@ pub(super) fn ratios(title: &str, marks: &[Mark]) -> String {
 }
 
 /// 1, 2 and 5 of every decade; only the decades when there are many.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let decades =

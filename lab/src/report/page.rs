@@ -1,19 +1,19 @@
 //! The text of the page: runs, their figures, drawings and tables.
 //!
-//! Works for every workload alike: what the records have in common is a section, a phase is a
-//! drawing, a contender is a row. Only the list of figures is the workload's own. Every text
-//! that comes from a record is escaped here.
+//! What the records have in common is a section, a phase is a drawing, a contender is a row; a
+//! workload that is viewed in another way has its sections in a file of their own. The list of
+//! figures is the workload's. Every text that comes from a record is escaped here.
 
 use std::fmt::Write;
 
 use lab_harness::Promise;
 
-use super::Run;
 use super::chart::{self, Kind, Mark};
+use super::{Run, course, over_readers};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::{self, Figure};
+use crate::workloads::{self, Figure, View, Workload};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -42,8 +42,10 @@ pub(super) fn page(runs: &[Run]) -> String {
          <title>Remanent: the laboratory</title><style>{STYLE}</style></head>\
          <body><h1>Remanent: the laboratory</h1>\
          <p class=\"about\">CPU time of the whole process, median of interleaved rounds, each in \
-         a fresh process on one core; the line behind a dot runs from the smallest to the largest \
-         round. Answers were checked; what was not verified has no time.</p>{body}</body></html>\n"
+         a fresh process on one core; on all cores where the workload is about threads, whose CPU \
+         times are then the threads' own. The line behind a dot runs from the smallest to the \
+         largest round. Answers were checked; what was not verified has no time.</p>{body}\
+         </body></html>\n"
     )
 }
 
@@ -62,7 +64,19 @@ fn section_of_run(run: &Run) -> String {
         text.push_str(&figure_list(&workload.figures(&run.records)));
     }
     text.push_str(&legend());
-    for (title, records) in sections(&run.records) {
+    match workloads::find(&run.workload).map(Workload::view) {
+        None | Some(View::Phases) => text.push_str(&sections_of_phases(&run.records)),
+        Some(View::OverReaders) => text.push_str(&over_readers::sections(&run.records)),
+        Some(View::Course) => text.push_str(&course::sections(&run.records)),
+    }
+    text.push_str(&settings_table(&run.records));
+    text.push_str(&skipped_list(&run.records));
+    text
+}
+
+fn sections_of_phases(records: &[Record]) -> String {
+    let mut text = String::new();
+    for (title, records) in sections(records) {
         let _ = write!(text, "<h3>{}</h3><div class=\"charts\">", escape(&title));
         for phase in table::phases(&records) {
             if table::ordinary_way(&records, &phase) == phase {
@@ -72,8 +86,6 @@ fn section_of_run(run: &Run) -> String {
         text.push_str(&bytes_chart(&records));
         let _ = write!(text, "</div>{}", section_tables(&records));
     }
-    text.push_str(&settings_table(&run.records));
-    text.push_str(&skipped_list(&run.records));
     text
 }
 
@@ -137,14 +149,19 @@ fn bytes_chart(records: &[Record]) -> String {
 }
 
 fn mark(record: &Record, [min, median, max]: [f64; 3], value: String) -> Mark {
-    let kind = match record.setting {
+    let (label, kind) = (escape(&table::place(record)), kind_of(record));
+    Mark { label, kind, min, median, max, value }
+}
+
+/// What a record is of, which is its colour.
+pub(super) fn kind_of(record: &Record) -> Kind {
+    match record.setting {
         _ if record.contender.starts_with(table::BASES[0]) => Kind::Ours,
         None | Some(Promise::None) => Kind::NoTransactions,
         Some(Promise::Memory) => Kind::Memory,
         Some(Promise::Buffered | Promise::Os) => Kind::Unsynced,
         Some(Promise::Disk) => Kind::Synced,
-    };
-    Mark { label: escape(&table::place(record)), kind, min, median, max, value }
+    }
 }
 
 /// What the colours mean.
@@ -250,6 +267,7 @@ fn figure_list(figures: &[Figure]) -> String {
         let (word, class) = match figure.reached {
             Some(true) => ("yes", "yes"),
             Some(false) => ("no", "no"),
+            None if figure.measured.is_some() => ("-", ""),
             None => ("not measured", ""),
         };
         let _ = write!(
@@ -313,6 +331,6 @@ fn skipped_list(records: &[Record]) -> String {
     text
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -3,12 +3,16 @@
 //! Data Store (no transactions, no locks) and Transactional Data Store (transactions, locks, a
 //! log), each in memory or in files, in a private environment whose cache holds everything. On
 //! a machine without the library this crate compiles to a contender that names the command
-//! that installs it. The C calls are in `database`, which exists only with the library.
+//! that installs it. The C calls are in `database`, which exists only with the library. Shared by
+//! threads it is a Transactional Data Store in memory with snapshot isolation for readers.
 
 #[cfg(berkeley_db)]
 mod database;
+#[cfg(berkeley_db)]
+mod threads;
 
-use lab_harness::sensors::SensorStore;
+use lab_harness::readers::SharedStore;
+use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Missing, Outcome, Place, Promise, Setting, Tier};
 
 /// The `berkeley-db` contender.
@@ -26,6 +30,10 @@ const SETTINGS: &[Setting] = &[
     setting(Promise::Disk, Medium::Disk, Tier::Small, SYNC),
 ];
 
+const SHARED: &[Setting] = &[setting(Promise::Memory, Medium::Memory, Tier::Always, SNAPSHOTS)];
+
+const SNAPSHOTS: &str = "TDS: btree in memory, 8 KiB pages, log in memory (8 MiB), DB_THREAD, \
+    DB_MULTIVERSION, readers DB_TXN_SNAPSHOT, DB_LOCK_DEFAULT";
 const DATA_STORE: &str = "DS: btree in memory, 8 KiB pages, no transactions, no locks";
 const IN_MEMORY: &str = "TDS: btree in memory, 8 KiB pages, log in memory (8 MiB)";
 const NOSYNC: &str = "TDS: file, 8 KiB pages, DB_TXN_NOSYNC, log buffer 8 MiB";
@@ -51,8 +59,27 @@ impl Contender for BerkeleyDb {
     }
 
     #[cfg(berkeley_db)]
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         Ok(Box::new(database::Database::open(setting, place)?))
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        SHARED
+    }
+
+    #[cfg(berkeley_db)]
+    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(database::Shared::open(place)?))
+    }
+
+    #[cfg(not(berkeley_db))]
+    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Err(not_installed().reason.into())
     }
 
     #[cfg(not(berkeley_db))]
@@ -66,7 +93,12 @@ impl Contender for BerkeleyDb {
     }
 
     #[cfg(not(berkeley_db))]
-    fn open_sensors(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         Err(not_installed().reason.into())
     }
 }

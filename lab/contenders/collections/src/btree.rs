@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
 use lab_harness::{Contender, Outcome, Place, Setting};
 
 use crate::FIXED_VALUE_LEN;
+use crate::threads::{Fields, Locked};
 
 /// The `btreemap` contender.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +40,24 @@ impl Contender for BTree {
         crate::ORDERED
     }
 
-    fn open_sensors(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
-        Ok(match place.shape {
+    fn open_sensors(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        shape: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
+        Ok(match shape {
             RecordShape::Variable => Box::new(Boxed { map: Mutex::default() }),
             RecordShape::Fixed => Box::new(Inline { map: Mutex::default() }),
         })
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        crate::SHARED_ORDERED
+    }
+
+    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(Locked::<BTreeMap<i32, Fields>>::default()))
     }
 }
 

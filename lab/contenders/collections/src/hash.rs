@@ -5,6 +5,7 @@
 
 use std::sync::Mutex;
 
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
@@ -12,6 +13,7 @@ use lab_harness::{Contender, Outcome, Place, Setting};
 use rustc_hash::FxHashMap;
 
 use crate::FIXED_VALUE_LEN;
+use crate::threads::{Fields, Locked};
 
 /// The `hashmap` contender.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +40,24 @@ impl Contender for Hash {
         crate::UNORDERED
     }
 
-    fn open_sensors(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
-        Ok(match place.shape {
+    fn open_sensors(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        shape: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
+        Ok(match shape {
             RecordShape::Variable => Box::new(Boxed { map: Mutex::default() }),
             RecordShape::Fixed => Box::new(Inline { map: Mutex::default() }),
         })
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        crate::SHARED_UNORDERED
+    }
+
+    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(Locked::<FxHashMap<i32, Fields>>::default()))
     }
 }
 

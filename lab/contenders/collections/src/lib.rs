@@ -1,12 +1,14 @@
 //! The limit: what a data structure costs when it promises nothing.
 //!
 //! `BTreeMap` is the ordered limit, `HashMap` the unordered one, each behind one uncontended
-//! `std::sync::Mutex`, as an application without a database would hold its working data. No
-//! transactions, no undo, no durability. Records of variable length are boxed; records of fixed
-//! length lie in the map, which is the best such an application can do.
+//! `std::sync::Mutex`, as an application without a database would hold its working data; behind
+//! an `RwLock` where threads share it. No transactions, no undo, no durability. Records of
+//! variable length are boxed; records of fixed length lie in the map, which is the best such an
+//! application can do.
 
 mod btree;
 mod hash;
+mod threads;
 
 use lab_harness::{Medium, Promise, Setting, Tier};
 
@@ -17,6 +19,10 @@ const ORDERED: &[Setting] =
     &[setting("Mutex<BTreeMap<u64, Box<[u8]>>>; [u8; 56] values for fixed records")];
 const UNORDERED: &[Setting] =
     &[setting("Mutex<HashMap<u64, Box<[u8]>, Fx>>; [u8; 56] values for fixed records")];
+const SHARED_ORDERED: &[Setting] =
+    &[setting("RwLock<BTreeMap<i32, [u8; 206]>>, locked once for each transaction")];
+const SHARED_UNORDERED: &[Setting] =
+    &[setting("RwLock<HashMap<i32, [u8; 206], Fx>>, locked once; deletes by counting ids")];
 
 /// The value of a fixed record: the nested integer and the string.
 const FIXED_VALUE_LEN: usize =

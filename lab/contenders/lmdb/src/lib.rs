@@ -7,10 +7,12 @@
 //! and renewed, all as its documentation advises. LMDB has no database without files.
 
 mod environment;
+mod threads;
 
 use environment::Environment;
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
-    Measure, MeasureBuffer, SensorKey, SensorStore, pack, packed_len, unpack,
+    Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
@@ -28,8 +30,13 @@ const SETTINGS: &[Setting] = &[
     setting("", Promise::Disk, Medium::Disk, Tier::Small, SYNCED),
 ];
 
+const SHARED: &[Setting] =
+    &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, ONE_READING_EACH)];
+
 const WRITEMAP: &str =
     "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; a crash of the machine may corrupt it";
+const ONE_READING_EACH: &str =
+    "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; one renewed read transaction a thread";
 const NOSYNC: &str = "NOSYNC|NOTLS, INTEGERKEY, RESERVE";
 const SYNCED: &str = "default flags (synced commits) and NOTLS, INTEGERKEY, RESERVE";
 
@@ -60,7 +67,12 @@ impl Contender for Lmdb {
         SETTINGS
     }
 
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         let flags = match (setting.promise, setting.variant) {
             (Promise::Disk, _) => 0,
             (_, "nowritemap") => MDB_NOSYNC,
@@ -69,6 +81,17 @@ impl Contender for Lmdb {
         let map_bytes = place.data_bytes as usize * 3 + (64 << 20);
         let environment = Environment::open(place.files()?, flags, map_bytes)?;
         Ok(Box::new(Store { environment }))
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        SHARED
+    }
+
+    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        let flags = MDB_NOSYNC | MDB_WRITEMAP;
+        // Pages that a snapshot keeps are not reused meanwhile.
+        let map_bytes = place.data_bytes as usize * 8 + (1 << 30);
+        Ok(Box::new(threads::Shared(Environment::open(place.files()?, flags, map_bytes)?)))
     }
 }
 

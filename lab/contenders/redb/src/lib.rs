@@ -5,8 +5,11 @@
 //! The key is a native `u64` that orders as (sensor_id, timestamp); values are written in place
 //! with `insert_reserve`.
 
+mod threads;
+
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
-    Measure, MeasureBuffer, SensorKey, SensorStore, pack, packed_len, unpack,
+    Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 use redb::backends::InMemoryBackend;
@@ -28,6 +31,8 @@ const SETTINGS: &[Setting] = &[
     setting(Promise::Disk, Medium::Ramdisk, Tier::Small, SYNCED),
     setting(Promise::Disk, Medium::Disk, Tier::Small, SYNCED),
 ];
+
+const SHARED: &[Setting] = &[setting(Promise::Memory, Medium::Memory, Tier::Always, IN_MEMORY)];
 
 const IN_MEMORY: &str = "InMemoryBackend, Durability::None, cache holds everything";
 const UNSYNCED: &str = "file, Durability::None, cache holds everything";
@@ -55,7 +60,12 @@ impl Contender for Redb {
         SETTINGS
     }
 
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         let mut builder = Builder::new();
         builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
         let database = match setting.medium {
@@ -70,6 +80,14 @@ impl Contender for Redb {
         transaction.open_table(MEASURES)?;
         transaction.commit()?;
         Ok(Box::new(Store { database, durability }))
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        SHARED
+    }
+
+    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(threads::Shared::open(place)?))
     }
 }
 

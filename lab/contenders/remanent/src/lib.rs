@@ -3,10 +3,13 @@
 //! The plain setting has one ordered index on the key, as every other contender has; its region
 //! grows while rows are inserted, and the time for that counts. The variant `ahead` commits the
 //! memory for all rows when it opens, as a program with a fixed memory does. The variant `hash` has
-//! one hash index in place of the ordered one and answers equality alone.
+//! one hash index in place of the ordered one and answers equality alone. Shared by threads it has
+//! its defaults and nothing else.
 
 mod stores;
+mod threads;
 
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 use remanent::Options;
@@ -20,6 +23,9 @@ const SETTINGS: &[Setting] = &[
     setting("ahead", "as the plain one, memory for all rows committed at open"),
     setting("hash", "one region of anonymous memory; one hash index, unique, and no other"),
 ];
+
+const SHARED: &[Setting] =
+    &[setting("", "defaults; one ordered index, unique; begin_read, get; begin_write, commit")];
 
 const fn setting(variant: &'static str, note: &'static str) -> Setting {
     Setting { variant, promise: Promise::Memory, medium: Medium::Memory, tier: Tier::Always, note }
@@ -38,15 +44,28 @@ impl Contender for Remanent {
         SETTINGS
     }
 
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        shape: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
         let options = Options::new().commit_ahead(ahead);
-        Ok(match (place.shape, setting.variant) {
+        Ok(match (shape, setting.variant) {
             (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::open(options)?),
             (RecordShape::Variable, _) => Box::new(stores::Variable::open(options)?),
             (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::open(options)?),
             (RecordShape::Fixed, _) => Box::new(stores::Fixed::open(options)?),
         })
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        SHARED
+    }
+
+    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(threads::Shared::open(Options::new())?))
     }
 }
 

@@ -1,15 +1,17 @@
 //! A connection and its prepared statements: the only file of this crate that calls C.
 //!
-//! Statements borrow nothing: a `Connection` owns its statements by number and finalises them
-//! before it closes, so none outlives it. A static bind lends the caller's bytes to SQLite for
-//! the length of one call of `insert`, which resets the statement before it returns.
+//! Statements borrow nothing: a `Connection` owns its statements and finalises them before it
+//! closes, so none outlives it; a `Session` does the same with as many as it was given, for one
+//! of several threads. A static bind lends the caller's bytes to SQLite for the length of one
+//! call, which resets the statement before it returns.
 
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 use std::slice;
-use std::sync::Once;
+use std::sync::OnceLock;
 
 use lab_harness::Outcome;
+use lab_harness::readers::Ended;
 use libsqlite3_sys as ffi;
 
 /// An open database with its two statements.
@@ -24,10 +26,36 @@ pub(crate) struct Row {
     statement: *mut ffi::sqlite3_stmt,
 }
 
+/// A connection of one of several threads, with statements by number.
+pub(crate) struct Session {
+    connection: Connection,
+    statements: Vec<*mut ffi::sqlite3_stmt>,
+}
+
+/// A value for a parameter of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound<'b> {
+    Integer(i64),
+    Bytes(&'b [u8]),
+}
+
+/// How many threads use SQLite in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Threads {
+    One,
+    Several,
+}
+
 impl Connection {
-    /// Opens a database by its path, or `:memory:`.
+    /// Opens a database by its path, or `:memory:`, in a process that uses it in one thread.
     pub(crate) fn open(path: &CStr) -> Outcome<Self> {
-        configure_once();
+        Self::open_for(Threads::One, path)
+    }
+
+    fn open_for(threads: Threads, path: &CStr) -> Outcome<Self> {
+        if configured(threads) != threads {
+            return Err("SQLite was configured for other threads in this process".into());
+        }
         let mut made =
             Self { db: ptr::null_mut(), insert: ptr::null_mut(), select: ptr::null_mut() };
         let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
@@ -154,6 +182,77 @@ impl Row {
     }
 }
 
+impl Session {
+    /// Opens a database by its path for the calling thread, runs `setting_up` and prepares the
+    /// statements.
+    pub(crate) fn open(path: &CStr, setting_up: &str, statements: &[&str]) -> Outcome<Self> {
+        let connection = Connection::open_for(Threads::Several, path)?;
+        connection.execute(setting_up)?;
+        let mut made = Self { connection, statements: Vec::new() };
+        for sql in statements {
+            let statement = made.connection.statement(sql)?;
+            made.statements.push(statement);
+        }
+        Ok(made)
+    }
+
+    /// Runs a statement to its end and shows each of its rows. A lock that somebody holds for too
+    /// long rolls the transaction back.
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        number: usize,
+        values: &[Bound<'_>],
+        mut see: impl FnMut(&Row),
+    ) -> Outcome<Ended> {
+        let statement = self.statements[number];
+        // SAFETY: the statement is prepared and reset, and belongs to this connection; the bytes
+        // outlive the steps, and the statement is reset before this returns.
+        let code = unsafe {
+            for (place, value) in (1..).zip(values) {
+                match *value {
+                    Bound::Integer(integer) => {
+                        ffi::sqlite3_bind_int64(statement, place, integer);
+                    }
+                    Bound::Bytes(bytes) => {
+                        let (start, len) = (bytes.as_ptr().cast(), bytes.len() as c_int);
+                        let lent = ffi::SQLITE_STATIC();
+                        ffi::sqlite3_bind_blob(statement, place, start, len, lent);
+                    }
+                }
+            }
+            while ffi::sqlite3_step(statement) == ffi::SQLITE_ROW {
+                see(&Row { statement });
+            }
+            ffi::sqlite3_reset(statement)
+        };
+        if code & 0xff == ffi::SQLITE_BUSY {
+            // SAFETY: the connection is open.
+            if unsafe { ffi::sqlite3_get_autocommit(self.connection.db) } == 0 {
+                self.connection.execute("ROLLBACK")?;
+            }
+            return Ok(Ended::Aborted);
+        }
+        self.connection.check(code)?;
+        Ok(Ended::Committed)
+    }
+
+    /// How many rows the last statement that writes has changed.
+    pub(crate) fn changed(&self) -> i64 {
+        // SAFETY: the connection is open.
+        i64::from(unsafe { ffi::sqlite3_changes(self.connection.db) })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for &statement in &self.statements {
+            // SAFETY: SQLite made it, it is not used afterwards, and the connection closes later.
+            unsafe { ffi::sqlite3_finalize(statement) };
+        }
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         // SAFETY: all three are null or what SQLite made, and none is used afterwards; SQLite
@@ -178,16 +277,22 @@ pub(crate) fn version() -> String {
     format!("{}{suffix}", version.to_string_lossy())
 }
 
-/// Single-thread mode and no memory statistics: both must be said before the first connection.
-fn configure_once() {
-    static CONFIGURED: Once = Once::new();
-    CONFIGURED.call_once(|| {
+/// Threading mode and no memory statistics: both must be said before the first connection. Says
+/// for whom it was configured, which is decided by the first who comes.
+fn configured(threads: Threads) -> Threads {
+    static CONFIGURED: OnceLock<Threads> = OnceLock::new();
+    *CONFIGURED.get_or_init(|| {
+        let mode = match threads {
+            Threads::One => ffi::SQLITE_CONFIG_SINGLETHREAD,
+            Threads::Several => ffi::SQLITE_CONFIG_MULTITHREAD,
+        };
         // SAFETY: called once, before any other call of SQLite in this process; a refusal
         // leaves the defaults, which are correct and slower.
         unsafe {
-            ffi::sqlite3_config(ffi::SQLITE_CONFIG_SINGLETHREAD);
+            ffi::sqlite3_config(mode);
             ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
             ffi::sqlite3_initialize();
         }
-    });
+        threads
+    })
 }

@@ -4,12 +4,15 @@
 //! files in WAL mode with exclusive locking and a memory map. One operation per transaction is
 //! autocommit. The table is an ordinary rowid table with a primary key on both columns, which
 //! the documentation prefers for rows of this size; the `packed` variant makes the key one
-//! integer primary key instead, as an application would that wants the last bit of speed.
+//! integer primary key instead, as an application would that wants the last bit of speed. Shared
+//! by threads it is in multi-thread mode, with a connection for each thread.
 
 mod connection;
 mod store;
+mod threads;
 
-use lab_harness::sensors::SensorStore;
+use lab_harness::readers::SharedStore;
+use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 
 /// The `sqlite` contender.
@@ -27,6 +30,11 @@ const SETTINGS: &[Setting] = &[
     setting("", Promise::Disk, Medium::Disk, Tier::Small, FULL),
 ];
 
+const SHARED: &[Setting] =
+    &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, CONNECTION_EACH)];
+
+const CONNECTION_EACH: &str =
+    "WAL, synchronous=OFF, mmap, one connection a thread, integer primary key, default checkpoints";
 const IN_MEMORY: &str = ":memory:, rowid table, primary key on two columns";
 const PACKED: &str = ":memory:, both key columns packed into one integer primary key";
 const OFF: &str = "WAL, synchronous=OFF, mmap, exclusive locking, primary key on two columns";
@@ -56,7 +64,20 @@ impl Contender for Sqlite {
         SETTINGS
     }
 
-    fn open_sensors(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         store::open(setting, place)
+    }
+
+    fn shared_settings(&self) -> &'static [Setting] {
+        SHARED
+    }
+
+    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(threads::Shared::create(place)?))
     }
 }

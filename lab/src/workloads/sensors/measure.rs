@@ -69,11 +69,10 @@ pub(super) fn measure(
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: data.data_bytes(data.rows()),
-        shape,
     };
     let limit_ns = request.seconds_max.map(|seconds| (seconds * 1e9) as u64);
     let footprint = Footprint::begin(place.directory)?;
-    let mut store = contender.open_sensors(setting, &place)?;
+    let mut store = contender.open_sensors(setting, &place, shape)?;
     let empty_bytes = footprint.held_bytes()?;
 
     let (written, mut phases) = write(store.as_mut(), &data, limit_ns)?;
@@ -284,6 +283,7 @@ impl Timed {
             cpu_ns: self.elapsed.cpu_ns,
             verified,
             note,
+            ..PhaseSample::default()
         }
     }
 }

@@ -138,6 +138,8 @@ fn request() -> CellRequest {
         promise: Promise::None,
         medium: Medium::Memory,
         rows: ROWS,
+        readers: 0,
+        per_transaction: 1,
         parameters: BTreeMap::new(),
         seconds_max: None,
         directory: None,
@@ -158,7 +160,12 @@ impl Contender for FakeContender {
         const { &[SETTING] }
     }
 
-    fn open_sensors(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+    fn open_sensors(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        _: RecordShape,
+    ) -> Outcome<Box<dyn SensorStore>> {
         Ok(Box::new(Fake { lie: self.0, rows: BTreeMap::new() }))
     }
 }

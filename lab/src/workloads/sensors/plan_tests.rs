@@ -30,6 +30,7 @@ fn choice(rounds: u32) -> Choice {
         large: false,
         rows: None,
         rounds,
+        minutes: None,
         contenders: crate::contenders::all(),
         out: PathBuf::new(),
     }

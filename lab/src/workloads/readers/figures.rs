@@ -1,0 +1,194 @@
+//! What was asked of Remanent in the reader-writer workload, beside what a run measured.
+//!
+//! What readers cost the writer, and the writer the readers, are ratios of CPU time, each thread's
+//! own. Who is ahead is decided by the writer's wall time, cell by cell, since readers who make
+//! the writer wait cost it no CPU time; compared are contenders with transactions and the same
+//! promise, and the maps without transactions are told apart. Medians within one run. What a run
+//! did not measure has no value, and "all of them" is not reached by a part.
+
+use lab_harness::Promise;
+
+use super::plan::{PER_TRANSACTION, READERS};
+use crate::quantity;
+use crate::record::Record;
+use crate::workloads::Figure;
+
+const OURS: &str = "remanent";
+
+/// The phases in which somebody writes.
+const PHASES: [&str; 3] = ["insert", "update", "delete"];
+
+/// The phase in which readers are alone.
+const ALONE: &str = "read";
+
+/// How much more CPU time the writer may need beside the most readers than beside none.
+const WRITER_MAX: f64 = 1.25;
+
+/// How much of their throughput per core readers keep beside a writer.
+const READERS_MIN: f64 = 0.8;
+
+/// How far behind these contenders are to be with one operation in a transaction.
+const BEHIND: [&str; 2] = ["berkeley-db", "sqlite"];
+const BEHIND_MIN: f64 = 5.0;
+
+/// How many lost cells are named.
+const NAMED_MAX: usize = 8;
+
+/// Cells of the whole workload.
+const CELLS: usize = PHASES.len() * PER_TRANSACTION.len() * READERS.len();
+
+/// Every figure.
+pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
+    let run = Run { records };
+    let mut figures = Vec::new();
+    for phase in PHASES {
+        figures.extend(PER_TRANSACTION.map(|per| writer_cost(&run, phase, per)));
+    }
+    figures.extend(PHASES.map(|phase| reader_share(&run, phase)));
+    figures.push(ahead(&run, "of all contenders with transactions", |setting| {
+        setting == Promise::Memory
+    }));
+    figures.push(ahead(&run, "of both maps too, which have no transactions", |setting| {
+        setting == Promise::None
+    }));
+    figures.extend(BEHIND.map(|contender| behind(&run, contender)));
+    figures
+}
+
+/// The records of one run.
+struct Run<'a> {
+    records: &'a [Record],
+}
+
+/// A phase with so many operations in a transaction beside so many readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    phase: &'static str,
+    per_transaction: u64,
+    readers: u64,
+}
+
+impl Place {
+    fn all() -> impl Iterator<Item = Self> {
+        PHASES.into_iter().flat_map(|phase| {
+            PER_TRANSACTION.into_iter().flat_map(move |per_transaction| {
+                READERS.map(|readers| Self { phase, per_transaction, readers })
+            })
+        })
+    }
+
+    fn words(self) -> String {
+        let Self { phase, per_transaction, readers } = self;
+        format!("{phase}, {per_transaction} a transaction, {readers} readers")
+    }
+}
+
+impl<'a> Run<'a> {
+    fn at(&self, place: Place) -> impl Iterator<Item = &'a Record> {
+        self.records.iter().filter(move |record| {
+            record.phase == place.phase
+                && record.per_transaction == Some(place.per_transaction)
+                && record.readers == Some(place.readers)
+        })
+    }
+
+    fn of(&self, contender: &str, place: Place) -> Option<&'a Record> {
+        self.at(place).find(|record| record.contender == contender)
+    }
+}
+
+fn writer_cost(run: &Run<'_>, phase: &'static str, per_transaction: u64) -> Figure {
+    let most = READERS[READERS.len() - 1];
+    let beside =
+        |readers| run.of(OURS, Place { phase, per_transaction, readers }).and_then(Record::cpu_ns);
+    let ratio = beside(most).zip(beside(0)).map(|(with, without)| with / without);
+    Figure {
+        what: format!(
+            "writer's CPU time, {most} readers / none: {phase}, {per_transaction} a \
+                       transaction"
+        ),
+        asked: format!("<= {WRITER_MAX}"),
+        measured: ratio.map(|ratio| format!("{ratio:.2}")),
+        reached: ratio.map(|ratio| ratio <= WRITER_MAX),
+    }
+}
+
+/// The least of what readers keep in a phase, over all numbers of readers and sizes.
+fn reader_share(run: &Run<'_>, phase: &'static str) -> Figure {
+    let share = |place: Place| {
+        let with = run.of(OURS, place)?.reader_cpu_ns()?;
+        let alone = run.of(OURS, Place { phase: ALONE, ..place })?.reader_cpu_ns()?;
+        Some((alone / with, place))
+    };
+    let places = Place::all().filter(|place| place.phase == phase);
+    let least = places.filter_map(share).min_by(|left, right| left.0.total_cmp(&right.0));
+    Figure {
+        what: format!("reads per CPU second of readers, with / without a writer: {phase}"),
+        asked: format!(">= {READERS_MIN} everywhere"),
+        measured: least.map(|(share, place)| format!("{share:.2} at {}", place.words())),
+        reached: least.map(|(share, _)| share >= READERS_MIN),
+    }
+}
+
+/// In how many cells our writer's wall time is below everybody's of one kind.
+fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Figure {
+    let mut measured = 0;
+    let mut lost = Vec::new();
+    for place in Place::all() {
+        let others = run
+            .at(place)
+            .filter(|record| record.contender != OURS && record.setting.is_some_and(&takes_part));
+        let fastest = others
+            .filter_map(|record| Some((record.wall_ns()?, record)))
+            .min_by(|left, right| left.0.total_cmp(&right.0));
+        let ours = run.of(OURS, place).and_then(Record::wall_ns);
+        let Some((ours, (theirs, record))) = ours.zip(fastest) else { continue };
+        measured += 1;
+        if ours >= theirs {
+            let behind = quantity::factor(ours / theirs);
+            lost.push(format!("{} ({} is {behind} faster)", place.words(), record.contender));
+        }
+    }
+    // The maps promise nothing: that they are slower is nothing that was asked.
+    let asked = takes_part(Promise::Memory);
+    let mut text = format!("{} of {measured}", measured - lost.len());
+    if asked && !lost.is_empty() {
+        let more = lost.len().saturating_sub(NAMED_MAX);
+        text = format!("{text}; not: {}", lost[..lost.len() - more].join("; "));
+        if more > 0 {
+            text = format!("{text}; and {more} more");
+        }
+    }
+    let reached = match (lost.is_empty(), measured == CELLS) {
+        (true, true) => Some(true),
+        (true, false) => None,
+        (false, _) => Some(false),
+    };
+    Figure {
+        what: format!("cells in which the writer's wall time is the smallest {kind}"),
+        asked: if asked { format!("all {CELLS}") } else { "for comparison".to_owned() },
+        measured: (measured > 0).then_some(text),
+        reached: reached.filter(|_| asked && measured > 0),
+    }
+}
+
+/// How far a contender is behind where it is nearest, with one operation in a transaction.
+fn behind(run: &Run<'_>, contender: &str) -> Figure {
+    let ratio = |place: Place| {
+        let theirs = run.of(contender, place)?.wall_ns()?;
+        Some((theirs / run.of(OURS, place)?.wall_ns()?, place))
+    };
+    let places = Place::all().filter(|place| place.per_transaction == 1);
+    let least = places.filter_map(ratio).min_by(|left, right| left.0.total_cmp(&right.0));
+    Figure {
+        what: format!("writer's wall time, {contender} / Remanent, 1 a transaction"),
+        asked: format!(">= {BEHIND_MIN}x everywhere"),
+        measured: least
+            .map(|(ratio, place)| format!("{} at {}", quantity::factor(ratio), place.words())),
+        reached: least.map(|(ratio, _)| ratio >= BEHIND_MIN),
+    }
+}
+
+#[cfg(test)]
+#[path = "figures_tests.rs"]
+mod tests;

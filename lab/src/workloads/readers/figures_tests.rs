@@ -1,0 +1,129 @@
+use super::*;
+use crate::record::Spread;
+
+/// All 54 cells of a contender, every one with the same times; and its readers alone.
+fn cells(contender: &str, setting: Promise, wall_ns: f64) -> Vec<Record> {
+    let mut all = Vec::new();
+    for place in Place::all() {
+        all.push(record(contender, setting, place, wall_ns));
+        if place.phase == PHASES[0] && place.readers > 0 {
+            all.push(record(contender, setting, Place { phase: ALONE, ..place }, 50.0));
+        }
+    }
+    all
+}
+
+fn record(contender: &str, setting: Promise, place: Place, wall_ns: f64) -> Record {
+    let look_up_ns = if place.phase == ALONE { 50.0 } else { 100.0 };
+    let reading = Spread::of(vec![look_up_ns]).filter(|_| place.readers > 0);
+    Record {
+        contender: contender.to_owned(),
+        setting: Some(setting),
+        phase: place.phase.to_owned(),
+        readers: Some(place.readers),
+        per_transaction: Some(place.per_transaction),
+        wall_ns_per_op: Spread::of(vec![wall_ns]),
+        cpu_ns_per_op: Spread::of(vec![wall_ns / 2.0]),
+        reader_cpu_ns_per_read: reading,
+        verified: Some(true),
+        ..Record::default()
+    }
+}
+
+fn at<'r>(records: &'r mut [Record], contender: &str, place: Place) -> &'r mut Record {
+    let of_place = |record: &&mut Record| {
+        record.contender == contender
+            && record.phase == place.phase
+            && record.readers == Some(place.readers)
+            && record.per_transaction == Some(place.per_transaction)
+    };
+    records.iter_mut().find(of_place).unwrap()
+}
+
+fn figure(records: &[Record], what: &str) -> Figure {
+    let all = figures(records);
+    let found = all.iter().find(|figure| figure.what.contains(what));
+    found.unwrap_or_else(|| panic!("no {what} in {all:?}")).clone()
+}
+
+const PLACE: Place = Place { phase: "update", per_transaction: 10, readers: 10 };
+
+#[test]
+fn readers_cost_the_writer_cpu_time() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    at(&mut records, "remanent", PLACE).cpu_ns_per_op = Spread::of(vec![70.0]);
+    let lines = figures(&records);
+    let lines: Vec<_> = lines.iter().filter(|line| line.what.starts_with("writer's CPU")).collect();
+    assert_eq!(lines.len(), 9);
+    let missed: Vec<_> = lines.iter().filter(|line| line.reached != Some(true)).collect();
+    assert_eq!(missed.len(), 1, "{missed:?}");
+    assert!(missed[0].what.ends_with("update, 10 a transaction"), "{}", missed[0].what);
+    assert_eq!(missed[0].measured.as_deref(), Some("1.40"));
+}
+
+#[test]
+fn the_worst_share_of_the_readers_is_named() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    let share = figure(&records, "with / without a writer: update");
+    assert_eq!(share.reached, Some(false), "{share:?}");
+    for record in records.iter_mut().filter(|record| record.phase == ALONE) {
+        record.reader_cpu_ns_per_read = Spread::of(vec![90.0]);
+    }
+    at(&mut records, "remanent", PLACE).reader_cpu_ns_per_read = Spread::of(vec![110.0]);
+    let share = figure(&records, "with / without a writer: update");
+    assert_eq!(share.reached, Some(true));
+    assert_eq!(share.measured.as_deref(), Some("0.82 at update, 10 a transaction, 10 readers"));
+}
+
+#[test]
+fn cells_are_counted_and_the_lost_ones_named() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    records.extend(cells("lmdb", Promise::Memory, 600.0));
+    records.extend(cells("hashmap", Promise::None, 10.0));
+    let ahead = figure(&records, "smallest of all");
+    assert_eq!((ahead.measured.as_deref(), ahead.reached), (Some("54 of 54"), Some(true)));
+    let maps = figure(&records, "smallest of both maps");
+    assert_eq!((maps.measured.as_deref(), maps.reached), (Some("0 of 54"), None));
+
+    at(&mut records, "lmdb", PLACE).wall_ns_per_op = Spread::of(vec![50.0]);
+    let ahead = figure(&records, "smallest of all");
+    assert_eq!(ahead.reached, Some(false));
+    let text = "53 of 54; not: update, 10 a transaction, 10 readers (lmdb is 2.00x faster)";
+    assert_eq!(ahead.measured.as_deref(), Some(text));
+}
+
+#[test]
+fn a_part_of_the_cells_is_not_all_of_them() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    records.extend(cells("lmdb", Promise::Memory, 600.0));
+    records.retain(|record| record.readers != Some(4));
+    let ahead = figure(&records, "smallest of all");
+    assert_eq!((ahead.measured.as_deref(), ahead.reached), (Some("45 of 45"), None));
+    at(&mut records, "lmdb", PLACE).verified = Some(false);
+    let ahead = figure(&records, "smallest of all");
+    assert_eq!(ahead.measured.as_deref(), Some("44 of 44"), "unverified times do not count");
+}
+
+#[test]
+fn a_stronger_promise_is_not_compared() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    records.extend(cells("lmdb", Promise::Disk, 6.0));
+    assert_eq!(figure(&records, "smallest of all").measured, None);
+}
+
+#[test]
+fn the_smallest_lead_is_named() {
+    let mut records = cells("remanent", Promise::Memory, 100.0);
+    records.extend(cells("sqlite", Promise::Memory, 900.0));
+    let sqlite = figure(&records, "sqlite / Remanent");
+    assert_eq!(sqlite.reached, Some(true));
+    assert!(sqlite.measured.unwrap().starts_with("9.00x at "));
+    let one = Place { per_transaction: 1, ..PLACE };
+    at(&mut records, "sqlite", one).wall_ns_per_op = Spread::of(vec![450.0]);
+    at(&mut records, "sqlite", PLACE).wall_ns_per_op = Spread::of(vec![1.0]);
+    let sqlite = figure(&records, "sqlite / Remanent");
+    assert_eq!(sqlite.reached, Some(false));
+    let text = "4.50x at update, 1 a transaction, 10 readers";
+    assert_eq!(sqlite.measured.as_deref(), Some(text));
+    assert_eq!(figure(&records, "berkeley-db / Remanent").measured, None);
+}
