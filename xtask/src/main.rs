@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod ci;
+mod planted;
 mod process;
 mod size;
 mod thread_sanitizer;
@@ -33,6 +34,11 @@ const COMMANDS: &[Command] = &[
         name: "ci",
         summary: "run what continuous integration runs; `ci list`, `ci STEP..`",
         run: ci::run,
+    },
+    Command {
+        name: "planted",
+        summary: "put bugs into a copy of the engine and see that they are found; `planted NAME..`",
+        run: planted::run,
     },
     Command {
         name: "size",
@@ -65,7 +71,7 @@ fn main() -> ExitCode {
 
 fn help(_root: &Path, _arguments: &[String]) -> Outcome {
     for command in COMMANDS {
-        println!("cargo xtask {:<6} {}", command.name, command.summary);
+        println!("cargo xtask {:<7} {}", command.name, command.summary);
     }
     Ok(())
 }

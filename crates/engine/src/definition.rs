@@ -14,7 +14,7 @@ use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::build::{self, BuildEntry};
 use crate::index::node::Leaf;
-use crate::index::ordered::create_key_block;
+use crate::index::ordered::{Placement, create_key_block};
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
@@ -273,7 +273,8 @@ impl<'d> Change<'d> {
             }
             index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
             let change = crate::table::table::Change { row, version: at };
-            check_unique(table, index, key.as_slice(), change, self.snapshot)
+            let placement = Placement::Shared;
+            check_unique(table, index, key.as_slice(), change, placement, self.snapshot)
         })
     }
 

@@ -359,7 +359,7 @@ impl fmt::Display for SchemaError {
                 write!(f, "index {index} is a second primary key")
             }
             SchemaError::RowTooLong { len } => {
-                write!(f, "the fixed part of a row would be {len} bytes long; the most is 1 GiB")
+                write!(f, "the fixed part of a row would be {len} bytes long; the most is 512 MiB")
             }
             SchemaError::BadEncoding { offset } => {
                 write!(f, "the stored schema is damaged at byte {offset}")
@@ -391,7 +391,7 @@ impl fmt::Display for RowError {
             }
             RowError::UnknownColumn { column } => write!(f, "there is no column {column}"),
             RowError::RowTooLong { len } => {
-                write!(f, "the row would be {len} bytes long; the most is 1 GiB")
+                write!(f, "the row would be {len} bytes long; the most is 512 MiB")
             }
             RowError::TooManyValues { expected, found } => {
                 write!(f, "{found} values for a row of {expected}")

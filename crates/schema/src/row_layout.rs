@@ -24,7 +24,7 @@ use crate::value::Value;
 /// let refused = TableSchema::new("T").column("huge", huge).build();
 /// assert!(matches!(refused, Err(SchemaError::RowTooLong { len }) if len > ROW_LEN_MAX as u64));
 /// ```
-pub const ROW_LEN_MAX: usize = 1 << 30;
+pub const ROW_LEN_MAX: usize = (1 << 29) - 1;
 
 /// A table's row layout. Leaves are numbered from 0 in declared order.
 ///

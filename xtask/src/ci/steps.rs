@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::process::Program;
-use crate::{Outcome, size, tidy};
+use crate::{Outcome, planted, size, tidy};
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -58,6 +58,44 @@ pub(super) const STEPS: &[Step] = &[
             // A target folder of its own: the flag is part of what everything is built with.
             environment: &[("RUSTFLAGS", "--cfg shuttle"), ("CARGO_TARGET_DIR", "target/shuttle")],
         }),
+    },
+    cargo(
+        "histories",
+        "random histories of transactions, each checked for its isolation",
+        &[
+            "cargo",
+            "run",
+            "--release",
+            "--package",
+            "remanent-simulator",
+            "--",
+            "histories",
+            "--count",
+            "3000",
+        ],
+    ),
+    Step {
+        name: "schedules",
+        purpose: "random histories again, on the schedules of the model checker",
+        action: Action::Program(Program {
+            words: &[
+                "cargo",
+                "run",
+                "--release",
+                "--package",
+                "remanent-simulator",
+                "--",
+                "histories",
+                "--count",
+                "5000",
+            ],
+            environment: &[("RUSTFLAGS", "--cfg shuttle"), ("CARGO_TARGET_DIR", "target/shuttle")],
+        }),
+    },
+    Step {
+        name: "planted",
+        purpose: "bugs put into a copy of the engine are found",
+        action: Action::Command(planted::run),
     },
     cargo(
         "lab-quick",

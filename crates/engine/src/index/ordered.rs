@@ -46,6 +46,8 @@ pub(crate) enum Placement {
     Alone,
     /// Other entries with the same key were there.
     Shared,
+    /// One other entry with the same key was there, that of this row.
+    SharedWith(u32),
     /// This very entry was there already.
     Present,
 }
@@ -393,7 +395,13 @@ impl<'m> OrderedIndex<'m> {
         }
         node.replace_child(self.region, byte, Child::Node(top.reference()));
         node.unlock();
-        Ok(placed(entry, fork))
+        Ok(match placed(entry, fork) {
+            // It hung on a byte of the key, so it was alone with it.
+            Placement::Shared if depth < entry.key_len() => {
+                Placement::SharedWith(self.row_of(other))
+            }
+            placement => placement,
+        })
     }
 
     /// Walks to the leaf of `entry`. The tuple holds the node above the leaf's, with its byte, the

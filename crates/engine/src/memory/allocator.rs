@@ -50,6 +50,10 @@ pub(crate) struct Heap<'m> {
 pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
     pub(crate) retired: RetireQueue,
+    /// How many entries there have to be before it is worth while to look at the queue again, and
+    /// to look at all snapshots for it.
+    pub(crate) retired_look_at: AtomicU64,
+    pub(crate) retired_search_at: AtomicU64,
     /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must
     /// reach before they can go.
     pub(crate) pinned: RetireQueue,

@@ -173,6 +173,17 @@ impl RetireQueue {
         Some((entry.stamp.load(Relaxed), Retired::from_word(entry.item.load(Relaxed))))
     }
 
+    /// The item of the entry so far behind the oldest, if it lies in the same chunk.
+    #[inline]
+    pub(crate) fn peek(&self, heap: Heap<'_>, ahead: u64) -> Option<Retired> {
+        let at = self.head_at.load(Relaxed) + ahead;
+        if ahead >= self.count.load(Relaxed) || at as usize >= CHUNK_ENTRIES {
+            return None;
+        }
+        let entry = &self.chunk(heap, &self.head).entries[at as usize];
+        Some(Retired::from_word(entry.item.load(Relaxed)))
+    }
+
     /// Takes the oldest entry off. There must be one.
     pub(crate) fn pop(&self, heap: Heap<'_>) {
         let count = self.count.load(Relaxed);

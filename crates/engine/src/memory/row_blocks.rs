@@ -99,6 +99,8 @@ pub(crate) fn free(heap: Heap<'_>, block: u64, size: usize) {
     let Some(granules) = granules_of(size) else {
         return pages::give_back(region, (block >> PAGE_SHIFT) as u32);
     };
+    // It will be written soon, and other processors may have read it.
+    region.prefetch_to_write(block, size);
     let bins = &region.header().row_bins;
     let _latched = bins.latch.lock();
     bins.put(region, block, granules);

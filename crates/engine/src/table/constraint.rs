@@ -14,9 +14,11 @@ use super::version::{Version, bytes_at, chain};
 use crate::error::Result;
 use crate::index::cursor::{Bound, Direction, IndexCursor};
 use crate::index::hash::for_each_match;
+use crate::index::ordered::Placement;
 use crate::snapshot::{Begin, Snapshot, resolve};
 
-/// Fails if a row other than the changed one holds `key` in a unique index.
+/// Fails if a row other than the changed one holds `key` in a unique index. `placement` is what the
+/// index said of the new entry.
 ///
 /// # Errors
 /// `DuplicateKey` if a row that this transaction sees holds it; `Conflict` if a transaction that it
@@ -26,8 +28,12 @@ pub(crate) fn check_unique(
     index: &IndexCore,
     key: &[u8],
     change: Change,
+    placement: Placement,
     snapshot: Snapshot,
 ) -> Result<()> {
+    if let Placement::SharedWith(other) = placement {
+        return check_row((table, index, key), change, other, snapshot);
+    }
     if index.is_ordered() {
         let tree = table.ordered(index);
         let keys = RowKeys { table, index };

@@ -430,8 +430,9 @@ impl<'m> TableAt<'m> {
             let hash = hash_of(key.as_slice());
             self.hash(index).insert(heap, hash, change.row, change.version)?
         };
-        if placement == Placement::Shared && index.schema.unique && !index.plan.has_null(bytes) {
-            check_unique(*self, index, key.as_slice(), change, snapshot)?;
+        let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
+        if shared && index.schema.unique && !index.plan.has_null(bytes) {
+            check_unique(*self, index, key.as_slice(), change, placement, snapshot)?;
         }
         Ok(())
     }
@@ -488,7 +489,7 @@ impl<'m> TableAt<'m> {
             let placement = self.key_leaf(heap, index, old_key, row).and_then(|()| {
                 tree.insert(heap, &RowKeys { table: *self, index }, new_key, row, keyed)
             });
-            if !matches!(placement, Ok(Placement::Alone | Placement::Shared)) {
+            if !matches!(placement, Ok(placed) if placed != Placement::Present) {
                 heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
             }
             placement?
@@ -498,7 +499,7 @@ impl<'m> TableAt<'m> {
         let unique = index.schema.unique && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older.load(Relaxed);
-            check_unique(*self, index, new_key, Change { row, version: new }, snapshot)
+            check_unique(*self, index, new_key, Change { row, version: new }, placement, snapshot)
                 .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;
         }
         Ok(())

@@ -7,6 +7,8 @@
 //! has to stay move to a second queue, of *pinned* rows, which holds each such version once. The
 //! slot is held meanwhile, so what is read here stays readable.
 
+use std::sync::Arc;
+
 use super::clock::{self, Horizon};
 use super::snapshots;
 use crate::instance::Instance;
@@ -16,14 +18,25 @@ use crate::memory::{Cache, Entitlement, Heap, Purpose};
 use crate::slot;
 use crate::table::pins::Pins;
 use crate::table::prune::{NOTES_MAX, RETIRED_PER_ROW, prune, prune_between};
-use crate::table::table::TableAt;
+use crate::table::table::{TableAt, TableCore};
 use crate::table::version::Version;
 
-/// Entries in a slot's queue from which on a writer works them off; models do it at once.
-const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 32 };
+/// Entries in a slot's queue from which on a writer works them off, and each so many more again if
+/// they have to wait; models do it at once.
+const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 64 };
 
-/// Entries that are left then from which on some snapshot is taken to be an old one.
-const BACKLOG: u64 = if cfg!(shuttle) { 1 } else { 256 };
+/// Entries that are left then from which on some snapshot is taken to be an old one, rather than
+/// that of a thread that has lost the processor for a moment; so many more before all snapshots are
+/// looked at again, which costs a system call.
+const BACKLOG: u64 = if cfg!(shuttle) { 1 } else { 16 << 10 };
+
+/// A writer works off so many entries at once and a quarter of the others, so that none has to do
+/// it all.
+const AT_ONCE: u64 = 256;
+
+/// How many entries ahead rows are asked for, and their newest versions.
+const ROWS_AHEAD: u64 = 12;
+const VERSIONS_AHEAD: u64 = 6;
 
 /// How many of a slot's transactions pass between two looks at another slot's queue.
 const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
@@ -31,10 +44,13 @@ const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 /// Called by each writer at its end, while it still holds its slot. `stamp` is the transaction's.
 #[inline]
 pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp: u64) {
-    if heap.cache.retired.count() >= WORTHWHILE {
+    let count = heap.cache.retired.count();
+    if count >= WORTHWHILE && count >= heap.cache.retired_look_at.load(Relaxed) {
         work_off(db, heap, own, Thoroughness::AsNeeded);
     }
     if stamp.is_multiple_of(ADOPTION_INTERVAL) {
+        // Whoever retires nothing more may still be the one to free what had to wait.
+        heap.cache.retired_look_at.store(0, Relaxed);
         adopt_one(db, own, stamp / ADOPTION_INTERVAL);
     }
 }
@@ -98,20 +114,38 @@ enum Thoroughness {
 fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughness) {
     let (memory, cache) = (heap.memory, heap.cache);
     let horizon = clock::horizon(memory, own);
-    work_off_retired(db, heap, horizon, None);
+    let limit = match thoroughness {
+        Thoroughness::AsNeeded => AT_ONCE + cache.retired.count() / 4,
+        Thoroughness::All => u64::MAX,
+    };
+    work_off_retired(db, heap, horizon, Work { limit, pins: None });
     if cache.pinned.count() > 0 && cache.pinned_until.load(Relaxed) <= horizon.rows {
         work_off_pinned(db, heap, horizon, None);
     }
-    if cache.retired.count() < BACKLOG && thoroughness == Thoroughness::AsNeeded {
-        return;
+    let left = cache.retired.count();
+    cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
+    if left < BACKLOG {
+        cache.retired_search_at.store(BACKLOG, Relaxed);
     }
+    let search = left >= cache.retired_search_at.load(Relaxed);
+    if thoroughness == Thoroughness::All || search {
+        look_at_all_snapshots(db, heap, own);
+        let left = cache.retired.count();
+        cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
+        cache.retired_search_at.store(left + BACKLOG, Relaxed);
+    }
+}
+
+/// Works off what only an old snapshot holds back, as far as it does not need it.
+fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize) {
+    let (memory, cache) = (heap.memory, heap.cache);
     snapshots::expire(db);
     let passed = snapshots::pass_by(memory, own);
     let Some(pins) = Pins::collect(memory, own) else { return };
     // Anew: what was retired just now may be in the hands of transactions that have begun since.
     let horizon = clock::horizon(memory, own);
     let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
-    work_off_retired(db, heap, horizon, Some(&pins));
+    work_off_retired(db, heap, horizon, Work { limit: u64::MAX, pins: Some(&pins) });
     let releases = memory.header().releases.load(SeqCst);
     if cache.releases_seen.load(Relaxed) != releases {
         cache.releases_seen.store(releases, Relaxed);
@@ -121,11 +155,12 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
 
 /// Works off what was retired, oldest first, until something has to wait. With all snapshots at
 /// hand, rows need not wait for the oldest.
-fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option<&Pins<'_>>) {
+fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<'_>) {
     let queue = &heap.cache.retired;
-    let rows = pins.map_or(horizon.rows, Pins::clock);
+    let rows = work.pins.map_or(horizon.rows, Pins::clock);
+    let mut tables = Tables { db, newest: None };
     // What is added meanwhile waits for its own time.
-    for _ in 0..queue.count() {
+    for _ in 0..queue.count().min(work.limit) {
         let Some((stamp, item)) = queue.front(heap) else { return };
         let reached = if matches!(item, Retired::Row { .. }) { rows } else { horizon.blocks };
         if stamp > reached {
@@ -147,8 +182,9 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Optio
                 }
             }
             Retired::Row { table, row } => {
-                let pins = pins.filter(|_| stamp > horizon.rows);
-                if !prune_row(db, heap, (table, row), horizon, pins) {
+                tables.prefetch(heap);
+                let pins = work.pins.filter(|_| stamp > horizon.rows);
+                if !prune_row(&mut tables, heap, (table, row), horizon, pins) {
                     return;
                 }
             }
@@ -156,9 +192,47 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Optio
     }
 }
 
+/// How much to work off, and how.
+#[derive(Clone, Copy)]
+struct Work<'w> {
+    limit: u64,
+    pins: Option<&'w Pins<'w>>,
+}
+
+/// The table that was needed last: mostly it is the next one too.
+struct Tables<'db> {
+    db: &'db Instance,
+    newest: Option<Arc<TableCore>>,
+}
+
+impl Tables<'_> {
+    fn by_id(&mut self, id: u32) -> Option<&TableCore> {
+        if self.newest.as_ref().is_none_or(|core| core.id != id) {
+            self.newest = self.db.catalog().by_id(id);
+        }
+        self.newest.as_deref()
+    }
+
+    /// Asks the processor for what entries a little further on in the queue are about.
+    fn prefetch(&mut self, heap: Heap<'_>) {
+        let (Some(core), memory) = (self.newest.as_deref(), heap.memory) else { return };
+        let row_ahead = |ahead| match heap.cache.retired.peek(heap, ahead) {
+            Some(Retired::Row { table, row }) if table == core.id => Some(row),
+            _ => None,
+        };
+        let directory = TableAt { memory, core }.directory();
+        if let Some(row) = row_ahead(ROWS_AHEAD) {
+            directory.prefetch(memory, row);
+        }
+        if let Some(row) = row_ahead(VERSIONS_AHEAD) {
+            memory.region().prefetch(directory.newest(memory, row));
+        }
+    }
+}
+
 /// Prunes the row that the queue's front is about; `false` if there is no room for that.
 fn prune_row(
-    db: &Instance,
+    tables: &mut Tables<'_>,
     heap: Heap<'_>,
     (table, row): (u32, u32),
     horizon: Horizon,
@@ -170,8 +244,8 @@ fn prune_row(
         return false;
     }
     retired.pop(heap);
-    if let Some(core) = db.catalog().by_id(table) {
-        let at = TableAt { memory: heap.memory, core: &core };
+    if let Some(core) = tables.by_id(table) {
+        let at = TableAt { memory: heap.memory, core };
         match pins {
             Some(pins) => prune_between(at, heap, row, pins, |stamp| {
                 push_pinned(heap, stamp, Retired::Row { table, row });

@@ -116,11 +116,12 @@ impl<'m> Run<'m> {
 
     /// Adds an entry; a row's second key needs a leaf that holds it.
     fn insert(&mut self, key: Vec<u8>, row: u32, keyed: bool) {
-        let mut others = self.entries.iter().filter(|(other, _)| *other == key);
-        let expected = match others.next() {
+        let others = self.entries.iter().filter(|(other, _)| *other == key);
+        let others: Vec<_> = others.map(|(_, row)| *row).collect();
+        let expected = match others.len() {
             _ if self.entries.contains(&(key.clone(), row)) => Placement::Present,
-            Some(_) => Placement::Shared,
-            None => Placement::Alone,
+            0 => Placement::Alone,
+            _ => Placement::Shared,
         };
         let known = self.keys.0.borrow().get(&row).cloned();
         let plain = !keyed && known.is_none_or(|known| known == key);
@@ -133,8 +134,11 @@ impl<'m> Run<'m> {
         let placement = self.tree.insert(self.heap, &self.keys, &key, row, leaf);
         // Where entries with the key went, their nodes may be left: that looks like sharing.
         let placement = placement.expect("memory is there");
-        let fits =
-            placement == expected || (placement, expected) == (Placement::Shared, Placement::Alone);
+        let fits = match placement {
+            Placement::SharedWith(other) => others == [other],
+            Placement::Shared => expected == Placement::Shared || expected == Placement::Alone,
+            placement => placement == expected,
+        };
         assert!(fits, "{placement:?}, not {expected:?}");
         if expected == Placement::Present {
             leaf.block().iter().for_each(|at| self.heap.free_block(*at, Purpose::Indexes));

@@ -23,13 +23,16 @@ fn a_latched_row_may_be_about_to_hold_the_key() -> Result<()> {
     let version = at.directory().newest(at.memory, row.0);
     let (change, snapshot) = (Change { row: 99, version }, tx.snapshot.get());
     for index in table.core.indexes() {
-        let check = || check_unique(at, index, &key, change, snapshot).map_err(|e| e.kind());
+        let check = || {
+            check_unique(at, index, &key, change, Placement::Shared, snapshot).map_err(|e| e.kind())
+        };
         assert_eq!(check(), Err(ErrorKind::DuplicateKey));
         let latched = at.directory().latch(at.memory, row.0);
         assert_eq!(check(), Err(ErrorKind::Conflict), "{}", index.schema.name);
         drop(latched);
         assert_eq!(check(), Err(ErrorKind::DuplicateKey));
-        let free = check_unique(at, index, &2u32.to_be_bytes(), change, snapshot);
+        let free =
+            check_unique(at, index, &2u32.to_be_bytes(), change, Placement::Shared, snapshot);
         assert!(free.is_ok());
     }
     Ok(())

@@ -1,0 +1,193 @@
+//! The checks that planted bugs must not pass: histories of the simulator, or a shuttle model.
+//!
+//! A check is a program that is built in the copy and run from a fixed seed, so that it finds a bug
+//! after the same number of histories or schedules every time; histories of threads are the one
+//! exception. A program that crashes or does not end has found its bug as well.
+
+use std::error::Error;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::copy::Copy;
+
+/// A program that has not ended by then hangs: without a bug all are through in a fraction of it.
+const TIME_MAX: Duration = Duration::from_secs(60);
+const SEED: &str = "1";
+
+/// Quick to compile anew, and quick enough to run.
+const PROFILE: &[(&str, &str)] = &[
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+    ("CARGO_PROFILE_RELEASE_INCREMENTAL", "true"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    Interleaved,
+    Threads,
+    Schedules,
+    Models,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Check {
+    pub(super) kind: Kind,
+    /// The isolation of the histories, or the name of a model.
+    pub(super) what: String,
+    /// Histories, or schedules for each scheduler.
+    pub(super) count: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// All histories or schedules were right.
+    Passed,
+    /// Something was wrong: with which of them, or in which way.
+    Found { after: String },
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 4] =
+        [Self::Interleaved, Self::Threads, Self::Schedules, Self::Models];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Interleaved => "interleaved",
+            Self::Threads => "threads",
+            Self::Schedules => "schedules",
+            Self::Models => "models",
+        }
+    }
+
+    fn needs_shuttle(self) -> bool {
+        matches!(self, Self::Schedules | Self::Models)
+    }
+}
+
+impl Verdict {
+    pub(super) fn shown(&self) -> &str {
+        match self {
+            Self::Passed => "not found",
+            Self::Found { after } => after,
+        }
+    }
+}
+
+impl Check {
+    /// What found a bug, as the table says it.
+    pub(super) fn name(&self) -> String {
+        match self.kind {
+            Kind::Models => format!("`{}`", self.what),
+            kind => format!("{}, {}", kind.name(), self.what),
+        }
+    }
+
+    pub(super) fn shown(&self) -> String {
+        format!("{} {} {}", self.kind.name(), self.what, self.count)
+    }
+
+    /// Builds the program and runs it.
+    ///
+    /// # Errors
+    ///
+    /// When it does not compile.
+    pub(super) fn run(&self, copy: &Copy) -> Result<Verdict, Box<dyn Error>> {
+        let folder = if self.kind.needs_shuttle() { "shuttle" } else { "plain" };
+        let target = copy.build.join(folder);
+        let output = copy.build.join("output");
+        let built = self.build(copy, &target).stderr(File::create(&output)?).status()?;
+        if !built.success() {
+            let text = std::fs::read_to_string(&output)?;
+            return Err(format!("it does not compile:\n{text}").into());
+        }
+        let mut program = self.program(copy, &target);
+        let file = File::create(&output)?;
+        program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        let status = run_for(&mut program, TIME_MAX)?;
+        let text = String::from_utf8_lossy(&std::fs::read(&output)?).into_owned();
+        Ok(verdict(status, &text))
+    }
+
+    fn build(&self, copy: &Copy, target: &Path) -> Command {
+        let mut cargo = self.cargo(copy, target);
+        match self.kind {
+            Kind::Models => {
+                cargo.args(["test", "--release", "--package", "remanent-engine", "--lib"]);
+                cargo.arg("--no-run");
+            }
+            _ => {
+                cargo.args(["build", "--release", "--package", "remanent-simulator"]);
+            }
+        }
+        cargo
+    }
+
+    fn program(&self, copy: &Copy, target: &Path) -> Command {
+        let count = self.count.to_string();
+        if self.kind == Kind::Models {
+            let mut cargo = self.cargo(copy, target);
+            cargo.args(["test", "--release", "--package", "remanent-engine", "--lib", &self.what]);
+            cargo.env("REMANENT_SHUTTLE_ITERATIONS", count).env("REMANENT_SHUTTLE_SEED", SEED);
+            return cargo;
+        }
+        let program: PathBuf = target.join("release/remanent-simulator");
+        let mut simulator = Command::new(program);
+        simulator.args(["histories", "--seed", SEED, "--count", &count]);
+        simulator.args(["--mode", self.kind.name(), "--isolation", &self.what]);
+        simulator
+    }
+
+    fn cargo(&self, copy: &Copy, target: &Path) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(&copy.workspace).env("CARGO_TARGET_DIR", target);
+        cargo.envs(PROFILE.iter().copied()).env_remove("CARGO_ENCODED_RUSTFLAGS");
+        if self.kind.needs_shuttle() {
+            cargo.env("RUSTFLAGS", "--cfg shuttle");
+        } else {
+            cargo.env_remove("RUSTFLAGS");
+        }
+        cargo
+    }
+}
+
+/// Runs a program to its end, or ends it after so long.
+fn run_for(command: &mut Command, time: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let mut child = command.spawn()?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() > time {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What a program's end and its words mean; no status if it did not end.
+fn verdict(status: Option<ExitStatus>, text: &str) -> Verdict {
+    let found = |after: String| Verdict::Found { after };
+    let Some(status) = status else { return found("does not end".to_owned()) };
+    if status.success() {
+        return Verdict::Passed;
+    }
+    let number = |before: &str| {
+        let rest = text.split_once(before)?.1;
+        Some(rest.split_whitespace().next()?.to_owned())
+    };
+    match (number(": history "), number("failed: execution ")) {
+        (Some(history), _) => found(format!("{history} histories")),
+        (None, Some(schedule)) => found(format!("{schedule} schedules")),
+        (None, None) => found("crashes".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
