@@ -23,7 +23,7 @@ struct Hot {
 
 impl Hot {
     fn new() -> Result<Self> {
-        let db = Database::open(Options::new().budget(256 << 20))?;
+        let db = Database::open(Options::new().budget(32 << 20))?;
         let schema = TableSchema::new("Hot")
             .column("id", ColumnType::U32)
             .column("value", ColumnType::U64)

@@ -55,8 +55,9 @@ pub(crate) struct RegionHeader {
     pub(crate) slots_used: AtomicU32,
     /// Offset of the transaction slots.
     pub(crate) slots: AtomicU64,
-    /// How many expired snapshots have been released.
+    /// How many expired snapshots have been released, and how many are held that may expire.
     pub(crate) releases: AtomicU64,
+    pub(crate) limited: AtomicU64,
     /// Offset of the first table root.
     pub(crate) tables: AtomicU64,
     pub(crate) pages: PageState,

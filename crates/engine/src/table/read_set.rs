@@ -106,6 +106,9 @@ impl<'m> ReadSet<'m> {
             block = new_block(heap, FIRST_SIZE, Entitlement::Reserve)?;
         }
         slot.read_set.store(block, Release);
+        if purpose == Remember::HandedOut {
+            heap.memory.header().limited.fetch_add(1, Relaxed);
+        }
         Ok(Self {
             heap,
             slot,
@@ -367,6 +370,9 @@ impl Drop for ReadSet<'_> {
     /// Empties the set; the slot keeps its own block.
     fn drop(&mut self) {
         let memory = self.heap.memory;
+        if self.purpose == Remember::HandedOut {
+            memory.header().limited.fetch_sub(1, Relaxed);
+        }
         let mut at = self.ranges.get();
         while at != 0 {
             let next = self.range(at).next.load(Relaxed);

@@ -144,12 +144,17 @@ fn stamp(transaction: &ReadTransaction<'_>, writes: &WriteSet<'_>, timestamp: u6
 #[inline]
 fn retire(heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
     let queue = &heap.cache.retired;
+    let mut bytes = 0;
     writes.each(|table, change| {
         queue.redeem();
-        if Version::at(heap.memory, change.version).older.load(Relaxed) != 0 {
+        let older = Version::at(heap.memory, change.version).older.load(Relaxed);
+        if older != 0 {
+            bytes += Version::at(heap.memory, older).length() as u64;
             queue.push(heap, timestamp, Retired::Row { table, row: change.row });
         }
     });
+    let waiting = &heap.cache.retired_bytes;
+    waiting.store(waiting.load(Relaxed) + bytes, Relaxed);
 }
 
 impl CommitTicket {

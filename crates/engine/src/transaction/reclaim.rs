@@ -27,8 +27,13 @@ const WORTHWHILE: u64 = if cfg!(shuttle) { 1 } else { 64 };
 
 /// Entries that are left then from which on some snapshot is taken to be an old one, rather than
 /// that of a thread that has lost the processor for a moment; so many more before all snapshots are
-/// looked at again, which costs a system call.
-const BACKLOG: u64 = if cfg!(shuttle) { 1 } else { 16 << 10 };
+/// looked at again, which costs a system call. Fewer where the budget is small, or rows are large.
+const BACKLOG_MAX: u64 = if cfg!(shuttle) { 1 } else { 16 << 10 };
+const BACKLOG_MIN: u64 = if cfg!(shuttle) { 1 } else { 256 };
+const BACKLOG_BUDGET_SHIFT: u32 = 14;
+const BACKLOG_BYTES_MAX: u64 = 4 << 20;
+const BACKLOG_BYTES_MIN: u64 = 64 << 10;
+const BACKLOG_BYTES_BUDGET_SHIFT: u32 = 7;
 
 /// A writer works off so many entries at once and a quarter of the others, so that none has to do
 /// it all.
@@ -44,8 +49,8 @@ const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 /// Called by each writer at its end, while it still holds its slot. `stamp` is the transaction's.
 #[inline]
 pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp: u64) {
-    let count = heap.cache.retired.count();
-    if count >= WORTHWHILE && count >= heap.cache.retired_look_at.load(Relaxed) {
+    let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
+    if count >= WORTHWHILE && count >= look_at {
         work_off(db, heap, own, Thoroughness::AsNeeded);
     }
     if stamp.is_multiple_of(ADOPTION_INTERVAL) {
@@ -61,6 +66,8 @@ pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp
 pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>) {
     work_off(db, heap, usize::MAX, Thoroughness::All);
     everything(db);
+    // What its own snapshot holds back is to be freed as soon as it has ended.
+    heap.cache.retired_look_at.store(0, Relaxed);
 }
 
 /// Works off everything that can be: the queues of all slots that nobody holds.
@@ -73,6 +80,7 @@ pub(crate) fn everything(db: &Instance) {
         for _ in 0..2 {
             work_off(db, heap, number, Thoroughness::All);
         }
+        cache.retired_look_at.store(0, Relaxed);
         cache.retired.release(heap);
         cache.pinned.release(heap);
         heap.flush();
@@ -114,6 +122,7 @@ enum Thoroughness {
 fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughness) {
     let (memory, cache) = (heap.memory, heap.cache);
     let horizon = clock::horizon(memory, own);
+    let before = cache.retired.count();
     let limit = match thoroughness {
         Thoroughness::AsNeeded => AT_ONCE + cache.retired.count() / 4,
         Thoroughness::All => u64::MAX,
@@ -124,15 +133,23 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     }
     let left = cache.retired.count();
     cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
-    if left < BACKLOG {
-        cache.retired_search_at.store(BACKLOG, Relaxed);
-    }
-    let search = left >= cache.retired_search_at.load(Relaxed);
-    if thoroughness == Thoroughness::All || search {
+    let bytes = cache.retired_bytes.load(Relaxed) * left / before.max(1);
+    cache.retired_bytes.store(bytes, Relaxed);
+    // Who has a limit wants it kept as closely as a small budget.
+    let limited = memory.header().limited.load(Relaxed) > 0;
+    let budget = if limited { 0 } else { memory.header().account.budget.load(Relaxed) };
+    let backlog = (budget >> BACKLOG_BUDGET_SHIFT).clamp(BACKLOG_MIN, BACKLOG_MAX);
+    let search_at = cache.retired_search_at.load(Relaxed).max(backlog);
+    let bytes_max = (budget >> BACKLOG_BYTES_BUDGET_SHIFT).clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
+    let large = bytes >= bytes_max;
+    if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
         look_at_all_snapshots(db, heap, own);
         let left = cache.retired.count();
+        cache.retired_bytes.store(0, Relaxed);
         cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
-        cache.retired_search_at.store(left + BACKLOG, Relaxed);
+        cache.retired_search_at.store(left + backlog, Relaxed);
+    } else if left < backlog {
+        cache.retired_search_at.store(0, Relaxed);
     }
 }
 

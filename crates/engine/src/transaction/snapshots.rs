@@ -23,7 +23,7 @@ const UNLIMITED: u64 = u64::MAX;
 /// # Examples
 /// ```
 /// # use remanent_engine::{Database, Options, TransactionOptions, schema::*};
-/// # let db = Database::open(Options::new())?;
+/// let db = Database::open(Options::new().budget(4 << 20))?;
 /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
 /// # let a = table.column("a")?;
 /// let row = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
@@ -47,8 +47,8 @@ pub struct SnapshotInfo {
     /// Since when it is held: exactly, if it was begun with a name or a limit; else since it was
     /// first noticed, by a writer that had to keep something for it or by this list.
     pub age: Duration,
-    /// Bytes of old row versions that are kept for it, perhaps for others too; counted as writers
-    /// reclaim, a few transactions late.
+    /// Bytes of old row versions that are kept for it, perhaps for others too; counted when writers
+    /// find that much waits: 16,384 rows or 4 MiB, less in a small budget.
     pub pinned_bytes: u64,
     /// Whether its transaction writes.
     pub writes: bool,
@@ -134,11 +134,10 @@ pub(crate) fn pass_by(memory: &Memory, own: usize) -> u64 {
             oldest = oldest.min(snapshot_of_state(state));
             continue;
         }
-        if slot.expired.load(SeqCst) == serial && slot.serial() == serial {
-            if slot.released.load(SeqCst) != serial {
-                slot.released.store(serial, SeqCst);
-                memory.header().releases.fetch_add(1, SeqCst);
-            }
+        let expired = slot.expired.load(SeqCst) == serial && slot.serial() == serial;
+        if expired && slot.released.load(SeqCst) != serial {
+            slot.released.store(serial, SeqCst);
+            memory.header().releases.fetch_add(1, SeqCst);
         }
     }
     oldest

@@ -167,7 +167,7 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+        self.change(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
             at.insert(heap, snapshot, length, |bytes| {
                 record.encode(bytes);
                 Ok(())
@@ -201,7 +201,7 @@ impl<'db> WriteTransaction<'db> {
     pub fn insert_values(&self, table: &Table, values: &[Option<Value<'_>>]) -> Result<RowId> {
         let layout = &table.core.layout;
         let length = layout.encoded_len(values)?;
-        self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
+        self.change(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
             at.insert(heap, snapshot, length, |bytes| {
                 layout.encode(values, bytes)?;
                 Ok(())
@@ -247,18 +247,19 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        let changed = self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
-            at.update(
-                heap,
-                snapshot,
-                row.0,
-                |_| Ok(length),
-                |_, bytes| {
-                    record.encode(bytes);
-                    Ok(())
-                },
-            )
-        });
+        let changed =
+            self.change(table, (Some(row), Entitlement::Ordinary), |at, heap, snapshot| {
+                at.update(
+                    heap,
+                    snapshot,
+                    row.0,
+                    |_| Ok(length),
+                    |_, bytes| {
+                        record.encode(bytes);
+                        Ok(())
+                    },
+                )
+            });
         changed.map(|_| ())
     }
 
@@ -303,18 +304,19 @@ impl<'db> WriteTransaction<'db> {
         changes.iter().try_for_each(|(column, _)| table.check_column(*column))?;
         let leaves = changes.iter().map(|&(column, value)| (column.leaf(), value));
         let leaves: Vec<_> = leaves.collect();
-        let changed = self.change(table, Entitlement::Ordinary, |at, heap, snapshot| {
-            at.update(
-                heap,
-                snapshot,
-                row.0,
-                |old| Ok(layout.updated_len(old, &leaves)?),
-                |old, bytes| {
-                    layout.update(old, &leaves, bytes)?;
-                    Ok(())
-                },
-            )
-        });
+        let changed =
+            self.change(table, (Some(row), Entitlement::Ordinary), |at, heap, snapshot| {
+                at.update(
+                    heap,
+                    snapshot,
+                    row.0,
+                    |old| Ok(layout.updated_len(old, &leaves)?),
+                    |old, bytes| {
+                        layout.update(old, &leaves, bytes)?;
+                        Ok(())
+                    },
+                )
+            });
         changed.map(|_| ())
     }
 
@@ -337,9 +339,10 @@ impl<'db> WriteTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn delete(&self, table: &Table, row: RowId) -> Result<()> {
-        let changed = self.change(table, Entitlement::Reserve, |at, heap, snapshot| {
-            at.delete(heap, snapshot, row.0)
-        });
+        let changed =
+            self.change(table, (Some(row), Entitlement::Reserve), |at, heap, snapshot| {
+                at.delete(heap, snapshot, row.0)
+            });
         changed.map(|_| ())
     }
 
@@ -460,7 +463,7 @@ impl<'db> WriteTransaction<'db> {
     fn change<'t>(
         &'t self,
         table: &'t Table,
-        entitlement: Entitlement,
+        (row, entitlement): (Option<RowId>, Entitlement),
         make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         self.check_active()?;
@@ -471,7 +474,7 @@ impl<'db> WriteTransaction<'db> {
         };
         let change = match attempt() {
             Ok(change) => change,
-            Err(error) => self.attempt_again(at, error, &attempt)?,
+            Err(error) => self.attempt_again(at, row, error, &attempt)?,
         };
         self.writes.push(at.core.id, change);
         self.read.db.warn_if_due();
@@ -483,6 +486,7 @@ impl<'db> WriteTransaction<'db> {
     fn attempt_again(
         &self,
         at: TableAt<'_>,
+        row: Option<RowId>,
         error: Error,
         attempt: &dyn Fn() -> Result<Change>,
     ) -> Result<Change> {
@@ -498,7 +502,7 @@ impl<'db> WriteTransaction<'db> {
                 let begin = || Waiting::begin(&self.read, self.standing);
                 waiting.get_or_insert_with(begin).turn(holder, error)?;
             } else if !error.is_conflict() || !self.renew_snapshot() {
-                self.remember_refusal(at, &error);
+                self.remember_refusal(at, row, &error);
                 return Err(error);
             }
             match attempt() {
@@ -520,9 +524,15 @@ impl<'db> WriteTransaction<'db> {
         timestamp != own.timestamp
     }
 
-    /// To be told that a row is not there, or that a key is, is to have read it.
-    fn remember_refusal(&self, at: TableAt<'_>, error: &Error) {
-        if let (Some(reads), Some(row)) = (&self.read.reads, error.row()) {
+    /// To be told that a row is not there, that it is but its change is refused, or that another row
+    /// has its key, is to have read those rows. A conflict tells nothing of what is in them.
+    fn remember_refusal(&self, at: TableAt<'_>, row: Option<RowId>, error: &Error) {
+        let Some(reads) = &self.read.reads else { return };
+        if error.is_conflict() {
+            return;
+        }
+        reads.touch();
+        for row in row.map(|row| row.0).into_iter().chain(error.row()) {
             reads.add_row(at.core.id, row);
         }
     }
