@@ -83,6 +83,13 @@ impl Directory {
         crate::memory::atomic::prefetch(slot.cast());
     }
 
+    /// As [`Directory::prefetch`], for whoever is about to latch the row.
+    #[inline]
+    pub(crate) fn prefetch_to_latch(&self, memory: &Memory, row: u32) {
+        let slot: *const AtomicU64 = self.slot(memory, row);
+        crate::memory::atomic::prefetch_to_write(slot.cast());
+    }
+
     /// Row ids below this may be in use.
     pub(crate) fn limit(&self) -> u64 {
         self.next.load(Acquire)

@@ -39,9 +39,11 @@ const BACKLOG_BYTES_BUDGET_SHIFT: u32 = 7;
 /// it all.
 const AT_ONCE: u64 = 256;
 
-/// How many entries ahead rows are asked for, and their newest versions.
+/// How many entries ahead rows are asked for, their newest versions, and those behind them. All are
+/// going to be written, and other processors may have them.
 const ROWS_AHEAD: u64 = 12;
-const VERSIONS_AHEAD: u64 = 6;
+const VERSIONS_AHEAD: u64 = 8;
+const OLDER_AHEAD: u64 = 4;
 
 /// How many of a slot's transactions pass between two looks at another slot's queue.
 const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
@@ -239,10 +241,17 @@ impl Tables<'_> {
         };
         let directory = TableAt { memory, core }.directory();
         if let Some(row) = row_ahead(ROWS_AHEAD) {
-            directory.prefetch(memory, row);
+            directory.prefetch_to_latch(memory, row);
         }
         if let Some(row) = row_ahead(VERSIONS_AHEAD) {
-            memory.region().prefetch(directory.newest(memory, row));
+            memory.region().prefetch_to_write(directory.newest(memory, row), size_of::<Version>());
+        }
+        if let Some(row) = row_ahead(OLDER_AHEAD) {
+            let newest = directory.newest(memory, row);
+            if newest != 0 {
+                let older = Version::at(memory, newest).older.load(Relaxed);
+                memory.region().prefetch_to_write(older, core.prefetch_len);
+            }
         }
     }
 }
