@@ -240,7 +240,8 @@ impl Database {
         ReadTransaction::begin(&self.instance)
     }
 
-    /// Begins a transaction that reads and writes. Waits while a table or index is being changed.
+    /// Begins a transaction that reads and writes. Waits while a table or index is being changed,
+    /// or a transaction that has failed often runs alone.
     ///
     /// # Errors
     /// `TooManyTransactions`, `BudgetReached` for the first writers, which need 5 KiB each.

@@ -101,8 +101,8 @@ impl Options {
     }
 
     /// Calls `callback` when more than so many bytes come to be held, once, and again only after
-    /// that has fallen by a sixteenth. It is called by the thread whose statement or commit it was,
-    /// between statements, and may use the database.
+    /// that has fallen by a sixteenth. It is called by the thread whose statement it was, behind
+    /// the statement, and may use the database.
     ///
     /// # Examples
     /// ```
@@ -148,7 +148,7 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 128 bytes.
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 192 bytes.
     ///
     /// # Examples
     /// ```

@@ -4,8 +4,8 @@
 //! so. Words about one transaction outlive it and are told from the next one's by the *serial*, the
 //! number of the transaction in its slot, so that a begin need not clear them. The protocols are
 //! explained where they are used: `snapshot.rs` (whose a version is), `transaction/clock.rs` (what
-//! may be reclaimed), `transaction/precedence.rs` (who yields), `transaction/pins.rs` (old
-//! snapshots).
+//! may be reclaimed), `transaction/precedence.rs` (who yields), `table/pins.rs` and
+//! `transaction/snapshots.rs` (old snapshots).
 
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::region::ALIGNMENT_MAX;

@@ -53,9 +53,9 @@ pub(crate) struct Cache {
     /// How many entries there have to be before it is worth while to look at the queue again, and
     /// to look at all snapshots for it.
     pub(crate) retired_look_at: AtomicU64,
+    pub(crate) retired_search_at: AtomicU64,
     /// About how many bytes of row versions wait in the queue.
     pub(crate) retired_bytes: AtomicU64,
-    pub(crate) retired_search_at: AtomicU64,
     /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must
     /// reach before they can go.
     pub(crate) pinned: RetireQueue,

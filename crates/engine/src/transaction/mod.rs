@@ -1,8 +1,11 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
-//! In reading order: [`transaction`] is what a program holds, [`clock`] is how a snapshot begins
-//! and ends, [`write_set`] remembers changes, [`commit`] publishes them, [`reclaim`] cleans up
-//! behind them. Rows and indexes are changed in `table/`; here is who may see what, and when.
+//! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
+//! what it holds, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
+//! [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`] compares what was
+//! read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`]
+//! cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here is who
+//! may see what, and when.
 
 pub(crate) mod clock;
 pub(crate) mod commit;

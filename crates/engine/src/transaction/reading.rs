@@ -1,7 +1,8 @@
 //! Reading under a snapshot: what every transaction can do.
 //!
 //! Each call resolves a handle, asks an index or the directory for candidates, and returns the
-//! version that the snapshot sees. Nothing here writes, waits, or fails for what others do.
+//! version that the snapshot sees. Nothing here changes a row, waits, or fails for what others do,
+//! but for a snapshot that was given a budget and has gone over it.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -28,9 +29,10 @@ use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
 
 /// A transaction that only reads: one snapshot of the whole database.
 ///
-/// It takes no lock, never fails for what others do, and makes nobody wait. What it returns are
-/// references into the database, valid as long as it lives. A snapshot keeps old versions alive:
-/// do not hold one longer than needed.
+/// It takes no lock, never fails for what others do unless it was given a budget, and makes nobody
+/// wait. What it returns are references into the database, valid as long as it lives. A snapshot
+/// keeps the versions that it sees alive: do not hold one longer than needed. It belongs to one
+/// thread at a time; each thread begins its own.
 ///
 /// # Examples
 /// ```

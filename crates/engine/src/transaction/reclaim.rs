@@ -142,8 +142,8 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     let budget = if limited { 0 } else { memory.header().account.budget.load(Relaxed) };
     let backlog = (budget >> BACKLOG_BUDGET_SHIFT).clamp(BACKLOG_MIN, BACKLOG_MAX);
     let search_at = cache.retired_search_at.load(Relaxed).max(backlog);
-    let bytes_max = (budget >> BACKLOG_BYTES_BUDGET_SHIFT).clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
-    let large = bytes >= bytes_max;
+    let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
+    let large = bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
         look_at_all_snapshots(db, heap, own);
         let left = cache.retired.count();

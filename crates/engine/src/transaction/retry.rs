@@ -1,7 +1,7 @@
 //! Running a program's work in transactions until one commits.
 //!
-//! After a conflict the work is run again, after pauses that grow. Its precedence stays that of the
-//! first attempt, so that it comes to go before younger ones. Who has failed often runs *alone*:
+//! After a conflict the work is run again, after pauses that grow. Its age stays that of the first
+//! attempt, so that in a deadlock younger ones yield. Who has failed often runs *alone*:
 //! other writers are kept out, each time for longer, so in the end it commits however long it
 //! takes and however much the others write.
 

@@ -29,9 +29,10 @@ use crate::table::{ColumnHandle, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
 ///
-/// Isolation is snapshot isolation: it sees what had committed when it began, and its own changes.
-/// Of two transactions that change the same row, the second to do so gets `Conflict` at once
-/// (first updater wins).
+/// It sees what had committed when it began, and its own changes. Of two transactions that change
+/// the same row, the second to do so gets `Conflict` (first updater wins), unless it may wait or
+/// goes first; a serializable one, which is the default, gets it from its commit too if what it has read
+/// was changed meanwhile. [`TransactionOptions`] has the choices.
 ///
 /// # Examples
 /// ```
@@ -524,8 +525,8 @@ impl<'db> WriteTransaction<'db> {
         timestamp != own.timestamp
     }
 
-    /// To be told that a row is not there, that it is but its change is refused, or that another row
-    /// has its key, is to have read those rows. A conflict tells nothing of what is in them.
+    /// To be told that a row is not there, that it is but its change is refused, or that another
+    /// row has its key, is to have read those rows. A conflict tells nothing of what is in them.
     fn remember_refusal(&self, at: TableAt<'_>, row: Option<RowId>, error: &Error) {
         let Some(reads) = &self.read.reads else { return };
         if error.is_conflict() {
