@@ -236,6 +236,19 @@ const CASES: &[(&str, Ask, &[Change], &[Change])] = &[
         &[|t, tx| t.delete(tx, 30)],
         &[|t, tx| t.delete(tx, 20), |t, tx| t.set(tx, 10, "city", 6)],
     ),
+    (
+        "changes that succeeded and were taken back to a savepoint",
+        |t, tx| {
+            let first = t.id(tx, 10)?.expect("it is there");
+            let savepoint = tx.savepoint();
+            t.insert(tx, 55, 1)?;
+            tx.delete(&t.table, first)?;
+            t.insert(tx, 10, 1)?;
+            tx.roll_back_to(savepoint)
+        },
+        &[|t, tx| t.delete(tx, 30), |t, tx| t.insert(tx, 56, 1)],
+        &[|t, tx| t.insert(tx, 55, 2), |t, tx| t.delete(tx, 10)],
+    ),
     ("nothing", |_, _| Ok(()), &[|t, tx| t.delete(tx, 20)], &[]),
 ];
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::finding::{Finding, Phenomenon};
-use crate::history::{Content, End, History, Level, Transaction};
+use crate::history::{Answer, Content, End, History, Level, Transaction};
 use crate::state::{State, View};
 
 /// The outcome of a replay.
@@ -77,7 +77,8 @@ impl Replay {
         let changes = self.run(number, transaction, own.clone(), Phenomenon::Snapshot);
         if transaction.level == Level::Serializable && newest > transaction.snapshot {
             let first = self.findings.len();
-            let serial = self.run(number, transaction, before.clone(), Phenomenon::Serial);
+            let before = with_other_ids(before.clone(), transaction, &changes);
+            let serial = self.run(number, transaction, before, Phenomenon::Serial);
             for finding in &mut self.findings[first..] {
                 finding.transactions.extend(timeline.writers_since(transaction.snapshot));
             }
@@ -157,6 +158,25 @@ impl Replay {
     fn add(&mut self, phenomenon: Phenomenon, number: usize, text: String) {
         self.findings.push(Finding::new(phenomenon, [number], text));
     }
+}
+
+/// The state without the ids of rows that the transaction inserted and took back: others may have
+/// been given them since, and row ids are no part of what isolation promises.
+fn with_other_ids(
+    state: State,
+    transaction: &Transaction,
+    changes: &BTreeMap<u64, Option<Arc<Content>>>,
+) -> State {
+    let mut state = state;
+    for step in &transaction.steps {
+        if let Answer::Inserted(row) = step.answer
+            && !changes.contains_key(&row)
+            && let Some(content) = state.set(row, None)
+        {
+            state.set(row | 1 << 40, Some(content));
+        }
+    }
+    state
 }
 
 impl Timeline {

@@ -14,6 +14,7 @@ use remanent_schema::{
 
 use super::constraint::check_unique;
 use super::describe::write_conflict;
+use super::read_set::ReadSet;
 use super::segment::{Directory, LatchedRow};
 use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
@@ -318,6 +319,26 @@ impl<'m> TableAt<'m> {
         head.older.store(latched.newest(), Relaxed);
         latched.set_newest(version);
         Ok(Change { row, version })
+    }
+
+    /// Remembers what a change that succeeded has told: that its row was there, or that no other
+    /// row had its unique keys.
+    pub(crate) fn remember_change(&self, reads: &ReadSet<'_>, change: Change) {
+        let version = Version::at(self.memory, change.version);
+        let is_new = version.older.load(Relaxed) == 0;
+        if !is_new {
+            reads.add_row(self.core.id, change.row);
+        }
+        if version.is_tombstone() || !is_new && !version.key_changed() {
+            return;
+        }
+        let mut key = KeyBuffer::new();
+        let bytes = bytes_at(self.memory, change.version);
+        for index in self.core.indexes().filter(|index| index.schema.unique) {
+            if index.plan.encode_row(bytes, &mut key).is_ok() {
+                reads.add_key(self.core.id, index, key.as_slice());
+            }
+        }
     }
 
     /// Takes a change back; it must be the newest of its row. Needs no memory but the queue entry

@@ -4,8 +4,8 @@
 //! what it holds, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
 //! [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`] compares what was
 //! read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`]
-//! cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here is who
-//! may see what, and when.
+//! cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in `table/`;
+//! here is who may see what, and when.
 
 pub(crate) mod clock;
 pub(crate) mod commit;

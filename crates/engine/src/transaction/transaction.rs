@@ -31,8 +31,8 @@ use crate::table::{ColumnHandle, Table, TypedTable};
 ///
 /// It sees what had committed when it began, and its own changes. Of two transactions that change
 /// the same row, the second to do so gets `Conflict` (first updater wins), unless it may wait or
-/// goes first; a serializable one, which is the default, gets it from its commit too if what it has read
-/// was changed meanwhile. [`TransactionOptions`] has the choices.
+/// goes first; a serializable one, which is the default, gets it from its commit too if what it
+/// has read was changed meanwhile. [`TransactionOptions`] has the choices.
 ///
 /// # Examples
 /// ```
@@ -406,6 +406,7 @@ impl<'db> WriteTransaction<'db> {
             return Err(Error::new(ErrorKind::TransactionEnded)
                 .because("the savepoint is of another transaction or was itself taken back"));
         }
+        self.remember_changes_from(savepoint.len);
         self.undo_to(savepoint.len);
         rollbacks.push(savepoint.len);
         Ok(())
@@ -546,6 +547,22 @@ impl<'db> WriteTransaction<'db> {
             );
         }
         self.standing.check(self.read.held.slot(), self.read.snapshot.get().own)
+    }
+
+    /// That a change succeeded is an answer too: a row was there, or a unique key was not. It stays
+    /// known when the change is taken back.
+    fn remember_changes_from(&self, len: u64) {
+        let Some(reads) = &self.read.reads else { return };
+        let mut number = 0;
+        self.writes.each(|table, change| {
+            number += 1;
+            if number > len
+                && let Some(core) = self.read.db.catalog().by_id(table)
+            {
+                let at = TableAt { memory: self.read.memory(), core: &core };
+                at.remember_change(reads, change);
+            }
+        });
     }
 
     fn undo_to(&self, len: u64) {
