@@ -262,7 +262,7 @@ impl Database {
     /// ```
     #[inline]
     pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
-        WriteTransaction::begin_with(&self.instance, &TransactionOptions::new(), None)
+        WriteTransaction::begin_with(&self.instance, &TransactionOptions::new())
     }
 
     /// As [`Database::begin_read`], with settings of the transaction's own.
@@ -296,7 +296,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn begin_write_with(&self, options: &TransactionOptions) -> Result<WriteTransaction<'_>> {
-        WriteTransaction::begin_with(&self.instance, options, None)
+        WriteTransaction::begin_with(&self.instance, options)
     }
 
     /// The snapshots that transactions hold, oldest first: whose they are, since when, and what

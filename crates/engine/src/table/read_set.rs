@@ -100,6 +100,7 @@ impl<'m> ReadSet<'m> {
     ///
     /// # Errors
     /// Memory for the slot's first block, the first time it reads.
+    #[inline(always)]
     pub(crate) fn new(heap: Heap<'m>, slot: &'m Slot, purpose: Remember) -> Result<Self> {
         let mut block = slot.read_set.load(Relaxed) & !EVERYTHING;
         if block == 0 {

@@ -47,6 +47,7 @@ pub(crate) struct Waiting<'t> {
 
 impl Standing {
     /// The standing of a transaction whose first attempt had a snapshot of timestamp `age`.
+    #[inline]
     pub(crate) fn new(db: &Instance, options: &TransactionOptions, age: u64) -> Self {
         let priority = (4 - options.priority as u64) << PRIORITY_SHIFT;
         let within = match options.deadline {

@@ -82,7 +82,7 @@ impl<'db> ReadTransaction<'db> {
     }
 
     /// A transaction that holds this slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with_slot(
         db: &'db Instance,
         held: HeldSlot<'db>,

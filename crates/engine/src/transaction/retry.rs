@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::clock;
+use super::clock::{self, HeldSlot};
 use super::commit::CommitTicket;
 use super::gate::{self, ClosedGate};
 use super::options::TransactionOptions;
@@ -15,6 +15,7 @@ use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::memory::atomic::pause;
+use crate::snapshot::Snapshot;
 
 /// Attempts before a conflict is handed to the program.
 const ATTEMPTS_MAX: u32 = 10_000;
@@ -27,6 +28,9 @@ const ALONE_DOUBLINGS_MAX: u32 = 12;
 const YIELDS: u32 = 3;
 const PAUSE_US_MAX: u64 = 1000;
 
+/// An attempt's slot and snapshot, and the gate if it runs alone.
+type Begun<'db> = (HeldSlot<'db>, Snapshot, Option<ClosedGate<'db>>);
+
 /// Runs `work` in a transaction and commits it; again after each conflict.
 ///
 /// # Errors
@@ -38,11 +42,13 @@ pub(crate) fn run<T>(
 ) -> Result<(T, CommitTicket)> {
     let (mut age, mut failed, mut conflict) = (None, 0, None);
     loop {
-        let (transaction, gate) = begin(db, options, age, failed)?;
-        age.get_or_insert(transaction.snapshot_timestamp());
-        let result = work(&transaction);
-        // Rolled back before the gate opens, if it is not committed.
-        let ended = result.and_then(|value| Ok((value, transaction.commit()?)));
+        let (held, snapshot, gate) = begin(db, failed)?;
+        let first = *age.get_or_insert(snapshot.timestamp);
+        let transaction = WriteTransaction::with_slot(db, held, snapshot, options, first)?;
+        let ended = work(&transaction)
+            .and_then(|value| transaction.commit_in_place().map(|ticket| (value, ticket)));
+        // Over, one way or the other, before the gate opens.
+        drop(transaction);
         drop(gate);
         match ended {
             Err(error) if error.is_conflict() && failed < ATTEMPTS_MAX => {
@@ -61,25 +67,26 @@ pub(crate) fn run<T>(
     }
 }
 
-fn begin<'db>(
-    db: &'db Instance,
-    options: &TransactionOptions,
-    age: Option<u64>,
-    failed: u32,
-) -> Result<(WriteTransaction<'db>, Option<ClosedGate<'db>>)> {
-    if failed < ALONE_FROM {
-        return Ok((WriteTransaction::begin_with(db, options, age)?, None));
+/// Begins an attempt: alone, if enough have failed and nobody else keeps writers out.
+#[inline]
+fn begin(db: &Instance, failed: u32) -> Result<Begun<'_>> {
+    if failed >= ALONE_FROM
+        && let Some(alone) = begin_alone(db, failed)?
+    {
+        return Ok(alone);
     }
+    let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
+    Ok((held, snapshot, None))
+}
+
+#[cold]
+fn begin_alone(db: &Instance, failed: u32) -> Result<Option<Begun<'_>>> {
     let (held, mut snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
     let time = ALONE_TIME * (1 << (failed - ALONE_FROM).min(ALONE_DOUBLINGS_MAX));
-    let gate = gate::close_for(db.memory(), held.number(), time);
-    if gate.is_none() {
-        drop(held);
-        return Ok((WriteTransaction::begin_with(db, options, age)?, None));
-    }
+    let Some(gate) = gate::close_for(db.memory(), held.number(), time) else { return Ok(None) };
     // What the others have committed while they were waited for is not to be missed.
     snapshot.timestamp = held.publish_clock(true);
-    Ok((WriteTransaction::with_slot(db, held, snapshot, options, age)?, gate))
+    Ok(Some((held, snapshot, Some(gate))))
 }
 
 fn out_of_time(failed: u32, conflict: &Error) -> Error {

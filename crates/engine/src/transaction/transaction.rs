@@ -85,27 +85,28 @@ pub struct Savepoint {
 }
 
 impl<'db> WriteTransaction<'db> {
-    /// Begins. `age` is the snapshot of the first attempt, if this is another one.
+    /// Begins.
     ///
     /// # Errors
     /// `TooManyTransactions`, and memory for what the slot keeps.
     #[inline]
-    pub(crate) fn begin_with(
-        db: &'db Instance,
-        options: &TransactionOptions,
-        age: Option<u64>,
-    ) -> Result<Self> {
+    pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
         let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
-        Self::with_slot(db, held, snapshot, options, age)
+        Self::with_slot(db, held, snapshot, options, snapshot.timestamp)
     }
 
-    /// A transaction that holds this slot.
+    /// A transaction that holds this slot; `age` is the snapshot of its first attempt. (Inlined so
+    /// that it is made where it stays: moving it costs more than its other parts.)
+    ///
+    /// # Errors
+    /// Memory for what the slot keeps.
+    #[inline(always)]
     pub(crate) fn with_slot(
         db: &'db Instance,
         held: HeldSlot<'db>,
         snapshot: Snapshot,
         options: &TransactionOptions,
-        age: Option<u64>,
+        age: u64,
     ) -> Result<Self> {
         let (heap, slot) = (db.memory().heap(held.cache()), held.slot());
         let writes = WriteSet::new(heap, slot)?;
@@ -114,7 +115,7 @@ impl<'db> WriteTransaction<'db> {
             Isolation::Snapshot => Remember::Whether,
         };
         let reads = ReadSet::new(heap, slot, remember)?;
-        let standing = Standing::new(db, options, age.unwrap_or(snapshot.timestamp));
+        let standing = Standing::new(db, options, age);
         slot.precedence.store(standing.word(), Release);
         if options.is_described() {
             snapshots::describe(db, slot, options);
@@ -127,11 +128,6 @@ impl<'db> WriteTransaction<'db> {
             rollbacks: RefCell::new(Vec::new()),
             standing,
         })
-    }
-
-    /// The timestamp of the snapshot.
-    pub(crate) fn snapshot_timestamp(&self) -> u64 {
-        self.read.snapshot.get().timestamp
     }
 
     /// Inserts a record.
@@ -454,7 +450,14 @@ impl<'db> WriteTransaction<'db> {
     /// assert_eq!(db.begin_read()?.scan(&table)?.count(), 1);
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
+    #[inline]
     pub fn commit(self) -> Result<CommitTicket> {
+        self.commit_in_place()
+    }
+
+    /// As [`WriteTransaction::commit`], without moving the transaction; only its end may follow.
+    #[inline]
+    pub(crate) fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
         let ticket = commit::commit(&self.read, self.heap, &self.writes)?;
         self.ended.set(true);
