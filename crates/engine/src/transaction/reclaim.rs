@@ -290,7 +290,8 @@ fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option
     for _ in 0..pinned.count() {
         let Some((stamp, item)) = pinned.front(heap) else { return };
         let Retired::Row { table, row } = item else { unreachable!("only rows are pinned") };
-        let room = pinned.make_room(heap, NOTES_MAX, Entitlement::Reserve);
+        // For the notes, and for the entry itself if it goes to the end.
+        let room = pinned.make_room(heap, NOTES_MAX + 1, Entitlement::Reserve);
         let promised = retired.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve);
         if room.is_err() || promised.is_err() {
             pinned_until.store(0, Relaxed);
