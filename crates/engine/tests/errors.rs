@@ -470,11 +470,11 @@ fn snapshots_that_have_expired() -> Result<()> {
     let table = table(&db)?;
     let (primary, expired) = (table.index("primary")?, ErrorKind::SnapshotExpired);
     let row = db.write(|tx| tx.insert_values(&table, &values(1, 1)))?;
-    let options = TransactionOptions::new().snapshot_age_max(Duration::from_millis(1));
+    let options = TransactionOptions::new().snapshot_age_max(Duration::from_millis(200));
     let tx = db.begin_read_with(&options)?;
     let mut cursor = tx.cursor(&table, primary)?;
     let text = cursor.first().map(|row| row.id());
-    std::thread::sleep(Duration::from_millis(2));
+    std::thread::sleep(Duration::from_millis(201));
     check(tx.status(), expired, "bytes of old versions");
     check(tx.find(&table, primary, &[1.into()]), expired, "");
     check(tx.row(&table, row), expired, "");
@@ -484,7 +484,7 @@ fn snapshots_that_have_expired() -> Result<()> {
     check(cursor.find(Find::Equal, &[1.into()]), expired, "");
     assert!(cursor.next().is_none() && text == Some(row));
     let read = db.read_with(&options, |_| {
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(201));
         Ok(())
     });
     check(read, expired, "");
@@ -497,7 +497,7 @@ fn deadlines_that_have_passed() -> Result<()> {
     let table = table(&db)?;
     let small = [(table.column("small")?, Value::U8(7))];
     let row = db.write(|tx| tx.insert_values(&table, &values(1, 1)))?;
-    let soon = || TransactionOptions::new().deadline(Instant::now() + Duration::from_millis(20));
+    let soon = || TransactionOptions::new().deadline(Instant::now() + Duration::from_millis(200));
     let reached = ErrorKind::DeadlineReached;
     let tx = db.begin_write_with(&soon())?;
     tx.update_values(&table, row, &small)?;

@@ -68,13 +68,13 @@ fn meet(holder: &TransactionOptions, other: &TransactionOptions) -> Result<(bool
     let counters = Counters::new(2)?;
     let (row, own) = counters.rows()?;
     let (begun, has_begun) = mpsc::channel();
+    let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let holding = scope.spawn(|| {
             let tx = counters.db.begin_write_with(holder)?;
             counters.set(&tx, row, 1)?;
             begun.send(()).expect("it is waited for");
-            let until = Instant::now() + Duration::from_millis(50);
-            while Instant::now() < until {
+            while !over.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
                 if let Err(error) = counters.set(&tx, own, 1) {
                     assert_eq!(error.kind(), ErrorKind::Conflict);
@@ -87,6 +87,7 @@ fn meet(holder: &TransactionOptions, other: &TransactionOptions) -> Result<(bool
         let tx = counters.db.begin_write_with(other)?;
         let got = counters.set(&tx, row, 2);
         let got = got.and_then(|()| tx.commit()).is_ok();
+        over.store(true, Ordering::Relaxed);
         Ok((holding.join().expect("it does not panic")?, got))
     })
 }
