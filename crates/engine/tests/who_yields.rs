@@ -240,3 +240,33 @@ fn transactions_within_transactions_do_not_hang() -> Result<()> {
     assert_eq!(counters.value(0)?, 1);
     Ok(())
 }
+
+/// A writer is left open on one row and another one wants it, in vain: those that write other rows
+/// hardly notice.
+#[test]
+fn a_writer_left_open_does_not_stop_the_others() -> Result<()> {
+    const TIME: Duration = Duration::from_millis(1500);
+    let counters = Counters::new(2)?;
+    // An open writer keeps what was cut from being freed: there has to be room for it.
+    counters.db.set_budget(2 << 30)?;
+    let open = counters.db.begin_write()?;
+    counters.add(&open, 0, 1)?;
+    let (blocked, wanted) = std::thread::scope(|scope| {
+        let wanting = scope.spawn(|| {
+            let options = TransactionOptions::new().deadline(Instant::now() + TIME);
+            counters.db.write_with(&options, |tx| counters.add(tx, 0, 1))
+        });
+        // Whoever has a deadline tells the open one to yield; that one does not come to notice.
+        let started = Instant::now();
+        let mut blocked = Duration::ZERO;
+        while started.elapsed() < TIME {
+            let before = Instant::now();
+            counters.db.write(|tx| counters.add(tx, 1, 1)).expect("nobody else wants it");
+            blocked += Some(before.elapsed()).filter(|t| t.as_millis() > 5).unwrap_or_default();
+        }
+        (blocked, wanting.join().expect("it does not panic"))
+    });
+    assert_eq!(wanted.unwrap_err().kind(), ErrorKind::DeadlineReached);
+    assert!(blocked < TIME / 2, "they were kept out for {blocked:?} of {TIME:?}");
+    Ok(())
+}

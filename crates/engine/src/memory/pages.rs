@@ -175,8 +175,6 @@ pub(crate) fn set_budget(region: &Region, budget: u64) -> Result<()> {
     }
     let header = region.header();
     let _latched = header.pages.latch.lock();
-    // The smaller reserve first and last, so that a reader never finds one without its budget.
-    header.account.reserve.store(0, Relaxed);
     header.account.budget.store(budget, Relaxed);
     header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
     Ok(())

@@ -7,7 +7,8 @@
 //! the set says that *everything* was read: never less than was.
 //!
 //! For a snapshot that may expire the same set holds the rows that were handed out, whose versions
-//! stay when it has. Others read it then, while its holder can add no more.
+//! stay when it has. Others read it then, while its holder can add no more; only such a set shows
+//! its blocks in the slot, and what was shown is retired, not freed.
 
 use std::cell::Cell;
 
@@ -326,13 +327,14 @@ impl<'m> ReadSet<'m> {
         let old = self.block.get();
         let words = words_of(self.heap.memory, old);
         let size = size_of_block(words.len()) * 2;
-        // Others may be reading a set of rows that were handed out when it is given up.
+        let shared = self.purpose == Remember::HandedOut;
         let queue = &self.heap.cache.retired;
-        if self.purpose == Remember::HandedOut && old == self.first {
+        if shared {
+            // For the new block, which is retired in its turn.
             queue.promise(self.heap, Entitlement::Ordinary)?;
         }
         let grown = new_block(self.heap, size, Entitlement::Ordinary).inspect_err(|_| {
-            if self.purpose == Remember::HandedOut && old == self.first {
+            if shared {
                 queue.redeem();
             }
         })?;
@@ -343,15 +345,23 @@ impl<'m> ReadSet<'m> {
             }
         }
         self.block.set(grown);
-        self.slot.read_set.store(grown, Release);
-        self.give_up(old, words);
+        if shared {
+            self.slot.read_set.store(grown, Release);
+        }
+        self.give_up(old);
         Ok(())
     }
 
-    /// Empties the slot's own block; frees any other. Nobody else is reading it.
-    fn give_up(&self, block: u64, words: &[AtomicU64]) {
+    /// Empties the slot's own block, which stays with the slot for ever; frees any other, after its
+    /// last reader if others may have found it in the slot. They may be late: what they take for
+    /// the set of an earlier holder, who has ended, is then that of this one.
+    fn give_up(&self, block: u64) {
+        let words = words_of(self.heap.memory, block);
         if block == self.first {
             words.iter().for_each(|word| word.store(0, Relaxed));
+        } else if self.purpose == Remember::HandedOut {
+            self.heap.cache.retired.redeem();
+            self.heap.retire(block, Purpose::Internal);
         } else {
             self.heap.free(block, size_of_block(words.len()), Purpose::Internal);
         }
@@ -359,7 +369,9 @@ impl<'m> ReadSet<'m> {
 
     fn say_everything(&self) {
         self.everything.set(true);
-        self.slot.read_set.store(self.block.get() | EVERYTHING, Release);
+        if self.purpose == Remember::HandedOut {
+            self.slot.read_set.store(self.block.get() | EVERYTHING, Release);
+        }
     }
 
     fn contains(&self, word: u64) -> bool {
@@ -383,14 +395,8 @@ impl Drop for ReadSet<'_> {
         if self.len.get() == 0 {
             return;
         }
-        let block = self.block.get();
         self.slot.read_set.store(self.first, Release);
-        if block != self.first && self.purpose == Remember::HandedOut {
-            self.heap.cache.retired.redeem();
-            self.heap.retire(block, Purpose::Internal);
-        } else {
-            self.give_up(block, words_of(memory, block));
-        }
+        self.give_up(self.block.get());
     }
 }
 

@@ -98,9 +98,10 @@ pub(crate) fn others_write(memory: &Memory, own: usize) -> bool {
         .any(|number| number != own && slot(memory, number).state.load(SeqCst) & SLOT_WRITES != 0)
 }
 
-/// Takes the slot with this number if it is free, to reclaim what it left behind.
+/// Takes the slot with this number if it is free, to reclaim what it left behind. As a writer: it
+/// goes through indexes, so it must not be passed by.
 pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>> {
-    let state = taken_state(memory.header().clock.0.load(SeqCst), false);
+    let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
     // Lazily: a guard that is made and dropped would free the slot of whoever holds it.
     taken.is_ok().then(|| HeldSlot { memory, number })

@@ -63,14 +63,25 @@ pub(crate) fn close(memory: &Memory, own: usize, patience: Duration) -> Option<C
     others_end(memory, own, started, patience).then_some(gate)
 }
 
+/// How it went to close the gate for a transaction.
+pub(crate) enum Closed<'m> {
+    /// No other writer is left.
+    Alone(ClosedGate<'m>),
+    /// Others did not end in time, and the gate is open again.
+    InVain,
+    /// Somebody else has closed it.
+    ByAnother,
+}
+
 /// Closes the gate for a transaction, which holds slot `own`, and waits at most as long for the
-/// writers that are inside; `None` if somebody else has closed it.
-pub(crate) fn close_for(memory: &Memory, own: usize, time: Duration) -> Option<ClosedGate<'_>> {
+/// writers that are inside.
+pub(crate) fn close_for(memory: &Memory, own: usize, time: Duration) -> Closed<'_> {
     let word = CLOSED + (time.as_millis() as u32).max(1);
-    memory.header().gate.compare_exchange(OPEN, word, SeqCst, Relaxed).ok()?;
+    if memory.header().gate.compare_exchange(OPEN, word, SeqCst, Relaxed).is_err() {
+        return Closed::ByAnother;
+    }
     let gate = ClosedGate(memory);
-    others_end(memory, own, Instant::now(), time);
-    Some(gate)
+    if others_end(memory, own, Instant::now(), time) { Closed::Alone(gate) } else { Closed::InVain }
 }
 
 fn others_end(memory: &Memory, own: usize, started: Instant, patience: Duration) -> bool {

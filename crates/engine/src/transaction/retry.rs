@@ -1,15 +1,17 @@
 //! Running a program's work in transactions until one commits.
 //!
 //! After a conflict the work is run again, after pauses that grow. Its age stays that of the first
-//! attempt, so that in a deadlock younger ones yield. Who has failed often runs *alone*:
-//! other writers are kept out, each time for longer, so in the end it commits however long it
-//! takes and however much the others write.
+//! attempt, so that in a deadlock younger ones yield. Who has failed often runs *alone*: other
+//! writers are kept out, each time for longer, so in the end it commits however long it takes and
+//! however much the others write. If those that are active do not end in time, it lets all others
+//! in again for three times as long before it asks once more: a writer that is left open must not
+//! stop everybody.
 
 use std::time::{Duration, Instant};
 
 use super::clock::{self, HeldSlot};
 use super::commit::CommitTicket;
-use super::gate::{self, ClosedGate};
+use super::gate::{self, Closed, ClosedGate};
 use super::options::TransactionOptions;
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,9 +23,12 @@ use crate::snapshot::Snapshot;
 const ATTEMPTS_MAX: u32 = 10_000;
 /// Failed attempts from which on the work runs alone.
 const ALONE_FROM: u32 = if cfg!(shuttle) { 3 } else { 12 };
-/// For how long others are kept out the first time, at most; each further time doubles it.
+/// For how long others are kept out the first time, at most; each further time doubles it, up to
+/// 1.28 s.
 const ALONE_TIME: Duration = Duration::from_millis(20);
-const ALONE_DOUBLINGS_MAX: u32 = 12;
+const ALONE_DOUBLINGS_MAX: u32 = 6;
+/// For how many times as long others are let in, if that was not long enough for them to end.
+const ALONE_PAUSES: u32 = 3;
 /// Conflicts after which a thread only yields its time slice.
 const YIELDS: u32 = 3;
 const PAUSE_US_MAX: u64 = 1000;
@@ -42,7 +47,7 @@ pub(crate) fn run<T>(
 ) -> Result<(T, CommitTicket)> {
     let (mut age, mut failed, mut conflict) = (None, 0, None);
     loop {
-        let (held, snapshot, gate) = begin(db, failed)?;
+        let (held, snapshot, gate) = begin(db, options, failed)?;
         let first = *age.get_or_insert(snapshot.timestamp);
         let transaction = WriteTransaction::with_slot(db, held, snapshot, options, first)?;
         let ended = work(&transaction)
@@ -69,9 +74,9 @@ pub(crate) fn run<T>(
 
 /// Begins an attempt: alone, if enough have failed and nobody else keeps writers out.
 #[inline]
-fn begin(db: &Instance, failed: u32) -> Result<Begun<'_>> {
+fn begin<'db>(db: &'db Instance, options: &TransactionOptions, failed: u32) -> Result<Begun<'db>> {
     if failed >= ALONE_FROM
-        && let Some(alone) = begin_alone(db, failed)?
+        && let Some(alone) = begin_alone(db, options, failed)?
     {
         return Ok(alone);
     }
@@ -80,13 +85,32 @@ fn begin(db: &Instance, failed: u32) -> Result<Begun<'_>> {
 }
 
 #[cold]
-fn begin_alone(db: &Instance, failed: u32) -> Result<Option<Begun<'_>>> {
+fn begin_alone<'db>(
+    db: &'db Instance,
+    options: &TransactionOptions,
+    failed: u32,
+) -> Result<Option<Begun<'db>>> {
     let (held, mut snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
+    let left =
+        || options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let time = ALONE_TIME * (1 << (failed - ALONE_FROM).min(ALONE_DOUBLINGS_MAX));
-    let Some(gate) = gate::close_for(db.memory(), held.number(), time) else { return Ok(None) };
-    // What the others have committed while they were waited for is not to be missed.
-    snapshot.timestamp = held.publish_clock(true);
-    Ok(Some((held, snapshot, Some(gate))))
+    let time = time.min(left().unwrap_or(time));
+    match gate::close_for(db.memory(), held.number(), time) {
+        Closed::Alone(gate) => {
+            // What the others have committed while they were waited for is not to be missed.
+            snapshot.timestamp = held.publish_clock(true);
+            Ok(Some((held, snapshot, Some(gate))))
+        }
+        Closed::ByAnother => Ok(None),
+        Closed::InVain => {
+            drop(held);
+            if !cfg!(shuttle) {
+                let pause = time * ALONE_PAUSES;
+                std::thread::sleep(pause.min(left().unwrap_or(pause)));
+            }
+            Ok(None)
+        }
+    }
 }
 
 fn out_of_time(failed: u32, conflict: &Error) -> Error {
