@@ -41,7 +41,8 @@ pub use remanent_schema as schema;
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, IndexHandle, Records, Row, RowId, Scan, Table, TypedCursor, TypedTable,
+    ColumnHandle, Found, IndexHandle, Records, Row, RowDraft, RowId, Scan, Table, TypedCursor,
+    TypedTable,
 };
 pub use transaction::{
     CommitTicket, Isolation, Priority, ReadTransaction, Savepoint, SnapshotInfo,

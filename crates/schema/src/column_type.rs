@@ -180,7 +180,7 @@ impl ColumnType {
     /// ```
     /// # use remanent_schema::*;
     /// assert_eq!(ColumnType::BLOB, ColumnType::Blob { max: None });
-    /// assert!(!ColumnType::BLOB.is_key_type());
+    /// assert!(ColumnType::BLOB.is_key_type());
     /// ```
     pub const BLOB: ColumnType = ColumnType::Blob { max: None };
 
@@ -218,13 +218,15 @@ impl ColumnType {
     /// # Examples
     /// ```
     /// # use remanent_schema::*;
-    /// assert!(ColumnType::F64.is_key_type() && ColumnType::STRING.is_key_type());
-    /// assert!(!ColumnType::BLOB.is_key_type());
-    /// let schema = TableSchema::new("T").column("data", ColumnType::BLOB).primary_key(["data"]);
+    /// assert!(ColumnType::STRING.is_key_type() && ColumnType::BLOB.is_key_type());
+    /// let vector = ColumnType::Vector { element: Box::new(ColumnType::U8), max: None };
+    /// assert!(!vector.is_key_type());
+    /// let schema = TableSchema::new("T").column("data", vector).primary_key(["data"]);
     /// assert!(matches!(schema.validate(), Err(SchemaError::BadKeyType { .. })));
     /// ```
     pub fn is_key_type(&self) -> bool {
-        self.is_fixed_scalar() || matches!(self, ColumnType::String { .. })
+        let variable = matches!(self, ColumnType::String { .. } | ColumnType::Blob { .. });
+        variable || self.is_fixed_scalar()
     }
 
     /// Bytes that one value occupies in a fixed place; 0 for variable types.

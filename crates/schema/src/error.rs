@@ -80,6 +80,13 @@ pub enum SchemaError {
         /// The second one.
         index: Box<str>,
     },
+    /// A set is not one that can be.
+    BadSet {
+        /// The set's name.
+        set: Box<str>,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// The fixed part of a row alone is longer than a row may be.
     RowTooLong {
         /// Its length in bytes.
@@ -358,6 +365,7 @@ impl fmt::Display for SchemaError {
             SchemaError::SecondPrimaryKey { index } => {
                 write!(f, "index {index} is a second primary key")
             }
+            SchemaError::BadSet { set, reason } => write!(f, "set {set}: {reason}"),
             SchemaError::RowTooLong { len } => {
                 write!(f, "the fixed part of a row would be {len} bytes long; the most is 512 MiB")
             }

@@ -24,7 +24,7 @@ use crate::scalar::{BinaryArray, CharArray, Date, Decimal, Time, Timestamp};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a part of a key",
-    note = "blobs, arrays, vectors and structs have no order; of a struct, name a field: `thing.a`"
+    note = "arrays, vectors and structs have no order; of a struct, name a field: `thing.a`"
 )]
 pub trait KeyValue {
     /// Appends the part.
@@ -81,6 +81,7 @@ mapped_parts! {
     Time => |time| time.0,
     Timestamp => |timestamp| timestamp.0,
     String => |text| text.as_str(),
+    Vec<u8> => |bytes| bytes.as_slice(),
 }
 
 impl<const P: u8, const S: u8> KeyValue for Decimal<P, S> {
@@ -93,6 +94,13 @@ impl<const P: u8, const S: u8> KeyValue for Decimal<P, S> {
         }
         let mask = if descending { i128::MAX } else { i128::MIN };
         out.put((self.0 ^ mask).to_be_bytes())
+    }
+}
+
+impl KeyValue for &[u8] {
+    #[inline]
+    fn encode_part(&self, descending: bool, out: &mut KeyBuffer) -> Result<(), KeyTooLong> {
+        put_text(self, descending, out)
     }
 }
 

@@ -427,6 +427,10 @@ impl Step {
         })
     }
 
+    fn is_text(&self) -> bool {
+        matches!(self.column_type, ColumnType::String { .. })
+    }
+
     #[inline]
     fn is_null(&self, row: &[u8]) -> bool {
         self.nullable && row[self.null_byte as usize] & self.null_mask != 0
@@ -513,7 +517,12 @@ impl Step {
             (Form::Char { .. }, Value::String(text)) => {
                 put_text(strip_nul(text.as_bytes()), self.descending, out)?;
             }
-            (Form::Text { .. }, Value::String(text)) => self.put_fixed(text.as_bytes(), out)?,
+            (Form::Text { .. }, Value::String(text)) if self.is_text() => {
+                self.put_fixed(text.as_bytes(), out)?;
+            }
+            (Form::Text { .. }, Value::Bytes(bytes)) if !self.is_text() => {
+                self.put_fixed(bytes, out)?;
+            }
             (Form::Binary { size }, Value::Bytes(bytes)) if bytes.len() == *size as usize => {
                 self.put_fixed(bytes, out)?;
             }
@@ -557,11 +566,10 @@ impl Form {
             ColumnType::F64 => Form::F64 { mask: flip },
             ColumnType::Char(size) => Form::Char { size: *size },
             ColumnType::Binary(size) => Form::Binary { size: *size },
-            ColumnType::String { .. } => Form::Text { start: leaf.start },
-            ColumnType::Blob { .. }
-            | ColumnType::Vector { .. }
-            | ColumnType::Array { .. }
-            | ColumnType::Struct(_) => return None,
+            ColumnType::String { .. } | ColumnType::Blob { .. } => Form::Text { start: leaf.start },
+            ColumnType::Vector { .. } | ColumnType::Array { .. } | ColumnType::Struct(_) => {
+                return None;
+            }
         })
     }
 }

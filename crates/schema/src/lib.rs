@@ -22,11 +22,13 @@ mod key_hash;
 mod key_plan;
 mod record;
 mod row_bytes;
+mod row_edit;
 mod row_layout;
 mod row_read;
 mod row_write;
 mod scalar;
 mod schema_bytes;
+mod set_schema;
 mod table_schema;
 mod validate;
 mod value;
@@ -48,6 +50,7 @@ pub use row_layout::{Leaf, ROW_LEN_MAX, RowLayout};
 pub use scalar::{
     BinaryArray, CharArray, Date, Decimal, FixedField, Scalar, TextTooLong, Time, Timestamp,
 };
+pub use set_schema::{SetMember, SetOrder, SetSchema};
 pub use table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 pub use validate::{
     COLUMN_COUNT_MAX, INDEX_COUNT_MAX, LEAF_COUNT_MAX, NAME_LEN_MAX, NESTING_MAX, TEXT_SIZE_MAX,

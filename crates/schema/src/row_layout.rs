@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use crate::column_type::{Column, ColumnType};
 use crate::default_value::DefaultValue;
 use crate::fixed_layout::{LeafShape, NO_NULL_BIT, NO_START, lay_out};
+use crate::row_edit::blank_of;
 use crate::table_schema::TableSchema;
 use crate::value::Value;
 
@@ -57,6 +58,8 @@ pub struct RowLayout {
     has_presence: bool,
     null_offset: u32,
     fixed_size: u32,
+    /// The row to which no leaf was given.
+    blank: Vec<u8>,
 }
 
 /// A part of a row that has a value of its own.
@@ -180,7 +183,17 @@ impl RowLayout {
         }
         let by_path = (0..).zip(&leaves).map(|(index, leaf)| (leaf.path.clone(), index)).collect();
         let has_presence = leaves.iter().any(Leaf::is_presence);
-        RowLayout { leaves, variable, by_path, has_presence, null_offset, fixed_size }
+        let mut layout = RowLayout {
+            leaves,
+            variable,
+            by_path,
+            has_presence,
+            null_offset,
+            fixed_size,
+            blank: Vec::new(),
+        };
+        layout.blank = blank_of(&layout);
+        layout
     }
 
     /// The leaves, in declared order.
@@ -301,6 +314,10 @@ impl RowLayout {
     }
 
     /// Whether there are nullable structs.
+    pub(crate) fn blank(&self) -> &[u8] {
+        &self.blank
+    }
+
     pub(crate) fn has_presence(&self) -> bool {
         self.has_presence
     }

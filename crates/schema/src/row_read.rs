@@ -230,7 +230,7 @@ impl RowLayout {
 }
 
 /// Whether bytes of the right place can be read as this type.
-fn is_content(column_type: &ColumnType, bytes: &[u8]) -> bool {
+pub(crate) fn is_content(column_type: &ColumnType, bytes: &[u8]) -> bool {
     match column_type {
         ColumnType::String { .. } => std::str::from_utf8(bytes).is_ok(),
         ColumnType::Char(_) => std::str::from_utf8(strip_nul(bytes)).is_ok(),

@@ -317,7 +317,7 @@ impl RowLayout {
     }
 
     #[inline]
-    fn null_place(&self, leaf: &Leaf) -> (usize, u8) {
+    pub(crate) fn null_place(&self, leaf: &Leaf) -> (usize, u8) {
         (self.null_offset() + usize::from(leaf.null_bit / 8), 1 << (leaf.null_bit % 8))
     }
 
@@ -403,7 +403,7 @@ fn change_of<'v>(changes: &[(usize, Value<'v>)], leaf: usize) -> Option<Value<'v
 
 /// The bytes that `value` needs in the variable part.
 #[inline]
-fn variable_len(leaf: &Leaf, value: &Value<'_>) -> Result<usize, RowError> {
+pub(crate) fn variable_len(leaf: &Leaf, value: &Value<'_>) -> Result<usize, RowError> {
     let (len, size, max) = match (&leaf.column_type, value) {
         (_, Value::Null) => return Ok(0),
         (ColumnType::String { max }, Value::String(text)) => (text.len(), 1, *max),
@@ -425,7 +425,11 @@ fn variable_len(leaf: &Leaf, value: &Value<'_>) -> Result<usize, RowError> {
     Ok(len.saturating_mul(size))
 }
 
-fn write_variable(leaf: &Leaf, value: &Value<'_>, place: &mut [u8]) -> Result<(), RowError> {
+pub(crate) fn write_variable(
+    leaf: &Leaf,
+    value: &Value<'_>,
+    place: &mut [u8],
+) -> Result<(), RowError> {
     match (&leaf.column_type, value) {
         (_, Value::String(text)) => place.copy_from_slice(text.as_bytes()),
         (ColumnType::Blob { .. }, Value::Bytes(bytes)) => place.copy_from_slice(bytes),
@@ -455,7 +459,7 @@ fn put_variable(
     Ok(new_end)
 }
 
-fn check_row_len(len: usize) -> Result<usize, RowError> {
+pub(crate) fn check_row_len(len: usize) -> Result<usize, RowError> {
     if len > ROW_LEN_MAX { Err(RowError::RowTooLong { len }) } else { Ok(len) }
 }
 

@@ -6,11 +6,14 @@
 use crate::column_type::{Column, ColumnType};
 use crate::default_value::DefaultValue;
 use crate::error::SchemaError;
+use crate::set_schema::{SetMember, SetOrder, SetSchema};
 use crate::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 use crate::validate::NESTING_MAX;
 
 /// The version written; all versions up to it are read.
+/// Without a set. Version 2 has one behind the indexes.
 const VERSION: u8 = 1;
+const VERSION_WITH_SET: u8 = 2;
 
 /// Nothing: no limit, no default.
 const NONE: u8 = 0;
@@ -30,12 +33,16 @@ impl TableSchema {
     /// assert!(matches!(damaged, Err(SchemaError::BadEncoding { .. })));
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer { bytes: vec![VERSION] };
+        let version = if self.set.is_some() { VERSION_WITH_SET } else { VERSION };
+        let mut writer = Writer { bytes: vec![version] };
         writer.text(&self.name);
         writer.columns(&self.columns);
         writer.count(self.indexes.len());
         for index in &self.indexes {
             writer.index(index);
+        }
+        if let Some(set) = &self.set {
+            writer.set(set);
         }
         writer.bytes
     }
@@ -55,17 +62,22 @@ impl TableSchema {
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<TableSchema, SchemaError> {
         let mut reader = Reader { bytes, offset: 0 };
-        match reader.byte()? {
-            VERSION => {}
+        let version = reader.byte()?;
+        match version {
+            VERSION | VERSION_WITH_SET => {}
             version => return Err(SchemaError::UnknownVersion { version }),
         }
         let name = reader.text()?;
         let columns = reader.columns(0)?;
         let indexes = reader.many(Reader::index)?;
+        let set = match version {
+            VERSION_WITH_SET => Some(reader.set(&name)?),
+            _ => None,
+        };
         if reader.offset != bytes.len() {
             return reader.damaged();
         }
-        TableSchema { name, columns, indexes }.build()
+        TableSchema { name, columns, indexes, set }.build()
     }
 }
 
@@ -93,6 +105,17 @@ impl Writer {
         for part in &index.parts {
             self.text(&part.column);
             self.flag(part.descending);
+        }
+    }
+
+    fn set(&mut self, set: &SetSchema) {
+        self.text(&set.owner);
+        self.byte(set.order as u8);
+        self.count(set.members.len());
+        for member in &set.members {
+            self.text(&member.table);
+            self.count(member.by.len());
+            member.by.iter().for_each(|column| self.text(column));
         }
     }
 
@@ -231,6 +254,16 @@ impl<'b> Reader<'b> {
         let parts =
             self.many(|reader| Ok(KeyPart { column: reader.text()?, descending: reader.flag()? }))?;
         Ok(IndexSchema { name, parts, unique, kind, primary })
+    }
+
+    fn set(&mut self, name: &str) -> Result<SetSchema, SchemaError> {
+        let owner = self.text()?;
+        let tag = self.byte()?;
+        let Some(order) = SetOrder::from_tag(tag) else { return self.damaged() };
+        let members = self.many(|reader| {
+            Ok(SetMember { table: reader.text()?, by: reader.many(Reader::text)? })
+        })?;
+        Ok(SetSchema { name: name.to_owned(), owner, order, members })
     }
 
     fn column_type(&mut self, depth: usize) -> Result<ColumnType, SchemaError> {

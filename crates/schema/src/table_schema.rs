@@ -7,6 +7,7 @@
 use crate::column_type::{Column, ColumnType};
 use crate::default_value::DefaultValue;
 use crate::error::SchemaError;
+use crate::set_schema::SetSchema;
 use crate::validate::validate;
 
 /// What a table is.
@@ -34,6 +35,8 @@ pub struct TableSchema {
     pub columns: Vec<Column>,
     /// The indexes, in order; an index is also known by its place here.
     pub indexes: Vec<IndexSchema>,
+    /// The set whose relation the table is: each row says who is a member of whom.
+    pub set: Option<SetSchema>,
 }
 
 /// An index of a table.
@@ -113,7 +116,7 @@ impl TableSchema {
     /// assert_eq!(schema.build(), Err(SchemaError::NoColumns));
     /// ```
     pub fn new(name: impl Into<String>) -> TableSchema {
-        TableSchema { name: name.into(), columns: Vec::new(), indexes: Vec::new() }
+        TableSchema { name: name.into(), columns: Vec::new(), indexes: Vec::new(), set: None }
     }
 
     /// Adds a column that is never NULL.

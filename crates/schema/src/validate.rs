@@ -10,6 +10,7 @@ use crate::column_type::{Column, ColumnType};
 use crate::error::SchemaError;
 use crate::fixed_value::write_fixed;
 use crate::row_layout::{ROW_LEN_MAX, RowLayout, fixed_len};
+use crate::set_schema::{SET_MEMBERS_MAX, SetSchema};
 use crate::table_schema::{IndexSchema, TableSchema};
 use crate::value::Value;
 
@@ -100,11 +101,33 @@ pub(crate) fn validate(schema: &TableSchema) -> Result<(), SchemaError> {
     if let (Some(_), Some(second)) = (primaries.next(), primaries.next()) {
         return Err(SchemaError::SecondPrimaryKey { index: second.name.as_str().into() });
     }
+    if let Some(set) = &schema.set {
+        check_set(set, schema)?;
+    }
     let layout = RowLayout::new(schema);
     schema.indexes.iter().try_for_each(|index| check_index(index, &layout))
 }
 
 /// Checks the columns of a table, or the fields of a struct outside arrays at `prefix`.
+fn check_set(set: &SetSchema, relation: &TableSchema) -> Result<(), SchemaError> {
+    let bad = |reason| Err(SchemaError::BadSet { set: set.name.as_str().into(), reason });
+    if set.members.is_empty() {
+        return bad("a set has at least one member table");
+    }
+    if set.members.len() > SET_MEMBERS_MAX {
+        return Err(SchemaError::TooMany { what: "member tables", max: SET_MEMBERS_MAX });
+    }
+    check_distinct(set.members.iter().map(|member| member.table.as_str()))?;
+    let sorted = set.order.is_sorted();
+    if set.members.iter().any(|member| member.by.is_empty() == sorted) {
+        return bad("an ascending or descending set names the columns that sort it, others do not");
+    }
+    if *relation != set.relation() {
+        return bad("its relation has other columns or indexes");
+    }
+    Ok(())
+}
+
 fn check_columns(
     prefix: &str,
     columns: &[Column],

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use remanent_schema::{Key, Record, TableSchema};
+use remanent_schema::{Key, Record, RowLayout, TableSchema};
 
 use super::table::{IndexCore, TableCore};
 use crate::error::{Error, ErrorKind, Result};
@@ -242,6 +242,67 @@ impl Table {
     }
 
     /// The index of a handle.
+    /// The column that is the layout's leaf with this number: columns in declared order, structs
+    /// flattened into their fields.
+    ///
+    /// # Errors
+    /// `UnknownColumn`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// assert_eq!(table.column_at(0)?, table.column("a")?);
+    /// assert_eq!(table.column_at(1).unwrap_err().kind(), ErrorKind::UnknownColumn);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn column_at(&self, leaf: usize) -> Result<ColumnHandle> {
+        if leaf < self.core.layout.leaves().len() {
+            return Ok(ColumnHandle { table: self.core.id, leaf: leaf as u32 });
+        }
+        Err(Error::new(ErrorKind::UnknownColumn)
+            .because(format!("number {leaf} of `{}`", self.name())))
+    }
+
+    /// The index with this number: those of the schema in its order, then those created later.
+    ///
+    /// # Errors
+    /// `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("T").column("a", ColumnType::I32).primary_key(["a"]);
+    /// # let table = db.create_table(schema)?;
+    /// assert_eq!(table.index_at(0)?, table.index("primary")?);
+    /// assert_eq!(table.index_at(1).unwrap_err().kind(), ErrorKind::UnknownIndex);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn index_at(&self, ordinal: usize) -> Result<IndexHandle> {
+        match self.core.index(ordinal) {
+            Some(index) => Ok(self.handle_of(index)),
+            None => Err(Error::new(ErrorKind::UnknownIndex)
+                .because(format!("number {ordinal} of `{}`", self.name()))),
+        }
+    }
+
+    /// How the table's rows lie in bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// assert_eq!(table.layout().leaves()[0].path, "a");
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    #[inline]
+    pub fn layout(&self) -> &RowLayout {
+        &self.core.layout
+    }
+
     #[inline]
     pub(crate) fn resolve(&self, index: IndexHandle) -> Result<&IndexCore> {
         match self.core.index(index.ordinal as usize) {

@@ -3,12 +3,14 @@
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older
 //! versions follow behind it. [`table`] changes a row and its indexes together and takes changes
 //! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`]
-//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds. [`reader`] is who
+//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds and [`draft`]
+//! one in the making. [`reader`] is who
 //! reads, [`read_set`] what was read, [`pins`] which snapshots need which versions. [`describe`]
 //! puts rows into words. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod constraint;
 pub(crate) mod describe;
+pub(crate) mod draft;
 pub(crate) mod handle;
 pub(crate) mod lookup;
 pub(crate) mod pins;
@@ -23,6 +25,7 @@ pub(crate) mod table;
 pub(crate) mod typed;
 pub(crate) mod version;
 
+pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
 pub use row::{Row, RowId};
 pub use scan::Scan;

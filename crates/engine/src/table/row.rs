@@ -108,6 +108,17 @@ impl<'t> Row<'t> {
         }
     }
 
+    /// The row that a draft is.
+    #[inline]
+    pub(super) fn of_draft(layout: &'t RowLayout, bytes: &'t [u8], id: RowId) -> Self {
+        Self { layout, bytes, id }
+    }
+
+    #[inline]
+    pub(super) fn layout(&self) -> &'t RowLayout {
+        self.layout
+    }
+
     /// The row's id.
     ///
     /// # Examples

@@ -25,7 +25,7 @@ use crate::snapshot::Snapshot;
 use crate::table::read_set::{ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, TableAt};
-use crate::table::{ColumnHandle, Table, TypedTable};
+use crate::table::{ColumnHandle, RowDraft, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
 ///
@@ -314,6 +314,72 @@ impl<'db> WriteTransaction<'db> {
                     },
                 )
             });
+        changed.map(|_| ())
+    }
+
+    /// Inserts the row that a draft is.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let mut draft = table.draft();
+    /// draft.set(a, 7.into())?;
+    /// let tx = db.begin_write()?;
+    /// let id = tx.insert_draft(&draft)?;
+    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    #[inline]
+    pub fn insert_draft(&self, draft: &RowDraft) -> Result<RowId> {
+        let bytes = draft.bytes.as_slice();
+        self.change(&draft.table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
+            at.insert(heap, snapshot, bytes.len(), |out| {
+                out.copy_from_slice(bytes);
+                Ok(())
+            })
+        })
+    }
+
+    /// Puts the row that a draft is in the place of a row of its table.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::update`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let mut draft = table.draft();
+    /// draft.set(a, 7.into())?;
+    /// let tx = db.begin_write()?;
+    /// tx.update_draft(id, &draft)?;
+    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn update_draft(&self, row: RowId, draft: &RowDraft) -> Result<()> {
+        let bytes = draft.bytes.as_slice();
+        let target = (Some(row), Entitlement::Ordinary);
+        let changed = self.change(&draft.table, target, |at, heap, snapshot| {
+            at.update(
+                heap,
+                snapshot,
+                row.0,
+                |_| Ok(bytes.len()),
+                |_, out| {
+                    out.copy_from_slice(bytes);
+                    Ok(())
+                },
+            )
+        });
         changed.map(|_| ())
     }
 

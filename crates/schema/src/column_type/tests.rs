@@ -60,7 +60,7 @@ fn types_are_shown_as_they_are_written() {
 fn key_types_are_scalars_and_strings() {
     assert!(ColumnType::F64.is_key_type());
     assert!(ColumnType::STRING.is_key_type());
-    assert!(!ColumnType::BLOB.is_key_type());
+    assert!(ColumnType::BLOB.is_key_type());
     let array = ColumnType::Array { element: Box::new(ColumnType::U8), count: 2 };
     assert!(!array.is_key_type());
 }

@@ -112,10 +112,11 @@ fn defaults_are_checked() {
 #[test]
 fn keys_are_checked() {
     let thing = ColumnType::Struct(vec![Column::new("x", ColumnType::U8)]);
+    let vector = ColumnType::Vector { element: Box::new(ColumnType::U8), max: None };
     let table = || {
         table(ColumnType::U8)
             .nullable_column("n", ColumnType::U8)
-            .column("blob", ColumnType::BLOB)
+            .column("vector", vector.clone())
             .column("thing", thing.clone())
             .nullable_column("maybe", thing.clone())
     };
@@ -125,7 +126,7 @@ fn keys_are_checked() {
         with("b"),
         Err(SchemaError::UnknownKeyColumn { index: index(), column: column("b") })
     );
-    for name in ["blob", "thing", "maybe"] {
+    for name in ["vector", "thing", "maybe"] {
         let bad = SchemaError::BadKeyType { index: index(), column: column(name) };
         assert_eq!(with(name), Err(bad));
     }

@@ -29,7 +29,7 @@ impl Dice {
 /// A schema of 1 to 7 columns, nested and nullable in all ways, without indexes.
 pub(crate) fn schema(dice: &mut Dice) -> TableSchema {
     let columns = columns(dice, 0);
-    TableSchema { name: "T".to_owned(), columns, indexes: Vec::new() }
+    TableSchema { columns, ..TableSchema::new("T") }
 }
 
 fn columns(dice: &mut Dice, depth: u64) -> Vec<Column> {
@@ -97,7 +97,11 @@ pub(crate) fn fixed_scalar(dice: &mut Dice) -> ColumnType {
 
 /// Any type that a key part can have.
 pub(crate) fn key_type(dice: &mut Dice) -> ColumnType {
-    if dice.one_in(5) { ColumnType::STRING } else { fixed_scalar(dice) }
+    match dice.below(8) {
+        0 => ColumnType::STRING,
+        1 => ColumnType::BLOB,
+        _ => fixed_scalar(dice),
+    }
 }
 
 fn default_of(column_type: &ColumnType, dice: &mut Dice) -> Option<DefaultValue> {
