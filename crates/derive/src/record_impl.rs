@@ -57,6 +57,7 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
                     name: ::std::string::String::from(#name),
                     columns: #columns,
                     indexes: ::std::vec![#(#indexes),*],
+                    set: ::core::option::Option::None,
                 }
             }
 

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::table::table::TableCore;
+use crate::table::set::SetCore;
+use crate::table::table::{IN_SETS, IN_SORTED_SETS, TableCore};
 
 /// Tables that a database can have in its life, dropped ones included.
 const TABLES_MAX: usize = 1 << 24;
@@ -22,6 +23,7 @@ pub(crate) struct Catalog {
 struct Tables {
     by_id: Vec<Option<Arc<TableCore>>>,
     by_name: HashMap<String, u32>,
+    sets: Vec<Arc<SetCore>>,
 }
 
 impl Catalog {
@@ -88,5 +90,56 @@ impl Catalog {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         tables.by_name.remove(&table.schema.name);
         tables.by_id[table.id as usize] = None;
+    }
+
+    /// The set with this name.
+    pub(crate) fn set_by_name(&self, name: &str) -> Result<Arc<SetCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let set = tables.sets.iter().find(|set| set.schema.name == name);
+        set.cloned().ok_or_else(|| Error::new(ErrorKind::UnknownTable).because(format!("`{name}`")))
+    }
+
+    /// The names of all sets, in order.
+    pub(crate) fn set_names(&self) -> Vec<String> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<_> = tables.sets.iter().map(|set| set.schema.name.clone()).collect();
+        names.sort();
+        names
+    }
+
+    /// The sets in which rows of a table can be.
+    pub(crate) fn sets_of(&self, table: u32) -> Vec<Arc<SetCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.sets.iter().filter(|set| set.concerns(table)).cloned().collect()
+    }
+
+    /// Adds a set whose relation is there already.
+    pub(crate) fn add_set(&self, set: Arc<SetCore>) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.sets.push(set);
+        tables.mark_sets();
+    }
+
+    /// Removes a set; its relation stays.
+    pub(crate) fn remove_set(&self, set: &SetCore) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.sets.retain(|other| other.relation.core.id != set.relation.core.id);
+        tables.mark_sets();
+    }
+}
+
+impl Tables {
+    /// Tells each table in which sets its rows can be.
+    fn mark_sets(&self) {
+        for table in self.by_id.iter().flatten() {
+            let mut sets = 0;
+            for set in self.sets.iter().filter(|set| set.concerns(table.id)) {
+                sets |= IN_SETS;
+                if set.schema.order.is_sorted() && set.member_table(table.id).is_some() {
+                    sets |= IN_SORTED_SETS;
+                }
+            }
+            table.set_sets(sets);
+        }
     }
 }

@@ -6,14 +6,14 @@
 
 use std::sync::PoisonError;
 
-use remanent_schema::{IndexSchema, Record, TableSchema};
+use remanent_schema::{IndexSchema, Record, SetSchema, TableSchema};
 
 use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
 use crate::options::Options;
-use crate::table::{IndexHandle, Table, TypedTable};
+use crate::table::{IndexHandle, Set, Table, TypedTable};
 use crate::transaction::{
     CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
     retry, snapshots,
@@ -430,6 +430,81 @@ impl Database {
     /// ```
     pub fn table_names(&self) -> Vec<String> {
         self.instance.catalog().names()
+    }
+
+    /// Creates a set over tables that are there: owners, and members in an order. Its relation is a
+    /// table of the set's name.
+    ///
+    /// # Errors
+    /// `UnknownTable`, `TableExists`, `InvalidSchema`, `RelationOfSet` if a table is itself one that
+    /// holds a set, memory.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// db.create_table(TableSchema::new("Office").column("name", ColumnType::STRING))?;
+    /// db.create_table(TableSchema::new("Person").column("name", ColumnType::STRING))?;
+    /// let staff = SetSchema::new("Staff", "Office", SetOrder::Ascending);
+    /// let staff = db.create_set(staff.member_by("Person", ["name"]))?;
+    /// assert_eq!(db.set("Staff")?.owner().name(), "Office");
+    /// let none = SetSchema::new("None", "Office", SetOrder::Last);
+    /// assert_eq!(db.create_set(none).unwrap_err().kind(), ErrorKind::InvalidSchema);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn create_set(&self, schema: SetSchema) -> Result<Set> {
+        definition::create_set(&self.instance, schema).map(|core| Set { core })
+    }
+
+    /// The set with this name.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// assert_eq!(db.set("Staff").unwrap_err().kind(), ErrorKind::UnknownTable);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn set(&self, name: &str) -> Result<Set> {
+        self.instance.catalog().set_by_name(name).map(|core| Set { core })
+    }
+
+    /// The names of all sets, in order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.create_set(SetSchema::new("Tree", "T", SetOrder::Last).member("T"))?;
+    /// assert_eq!(db.set_names(), ["Tree"]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn set_names(&self) -> Vec<String> {
+        self.instance.catalog().set_names()
+    }
+
+    /// Drops a set: nobody is a member any more, and all rows stay.
+    ///
+    /// # Errors
+    /// `UnknownTable` if it was dropped, `TableBusy` if transactions do not end within five seconds.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let set = db.create_set(SetSchema::new("Tree", "T", SetOrder::Last).member("T"))?;
+    /// assert_eq!(db.drop_table(&table).unwrap_err().kind(), ErrorKind::TableInSet);
+    /// db.drop_set(&set)?;
+    /// db.drop_table(&table)?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn drop_set(&self, set: &Set) -> Result<()> {
+        definition::drop_set(&self.instance, &set.core)
     }
 
     /// Drops a table with its rows. Waits for active transactions to end.

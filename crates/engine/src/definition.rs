@@ -9,7 +9,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
+use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, SetSchema, TableSchema};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::build::{self, BuildEntry};
@@ -21,6 +21,7 @@ use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::snapshot::Snapshot;
 use crate::table::constraint::check_unique;
 use crate::table::segment::newest_of;
+use crate::table::set::{SetCore, SetTables};
 use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
 use crate::transaction::clock::{self, HeldSlot};
@@ -42,6 +43,13 @@ struct Change<'d> {
 pub(crate) fn create_table(db: &Instance, schema: TableSchema) -> Result<Arc<TableCore>> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     let schema = schema.build()?;
+    if schema.set.is_some() {
+        return Err(Error::new(ErrorKind::RelationOfSet).because("create the set instead"));
+    }
+    create_table_locked(db, schema)
+}
+
+fn create_table_locked(db: &Instance, schema: TableSchema) -> Result<Arc<TableCore>> {
     if db.catalog().contains(&schema.name) {
         return Err(Error::new(ErrorKind::TableExists).because(format!("`{}`", schema.name)));
     }
@@ -64,11 +72,42 @@ pub(crate) fn create_table(db: &Instance, schema: TableSchema) -> Result<Arc<Tab
     Ok(core)
 }
 
+/// Creates a set and the table that holds it.
+pub(crate) fn create_set(db: &Instance, schema: SetSchema) -> Result<Arc<SetCore>> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    let relation = schema.relation().build()?;
+    // Whatever is wrong is found before there is anything to take back.
+    let tables = SetTables::find(&schema, |name| db.catalog().by_name(name))?;
+    let relation = create_table_locked(db, relation)?;
+    let set = Arc::new(SetCore::new(schema, tables, relation));
+    db.catalog().add_set(Arc::clone(&set));
+    Ok(set)
+}
+
+/// Drops a set: its members are none then, and all rows stay.
+pub(crate) fn drop_set(db: &Instance, set: &SetCore) -> Result<()> {
+    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    set.relation.core.check_live()?;
+    db.check_owner(&set.relation.core)?;
+    drop_table_locked(db, &set.relation.core)?;
+    db.catalog().remove_set(set);
+    Ok(())
+}
+
 /// Drops a table with all its rows.
 pub(crate) fn drop_table(db: &Instance, core: &TableCore) -> Result<()> {
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
+    check_no_relation(core)?;
+    if let Some(set) = db.catalog().sets_of(core.id).first() {
+        return Err(Error::new(ErrorKind::TableInSet)
+            .because(format!("`{}` in `{}`", core.schema.name, set.schema.name)));
+    }
+    drop_table_locked(db, core)
+}
+
+fn drop_table_locked(db: &Instance, core: &TableCore) -> Result<()> {
     let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     core.set_dropped(true);
@@ -85,6 +124,7 @@ pub(crate) fn create_index(db: &Instance, core: &TableCore, index: IndexSchema) 
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
+    check_no_relation(core)?;
     if core.indexes().any(|other| other.schema.name == index.name) {
         return Err(Error::new(ErrorKind::IndexExists)
             .because(format!("`{}` of `{}`", index.name, core.schema.name)));
@@ -102,6 +142,7 @@ pub(crate) fn drop_index(db: &Instance, core: &TableCore, ordinal: usize) -> Res
     let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
+    check_no_relation(core)?;
     let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     let Some(index) = core.index(ordinal) else {
@@ -332,6 +373,14 @@ impl<'d> Change<'d> {
         self.heap.free_block(words.schema.load(Relaxed), Purpose::Internal);
         self.heap.free_block(core.root.offset(), Purpose::Internal);
     }
+}
+
+/// The table that holds a set has the columns and indexes that this takes.
+fn check_no_relation(core: &TableCore) -> Result<()> {
+    if core.schema.set.is_none() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::RelationOfSet).because(format!("`{}`", core.schema.name)))
 }
 
 fn check_time(start: Instant, who: &str) -> Result<()> {

@@ -207,6 +207,18 @@ error_kinds! {
     SnapshotExpired = 26, "72000", "the snapshot has expired";
     /// The transaction's deadline has passed.
     DeadlineReached = 27, "57014", "the deadline is reached";
+    /// The row has an owner in the set; disconnect it first, or reconnect it.
+    AlreadyMember = 28, "23S01", "the row is a member of the set already";
+    /// A row that owns members is not deleted; disconnect them first.
+    HasMembers = 29, "23001", "the row has members in a set";
+    /// A row that is a member is not deleted; disconnect it first.
+    IsMember = 30, "23S02", "the row is a member of a set";
+    /// The row has no owner in the set, or not the one that was named.
+    NotMember = 31, "23S03", "the row is not a member";
+    /// The table holds a set: connect and disconnect change it, other statements do not.
+    RelationOfSet = 32, "2F002", "the table holds a set";
+    /// The table has rows that can be in a set; drop the set first.
+    TableInSet = 33, "2BP01", "the table is in a set";
 }
 
 impl Error {

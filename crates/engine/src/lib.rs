@@ -41,10 +41,10 @@ pub use remanent_schema as schema;
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, IndexHandle, Records, Row, RowDraft, RowId, Scan, Table, TypedCursor,
+    ColumnHandle, Found, IndexHandle, Records, Row, RowDraft, RowId, Scan, Set, Table, TypedCursor,
     TypedTable,
 };
 pub use transaction::{
-    CommitTicket, Isolation, Priority, ReadTransaction, Savepoint, SnapshotInfo,
-    TransactionOptions, WriteTransaction,
+    CommitTicket, Isolation, Member, Members, MembersOf, Owner, Priority, ReadTransaction,
+    Savepoint, SnapshotInfo, TransactionOptions, WriteTransaction,
 };

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use remanent_derive::Record;
-use remanent_engine::schema::{ColumnType, IndexSchema, KeyPart, Record as _, TableSchema, Value};
+use remanent_engine::schema::{
+    ColumnType, IndexSchema, KeyPart, Record as _, SetOrder, SetSchema, TableSchema, Value,
+};
 use remanent_engine::{
     CallerMemory, Database, Error, ErrorKind, Find, Options, Result, RowId, Table,
     TransactionOptions,
@@ -510,6 +512,38 @@ fn deadlines_that_have_passed() -> Result<()> {
     // Who has a deadline goes first, but the other does not come to notice.
     check(db.write_with(&soon(), |tx| tx.delete(&table, row)), reached, "id 1 of `Item`");
     Ok(())
+}
+
+#[test]
+fn statements_on_sets() -> Result<()> {
+    let db = database();
+    let table = table(&db)?;
+    let set = db.create_set(SetSchema::new("Parts", "Item", SetOrder::Last).member("Item"))?;
+    let tx = db.begin_write()?;
+    let (whole, part) =
+        (tx.insert_values(&table, &values(1, 1))?, tx.insert_values(&table, &values(2, 2))?);
+    check(tx.disconnect(&set, &table, part), ErrorKind::NotMember, "`Item` in `Parts`");
+    tx.connect(&set, whole, &table, part)?;
+    check(tx.connect(&set, whole, &table, part), ErrorKind::AlreadyMember, "`Item` in `Parts`");
+    check(tx.delete(&table, whole), ErrorKind::HasMembers, "`Item` in `Parts`");
+    check(tx.delete(&table, part), ErrorKind::IsMember, "`Item` in `Parts`");
+    let draft = set.relation().draft();
+    check(tx.insert_draft(&draft), ErrorKind::RelationOfSet, "connect and disconnect");
+    tx.commit()?;
+    let relation = ErrorKind::RelationOfSet;
+    check(db.drop_table(set.relation()), relation, "`Parts`");
+    check(db.create_index(set.relation(), IndexSchema::new("i", ["owner"])), relation, "`Parts`");
+    check(db.create_table(set.relation().schema().clone()), relation, "create the set");
+    check(db.drop_table(&table), ErrorKind::TableInSet, "`Item` in `Parts`");
+    let again = SetSchema::new("Parts", "Item", SetOrder::First).member("Item");
+    check(db.create_set(again), ErrorKind::TableExists, "`Parts`");
+    let missing = SetSchema::new("Others", "Item", SetOrder::First).member("Nothing");
+    check(db.create_set(missing), ErrorKind::UnknownTable, "`Nothing`");
+    let of_set = SetSchema::new("Others", "Item", SetOrder::First).member("Parts");
+    check(db.create_set(of_set), relation, "`Parts`");
+    db.drop_set(&set)?;
+    check(db.drop_set(&set), ErrorKind::UnknownTable, "dropped");
+    db.write(|tx| tx.delete(&table, whole))
 }
 
 #[test]

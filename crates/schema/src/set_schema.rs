@@ -67,9 +67,9 @@ pub enum SetOrder {
     Last,
     /// After a member that the caller names; without one, before all others.
     Next,
-    /// By its columns, smaller ones first; after members with equal ones.
+    /// By its columns, smaller ones first; before members with equal ones.
     Ascending,
-    /// By its columns, greater ones first; after members with equal ones.
+    /// By its columns, greater ones first; before members with equal ones.
     Descending,
 }
 

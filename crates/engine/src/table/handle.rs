@@ -313,6 +313,12 @@ impl Table {
     }
 
     /// Whether the column is of this table.
+    /// The handle of an index that is never dropped.
+    #[inline]
+    pub(super) fn handle_at(&self, ordinal: u32) -> IndexHandle {
+        IndexHandle { table: self.core.id, ordinal }
+    }
+
     pub(crate) fn check_column(&self, column: ColumnHandle) -> Result<()> {
         if column.table == self.core.id {
             return Ok(());

@@ -6,7 +6,7 @@
 //! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds and [`draft`]
 //! one in the making. [`reader`] is who
 //! reads, [`read_set`] what was read, [`pins`] which snapshots need which versions. [`describe`]
-//! puts rows into words. Nothing here knows how transactions commit, or of any log.
+//! puts rows into words, [`set`] keeps network sets in tables. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod constraint;
 pub(crate) mod describe;
@@ -20,6 +20,7 @@ pub(crate) mod reader;
 pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod segment;
+pub(crate) mod set;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod table;
 pub(crate) mod typed;
@@ -29,4 +30,5 @@ pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
 pub use row::{Row, RowId};
 pub use scan::Scan;
+pub use set::Set;
 pub use typed::{Found, Records, TypedCursor};

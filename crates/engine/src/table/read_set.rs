@@ -44,7 +44,9 @@ pub(crate) enum Remember {
 pub(crate) struct ReadSet<'m> {
     heap: Heap<'m>,
     slot: &'m Slot,
-    purpose: Remember,
+    purpose: Cell<Remember>,
+    /// Whether something was remembered that has to hold whatever the isolation.
+    obliged: Cell<bool>,
     /// The slot's own block, and the one in use.
     first: u64,
     block: Cell<u64>,
@@ -92,6 +94,12 @@ pub(crate) enum End {
     Version(u64),
 }
 
+/// While it lives, reads are remembered whatever the isolation.
+pub(crate) struct Obliged<'r> {
+    purpose: &'r Cell<Remember>,
+    before: Remember,
+}
+
 /// A range that grows with the cursor that made it.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenRange(u64);
@@ -114,7 +122,8 @@ impl<'m> ReadSet<'m> {
         Ok(Self {
             heap,
             slot,
-            purpose,
+            purpose: Cell::new(purpose),
+            obliged: Cell::new(false),
             first: block,
             block: Cell::new(block),
             len: Cell::new(0),
@@ -130,7 +139,24 @@ impl<'m> ReadSet<'m> {
     /// What it is for.
     #[inline]
     pub(crate) fn purpose(&self) -> Remember {
-        self.purpose
+        self.purpose.get()
+    }
+
+    /// Whether what is remembered has to be validated.
+    #[inline]
+    pub(crate) fn is_validated(&self) -> bool {
+        self.purpose.get() == Remember::Reads || self.obliged.get()
+    }
+
+    /// From now until the guard is dropped, reads are remembered and will be validated under
+    /// snapshot isolation too: those on which it rests that rows and sets fit together.
+    pub(crate) fn oblige(&self) -> Obliged<'_> {
+        let purpose = self.purpose.get();
+        if purpose == Remember::Whether {
+            self.purpose.set(Remember::Reads);
+            self.obliged.set(true);
+        }
+        Obliged { purpose: &self.purpose, before: purpose }
     }
 
     /// Whether anything was read.
@@ -147,7 +173,7 @@ impl<'m> ReadSet<'m> {
     /// Remembers a row, seen or not.
     #[inline]
     pub(crate) fn add_row(&self, table: u32, row: u32) {
-        if self.purpose != Remember::Whether {
+        if self.purpose.get() != Remember::Whether {
             self.add(table, row_word(table, row));
         }
     }
@@ -155,14 +181,14 @@ impl<'m> ReadSet<'m> {
     /// Remembers a row that is handed out.
     #[inline]
     pub(crate) fn hand_out(&self, table: u32, row: u32) {
-        if self.purpose == Remember::HandedOut {
+        if self.purpose.get() == Remember::HandedOut {
             self.add(table, row_word(table, row));
         }
     }
 
     /// Remembers that all rows with exactly this key were asked for.
     pub(crate) fn add_key(&self, table: u32, index: &IndexCore, key: &[u8]) {
-        if self.purpose == Remember::Reads {
+        if self.purpose.get() == Remember::Reads {
             self.has_keys.set(true);
             self.add(table, key_word(table, index, key));
         }
@@ -170,7 +196,7 @@ impl<'m> ReadSet<'m> {
 
     /// Remembers that all rows of a table were asked for.
     pub(crate) fn add_table(&self, table: u32) {
-        if self.purpose == Remember::Reads {
+        if self.purpose.get() == Remember::Reads {
             self.add(table, WHOLE | u64::from(table));
         }
     }
@@ -184,7 +210,7 @@ impl<'m> ReadSet<'m> {
         (low, high): (End, End),
     ) -> Option<OpenRange> {
         self.touch();
-        if self.purpose != Remember::Reads || self.everything.get() {
+        if self.purpose.get() != Remember::Reads || self.everything.get() {
             return None;
         }
         self.note_table(table);
@@ -327,7 +353,7 @@ impl<'m> ReadSet<'m> {
         let old = self.block.get();
         let words = words_of(self.heap.memory, old);
         let size = size_of_block(words.len()) * 2;
-        let shared = self.purpose == Remember::HandedOut;
+        let shared = self.purpose.get() == Remember::HandedOut;
         let queue = &self.heap.cache.retired;
         if shared {
             // For the new block, which is retired in its turn.
@@ -359,7 +385,7 @@ impl<'m> ReadSet<'m> {
         let words = words_of(self.heap.memory, block);
         if block == self.first {
             words.iter().for_each(|word| word.store(0, Relaxed));
-        } else if self.purpose == Remember::HandedOut {
+        } else if self.purpose.get() == Remember::HandedOut {
             self.heap.cache.retired.redeem();
             self.heap.retire(block, Purpose::Internal);
         } else {
@@ -369,7 +395,7 @@ impl<'m> ReadSet<'m> {
 
     fn say_everything(&self) {
         self.everything.set(true);
-        if self.purpose == Remember::HandedOut {
+        if self.purpose.get() == Remember::HandedOut {
             self.slot.read_set.store(self.block.get() | EVERYTHING, Release);
         }
     }
@@ -379,11 +405,17 @@ impl<'m> ReadSet<'m> {
     }
 }
 
+impl Drop for Obliged<'_> {
+    fn drop(&mut self) {
+        self.purpose.set(self.before);
+    }
+}
+
 impl Drop for ReadSet<'_> {
     /// Empties the set; the slot keeps its own block.
     fn drop(&mut self) {
         let memory = self.heap.memory;
-        if self.purpose == Remember::HandedOut {
+        if self.purpose.get() == Remember::HandedOut {
             memory.header().limited.fetch_sub(1, Relaxed);
         }
         let mut at = self.ranges.get();

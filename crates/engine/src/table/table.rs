@@ -62,7 +62,14 @@ pub(crate) struct TableCore {
     index_count: AtomicU32,
     /// Whether it was dropped, 1 or 0.
     dropped: AtomicU8,
+    /// `IN_SETS` and `IN_SORTED_SETS`, or 0.
+    sets: AtomicU8,
 }
+
+/// Of a table: its rows can be owners or members of a set.
+pub(crate) const IN_SETS: u8 = 1;
+/// Of a table: its rows can be members of a set that is sorted by their columns.
+pub(crate) const IN_SORTED_SETS: u8 = 2;
 
 /// An index as this process uses it.
 #[derive(Debug)]
@@ -111,7 +118,19 @@ impl TableCore {
             indexes: [const { OnceLock::new() }; INDEXES_MAX],
             index_count: AtomicU32::new(0),
             dropped: AtomicU8::new(0),
+            sets: AtomicU8::new(0),
         }
+    }
+
+    /// Says in which sets the table's rows can be; never less than is so.
+    pub(crate) fn set_sets(&self, sets: u8) {
+        self.sets.store(sets, Release);
+    }
+
+    /// Whether the table's rows can be in sets of the kind.
+    #[inline]
+    pub(crate) fn is_in(&self, sets: u8) -> bool {
+        self.sets.load(Acquire) & sets != 0
     }
 
     /// The live indexes.

@@ -4,7 +4,8 @@
 //! what it holds, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
 //! [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`] compares what was
 //! read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`]
-//! cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in `table/`;
+//! cleans up, [`snapshots`] are those that are held, [`sets`]
+//! link owners and members. Rows and indexes are changed in `table/`;
 //! here is who may see what, and when.
 
 pub(crate) mod clock;
@@ -16,6 +17,7 @@ pub(crate) mod reading;
 pub(crate) mod recent;
 pub(crate) mod reclaim;
 pub(crate) mod retry;
+pub(crate) mod sets;
 pub(crate) mod snapshots;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod transaction;
@@ -25,5 +27,6 @@ pub(crate) mod write_set;
 pub use commit::CommitTicket;
 pub use options::{Isolation, Priority, TransactionOptions};
 pub use reading::ReadTransaction;
+pub use sets::{Member, Members, MembersOf, Owner};
 pub use snapshots::SnapshotInfo;
 pub use transaction::{Savepoint, WriteTransaction};

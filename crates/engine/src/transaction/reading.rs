@@ -619,14 +619,14 @@ impl<'db> ReadTransaction<'db> {
     }
 
     #[inline(always)]
-    fn first(&self, view: &View<'_>, key: &[u8]) -> Result<Option<u64>> {
+    pub(super) fn first(&self, view: &View<'_>, key: &[u8]) -> Result<Option<u64>> {
         let _operation = self.enter()?;
         let found = view.first(key);
         self.remember_key(view, key, found);
         Ok(found)
     }
 
-    fn visible_row(&self, table: TableAt<'_>, row: RowId) -> Result<Option<u64>> {
+    pub(super) fn visible_row(&self, table: TableAt<'_>, row: RowId) -> Result<Option<u64>> {
         let _operation = self.enter()?;
         if let Some(reads) = &self.reads {
             reads.add_row(table.core.id, row.0);
@@ -656,7 +656,7 @@ impl<'db> ReadTransaction<'db> {
     }
 
     #[inline(always)]
-    fn view<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<View<'t>> {
+    pub(super) fn view<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<View<'t>> {
         let index = table.resolve(index)?;
         Ok(View { table: self.table_at(table)?, index, reader: self.reader() })
     }

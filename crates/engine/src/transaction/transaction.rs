@@ -22,9 +22,9 @@ use crate::instance::Instance;
 use crate::memory::atomic::Release;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
-use crate::table::read_set::{ReadSet, Remember};
+use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
-use crate::table::table::{Change, TableAt};
+use crate::table::table::{Change, IN_SETS, TableAt};
 use crate::table::{ColumnHandle, RowDraft, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
@@ -244,20 +244,18 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        let changed =
-            self.change(table, (Some(row), Entitlement::Ordinary), |at, heap, snapshot| {
-                at.update(
-                    heap,
-                    snapshot,
-                    row.0,
-                    |_| Ok(length),
-                    |_, bytes| {
-                        record.encode(bytes);
-                        Ok(())
-                    },
-                )
-            });
-        changed.map(|_| ())
+        self.change_content(table, row, |at, heap, snapshot| {
+            at.update(
+                heap,
+                snapshot,
+                row.0,
+                |_| Ok(length),
+                |_, bytes| {
+                    record.encode(bytes);
+                    Ok(())
+                },
+            )
+        })
     }
 
     /// Changes some columns of a row.
@@ -301,20 +299,18 @@ impl<'db> WriteTransaction<'db> {
         changes.iter().try_for_each(|(column, _)| table.check_column(*column))?;
         let leaves = changes.iter().map(|&(column, value)| (column.leaf(), value));
         let leaves: Vec<_> = leaves.collect();
-        let changed =
-            self.change(table, (Some(row), Entitlement::Ordinary), |at, heap, snapshot| {
-                at.update(
-                    heap,
-                    snapshot,
-                    row.0,
-                    |old| Ok(layout.updated_len(old, &leaves)?),
-                    |old, bytes| {
-                        layout.update(old, &leaves, bytes)?;
-                        Ok(())
-                    },
-                )
-            });
-        changed.map(|_| ())
+        self.change_content(table, row, |at, heap, snapshot| {
+            at.update(
+                heap,
+                snapshot,
+                row.0,
+                |old| Ok(layout.updated_len(old, &leaves)?),
+                |old, bytes| {
+                    layout.update(old, &leaves, bytes)?;
+                    Ok(())
+                },
+            )
+        })
     }
 
     /// Inserts the row that a draft is.
@@ -367,8 +363,7 @@ impl<'db> WriteTransaction<'db> {
     /// ```
     pub fn update_draft(&self, row: RowId, draft: &RowDraft) -> Result<()> {
         let bytes = draft.bytes.as_slice();
-        let target = (Some(row), Entitlement::Ordinary);
-        let changed = self.change(&draft.table, target, |at, heap, snapshot| {
+        self.change_content(&draft.table, row, |at, heap, snapshot| {
             at.update(
                 heap,
                 snapshot,
@@ -379,14 +374,14 @@ impl<'db> WriteTransaction<'db> {
                     Ok(())
                 },
             )
-        });
-        changed.map(|_| ())
+        })
     }
 
     /// Deletes a row. Works at a full budget too, from its reserve.
     ///
     /// # Errors
-    /// `RowNotFound`, `Conflict`, `UnknownTable`, `TransactionEnded`.
+    /// `RowNotFound`, `Conflict`, `HasMembers` and `IsMember` if the row is linked in a set,
+    /// `UnknownTable`, `TransactionEnded`.
     ///
     /// # Examples
     /// ```
@@ -402,6 +397,9 @@ impl<'db> WriteTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn delete(&self, table: &Table, row: RowId) -> Result<()> {
+        if table.core.is_in(IN_SETS) {
+            self.check_unlinked(table, row)?;
+        }
         let changed =
             self.change(table, (Some(row), Entitlement::Reserve), |at, heap, snapshot| {
                 at.delete(heap, snapshot, row.0)
@@ -530,8 +528,57 @@ impl<'db> WriteTransaction<'db> {
         Ok(ticket)
     }
 
+    /// A change of a table that programs change directly.
     #[inline]
     fn change<'t>(
+        &'t self,
+        table: &'t Table,
+        target: (Option<RowId>, Entitlement),
+        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+    ) -> Result<RowId> {
+        if table.core.schema.set.is_some() {
+            return Err(Error::new(ErrorKind::RelationOfSet)
+                .because(format!("connect and disconnect change `{}`", table.name())));
+        }
+        self.change_any(table, target, make)
+    }
+
+    /// A change of a row's content, and of its place in the sets that are sorted by it.
+    #[inline]
+    fn change_content<'t>(
+        &'t self,
+        table: &'t Table,
+        row: RowId,
+        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+    ) -> Result<()> {
+        let target = (Some(row), Entitlement::Ordinary);
+        if !Self::sorts_members(table) {
+            return self.change(table, target, make).map(|_| ());
+        }
+        self.together(|| {
+            self.change(table, target, make)?;
+            self.follow_sort_keys(table, row)
+        })
+    }
+
+    /// Does all of `work` or takes back what it has done of it.
+    pub(super) fn together<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let len = self.writes.len();
+        work().inspect_err(|_| {
+            if self.writes.len() > len {
+                self.remember_changes_from(len);
+                self.undo_to(len);
+            }
+        })
+    }
+
+    /// While the guard lives, reads are remembered and will be validated whatever the isolation.
+    pub(super) fn oblige(&self) -> Option<Obliged<'_>> {
+        self.read.reads.as_ref().map(ReadSet::oblige)
+    }
+
+    #[inline]
+    pub(super) fn change_any<'t>(
         &'t self,
         table: &'t Table,
         (row, entitlement): (Option<RowId>, Entitlement),

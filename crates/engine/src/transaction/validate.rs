@@ -20,7 +20,7 @@ use crate::memory::Heap;
 use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
 use crate::snapshot::{Begin, Snapshot, resolve};
 use crate::table::describe;
-use crate::table::read_set::{ReadSet, Remember};
+use crate::table::read_set::ReadSet;
 use crate::table::segment::newest_of;
 use crate::table::table::{TableAt, TableCore};
 use crate::table::version::{Version, bytes_at, chain, visible};
@@ -48,7 +48,7 @@ struct Validation<'t> {
 #[inline]
 pub(crate) fn reads_of<'t>(transaction: &'t ReadTransaction<'_>) -> Option<&'t ReadSet<'t>> {
     let reads = transaction.reads.as_ref()?;
-    (reads.purpose() == Remember::Reads && reads.is_touched()).then_some(reads)
+    (reads.is_validated() && reads.is_touched()).then_some(reads)
 }
 
 /// Compares what was read with the commits later than `since`, and gives the timestamp up to which
