@@ -72,9 +72,15 @@ struct Sorted<const WORDS: usize, const CHILDREN: usize> {
 type Node4 = Sorted<1, 4>;
 type Node16 = Sorted<2, 16>;
 
+/// A bit for each key byte that has a child: a walk in key order finds the next one in four words
+/// instead of 256 places. A look-up does not need it.
+#[repr(C)]
+struct Present([AtomicU64; 4]);
+
 #[repr(C)]
 struct Node48 {
     header: NodeHeader,
+    present: Present,
     /// One more than the child's place; 0 for none.
     places: [AtomicU8; 256],
     children: [AtomicU64; 48],
@@ -83,14 +89,15 @@ struct Node48 {
 #[repr(C)]
 struct Node256 {
     header: NodeHeader,
+    present: Present,
     children: [AtomicU64; 256],
 }
 
 const _: () = assert!(size_of::<NodeHeader>() == 24);
 const _: () = assert!(size_of::<Node4>() == 64);
 const _: () = assert!(size_of::<Node16>() == 168);
-const _: () = assert!(size_of::<Node48>() == 664);
-const _: () = assert!(size_of::<Node256>() == 2072);
+const _: () = assert!(size_of::<Node48>() == 696);
+const _: () = assert!(size_of::<Node256>() == 2104);
 
 /// The four kinds of node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -341,11 +348,7 @@ impl<'m> Node<'m> {
         } else if kind == Kind::Node16 {
             self.node16(region).child(state.count(), byte)
         } else {
-            let node = self.node48(region);
-            match node.places[byte as usize].load(Relaxed) as usize {
-                place @ 1..=48 => Child::from_word(node.children[place - 1].load(Acquire)),
-                _ => Child::None,
-            }
+            self.node48(region).child(byte as usize)
         }
     }
 
@@ -355,7 +358,7 @@ impl<'m> Node<'m> {
     pub(crate) fn prefetch(region: &Region, at: Ref<NodeHeader>, byte: Option<u8>) {
         region.prefetch(at.offset());
         if let Some(byte) = byte {
-            let children = at.offset() + size_of::<NodeHeader>() as u64;
+            let children = at.offset() + (size_of::<NodeHeader>() + size_of::<Present>()) as u64;
             region.prefetch(children + u64::from(byte) * 8);
         }
     }
@@ -365,7 +368,8 @@ impl<'m> Node<'m> {
         match self.kind() {
             Kind::Node4 => self.node4(region).child_from(from),
             Kind::Node16 => self.node16(region).child_from(from),
-            _ => (from..256).find_map(|byte| self.present(region, byte as u8)),
+            Kind::Node48 => self.node48(region).child_from(from),
+            Kind::Node256 => self.node256(region).child_from(from),
         }
     }
 
@@ -374,7 +378,8 @@ impl<'m> Node<'m> {
         match self.kind() {
             Kind::Node4 => self.node4(region).child_to(to),
             Kind::Node16 => self.node16(region).child_to(to),
-            _ => (0..=to).rev().find_map(|byte| self.present(region, byte as u8)),
+            Kind::Node48 => self.node48(region).child_to(to),
+            Kind::Node256 => self.node256(region).child_to(to),
         }
     }
 
@@ -404,7 +409,9 @@ impl<'m> Node<'m> {
             Kind::Node16 => self.node16(region).add_child(byte, word),
             Kind::Node48 => self.node48(region).add_child(byte, word),
             Kind::Node256 => {
-                self.node256(region).children[byte as usize].store(word, Release);
+                let node = self.node256(region);
+                node.children[byte as usize].store(word, Release);
+                node.present.set(byte);
             }
         }
         let state = self.header.state.load(Relaxed);
@@ -419,10 +426,15 @@ impl<'m> Node<'m> {
             Kind::Node48 => {
                 let node = self.node48(region);
                 let place = node.places[byte as usize].load(Relaxed) as usize;
+                node.present.clear(byte);
                 node.places[byte as usize].store(0, Release);
                 node.children[place - 1].store(0, Release);
             }
-            Kind::Node256 => self.node256(region).children[byte as usize].store(0, Release),
+            Kind::Node256 => {
+                let node = self.node256(region);
+                node.present.clear(byte);
+                node.children[byte as usize].store(0, Release);
+            }
         }
         let state = self.header.state.load(Relaxed);
         self.header.state.store(state - (1 << COUNT_SHIFT), Relaxed);
@@ -439,14 +451,6 @@ impl<'m> Node<'m> {
             from = byte as usize + 1;
         }
         Ok(copy)
-    }
-
-    #[inline]
-    fn present(self, region: &'m Region, byte: u8) -> Option<(u8, Child)> {
-        match self.child(region, byte) {
-            Child::None => None,
-            child => Some((byte, child)),
-        }
     }
 
     #[inline]
@@ -641,7 +645,76 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 }
 
+impl Present {
+    /// The first byte of at least `from` that has a child.
+    #[inline]
+    fn from(&self, from: usize) -> Option<usize> {
+        let first = from / 64;
+        (first..4).find_map(|word| {
+            let mask = if word == first { u64::MAX << (from % 64) } else { u64::MAX };
+            let bits = self.0[word].load(Relaxed) & mask;
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+
+    /// The last byte of at most `to` that has a child; `to` may be -1.
+    #[inline]
+    fn to(&self, to: isize) -> Option<usize> {
+        let to = usize::try_from(to).ok()?;
+        let last = to / 64;
+        (0..=last).rev().find_map(|word| {
+            let mask = if word == last { u64::MAX >> (63 - to % 64) } else { u64::MAX };
+            let bits = self.0[word].load(Relaxed) & mask;
+            (bits != 0).then(|| word * 64 + 63 - bits.leading_zeros() as usize)
+        })
+    }
+
+    fn set(&self, byte: u8) {
+        let word = &self.0[usize::from(byte / 64)];
+        word.store(word.load(Relaxed) | 1 << (byte % 64), Release);
+    }
+
+    fn clear(&self, byte: u8) {
+        let word = &self.0[usize::from(byte / 64)];
+        word.store(word.load(Relaxed) & !(1 << (byte % 64)), Release);
+    }
+}
+
+impl Node256 {
+    #[inline]
+    fn child_from(&self, from: usize) -> Option<(u8, Child)> {
+        let byte = self.present.from(from)?;
+        Some((byte as u8, Child::from_word(self.children[byte].load(Acquire))))
+    }
+
+    #[inline]
+    fn child_to(&self, to: isize) -> Option<(u8, Child)> {
+        let byte = self.present.to(to)?;
+        Some((byte as u8, Child::from_word(self.children[byte].load(Acquire))))
+    }
+}
+
 impl Node48 {
+    #[inline]
+    fn child_from(&self, from: usize) -> Option<(u8, Child)> {
+        let byte = self.present.from(from)?;
+        Some((byte as u8, self.child(byte)))
+    }
+
+    #[inline]
+    fn child_to(&self, to: isize) -> Option<(u8, Child)> {
+        let byte = self.present.to(to)?;
+        Some((byte as u8, self.child(byte)))
+    }
+
+    #[inline]
+    fn child(&self, byte: usize) -> Child {
+        match self.places[byte].load(Relaxed) as usize {
+            place @ 1..=48 => Child::from_word(self.children[place - 1].load(Acquire)),
+            _ => Child::None,
+        }
+    }
+
     fn add_child(&self, byte: u8, word: u64) {
         let count = State(self.header.state.load(Relaxed)).count();
         // Places fill in order unless a child was removed; then the first empty place serves.
@@ -652,5 +725,6 @@ impl Node48 {
         };
         self.children[place].store(word, Release);
         self.places[byte as usize].store(place as u8 + 1, Release);
+        self.present.set(byte);
     }
 }

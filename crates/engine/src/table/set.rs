@@ -257,14 +257,17 @@ impl SetCore {
 
     /// The whole key of a link in the index `members`.
     pub(crate) fn link_key(&self, link: &Link<'_>) -> Result<KeyBuffer> {
-        let mut key = KeyBuffer::new();
-        let index: &IndexCore = self.relation.resolve(self.members_index())?;
-        let values = [Value::U32(link.owner), Value::Bytes(link.sort), Value::I64(link.place)];
-        let encoded = match self.layout.sort {
-            Some(_) => index.plan.encode_values(&values, &mut key),
-            None => index.plan.encode_values(&[values[0], values[2]], &mut key),
-        };
-        encoded.map_err(|error| index.key_error(error))?;
+        let mut key = Self::owner_key(link.owner);
+        if self.layout.sort.is_some() {
+            let index: &IndexCore = self.relation.resolve(self.members_index())?;
+            let values = [Value::U32(link.owner), Value::Bytes(link.sort), Value::I64(link.place)];
+            let encoded = index.plan.encode_values(&values, &mut key);
+            encoded.map_err(|error| index.key_error(error))?;
+        } else {
+            // The bytes of an I64: big-endian, the highest bit flipped.
+            let pushed = key.push_u64_be(link.place as u64 ^ 1 << 63);
+            debug_assert!(pushed.is_ok());
+        }
         Ok(key)
     }
 

@@ -20,8 +20,9 @@ use crate::table::set::{Link, MemberRef, Set, SetCore};
 use crate::table::table::IN_SORTED_SETS;
 use crate::table::version::{Version, bytes_at, row_at};
 
-/// How far apart members of a set in order `Next` are put, so that others fit between them.
-const GAP: i64 = 1 << 30;
+/// How far apart members of a set in order `Next` are put, so that others fit between them: whole
+/// bytes, so that members put one behind the other are close together in the index.
+const GAP: i64 = 1 << 32;
 /// Members that are put apart first where there is no room left between two.
 const SPREAD_MIN: usize = 32;
 /// The least distance after members were put apart.
@@ -430,7 +431,7 @@ impl WriteTransaction<'_> {
                     Some((table, row)) => self.place_behind(set, owner, table, row),
                     None => {
                         let first = self.members_of(set, owner)?.first_link()?;
-                        Ok(first.map_or(0, |(_, first)| first.place - GAP))
+                        first.map_or(Ok(0), |(_, first)| away_from(set, first.place, -GAP))
                     }
                 }
             }
@@ -443,8 +444,10 @@ impl WriteTransaction<'_> {
         let link = self.link_of(set, member)?.filter(|(_, link)| link.owner == owner.0);
         let Some((at, here)) = link else { return Err(not_member(set, table, row)) };
         let mut members = self.members_of(set, owner)?;
-        members.go_to(at, &here)?;
-        let Some((_, next)) = members.next_link()? else { return Ok(here.place + GAP) };
+        let found = members.cursor.find_key(Find::Above, set.link_key(&here)?.as_slice());
+        let Some((_, next)) = members.of_owner(found) else {
+            return away_from(set, here.place, GAP);
+        };
         if next.place - here.place >= 2 {
             return Ok(here.place + (next.place - here.place) / 2);
         }
@@ -782,4 +785,12 @@ fn not_member(set: &SetCore, table: &Table, row: RowId) -> Error {
         table.name(),
         set.schema.name
     ))
+}
+
+/// The place for a new first or last member of an owner.
+fn away_from(set: &SetCore, place: i64, by: i64) -> Result<i64> {
+    place.checked_add(by).ok_or_else(|| {
+        Error::new(ErrorKind::LimitReached)
+            .because(format!("one row can own 2,147,483,648 members in `{}`", set.schema.name))
+    })
 }
