@@ -41,8 +41,8 @@ pub use remanent_schema as schema;
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, IndexHandle, Records, Row, RowDraft, RowId, Scan, Set, Table, TypedCursor,
-    TypedTable,
+    ColumnHandle, Found, IndexHandle, KeyPosition, Records, Row, RowDraft, RowId, Scan, Set, Table,
+    TypedCursor, TypedTable,
 };
 pub use transaction::{
     CommitTicket, Isolation, Member, Members, MembersOf, Owner, Priority, ReadTransaction,

@@ -497,6 +497,12 @@ impl<'t> Cursor<'t> {
 
     /// As [`Cursor::find`], for encoded key bytes; gives the version found.
     pub(crate) fn find_key(&mut self, find: Find, key: &[u8]) -> Option<u64> {
+        self.find_entry(find, key, key)
+    }
+
+    /// As [`Cursor::find_key`], for `entry`: the key, and behind it perhaps a row id, which tells
+    /// rows with equal keys apart.
+    pub(crate) fn find_entry(&mut self, find: Find, key: &[u8], entry: &[u8]) -> Option<u64> {
         let (direction, inclusive) = match find {
             Find::Equal | Find::AtLeast => (Direction::Forward, true),
             Find::Above => (Direction::Forward, false),
@@ -504,7 +510,7 @@ impl<'t> Cursor<'t> {
             Find::Below => (Direction::Backward, false),
         };
         let _operation = self.enter()?;
-        let found = self.seek(direction, Some(Bound { bytes: key, inclusive }));
+        let found = self.seek(direction, Some(Bound { bytes: entry, inclusive }));
         let found = found.filter(|&at| find != Find::Equal || self.has_key(at, key));
         // Whoever asks for one key is told nothing about those beyond it.
         let nearest = if find == Find::Equal && found.is_none() { End::Bound } else { end(found) };
@@ -539,6 +545,10 @@ impl<'t> Cursor<'t> {
     }
 
     /// Fails if the snapshot has expired.
+    pub(super) fn index(&self) -> &'t IndexCore {
+        self.view.index
+    }
+
     pub(crate) fn check_expired(&self) -> Result<()> {
         if self.view.reader.is_expired() {
             return Err(Error::new(ErrorKind::SnapshotExpired));
@@ -613,7 +623,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn row(&self, at: u64) -> Row<'t> {
+    pub(super) fn row(&self, at: u64) -> Row<'t> {
         Row::at(self.view.table, at)
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older
 //! versions follow behind it. [`table`] changes a row and its indexes together and takes changes
-//! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`lookup`]
-//! finds rows by key, [`scan`] reads them all, [`row`] is what a reader holds and [`draft`]
-//! one in the making. [`reader`] is who
-//! reads, [`read_set`] what was read, [`pins`] which snapshots need which versions. [`describe`]
-//! puts rows into words, [`set`] keeps network sets in tables. Nothing here knows how transactions commit, or of any log.
+//! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`]
+//! finds rows by key, [`position`] keeps a place among them, [`scan`] reads them all; [`row`] is
+//! what a reader holds and [`draft`] one in the making. [`reader`] is who reads, [`read_set`] what
+//! was read, [`pins`] which snapshots need which versions. [`describe`] puts rows into words,
+//! [`set`] keeps network sets in tables. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod constraint;
 pub(crate) mod describe;
@@ -14,6 +14,7 @@ pub(crate) mod draft;
 pub(crate) mod handle;
 pub(crate) mod lookup;
 pub(crate) mod pins;
+pub(crate) mod position;
 pub(crate) mod prune;
 pub(crate) mod read_set;
 pub(crate) mod reader;
@@ -28,6 +29,7 @@ pub(crate) mod version;
 
 pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
+pub use position::KeyPosition;
 pub use row::{Row, RowId};
 pub use scan::Scan;
 pub use set::Set;

@@ -190,6 +190,11 @@ impl<'m> HeldSlot<'m> {
         Ok(self.cache())
     }
 
+    /// Publishes a snapshot that another slot publishes too, as long as this call takes.
+    pub(crate) fn publish(&self, timestamp: u64) {
+        self.slot().state.store(taken_state(timestamp, true), SeqCst);
+    }
+
     /// Publishes the clock until it stands still meanwhile, and gives what was published last.
     #[inline]
     pub(crate) fn publish_clock(&self, writes: bool) -> u64 {

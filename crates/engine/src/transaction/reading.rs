@@ -22,7 +22,7 @@ use crate::table::lookup::{Cursor, View};
 use crate::table::read_set::{End, ReadSet, Remember};
 use crate::table::reader::{Operation, Reader};
 use crate::table::row::{Row, RowId};
-use crate::table::scan::{Scan, visible_row};
+use crate::table::scan::{Scan, neighbour, visible_row};
 use crate::table::table::TableAt;
 use crate::table::version::{Version, bytes_at, row_at};
 use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
@@ -563,6 +563,82 @@ impl<'db> ReadTransaction<'db> {
             reads.add_table(table.core.id);
         }
         Ok(Scan::new(self.table_at(table)?, self.reader()))
+    }
+
+    /// The next row in the order of row ids, behind `row` whether or not that is there; the first
+    /// one without it. For a program that goes through a table one call at a time; a scan is
+    /// quicker.
+    ///
+    /// # Errors
+    /// `UnknownTable`, `SnapshotExpired`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let tx = db.begin_write()?;
+    /// let one = tx.insert_values(&table, &[Some(1.into())])?;
+    /// let two = tx.insert_values(&table, &[Some(2.into())])?;
+    /// assert_eq!(tx.row_after(&table, None)?.map(|row| row.id()), Some(one));
+    /// tx.delete(&table, one)?;
+    /// assert_eq!(tx.row_after(&table, Some(one))?.map(|row| row.id()), Some(two));
+    /// assert!(tx.row_after(&table, Some(two))?.is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn row_after<'t>(
+        &'t self,
+        table: &'t Table,
+        row: Option<RowId>,
+    ) -> Result<Option<Row<'t>>> {
+        self.neighbour(table, row, true)
+    }
+
+    /// The row before `row` in the order of row ids, or the last one; see
+    /// [`ReadTransaction::row_after`].
+    ///
+    /// # Errors
+    /// `UnknownTable`, `SnapshotExpired`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let tx = db.begin_write()?;
+    /// let one = tx.insert_values(&table, &[Some(1.into())])?;
+    /// let two = tx.insert_values(&table, &[Some(2.into())])?;
+    /// assert_eq!(tx.row_before(&table, None)?.map(|row| row.id()), Some(two));
+    /// assert_eq!(tx.row_before(&table, Some(two))?.map(|row| row.id()), Some(one));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn row_before<'t>(
+        &'t self,
+        table: &'t Table,
+        row: Option<RowId>,
+    ) -> Result<Option<Row<'t>>> {
+        self.neighbour(table, row, false)
+    }
+
+    fn neighbour<'t>(
+        &'t self,
+        table: &'t Table,
+        row: Option<RowId>,
+        forward: bool,
+    ) -> Result<Option<Row<'t>>> {
+        let table = self.table_at(table)?;
+        let _operation = self.enter()?;
+        if let Some(reads) = &self.reads {
+            reads.add_table(table.core.id);
+        }
+        let found = neighbour(table, self.reader(), row.map(|row| row.0), forward);
+        Ok(found.map(|at| {
+            let row = Row::at(table, at);
+            if let Some(reads) = &self.reads {
+                reads.hand_out(table.core.id, row.id().0);
+            }
+            row
+        }))
     }
 
     /// Whether the snapshot still holds. A cursor or a scan of an expired snapshot ends early;

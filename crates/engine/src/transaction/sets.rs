@@ -714,13 +714,14 @@ impl<'t> Members<'t> {
         Ok(self.of_owner(found))
     }
 
-    /// Moves to a link that is there. Links of one key follow each other in no order that matters.
+    /// Moves to a link that is there.
     fn go_to(&mut self, at: u64, link: &Link<'_>) -> Result<()> {
         let key = self.set.link_key(link)?;
-        let mut found = self.cursor.find_key(Find::AtLeast, key.as_slice());
-        while found.is_some_and(|found| found != at) {
-            found = self.cursor.next_at();
-        }
+        let mut entry = key.clone();
+        let row = Version::at(self.transaction.memory(), at).row();
+        entry.push_u32_be(row).map_err(remanent_schema::KeyError::from)?;
+        let found = self.cursor.find_entry(Find::AtLeast, key.as_slice(), entry.as_slice());
+        debug_assert_eq!(found, Some(at));
         Ok(())
     }
 

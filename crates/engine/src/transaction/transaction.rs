@@ -15,6 +15,7 @@ use super::commit::{self, CommitTicket};
 use super::options::{Isolation, TransactionOptions};
 use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
+use super::validate::{Latched, validate};
 use super::write_set::WriteSet;
 use super::{reclaim, snapshots};
 use crate::error::{Error, ErrorKind, Result};
@@ -469,6 +470,44 @@ impl<'db> WriteTransaction<'db> {
         self.remember_changes_from(savepoint.len);
         self.undo_to(savepoint.len);
         rollbacks.push(savepoint.len);
+        Ok(())
+    }
+
+    /// Goes on with the newest state: what others committed since the transaction began is seen
+    /// from now on. For transactions whose program keeps others out by locks of its own and takes
+    /// some of them late. References that were read end here.
+    ///
+    /// # Errors
+    /// `Conflict` if what was read and has to hold at the commit was changed meanwhile; then the
+    /// transaction goes on with what it saw, and will not commit. `TransactionEnded`,
+    /// `TooManyTransactions`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let mut tx = db.begin_write()?;
+    /// tx.insert_values(&table, &[Some(5.into())])?;
+    /// db.write(|other| other.update_values(&table, id, &[(a, 2.into())]))?;
+    /// tx.refresh()?;
+    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(2));
+    /// tx.update_values(&table, id, &[(a, 3.into())])?;
+    /// tx.commit()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn refresh(&mut self) -> Result<()> {
+        self.check_active()?;
+        // Holds the newest state until this slot does: versions between the two may be cut.
+        let newest = ReadTransaction::begin(self.read.db)?;
+        let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
+        // At least up to the newest state. What a range ends with has not changed then, so it is
+        // a version that the new snapshot sees as well.
+        validate(&self.read, self.heap, own.timestamp, Latched::No)?;
+        self.read.held.publish(timestamp);
+        self.read.snapshot.set(Snapshot { timestamp, ..own });
         Ok(())
     }
 
