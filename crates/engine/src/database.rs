@@ -12,7 +12,9 @@ use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
+use crate::memory::atomic::MutexGuard;
 use crate::options::Options;
+use crate::table::table::TableAt;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
 use crate::transaction::{
     CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
@@ -44,10 +46,21 @@ use crate::transaction::{
 /// ```
 #[derive(Debug)]
 pub struct Database {
-    instance: Instance,
+    pub(crate) instance: Instance,
 }
 
 impl Database {
+    /// Keeps tables, indexes and sets from being changed while the guard lives.
+    pub(crate) fn lock_definition(&self) -> MutexGuard<'_, ()> {
+        self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frees a row id that was taken from a table's directory and not used.
+    pub(crate) fn give_back_row(&self, table: &Table, row: u32) {
+        let memory = self.instance.memory();
+        TableAt { memory, core: &table.core }.directory().give_back(memory, row);
+    }
+
     /// Opens a new, empty database.
     ///
     /// # Errors

@@ -219,6 +219,10 @@ error_kinds! {
     RelationOfSet = 32, "2F002", "the table holds a set";
     /// The table has rows that can be in a set; drop the set first.
     TableInSet = 33, "2BP01", "the table is in a set";
+    /// The stream of an image could not be written or read.
+    StreamFailed = 34, "58R01", "the stream failed";
+    /// What was read is not a whole image, or one that this version cannot read.
+    DamagedImage = 35, "XX001", "the image is damaged";
 }
 
 impl Error {

@@ -21,6 +21,7 @@ mod catalog;
 mod database;
 mod definition;
 mod error;
+mod image;
 mod index;
 mod instance;
 mod memory;

@@ -547,6 +547,30 @@ fn statements_on_sets() -> Result<()> {
 }
 
 #[test]
+fn images_that_are_none() -> Result<()> {
+    struct Broken;
+    impl std::io::Write for Broken {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the cable is out"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the cable is out"))
+        }
+    }
+    check(database().save(&mut Broken), ErrorKind::StreamFailed, "the cable is out");
+    let loaded = Database::load(Options::new(), &mut Broken);
+    check(loaded, ErrorKind::StreamFailed, "the cable is out");
+    let empty = Database::load(Options::new(), &mut &b""[..]);
+    check(empty, ErrorKind::DamagedImage, "it ends early");
+    Ok(())
+}
+
+#[test]
 fn options_that_are_out_of_range() {
     let open = |options: Options| Database::open(options).map(|_| ());
     let invalid = ErrorKind::InvalidOptions;

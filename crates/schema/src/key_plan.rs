@@ -64,6 +64,8 @@ struct Step {
     null_byte: u32,
     leaf: u32,
     column_type: ColumnType,
+    /// Bytes in a fixed place; 0 for variable types.
+    size: u32,
 }
 
 /// How a part's bytes come from the row's. Masks hold the flipped sign and the complement.
@@ -187,7 +189,7 @@ impl KeyPlan {
     pub fn fixed_len(&self) -> Option<usize> {
         self.steps.iter().try_fold(0, |len, step| {
             let fixed = !matches!(step.form, Form::Text { .. } | Form::Char { .. });
-            let size = step.column_type.fixed_size() as usize;
+            let size = step.size as usize;
             (fixed && !step.nullable).then_some(len + size)
         })
     }
@@ -423,6 +425,7 @@ impl Step {
             null_mask,
             null_byte,
             leaf: index as u32,
+            size: leaf.column_type.fixed_size() as u32,
             column_type: leaf.column_type.clone(),
         })
     }
@@ -531,7 +534,7 @@ impl Step {
             }
             (_, number) => {
                 let mut place = [0; 16];
-                let size = self.column_type.fixed_size() as usize;
+                let size = self.size as usize;
                 write_fixed(&self.column_type, &number, &mut place[..size]).map_err(|fault| {
                     match fault {
                         Fault::OutOfRange => KeyError::ValueOutOfRange { part },

@@ -231,6 +231,11 @@ impl SetCore {
         self.sequence.fetch_add(1, Relaxed) as i64 + 1
     }
 
+    /// Draws no place any more that does not come behind this one.
+    pub(crate) fn note_place(&self, place: i64) {
+        self.sequence.fetch_max(place.unsigned_abs(), Relaxed);
+    }
+
     pub(crate) fn members_index(&self) -> IndexHandle {
         self.relation.handle_at(0)
     }

@@ -141,6 +141,12 @@ impl TableCore {
         indexes.filter_map(|index| index.get().map(Box::as_ref)).filter(|index| index.is_live())
     }
 
+    /// The table's schema with the indexes that it has now.
+    pub(crate) fn current_schema(&self) -> TableSchema {
+        let indexes = self.indexes().map(|index| index.schema.clone()).collect();
+        TableSchema { indexes, ..self.schema.clone() }
+    }
+
     /// The index with this ordinal, if it is live.
     #[inline]
     pub(crate) fn index(&self, ordinal: usize) -> Option<&IndexCore> {
@@ -264,10 +270,26 @@ impl<'m> TableAt<'m> {
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let queue = &heap.cache.retired;
-        queue.promise(heap, Entitlement::Ordinary)?;
         // The row id first: its locked instruction would wait for the stores of the copy.
-        let row = self.directory().allocate(heap).inspect_err(|_| queue.redeem())?;
+        let row = self.directory().allocate(heap)?;
+        self.insert_as(heap, snapshot, row, length, fill)
+    }
+
+    /// As [`TableAt::insert`], under a row id that was allocated from the directory and has no
+    /// version; it is given back if the insertion fails.
+    #[inline]
+    pub(crate) fn insert_as(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Change> {
+        let queue = &heap.cache.retired;
+        queue
+            .promise(heap, Entitlement::Ordinary)
+            .inspect_err(|_| self.directory().give_back(self.memory, row))?;
         let version = Version::create(heap, snapshot.own, Content::Row(length))
             .and_then(|version| {
                 fill(fresh_bytes_at(self.memory, version))

@@ -559,8 +559,12 @@ impl<'db> WriteTransaction<'db> {
     }
 
     /// As [`WriteTransaction::commit`], without moving the transaction; only its end may follow.
+    ///
+    /// # Errors
+    /// As there.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn commit_in_place(&self) -> Result<CommitTicket> {
+    pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
         let ticket = commit::commit(&self.read, self.heap, &self.writes)?;
         self.ended.set(true);
@@ -617,7 +621,7 @@ impl<'db> WriteTransaction<'db> {
     }
 
     #[inline]
-    pub(super) fn change_any<'t>(
+    pub(crate) fn change_any<'t>(
         &'t self,
         table: &'t Table,
         (row, entitlement): (Option<RowId>, Entitlement),

@@ -1,0 +1,247 @@
+//! Reading an image into a new database.
+//!
+//! Nothing in the stream is believed: checksums, order, schemas, rows, keys and links are checked
+//! before anybody sees the database, and what is wrong leaves none. Rows keep their ids, so that
+//! what programs or sets have noted of them stays true.
+
+use std::cell::RefCell;
+use std::io::Read;
+
+use remanent_schema::TableSchema;
+
+use super::checksum::Checksum;
+use super::{DATABASE, END, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::Entitlement;
+use crate::options::Options;
+use crate::table::row::RowId;
+use crate::table::{Set, Table};
+use crate::transaction::WriteTransaction;
+
+/// Rows that are inserted in one transaction.
+const ROWS_A_TRANSACTION: usize = 10_000;
+/// A payload is read in steps, so that a wrong length does not ask for memory that is not needed.
+const STEP: usize = 1 << 20;
+
+impl Database {
+    /// Opens a new database with the content of an image that [`Database::save`] wrote. Indexes are
+    /// built as the rows come.
+    ///
+    /// # Errors
+    /// `StreamFailed` if the stream does, `DamagedImage` if what it gives is not a whole image,
+    /// `BudgetReached` if it does not fit, and as [`Database::open`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options};
+    /// let error = Database::load(Options::new(), &mut &b"no image"[..]).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DamagedImage);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn load(options: Options, stream: &mut dyn Read) -> Result<Self> {
+        let mut blocks = Blocks { stream, payload: Vec::new() };
+        let mut magic = [0; 8];
+        blocks.take(&mut magic)?;
+        if magic != *MAGIC {
+            return Err(damaged("it does not begin like one"));
+        }
+        let db = Self::open(options)?;
+        let tables = blocks.tables(&db)?;
+        let mut load = Load { db: &db, tables, count: 0, last: None };
+        loop {
+            match blocks.next()? {
+                ROWS => load.rows(&blocks.payload)?,
+                END if blocks.payload == load.count.to_le_bytes() => break,
+                END => return Err(damaged("it has another number of rows than it says")),
+                _ => return Err(damaged("a block stands where it cannot")),
+            }
+        }
+        db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
+        Ok(db)
+    }
+}
+
+struct Blocks<'s> {
+    stream: &'s mut dyn Read,
+    payload: Vec<u8>,
+}
+
+impl Blocks<'_> {
+    /// The tables of the image, created.
+    fn tables(&mut self, db: &Database) -> Result<Vec<Table>> {
+        if self.next()? != DATABASE || self.payload.len() != 14 {
+            return Err(damaged("it does not say what it holds"));
+        }
+        let version = u16::from_le_bytes([self.payload[0], self.payload[1]]);
+        if version != VERSION {
+            return Err(damaged(format!("it has version {version}, which is not known here")));
+        }
+        let count = number(&self.payload, 2)?;
+        let mut tables = Vec::new();
+        for expected in 0..count {
+            if self.next()? != TABLE || number(&self.payload, 0)? != expected {
+                return Err(damaged("a table is missing"));
+            }
+            let schema = TableSchema::from_bytes(&self.payload[4..])
+                .map_err(|error| damaged(format!("table {expected}: {error}")))?;
+            tables.push(create(db, schema)?);
+        }
+        Ok(tables)
+    }
+
+    /// The tag of the next block, whose payload is in `payload` then.
+    fn next(&mut self) -> Result<u8> {
+        let mut head = [0; 5];
+        self.take(&mut head)?;
+        let length = number(&head, 1)? as usize;
+        if length > PAYLOAD_MAX {
+            return Err(damaged("a block is too long"));
+        }
+        self.payload.clear();
+        while self.payload.len() < length {
+            let start = self.payload.len();
+            self.payload.resize(length.min(start + STEP), 0);
+            let mut payload = std::mem::take(&mut self.payload);
+            let taken = self.take(&mut payload[start..]);
+            self.payload = payload;
+            taken?;
+        }
+        let mut stored = [0; 4];
+        self.take(&mut stored)?;
+        let mut checksum = Checksum::new();
+        checksum.add(&head);
+        checksum.add(&self.payload);
+        if checksum.value() != u32::from_le_bytes(stored) {
+            return Err(damaged("a checksum is wrong"));
+        }
+        Ok(head[0])
+    }
+
+    fn take(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.stream.read_exact(bytes).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => damaged("it ends early"),
+            _ => Error::new(ErrorKind::StreamFailed).because(format!("reading an image: {error}")),
+        })
+    }
+}
+
+struct Load<'d> {
+    db: &'d Database,
+    tables: Vec<Table>,
+    count: u64,
+    /// The number of the table and the id of the row that came last.
+    last: Option<(u32, u32)>,
+}
+
+impl Load<'_> {
+    fn rows(&mut self, payload: &[u8]) -> Result<()> {
+        let of = number(payload, 0)?;
+        let Some(table) = self.tables.get(of as usize).cloned() else {
+            return Err(damaged("rows are of a table that is not there"));
+        };
+        let mut rest = &payload[4..];
+        while !rest.is_empty() {
+            let tx = self.db.begin_write()?;
+            // Ids that nobody has: kept while others are given out, free afterwards.
+            let unused = RefCell::new(Vec::new());
+            for _ in 0..ROWS_A_TRANSACTION {
+                if rest.is_empty() {
+                    break;
+                }
+                let (row, length) = (number(rest, 0)?, number(rest, 4)? as usize);
+                let Some(bytes) = rest.get(8..8 + length) else {
+                    return Err(damaged("a row is longer than its block"));
+                };
+                rest = &rest[8 + length..];
+                if self.last.is_some_and(|last| last >= (of, row)) {
+                    return Err(damaged("rows are out of order"));
+                }
+                self.last = Some((of, row));
+                insert(&tx, &table, row, bytes, &unused)?;
+                self.count += 1;
+            }
+            tx.commit()?;
+            for row in unused.into_inner().into_iter().rev() {
+                self.db.give_back_row(&table, row);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn insert(
+    tx: &WriteTransaction<'_>,
+    table: &Table,
+    row: u32,
+    bytes: &[u8],
+    unused: &RefCell<Vec<u32>>,
+) -> Result<()> {
+    if !table.core.layout.is_well_formed(bytes) {
+        return Err(damaged(format!("row {row} of `{}` is not one", table.name())));
+    }
+    let target = (None, Entitlement::Ordinary);
+    let inserted = tx.change_any(table, target, |at, heap, snapshot| {
+        loop {
+            let free = at.directory().allocate(heap)?;
+            if free < row {
+                unused.borrow_mut().push(free);
+                continue;
+            }
+            if free > row {
+                return Err(damaged("a row id is there twice"));
+            }
+            return at.insert_as(heap, snapshot, row, bytes.len(), |out| {
+                out.copy_from_slice(bytes);
+                Ok(())
+            });
+        }
+    });
+    match inserted {
+        Err(error) if error.kind() == ErrorKind::DuplicateKey => {
+            Err(damaged(format!("a key is there twice: {error}")))
+        }
+        other => other.map(|_| ()),
+    }
+}
+
+fn create(db: &Database, schema: TableSchema) -> Result<Table> {
+    let created = match schema.set.clone() {
+        None => db.create_table(schema),
+        Some(set) => db.create_set(set).map(|set| set.relation().clone()),
+    };
+    created.map_err(|error| match error.is_out_of_memory() {
+        true => error,
+        false => damaged(error.to_string()),
+    })
+}
+
+/// Checks that who is linked is there, and that later links will have later places.
+fn check_links(db: &Database, set: &Set) -> Result<()> {
+    let tx = db.begin_read()?;
+    for link in tx.scan(set.relation())? {
+        let link = set.core.read_link(link.bytes());
+        let table = set.core.members.get(usize::from(link.member.table));
+        let Some(table) = table.map(|member| &member.table) else {
+            return Err(damaged(format!("`{}` links a table that it does not have", set.name())));
+        };
+        let member = tx.row(table, RowId(link.member.row))?;
+        if tx.row(set.owner(), RowId(link.owner))?.is_none() || member.is_none() {
+            return Err(damaged(format!("`{}` links a row that is not there", set.name())));
+        }
+        set.core.note_place(link.place);
+    }
+    Ok(())
+}
+
+fn number(bytes: &[u8], at: usize) -> Result<u32> {
+    match bytes.get(at..at + 4) {
+        Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
+        _ => Err(damaged("a block is too short")),
+    }
+}
+
+#[cold]
+fn damaged(because: impl Into<String>) -> Error {
+    Error::new(ErrorKind::DamagedImage).because(because.into())
+}

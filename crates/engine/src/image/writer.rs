@@ -1,0 +1,131 @@
+//! Writing an image of what one snapshot sees.
+//!
+//! Rows are copied block by block from where they lie; no lock is held and nobody waits. The
+//! snapshot pins what it has still to write, as any long reader does.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::checksum::Checksum;
+use super::{DATABASE, END, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::table::Table;
+use crate::table::table::TableCore;
+use crate::transaction::ReadTransaction;
+
+/// A rows block is closed when it has become this long.
+const ROWS_BLOCK: usize = 256 << 10;
+
+impl Database {
+    /// Writes everything committed so far to a stream, in a format that
+    /// [`Database::load`] reads; transactions go on meanwhile. The bytes are in
+    /// `crates/engine/src/image/FORMAT.md`. Nothing is flushed or synced.
+    ///
+    /// # Errors
+    /// `StreamFailed` if the stream does, `TooManyTransactions`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// let mut image = Vec::new();
+    /// db.save(&mut image)?;
+    ///
+    /// let copy = Database::load(Options::new(), &mut image.as_slice())?;
+    /// let table = copy.table("T")?;
+    /// let tx = copy.begin_read()?;
+    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get(table.column("a").ok()?)), Some(7));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
+        // No table comes or goes while it is looked at which there are: a table that is dropped
+        // later stays as long as this transaction.
+        let tables = {
+            let _lock = self.lock_definition();
+            let tables = self.instance.catalog().all();
+            (tables, self.begin_read()?)
+        };
+        write(tables.0, &tables.1, stream)
+    }
+}
+
+fn write(
+    tables: Vec<Arc<TableCore>>,
+    transaction: &ReadTransaction<'_>,
+    stream: &mut dyn Write,
+) -> Result<()> {
+    let mut blocks = Blocks { stream, payload: Vec::new() };
+    blocks.put(MAGIC)?;
+    blocks.payload.extend(VERSION.to_le_bytes());
+    blocks.payload.extend((tables.len() as u32).to_le_bytes());
+    blocks.payload.extend(transaction.timestamp().to_le_bytes());
+    blocks.close(DATABASE)?;
+    for (number, table) in (0_u32..).zip(&tables) {
+        blocks.payload.extend(number.to_le_bytes());
+        blocks.payload.extend(table.current_schema().to_bytes());
+        blocks.close(TABLE)?;
+    }
+    let mut count = 0_u64;
+    for (number, core) in (0_u32..).zip(tables) {
+        count += blocks.rows(number, &Table { core }, transaction)?;
+    }
+    blocks.payload.extend(count.to_le_bytes());
+    blocks.close(END)
+}
+
+struct Blocks<'s> {
+    stream: &'s mut dyn Write,
+    payload: Vec<u8>,
+}
+
+impl Blocks<'_> {
+    fn rows(
+        &mut self,
+        number: u32,
+        table: &Table,
+        transaction: &ReadTransaction<'_>,
+    ) -> Result<u64> {
+        let mut count = 0;
+        for row in transaction.scan(table)? {
+            let bytes = row.bytes();
+            if !self.payload.is_empty() && self.payload.len() + bytes.len() > ROWS_BLOCK {
+                self.close(ROWS)?;
+            }
+            if self.payload.is_empty() {
+                self.payload.extend(number.to_le_bytes());
+            }
+            self.payload.extend((row.id().0).to_le_bytes());
+            self.payload.extend((bytes.len() as u32).to_le_bytes());
+            self.payload.extend_from_slice(bytes);
+            count += 1;
+        }
+        if !self.payload.is_empty() {
+            self.close(ROWS)?;
+        }
+        Ok(count)
+    }
+
+    fn close(&mut self, tag: u8) -> Result<()> {
+        debug_assert!(self.payload.len() <= PAYLOAD_MAX);
+        let mut head = [tag, 0, 0, 0, 0];
+        head[1..].copy_from_slice(&(self.payload.len() as u32).to_le_bytes());
+        let mut checksum = Checksum::new();
+        checksum.add(&head);
+        checksum.add(&self.payload);
+        self.put(&head)?;
+        let payload = std::mem::take(&mut self.payload);
+        self.put(&payload)?;
+        self.payload = payload;
+        self.payload.clear();
+        self.put(&checksum.value().to_le_bytes())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stream.write_all(bytes).map_err(|error| {
+            Error::new(ErrorKind::StreamFailed).because(format!("writing an image: {error}"))
+        })
+    }
+}
