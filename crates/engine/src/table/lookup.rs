@@ -545,6 +545,10 @@ impl<'t> Cursor<'t> {
     }
 
     /// Fails if the snapshot has expired.
+    pub(super) fn table_id(&self) -> u32 {
+        self.view.table.core.id
+    }
+
     pub(super) fn index(&self) -> &'t IndexCore {
         self.view.index
     }

@@ -6,9 +6,10 @@
 
 use remanent_schema::{KeyBuffer, Value};
 
+use super::draft::RowDraft;
 use super::lookup::{Cursor, Find};
-use super::row::Row;
-use crate::error::Result;
+use super::row::{Row, RowId};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A place in the order of an index: at a row, or where a key would be.
 ///
@@ -61,6 +62,37 @@ impl<'t> Cursor<'t> {
         let index = self.index();
         index.plan.encode_row(row.bytes(), &mut key).map_err(|error| index.key_error(error))?;
         Ok(KeyPosition { key, row: Some(row.id().0) })
+    }
+
+    /// The place of a draft's key: of `row` if it has the key, else where such rows are or would be.
+    ///
+    /// # Errors
+    /// `UnknownIndex` if the cursor's index is of another table than the draft, `KeyTooLong`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Find, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("T").column("a", ColumnType::I32).primary_key(["a"]);
+    /// # let table = db.create_table(schema)?;
+    /// # let (a, index) = (table.column("a")?, table.index("primary")?);
+    /// db.write(|tx| tx.insert_values(&table, &[Some(Value::I32(7))]))?;
+    /// let tx = db.begin_read()?;
+    /// let mut cursor = tx.cursor(&table, index)?;
+    /// let before = cursor.position_of_draft(&table.draft(), None)?;
+    /// let row = cursor.find_position(Find::AtLeast, &before)?;
+    /// assert_eq!(row.and_then(|row| row.get::<i32>(a)), Some(7));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn position_of_draft(&self, draft: &RowDraft, row: Option<RowId>) -> Result<KeyPosition> {
+        let mut key = KeyBuffer::new();
+        let index = self.index();
+        if draft.table.core.id != self.table_id() {
+            return Err(Error::new(ErrorKind::UnknownIndex)
+                .because(format!("the cursor's is of no index of `{}`", draft.table.name())));
+        }
+        index.plan.encode_row(&draft.bytes, &mut key).map_err(|error| index.key_error(error))?;
+        Ok(KeyPosition { key, row: row.map(|row| row.0) })
     }
 
     /// The place where a key is or would be; of a key of several parts the first ones suffice.

@@ -1,7 +1,7 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
-//! what it holds, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
+//! what it holds, [`drafts`] rows that it is given whole, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
 //! [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`] compares what was
 //! read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`]
 //! cleans up, [`snapshots`] are those that are held, [`sets`]
@@ -10,6 +10,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod commit;
+pub(crate) mod drafts;
 pub(crate) mod gate;
 pub(crate) mod options;
 pub(crate) mod precedence;

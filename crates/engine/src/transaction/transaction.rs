@@ -26,7 +26,7 @@ use crate::snapshot::Snapshot;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
-use crate::table::{ColumnHandle, RowDraft, Table, TypedTable};
+use crate::table::{ColumnHandle, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
 ///
@@ -314,70 +314,6 @@ impl<'db> WriteTransaction<'db> {
         })
     }
 
-    /// Inserts the row that a draft is.
-    ///
-    /// # Errors
-    /// As [`WriteTransaction::insert`].
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
-    /// let mut draft = table.draft();
-    /// draft.set(a, 7.into())?;
-    /// let tx = db.begin_write()?;
-    /// let id = tx.insert_draft(&draft)?;
-    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    #[inline]
-    pub fn insert_draft(&self, draft: &RowDraft) -> Result<RowId> {
-        let bytes = draft.bytes.as_slice();
-        self.change(&draft.table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
-            at.insert(heap, snapshot, bytes.len(), |out| {
-                out.copy_from_slice(bytes);
-                Ok(())
-            })
-        })
-    }
-
-    /// Puts the row that a draft is in the place of a row of its table.
-    ///
-    /// # Errors
-    /// As [`WriteTransaction::update`].
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
-    /// let id = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
-    /// let mut draft = table.draft();
-    /// draft.set(a, 7.into())?;
-    /// let tx = db.begin_write()?;
-    /// tx.update_draft(id, &draft)?;
-    /// assert_eq!(tx.row(&table, id)?.and_then(|row| row.get::<i32>(a)), Some(7));
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn update_draft(&self, row: RowId, draft: &RowDraft) -> Result<()> {
-        let bytes = draft.bytes.as_slice();
-        self.change_content(&draft.table, row, |at, heap, snapshot| {
-            at.update(
-                heap,
-                snapshot,
-                row.0,
-                |_| Ok(bytes.len()),
-                |_, out| {
-                    out.copy_from_slice(bytes);
-                    Ok(())
-                },
-            )
-        })
-    }
-
     /// Deletes a row. Works at a full budget too, from its reserve.
     ///
     /// # Errors
@@ -573,7 +509,7 @@ impl<'db> WriteTransaction<'db> {
 
     /// A change of a table that programs change directly.
     #[inline]
-    fn change<'t>(
+    pub(super) fn change<'t>(
         &'t self,
         table: &'t Table,
         target: (Option<RowId>, Entitlement),
@@ -588,7 +524,7 @@ impl<'db> WriteTransaction<'db> {
 
     /// A change of a row's content, and of its place in the sets that are sorted by it.
     #[inline]
-    fn change_content<'t>(
+    pub(super) fn change_content<'t>(
         &'t self,
         table: &'t Table,
         row: RowId,

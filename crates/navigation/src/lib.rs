@@ -1,0 +1,34 @@
+//! Programs that navigate: records, keys, network sets, currency and record locks, d_-style.
+//!
+//! A [`Task`] is what one thread of a program holds: where it stands in each database it has open,
+//! which record types it has locked, and its transaction. Its methods are the calls of the d_-style
+//! interface one for one, on the bytes of the program's own structs; the C ABI over them is in
+//! `remanent-capi`. docs/d-style.md says what each call does.
+//!
+//! In reading order: [`status`] what calls answer, `dictionary` a schema compiled, `shared` what
+//! the tasks of a process share of an open database, `locks` who may touch which record type,
+//! `task`, then its calls: `transactions`, `records`, `keys`, `sets`, `currency`.
+//!
+//! What always holds: a call that fails leaves currency as it was, unless docs/d-style.md says
+//! otherwise. Locks are real and two-phase, so what a program does under them is serializable;
+//! rows, versions and memory are the engine's business.
+
+mod currency;
+mod dictionary;
+mod held;
+mod keys;
+mod locks;
+mod position;
+mod records;
+mod sets;
+mod shared;
+pub mod status;
+mod structs;
+mod task;
+pub mod text;
+mod transactions;
+
+pub use dictionary::{Declared, DeclaredRecord, register};
+pub use position::Address;
+pub use status::{Fault, Outcome, Status};
+pub use task::{CURR_DB, Task};
