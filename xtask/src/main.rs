@@ -5,6 +5,8 @@
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod ci;
+mod headers;
+mod install;
 mod planted;
 mod process;
 mod size;
@@ -49,6 +51,16 @@ const COMMANDS: &[Command] = &[
         name: "tsan",
         summary: "run the engine's tests under ThreadSanitizer; `tsan help` says what that covers",
         run: thread_sanitizer::run,
+    },
+    Command {
+        name: "headers",
+        summary: "write the native C header; `headers --check` compares instead",
+        run: headers::run,
+    },
+    Command {
+        name: "install",
+        summary: "build the C libraries and put them, headers and tools there; `install PREFIX`",
+        run: install::run,
     },
     Command { name: "help", summary: "print this list", run: help },
 ];

@@ -1,0 +1,825 @@
+/* The native C interface of Remanent, a main-memory database.
+ *
+ * Made by `cargo xtask headers` from crates/capi/src/native; do not edit. C11 and C++.
+ *
+ * Every function returns a rem_status: 0, or why it failed, and then it has changed nothing.
+ * rem_error_text() has the words. Databases and transactions are tokens, rows, drafts and cursors
+ * small values that carry their transaction's token: one that has ended is REM_TRANSACTION_ENDED,
+ * one of another thread REM_WRONG_THREAD. A row is read where it lies: text and bytes are
+ * pointers into the database that are good until the transaction ends.
+ */
+
+
+#ifndef REMANENT_H
+#define REMANENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The column may be null.
+#define REM_NULLABLE 1
+
+// No two rows have the same key.
+#define REM_UNIQUE 1
+
+// Searched by whole keys alone.
+#define REM_HASH 2
+
+// The primary key, which is unique.
+#define REM_PRIMARY 4
+
+// Nearest row with this key, or whose key begins so.
+#define REM_EQUAL 0
+
+// First row at or above.
+#define REM_AT_LEAST 1
+
+// First row above.
+#define REM_ABOVE 2
+
+// Last row at or below.
+#define REM_AT_MOST 3
+
+// Last row below.
+#define REM_BELOW 4
+
+// Transactions are as if they ran one after the other.
+#define REM_SERIALIZABLE 0
+
+// Of two transactions that change one row, one fails.
+#define REM_SNAPSHOT 1
+
+// No value.
+#define REM_NULL 0
+
+// Signed, 1 byte.
+#define REM_I8 1
+
+// Signed, 2 bytes.
+#define REM_I16 2
+
+// Signed, 4 bytes.
+#define REM_I32 3
+
+// Signed, 8 bytes.
+#define REM_I64 4
+
+// Unsigned, 1 byte.
+#define REM_U8 5
+
+// Unsigned, 2 bytes.
+#define REM_U16 6
+
+// Unsigned, 4 bytes.
+#define REM_U32 7
+
+// Unsigned, 8 bytes.
+#define REM_U64 8
+
+// IEEE 754, 4 bytes; as a value, `real`.
+#define REM_F32 9
+
+// IEEE 754, 8 bytes; as a value, `real`.
+#define REM_F64 10
+
+// As a value, `integer` 0 or 1.
+#define REM_BOOL 11
+
+// A scaled integer: `integer`, or `data` to 16 bytes and `length` 16.
+#define REM_DECIMAL 12
+
+// Days since 1970: `integer`.
+#define REM_DATE 13
+
+// Microseconds since midnight: `integer`.
+#define REM_TIME 14
+
+// Microseconds since 1970, UTC: `integer`.
+#define REM_TIMESTAMP 15
+
+// UTF-8 of at most `size` bytes, in a fixed place.
+#define REM_CHAR 16
+
+// Exactly `size` bytes.
+#define REM_BINARY 17
+
+// UTF-8 of any length: `data` and `length`.
+#define REM_STRING 18
+
+// Bytes of any length: `data` and `length`.
+#define REM_BLOB 19
+
+// `size` elements.
+#define REM_ARRAY 20
+
+// Fields.
+#define REM_STRUCT 21
+
+// Any number of elements.
+#define REM_VECTOR 22
+
+// A database: a token, never a pointer to anything.
+typedef struct rem_database rem_database;
+
+// A transaction: a token, never a pointer to anything.
+typedef struct rem_transaction rem_transaction;
+
+// What every function returns: 0, or why it failed.
+typedef int32_t rem_status;
+
+// How a database is opened. Zeros and nulls are the defaults.
+typedef struct rem_options {
+    // Bytes that it may hold; 0 for half of the machine's memory.
+    uint64_t budget;
+    // Bytes that the budget may be raised to; 0 for all of the machine's.
+    uint64_t budget_max;
+    // Bytes to get from the system beforehand.
+    uint64_t commit_ahead;
+    // Transactions at the same time; 0 for 128.
+    uint64_t transactions_max;
+    // Memory of the caller's to live in, which must outlive the database; or null.
+    void *memory;
+    // Bytes of that memory, which is the budget then.
+    uint64_t memory_size;
+} rem_options;
+
+// Memory in use, in bytes.
+typedef struct rem_memory {
+    // The most that may be held.
+    uint64_t budget;
+    // Held for any purpose.
+    uint64_t held;
+    // Of that, for rows.
+    uint64_t rows;
+    // Of that, for indexes.
+    uint64_t indexes;
+    // Got from the system.
+    uint64_t committed;
+} rem_memory;
+
+// A snapshot that a transaction holds.
+typedef struct rem_snapshot {
+    // The newest commit that it sees.
+    uint64_t timestamp;
+    // Microseconds since its transaction began.
+    uint64_t age_us;
+    // Bytes of old rows that are kept for it.
+    uint64_t pinned_bytes;
+    // Whose it is, with a final NUL.
+    char name[40];
+} rem_snapshot;
+
+// A table.
+typedef struct rem_table {
+    // 0 is no table.
+    uint64_t id;
+} rem_table;
+
+// A row in the making.
+typedef struct rem_draft {
+    // The token of its transaction.
+    uint64_t transaction;
+    // Which of the transaction's drafts.
+    uint64_t number;
+} rem_draft;
+
+// A row that a transaction read, or a draft's content.
+typedef struct rem_row {
+    // The token of its transaction.
+    uint64_t transaction;
+    // Its bytes, in Remanent's row format; null in a draft.
+    const void *bytes;
+    // How many; in a draft, its number.
+    uint32_t length;
+    // Its number, which names it as long as it lives; in a draft, 0xffffffff.
+    uint32_t id;
+    // The table.
+    struct rem_table table;
+} rem_row;
+
+// A column of a table.
+typedef struct rem_column {
+    // 0 is the first column of no table.
+    uint64_t id;
+} rem_column;
+
+// What a value holds.
+typedef union rem_word {
+    // A signed number.
+    int64_t integer;
+    // An unsigned number.
+    uint64_t natural;
+    // A floating point number.
+    double real;
+    // Text or bytes.
+    const void *data;
+} rem_word;
+
+// A value: see the kinds for what `as_` holds.
+typedef struct rem_value {
+    // One of REM_NULL .. REM_BLOB.
+    uint32_t kind;
+    // Bytes of text, of bytes, or of a long decimal.
+    uint32_t length;
+    // The number, or where the bytes are.
+    union rem_word word;
+} rem_value;
+
+// A column to be made, or a field of a struct.
+typedef struct rem_column_schema {
+    // UTF-8 with a final NUL.
+    const char *name;
+    // REM_I8 .. REM_VECTOR.
+    uint32_t kind;
+    // REM_NULLABLE.
+    uint32_t flags;
+    // The size of a char or binary, the count of an array, the precision of a decimal, the most
+    // that a string, blob or vector may have (0 for any).
+    uint32_t size;
+    // The scale of a decimal.
+    uint32_t scale;
+    // The fields of a struct; the one element of an array or a vector, whose name is not asked.
+    const struct rem_column_schema *parts;
+    // How many parts.
+    size_t parts_count;
+} rem_column_schema;
+
+// An index to be made.
+typedef struct rem_index_schema {
+    // UTF-8 with a final NUL; may be null for the primary key.
+    const char *name;
+    // The columns of the key, as `a` or `thing.a`; ` desc` behind it for descending order.
+    const char *const *columns;
+    // How many columns.
+    size_t columns_count;
+    // REM_UNIQUE, REM_HASH, REM_PRIMARY.
+    uint32_t flags;
+} rem_index_schema;
+
+// An index of a table.
+typedef struct rem_index {
+    // 0 is the first index of no table.
+    uint64_t id;
+} rem_index;
+
+// A position in an ordered index, or a scan of a table.
+typedef struct rem_cursor {
+    // The token of its transaction.
+    uint64_t transaction;
+    // Which of the transaction's cursors.
+    uint64_t number;
+} rem_cursor;
+
+// How a transaction is begun. Zeros are the defaults.
+typedef struct rem_transaction_options {
+    // REM_SERIALIZABLE or REM_SNAPSHOT.
+    uint32_t isolation;
+    // From -2, which yields to all, to 2.
+    int32_t priority;
+    // Microseconds from now until it has to be over; 0 for no end.
+    uint64_t deadline_us;
+    // Microseconds to wait for rows that others are changing; 0 to fail at once.
+    uint64_t wait_us;
+    // Microseconds that the snapshot of a transaction that reads may get old; 0 for any.
+    uint64_t snapshot_age_us_max;
+    // Bytes of old rows that such a snapshot may keep; 0 for any.
+    uint64_t snapshot_pinned_max;
+    // Whose it is, UTF-8 with a final NUL; or null.
+    const char *name;
+} rem_transaction_options;
+
+// A point in a transaction to roll back to.
+typedef struct rem_savepoint {
+    // The transaction's token.
+    uint64_t transaction;
+    // Which of its savepoints.
+    uint64_t number;
+} rem_savepoint;
+
+// Success.
+#define REM_OK 0
+
+// A unique index has another row with this key.
+#define REM_DUPLICATE_KEY 1
+
+// Another transaction was first; roll back and try again.
+#define REM_CONFLICT 2
+
+// A column that must have a value would be null.
+#define REM_NULL_IN_NOT_NULL 3
+
+// A string, blob or vector is longer than its column allows.
+#define REM_VALUE_TOO_LONG 4
+
+// A number does not fit its column.
+#define REM_VALUE_OUT_OF_RANGE 5
+
+// A value is of another type than its column.
+#define REM_WRONG_TYPE 6
+
+// The values of a key do not match the parts of its index.
+#define REM_WRONG_KEY_SHAPE 7
+
+// The encoded key is longer than 1024 bytes.
+#define REM_KEY_TOO_LONG 8
+
+// The row is longer than 512 MiB.
+#define REM_ROW_TOO_LONG 9
+
+// There is no table of this name, or it was dropped.
+#define REM_UNKNOWN_TABLE 10
+
+// There is no column of this name.
+#define REM_UNKNOWN_COLUMN 11
+
+// There is no index of this name, or it was dropped.
+#define REM_UNKNOWN_INDEX 12
+
+// A table of this name exists.
+#define REM_TABLE_EXISTS 13
+
+// An index of this name exists.
+#define REM_INDEX_EXISTS 14
+
+// A definition contradicts itself.
+#define REM_INVALID_SCHEMA 15
+
+// The row is of another table.
+#define REM_SCHEMA_MISMATCH 16
+
+// The row to change is not there.
+#define REM_ROW_NOT_FOUND 17
+
+// The transaction has ended, or never was.
+#define REM_TRANSACTION_ENDED 18
+
+// The memory budget is used up. Deletes and rollbacks still work.
+#define REM_BUDGET_REACHED 19
+
+// The operating system has no more memory.
+#define REM_OUT_OF_MACHINE_MEMORY 20
+
+// All transaction slots are taken.
+#define REM_TOO_MANY_TRANSACTIONS 21
+
+// Writers did not end in time for a change of tables or indexes.
+#define REM_TABLE_BUSY 22
+
+// A limit of the engine is reached.
+#define REM_LIMIT_REACHED 23
+
+// The kind of index cannot do this.
+#define REM_WRONG_INDEX_KIND 24
+
+// The options contradict each other or are out of range.
+#define REM_INVALID_OPTIONS 25
+
+// The snapshot was older, or kept more memory, than allowed.
+#define REM_SNAPSHOT_EXPIRED 26
+
+// The transaction's deadline has passed.
+#define REM_DEADLINE_REACHED 27
+
+// The row has an owner in the set; disconnect it first.
+#define REM_ALREADY_MEMBER 28
+
+// A row that owns members is not deleted; disconnect them first.
+#define REM_HAS_MEMBERS 29
+
+// A row that is a member is not deleted; disconnect it first.
+#define REM_IS_MEMBER 30
+
+// The row has no owner in the set, or another one.
+#define REM_NOT_MEMBER 31
+
+// The table holds a set: connect and disconnect change it.
+#define REM_RELATION_OF_SET 32
+
+// The table has rows that can be in a set; drop the set first.
+#define REM_TABLE_IN_SET 33
+
+// The stream of an image could not be written or read.
+#define REM_STREAM_FAILED 34
+
+// What was read is not a whole image, or one of another version.
+#define REM_DAMAGED_IMAGE 35
+
+// The handle refers to nothing, or not any more.
+#define REM_BAD_HANDLE 1000
+
+// The transaction belongs to another thread.
+#define REM_WRONG_THREAD 1001
+
+// The buffer is too small; the length that is needed was given.
+#define REM_BUFFER_TOO_SMALL 1002
+
+// The database has transactions or calls under way.
+#define REM_OPEN_HANDLES 1003
+
+// An argument is null that must not be.
+#define REM_NULL_ARGUMENT 1004
+
+// The column or index is of another table.
+#define REM_WRONG_TABLE 1005
+
+// The value is null; what was asked for is zero or empty.
+#define REM_NULL_VALUE 1006
+
+// There is no such row, or no further one.
+#define REM_NOT_FOUND 1007
+
+// The transaction only reads.
+#define REM_READ_ONLY 1008
+
+// The text is not UTF-8.
+#define REM_BAD_TEXT 1009
+
+// The schema's text is not understood.
+#define REM_BAD_SCHEMA 1010
+
+// There are too many handles.
+#define REM_TOO_MANY_HANDLES 1011
+
+// An argument is out of range.
+#define REM_BAD_ARGUMENT 1012
+
+// A fault of the library; the transaction can only be rolled back.
+#define REM_INTERNAL 1099
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Opens a database. `options` may be null.
+rem_status rem_open(const struct rem_options *options, const struct rem_database **out);
+
+// Closes a database; `REM_OPEN_HANDLES` while it is used.
+rem_status rem_close(const struct rem_database *database);
+
+// How much memory is in use.
+rem_status rem_memory_use(const struct rem_database *db, struct rem_memory *out);
+
+// Changes the budget.
+rem_status rem_budget_set(const struct rem_database *db, uint64_t bytes);
+
+// Gives free memory back to the system; `released` may be null.
+rem_status rem_memory_release(const struct rem_database *db, uint64_t *released);
+
+// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` is told how
+// many there are.
+rem_status rem_snapshots(const struct rem_database *db,
+                         struct rem_snapshot *snapshots,
+                         size_t capacity,
+                         size_t *count);
+
+// Makes a draft of a new row.
+rem_status rem_draft_new(const struct rem_transaction *transaction,
+                         struct rem_table table,
+                         struct rem_draft *out);
+
+// Makes a draft that is a copy of a row, to be changed.
+rem_status rem_draft_load(const struct rem_row *row, struct rem_draft *out);
+
+// Gives a draft up before its transaction ends.
+rem_status rem_draft_free(const struct rem_draft *draft);
+
+// The content of a draft, to read. Pointers that getters give are good until the draft changes.
+rem_status rem_draft_row(const struct rem_draft *draft, struct rem_row *out);
+
+// Puts a Bool.
+rem_status rem_put_bool(const struct rem_draft *draft, struct rem_column column, bool value);
+
+// Puts an I8 into a column of any integer type that it fits.
+rem_status rem_put_i8(const struct rem_draft *draft, struct rem_column column, int8_t value);
+
+// Puts an I16 into a column of any integer type that it fits.
+rem_status rem_put_i16(const struct rem_draft *draft, struct rem_column column, int16_t value);
+
+// Puts an I32 into a column of any integer type that it fits.
+rem_status rem_put_i32(const struct rem_draft *draft, struct rem_column column, int32_t value);
+
+// Puts an I64 into a column of any integer type that it fits.
+rem_status rem_put_i64(const struct rem_draft *draft, struct rem_column column, int64_t value);
+
+// Puts a U8 into a column of any integer type that it fits.
+rem_status rem_put_u8(const struct rem_draft *draft, struct rem_column column, uint8_t value);
+
+// Puts a U16 into a column of any integer type that it fits.
+rem_status rem_put_u16(const struct rem_draft *draft, struct rem_column column, uint16_t value);
+
+// Puts a U32 into a column of any integer type that it fits.
+rem_status rem_put_u32(const struct rem_draft *draft, struct rem_column column, uint32_t value);
+
+// Puts a U64 into a column of any integer type that it fits.
+rem_status rem_put_u64(const struct rem_draft *draft, struct rem_column column, uint64_t value);
+
+// Puts an F32.
+rem_status rem_put_f32(const struct rem_draft *draft, struct rem_column column, float value);
+
+// Puts an F64.
+rem_status rem_put_f64(const struct rem_draft *draft, struct rem_column column, double value);
+
+// Puts a date, in days since 1970.
+rem_status rem_put_date(const struct rem_draft *draft, struct rem_column column, int32_t value);
+
+// Puts a time, in microseconds since midnight.
+rem_status rem_put_time(const struct rem_draft *draft, struct rem_column column, int64_t value);
+
+// Puts a timestamp, in microseconds since 1970.
+rem_status rem_put_timestamp(const struct rem_draft *draft,
+                             struct rem_column column,
+                             int64_t value);
+
+// Puts a decimal, as its scaled integer: the low and the high word.
+rem_status rem_put_decimal(const struct rem_draft *draft,
+                           struct rem_column column,
+                           int64_t low,
+                           int64_t high);
+
+// Puts text, which is UTF-8.
+rem_status rem_put_text(const struct rem_draft *draft,
+                        struct rem_column column,
+                        const char *text,
+                        size_t length);
+
+// Puts the bytes of a column as they lie in rows: a blob, a binary, the elements of an array or
+// a vector, one after the other.
+rem_status rem_put_bytes(const struct rem_draft *draft,
+                         struct rem_column column,
+                         const void *bytes,
+                         size_t length);
+
+// Makes a column null.
+rem_status rem_put_null(const struct rem_draft *draft, struct rem_column column);
+
+// Puts any value.
+rem_status rem_put_value(const struct rem_draft *draft,
+                         struct rem_column column,
+                         const struct rem_value *value);
+
+// Inserts a draft as a new row; the draft stays. `id` may be null.
+rem_status rem_insert(const struct rem_draft *draft, uint32_t *id);
+
+// Puts a draft in the place of a row.
+rem_status rem_update(const struct rem_draft *draft, uint32_t id);
+
+// Deletes a row.
+rem_status rem_delete(const struct rem_transaction *transaction,
+                      struct rem_table table,
+                      uint32_t id);
+
+// Gets a Bool.
+rem_status rem_get_bool(const struct rem_row *row, struct rem_column column, bool *out);
+
+// Gets an I8.
+rem_status rem_get_i8(const struct rem_row *row, struct rem_column column, int8_t *out);
+
+// Gets an I16.
+rem_status rem_get_i16(const struct rem_row *row, struct rem_column column, int16_t *out);
+
+// Gets an I32.
+rem_status rem_get_i32(const struct rem_row *row, struct rem_column column, int32_t *out);
+
+// Gets an I64.
+rem_status rem_get_i64(const struct rem_row *row, struct rem_column column, int64_t *out);
+
+// Gets a U8.
+rem_status rem_get_u8(const struct rem_row *row, struct rem_column column, uint8_t *out);
+
+// Gets a U16.
+rem_status rem_get_u16(const struct rem_row *row, struct rem_column column, uint16_t *out);
+
+// Gets a U32.
+rem_status rem_get_u32(const struct rem_row *row, struct rem_column column, uint32_t *out);
+
+// Gets a U64.
+rem_status rem_get_u64(const struct rem_row *row, struct rem_column column, uint64_t *out);
+
+// Gets an F32.
+rem_status rem_get_f32(const struct rem_row *row, struct rem_column column, float *out);
+
+// Gets an F64.
+rem_status rem_get_f64(const struct rem_row *row, struct rem_column column, double *out);
+
+// Gets a date, in days since 1970.
+rem_status rem_get_date(const struct rem_row *row, struct rem_column column, int32_t *out);
+
+// Gets a time, in microseconds since midnight.
+rem_status rem_get_time(const struct rem_row *row, struct rem_column column, int64_t *out);
+
+// Gets a timestamp, in microseconds since 1970.
+rem_status rem_get_timestamp(const struct rem_row *row, struct rem_column column, int64_t *out);
+
+// Gets a decimal, as its scaled integer: the low and the high word. `high` may be null.
+rem_status rem_get_decimal(const struct rem_row *row,
+                           struct rem_column column,
+                           int64_t *low,
+                           int64_t *high);
+
+// Gets text, without a final NUL: where it is, and how many bytes.
+rem_status rem_get_text(const struct rem_row *row,
+                        struct rem_column column,
+                        const char **text,
+                        size_t *length);
+
+// Gets the bytes of a column as they lie in the row: a blob, a binary, the elements of an array
+// or a vector (which need not be aligned), text, a number.
+rem_status rem_get_bytes(const struct rem_row *row,
+                         struct rem_column column,
+                         const void **bytes,
+                         size_t *length);
+
+// Whether a column is null.
+rem_status rem_is_null(const struct rem_row *row, struct rem_column column, bool *out);
+
+// Gets any value; text and bytes are pointers into the row.
+rem_status rem_get_value(const struct rem_row *row,
+                         struct rem_column column,
+                         struct rem_value *out);
+
+// Makes a table.
+rem_status rem_table_create(const struct rem_database *db,
+                            const char *name,
+                            const struct rem_column_schema *columns,
+                            size_t columns_count,
+                            const struct rem_index_schema *indexes,
+                            size_t indexes_count,
+                            struct rem_table *out);
+
+// Makes the tables of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
+rem_status rem_define(const struct rem_database *db,
+                      const char *schema,
+                      size_t length,
+                      uint32_t dialect);
+
+// Finds a table by its name.
+rem_status rem_table_find(const struct rem_database *db, const char *name, struct rem_table *out);
+
+// Drops a table with its rows.
+rem_status rem_table_drop(const struct rem_database *db, struct rem_table table);
+
+// The name of the table with this number in the order of names, with a final NUL, and its length
+// without. `REM_NOT_FOUND` behind the last.
+rem_status rem_table_name_at(const struct rem_database *db,
+                             size_t number,
+                             char *buffer,
+                             size_t size,
+                             size_t *length);
+
+// Makes an index on a table with all rows that are there.
+rem_status rem_index_create(const struct rem_database *db,
+                            struct rem_table table,
+                            const struct rem_index_schema *index,
+                            struct rem_index *out);
+
+// Drops an index.
+rem_status rem_index_drop(const struct rem_database *db, struct rem_index index);
+
+// Finds a column by its path, as `a` or `thing.a`.
+rem_status rem_column_find(const struct rem_database *db,
+                           struct rem_table table,
+                           const char *path,
+                           struct rem_column *out);
+
+// Finds an index by its name; that of the primary key is `primary`.
+rem_status rem_index_find(const struct rem_database *db,
+                          struct rem_table table,
+                          const char *name,
+                          struct rem_index *out);
+
+// Finds a row by a whole key; `REM_NOT_FOUND` if there is none.
+rem_status rem_find(const struct rem_transaction *transaction,
+                    struct rem_index index,
+                    const struct rem_value *key,
+                    size_t count,
+                    struct rem_row *out);
+
+// The row with this number; `REM_NOT_FOUND` if there is none.
+rem_status rem_row_at(const struct rem_transaction *transaction,
+                      struct rem_table table,
+                      uint32_t id,
+                      struct rem_row *out);
+
+// Opens a cursor on an ordered index; it stands nowhere.
+rem_status rem_cursor_open(const struct rem_transaction *transaction,
+                           struct rem_index index,
+                           struct rem_cursor *out);
+
+// Opens a scan of a table, for `rem_cursor_next` alone.
+rem_status rem_scan_open(const struct rem_transaction *transaction,
+                         struct rem_table table,
+                         struct rem_cursor *out);
+
+// Gives a cursor or a scan up before its transaction ends.
+rem_status rem_cursor_close(const struct rem_cursor *cursor);
+
+// Goes to the row nearest to a key, or to one that begins so. `way` is REM_EQUAL .. REM_BELOW.
+rem_status rem_cursor_find(const struct rem_cursor *cursor,
+                           uint32_t way,
+                           const struct rem_value *key,
+                           size_t count,
+                           struct rem_row *out);
+
+// Goes to the first row; `REM_NOT_FOUND` if there is none.
+rem_status rem_cursor_first(const struct rem_cursor *cursor, struct rem_row *out);
+
+// Goes to the last row; `REM_NOT_FOUND` if there is none.
+rem_status rem_cursor_last(const struct rem_cursor *cursor, struct rem_row *out);
+
+// Goes to the next row; `REM_NOT_FOUND` behind the last.
+rem_status rem_cursor_next(const struct rem_cursor *cursor, struct rem_row *out);
+
+// Goes to the previous row; `REM_NOT_FOUND` before the first.
+rem_status rem_cursor_previous(const struct rem_cursor *cursor, struct rem_row *out);
+
+// What the thread's last error of the engine was about; valid until the next one.
+const char *rem_error_text(void);
+
+// The name of a status, as `REM_CONFLICT`; never null.
+const char *rem_status_name(rem_status status);
+
+// The SQLSTATE of a status; never null.
+const char *rem_status_sqlstate(rem_status status);
+
+// The version of the library.
+const char *rem_version(void);
+
+// Begins a transaction that reads. `options` may be null.
+rem_status rem_begin_read(const struct rem_database *database,
+                          const struct rem_transaction_options *options,
+                          const struct rem_transaction **out);
+
+// Begins a transaction that writes. `options` may be null.
+rem_status rem_begin_write(const struct rem_database *database,
+                           const struct rem_transaction_options *options,
+                           const struct rem_transaction **out);
+
+// Commits, and ends the transaction; it has ended if this fails, too.
+rem_status rem_commit(const struct rem_transaction *transaction);
+
+// Takes back what the transaction wrote, and ends it.
+rem_status rem_rollback(const struct rem_transaction *transaction);
+
+// A point to roll back to.
+rem_status rem_savepoint_set(const struct rem_transaction *transaction, struct rem_savepoint *out);
+
+// Takes back what was written since a savepoint, which stays; later ones end.
+rem_status rem_rollback_to(const struct rem_savepoint *savepoint);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* REMANENT_H */
+
+/* Values of keys, to be written in place: rem_find(tx, index, (rem_value[]){rem_u32(1)}, 1, &row) */
+static inline rem_value rem_i32(int32_t number) {
+    rem_value value;
+    value.kind = REM_I32;
+    value.length = 0;
+    value.word.integer = number;
+    return value;
+}
+static inline rem_value rem_i64(int64_t number) {
+    rem_value value;
+    value.kind = REM_I64;
+    value.length = 0;
+    value.word.integer = number;
+    return value;
+}
+static inline rem_value rem_u32(uint32_t number) {
+    rem_value value;
+    value.kind = REM_U32;
+    value.length = 0;
+    value.word.natural = number;
+    return value;
+}
+static inline rem_value rem_u64(uint64_t number) {
+    rem_value value;
+    value.kind = REM_U64;
+    value.length = 0;
+    value.word.natural = number;
+    return value;
+}
+static inline rem_value rem_f64(double number) {
+    rem_value value;
+    value.kind = REM_F64;
+    value.length = 0;
+    value.word.real = number;
+    return value;
+}
+static inline rem_value rem_text(const char *text, size_t length) {
+    rem_value value;
+    value.kind = REM_STRING;
+    value.length = (uint32_t)length;
+    value.word.data = text;
+    return value;
+}
+static inline rem_value rem_bytes(const void *bytes, size_t length) {
+    rem_value value;
+    value.kind = REM_BLOB;
+    value.length = (uint32_t)length;
+    value.word.data = bytes;
+    return value;
+}

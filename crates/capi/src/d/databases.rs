@@ -1,0 +1,228 @@
+//! Tasks, databases, transactions and locks.
+
+use std::ffi::{c_char, c_int};
+
+use remanent_navigation::{Declared, DeclaredRecord, Outcome, Status, register};
+
+use super::tasks::{self, DbTask, Handler, with};
+use crate::border::{In, Out, caught};
+
+/// The version of the structs below.
+const ABI: u32 = 1;
+/// More lines, records or fields than any schema has.
+const COUNT_MAX: usize = 1 << 20;
+
+/// A record's struct, as the program's compiler laid it out.
+#[repr(C)]
+#[derive(Debug)]
+pub struct RecordDeclaration {
+    name: In<c_char>,
+    size: usize,
+    offsets: In<u32>,
+    count: u32,
+}
+
+/// A schema, as a generated header declares it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DictionaryDeclaration {
+    abi: u32,
+    name: In<c_char>,
+    text: In<In<c_char>>,
+    records: In<RecordDeclaration>,
+    record_count: u32,
+}
+
+/// Makes a schema known; called by generated headers before `main`.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_d_register(dictionary: In<DictionaryDeclaration>) -> c_int {
+    caught(Status::INTERNAL.code(), || match declared(dictionary) {
+        Some(declared) => {
+            register(declared);
+            0
+        }
+        None => Status::INVALID_POINTER.code(),
+    })
+}
+
+fn declared(dictionary: In<DictionaryDeclaration>) -> Option<Declared> {
+    let dictionary = dictionary.get().filter(|dictionary| dictionary.abi == ABI)?;
+    let mut text = String::new();
+    for number in 0..COUNT_MAX {
+        // A null pointer ends the lines.
+        let line = dictionary.text.at(number)?;
+        let Some(line) = line.text() else { break };
+        text.push_str(&String::from_utf8_lossy(line));
+    }
+    let count = dictionary.record_count as usize;
+    let mut records = Vec::with_capacity(count.min(COUNT_MAX));
+    for record in dictionary.records.slice(count)? {
+        let offsets = record.offsets.slice(record.count as usize)?.to_vec();
+        records.push(DeclaredRecord { name: word(record.name)?, size: record.size, offsets });
+    }
+    Some(Declared { name: word(dictionary.name)?, text, records })
+}
+
+/// Makes a task of a `DB_TASK` that is the program's.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_d_opentask(task: Out<DbTask>) -> c_int {
+    caught(Status::INTERNAL.code(), || tasks::open_at(task))
+}
+
+/// Makes a `DB_TASK` and a task of it. Its eight bytes stay for ever, so that a pointer to a task
+/// that was closed is known for one.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
+    caught(Status::INTERNAL.code(), || {
+        if task.is_null() {
+            return Status::INVALID_POINTER.code();
+        }
+        let cell = Out::to(Box::leak(Box::new(DbTask { token: 0 })));
+        task.put(cell);
+        tasks::open_at(cell)
+    })
+}
+
+/// Ends a task; closes what it has open.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_closetask(task: In<DbTask>) -> c_int {
+    caught(Status::INTERNAL.code(), || tasks::close(task))
+}
+
+/// Names the task.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_dbuserid(id: In<c_char>, task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.user_id(&required(id)?))
+}
+
+/// Opens databases.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_open(names: In<c_char>, mode: In<c_char>, task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.open(&required(names)?, &required(mode)?))
+}
+
+/// Closes the databases.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_close(task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.close())
+}
+
+/// Takes all records out of a database.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_initialize(task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| context.task.initialize(dbn))
+}
+
+/// Says how long locks are waited for.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_timeout(seconds: c_int, task: In<DbTask>) -> c_int {
+    with(task, |context| {
+        context.task.timeout(seconds);
+        Ok(())
+    })
+}
+
+/// Sets the function that is told of faults.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_set_dberr(handler: Handler, task: In<DbTask>) -> c_int {
+    with(task, |context| {
+        context.handler = handler;
+        Ok(())
+    })
+}
+
+/// The words for the task's last fault; valid until its next one.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
+    let mut message = c"the task is not open, or in use by another thread".as_ptr();
+    with(task, |context| {
+        message = context.message();
+        Ok(())
+    });
+    message
+}
+
+/// Begins a transaction.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
+    // Only whether there is an id matters, and who checks each byte pays for it in each loop.
+    with(task, |context| match id.text() {
+        None | Some([]) => context.task.transaction_begin(""),
+        Some(_) => context.task.transaction_begin("id"),
+    })
+}
+
+/// Commits.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_trend(task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.transaction_end())
+}
+
+/// Rolls back.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_trabort(task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.transaction_abort())
+}
+
+/// Begins to read one state without locks.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_trrobegin(task: In<DbTask>, dbn: c_int, id: Out<u64>) -> c_int {
+    with(task, |context| {
+        let number = context.task.read_only_begin(dbn)?;
+        // Who does not want to know it gives no place.
+        id.put(number);
+        Ok(())
+    })
+}
+
+/// Ends reading one state.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_trroend(task: In<DbTask>) -> c_int {
+    with(task, |context| context.task.read_only_end())
+}
+
+/// Locks a record type.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_reclock(
+    record: c_int,
+    mode: In<c_char>,
+    task: In<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| {
+        let mode = mode.text().ok_or(Status::INVALID_POINTER)?;
+        let mode = std::str::from_utf8(mode).map_err(|_| Status::BAD_TYPE)?;
+        context.task.record_lock(record, mode, dbn)
+    })
+}
+
+/// Frees a lock.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_recfree(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| context.task.record_free(record, dbn))
+}
+
+/// How a record type is locked by this task.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_reclstat(
+    record: c_int,
+    mode: Out<c_char>,
+    task: In<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| {
+        let status = context.task.lock_status(record, dbn)?;
+        match mode.put(status as c_char) {
+            true => Ok(()),
+            false => Err(Status::INVALID_POINTER.into()),
+        }
+    })
+}
+
+fn required(text: In<c_char>) -> Outcome<String> {
+    word(text).ok_or_else(|| Status::INVALID_POINTER.into())
+}
+
+fn word(text: In<c_char>) -> Option<String> {
+    text.text().map(|text| String::from_utf8_lossy(text).into_owned())
+}

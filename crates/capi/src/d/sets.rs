@@ -1,0 +1,122 @@
+//! Sets and currency.
+
+use std::ffi::{c_int, c_long};
+
+use remanent_navigation::{Address, Outcome, Status};
+
+use super::tasks::{DbTask, with};
+use crate::border::{In, Out};
+
+macro_rules! set_calls {
+    ($($(#[doc = $doc:literal])+ $call:ident => $method:ident;)+) => {$(
+        $(#[doc = $doc])+
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $call(set: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+            with(task, |context| context.task.$method(set, dbn))
+        }
+    )+};
+}
+
+set_calls! {
+    /// Makes the current record the current owner.
+    d_setor => set_owner;
+    /// Makes the current record the current member.
+    d_setmr => set_member;
+    /// Makes the current owner the current record.
+    d_setro => record_from_owner;
+    /// Makes the current member the current record.
+    d_setrm => record_from_member;
+    /// Connects the current record to the current owner.
+    d_connect => connect;
+    /// Disconnects the current member.
+    d_discon => disconnect;
+    /// Goes to the first member.
+    d_findfm => find_first;
+    /// Goes to the last member.
+    d_findlm => find_last;
+    /// Goes to the next member.
+    d_findnm => find_next;
+    /// Goes to the member before.
+    d_findpm => find_previous;
+    /// Goes to the current record's owner.
+    d_findco => find_owner;
+    /// Whether the current record is a member.
+    d_ismember => is_member;
+    /// Whether the current record owns members.
+    d_isowner => is_owner;
+}
+
+/// How many members the current owner has.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_members(set: c_int, count: Out<c_long>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(count, context.task.member_count(set, dbn)? as c_long))
+}
+
+/// The current record.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_crget(address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(address, context.task.current_record(dbn)?.number()))
+}
+
+/// Sets the current record.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_crset(address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| context.task.current_record_set(address_of(address)?, dbn))
+}
+
+/// The current owner.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_csoget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(address, context.task.current_owner(set, dbn)?.number()))
+}
+
+/// Sets the current owner.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_csoset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| context.task.current_owner_set(set, address_of(address)?, dbn))
+}
+
+/// The current member.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_csmget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(address, context.task.current_member(set, dbn)?.number()))
+}
+
+/// Sets the current member.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_csmset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| context.task.current_member_set(set, address_of(address)?, dbn))
+}
+
+/// The current record's type.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_crtype(record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(record, context.task.record_type(dbn)?))
+}
+
+/// The current owner's type.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_cotype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(record, context.task.owner_type(set, dbn)?))
+}
+
+/// The current member's type.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_cmtype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| told(record, context.task.member_type(set, dbn)?))
+}
+
+fn told<T>(place: Out<T>, value: T) -> Outcome {
+    if place.put(value) { Ok(()) } else { Err(Status::INVALID_POINTER.into()) }
+}
+
+/// The address behind a pointer; 0, or no pointer, for none.
+fn address_of(address: In<u64>) -> Outcome<Option<Address>> {
+    match address.get() {
+        None | Some(0) => Ok(None),
+        Some(&number) => match Address::from_number(number) {
+            Some(address) => Ok(Some(address)),
+            None => Err(Status::INVALID_RECORD.into()),
+        },
+    }
+}

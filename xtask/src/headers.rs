@@ -1,0 +1,46 @@
+//! `cargo xtask headers`: the native C header, made from the Rust that implements it.
+//!
+//! `headers` writes `crates/capi/include/remanent.h`, `headers --check` fails where the committed
+//! file is not what would be written. Only the files of `src/native` are read, so what else the
+//! crate exports is in headers of its own.
+
+use std::path::{Path, PathBuf};
+
+use crate::Outcome;
+
+const HEADER: &str = "crates/capi/include/remanent.h";
+const SOURCES: &str = "crates/capi/src/native";
+const SETTINGS: &str = "crates/capi/cbindgen.toml";
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let made = make(root)?;
+    let path = root.join(HEADER);
+    match arguments {
+        [] => Ok(std::fs::write(path, made)?),
+        [flag] if flag == "--check" => {
+            if std::fs::read_to_string(path)? == made {
+                return Ok(());
+            }
+            Err(format!("{HEADER} is not up to date; run `cargo xtask headers`").into())
+        }
+        _ => Err("the only flag is `--check`".into()),
+    }
+}
+
+fn make(root: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(root.join(SOURCES))?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
+    // `mod.rs` would bring the others in once more.
+    let is_source = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("mod.rs")
+    };
+    sources.retain(is_source);
+    sources.sort();
+    let config = cbindgen::Config::from_file(root.join(SETTINGS))?;
+    let builder = cbindgen::Builder::new().with_config(config);
+    let builder = sources.iter().fold(builder, |builder, source| builder.with_src(source));
+    let mut text = Vec::new();
+    builder.generate()?.write(&mut text);
+    Ok(String::from_utf8(text)?)
+}
