@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_ddl::{CField, Class, Dialect, FieldKey, Options, Part, Schema, Source, parse};
-use remanent_engine::schema::{IndexKind, SetSchema, TableSchema};
+use remanent_engine::schema::{ColumnType, IndexKind, SetSchema, TableSchema};
 
 use crate::status::{Outcome, Status};
 
@@ -17,6 +17,8 @@ use crate::status::{Outcome, Status};
 const RECORDS: i32 = 10_000;
 /// The first set's constant.
 const SETS: i32 = 20_000;
+/// The name of the record that owns what belongs to nobody else.
+const SYSTEM: &str = "system";
 /// Constants of one record's fields.
 const FIELDS: i64 = 1000;
 
@@ -66,7 +68,10 @@ enum Entry {
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
+    /// Record types; behind those of the schema the system's, if it owns sets.
     pub(crate) records: Vec<Record>,
+    /// The record type that has one record, which owns what belongs to nobody else.
+    pub(crate) system: Option<usize>,
     pub(crate) sets: Vec<SetType>,
 }
 
@@ -144,7 +149,11 @@ impl Dictionary {
     #[inline]
     pub(crate) fn record(&self, constant: i32) -> Outcome<usize> {
         let number = constant.wrapping_sub(RECORDS) as usize;
-        if number < self.records.len() { Ok(number) } else { Err(Status::INVALID_RECORD.into()) }
+        if number < self.system.unwrap_or(self.records.len()) {
+            Ok(number)
+        } else {
+            Err(Status::INVALID_RECORD.into())
+        }
     }
 
     /// The constant of a record type.
@@ -193,13 +202,21 @@ fn compile(declared: &Declared) -> Outcome<Dictionary> {
         let known = declared.records.iter().find(|known| known.name == *class.name);
         known.map_or(Ok(()), |known| check_layout(known, record))?;
     }
-    let place = |name: &str| schema.class(name).map_or(0, |(place, _)| place);
+    let mut records = records;
+    let is_owned = schema.sets.iter().any(|set| &*set.owner == SYSTEM);
+    let system = is_owned.then_some(records.len());
+    if is_owned {
+        let table = TableSchema::new(SYSTEM).column("one", ColumnType::U8);
+        records.push(Record { table, size: 0, leaves: Vec::new(), fields: Vec::new() });
+    }
+    // Whatever is not declared is the system's: the schema has been checked.
+    let place = |name: &str| schema.class(name).map(|(place, _)| place).or(system).unwrap_or(0);
     let set = |set: &remanent_ddl::Set| SetType {
         schema: set.schema(),
         owner: place(&set.owner),
         members: set.members.iter().map(|member| place(&member.record)).collect(),
     };
-    Ok(Dictionary { sets: schema.sets.iter().map(set).collect(), records })
+    Ok(Dictionary { sets: schema.sets.iter().map(set).collect(), records, system })
 }
 
 fn record(schema: &Schema, class: &Class) -> Record {

@@ -258,6 +258,9 @@ impl Task {
         let address = self.databases[number].current()?;
         let record = address.table();
         self.databases[number].check_write_lock(record)?;
+        if self.databases[number].shared.dictionary.system == Some(record) {
+            return Err(Status::INVALID_RECORD.because("the system record stays"));
+        }
         self.write(number, |shared, tx| {
             let table = &shared.tables[record];
             for (set, known) in shared.sets.iter().zip(&shared.dictionary.sets) {

@@ -172,6 +172,10 @@ fn create(dictionary: &Dictionary) -> Outcome<Database> {
     for set in &dictionary.sets {
         db.create_set(set.schema.clone())?;
     }
+    if let Some(system) = dictionary.system {
+        let table = db.table(&dictionary.records[system].table.name)?;
+        db.write(|tx| tx.insert_draft(&table.draft()))?;
+    }
     Ok(db)
 }
 

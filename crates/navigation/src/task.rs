@@ -157,13 +157,31 @@ impl Task {
             other => return Err(Status::BAD_TYPE.because(format!("mode `{other}`"))),
         };
         for name in names.split(';') {
-            match Shared::open(name.trim(), mode, &self.user) {
-                Ok(shared) => self.databases.push(OpenDatabase::new(shared, mode)),
-                Err(fault) => {
-                    // What is open already was not changed.
-                    let _ = self.close();
-                    return Err(fault);
-                }
+            let opened = Shared::open(name.trim(), mode, &self.user);
+            let opened = opened.and_then(|shared| {
+                self.databases.push(OpenDatabase::new(shared, mode));
+                self.begin_at_system(self.databases.len() - 1)
+            });
+            if let Err(fault) = opened {
+                // What is open already was not changed.
+                let _ = self.close();
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Without anything else, the system record is current, and owner of what it owns.
+    fn begin_at_system(&mut self, number: usize) -> Outcome {
+        let Some(system) = self.databases[number].shared.dictionary.system else { return Ok(()) };
+        let row = self.read(number, |shared, tx| {
+            Ok(tx.row_after(&shared.tables[system], None)?.map(|row| row.id()))
+        })?;
+        let open = &mut self.databases[number];
+        open.record = row.map(|row| Address::new(system, row));
+        for (owner, set) in open.owners.iter_mut().zip(&open.shared.dictionary.sets) {
+            if set.owner == system {
+                *owner = open.record;
             }
         }
         Ok(())
@@ -222,14 +240,15 @@ impl Task {
                     }
                 }
             }
-            for table in &shared.tables {
+            let records = shared.dictionary.system.unwrap_or(shared.tables.len());
+            for table in &shared.tables[..records] {
                 let rows: Vec<_> = tx.scan(table)?.map(|row| row.id()).collect();
                 rows.into_iter().try_for_each(|row| tx.delete(table, row))?;
             }
             Ok(())
         })?;
         self.databases[number].forget_currency();
-        Ok(())
+        self.begin_at_system(number)
     }
 
     /// How many seconds a lock is waited for: 10 unless told, 0 not at all, negative for ever.

@@ -306,7 +306,9 @@ impl OpenDatabase {
     #[inline]
     pub(crate) fn check_write_lock(&self, record: usize) -> Outcome {
         let writes = matches!(self.locks[record], Lock::Write | Lock::Keep | Lock::Exclusive);
-        if writes || self.mode == Mode::Exclusive {
+        // The system's record is never changed; the locks of its members suffice.
+        let is_system = self.shared.dictionary.system == Some(record);
+        if writes || is_system || self.mode == Mode::Exclusive {
             return Ok(());
         }
         Err(Status::NOT_LOCKED.because(format!(
