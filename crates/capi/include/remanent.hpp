@@ -58,6 +58,7 @@ public:
     Value(double number) : value_(rem_f64(number)) {}
     Value(std::string_view text) : value_(rem_text(text.data(), text.size())) {}
     Value(const char *text) : Value(std::string_view(text)) {}
+    Value(const std::string &text) : Value(std::string_view(text)) {}
 
     rem_value value() const noexcept { return value_; }
 

@@ -30,5 +30,6 @@ mod transactions;
 
 pub use dictionary::{Declared, DeclaredRecord, register};
 pub use position::Address;
+pub use shared::{attach, detach};
 pub use status::{Fault, Outcome, Status};
 pub use task::{CURR_DB, Task};

@@ -13,14 +13,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use remanent_engine::schema::{Column, ColumnType, TableSchema};
 use remanent_engine::{ColumnHandle, Database, Options, Set, Table};
 
 use crate::dictionary::Dictionary;
 use crate::locks::RecordLock;
 use crate::status::{Fault, Outcome, Status};
 
-/// Open databases by file.
+/// Open databases by file; attached ones by their name.
 static OPEN: Mutex<Option<HashMap<PathBuf, Users>>> = Mutex::new(None);
+/// Databases that the program opened by other means.
+static ATTACHED: Mutex<Option<HashMap<String, Arc<Database>>>> = Mutex::new(None);
 
 /// How a task opens a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,13 +40,13 @@ struct Users {
     mode: Mode,
     ids: Vec<String>,
     /// Locked as long as it is open.
-    _lock: File,
+    _lock: Option<File>,
 }
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) db: Database,
+    pub(crate) db: Arc<Database>,
     pub(crate) dictionary: Arc<Dictionary>,
     pub(crate) tables: Vec<Table>,
     /// Of each table its columns by leaf.
@@ -52,7 +55,48 @@ pub(crate) struct Shared {
     pub(crate) locks: Vec<RecordLock>,
     /// Whether the file is older than the database.
     pub(crate) is_changed: AtomicBool,
-    file: PathBuf,
+    /// Where it is saved, unless it was attached.
+    file: Option<PathBuf>,
+    key: PathBuf,
+}
+
+/// Lets tasks open a database under a name that the program has opened by other means: the same
+/// rows, through this interface too. It has no file, and lives as long as somebody holds it; open
+/// it after this. Tables and sets of the schema that it lacks are created when it is opened; those
+/// that it has must have the same columns, whatever the limits of their text.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use remanent_engine::{Database, Options};
+/// use remanent_navigation::{CURR_DB, Declared, Task, attach, detach, register};
+/// let text = "database both { record R { unique key long id; } }".to_owned();
+/// register(Declared { name: "both".to_owned(), text, records: Vec::new() });
+/// let db = Arc::new(Database::open(Options::new())?);
+/// attach("both", Arc::clone(&db));
+/// let mut task = Task::new();
+/// task.open("both", "o")?;
+/// task.fill_new(10000, &7_i64.to_le_bytes(), CURR_DB)?;
+/// let (table, tx) = (db.table("R")?, db.begin_read()?);
+/// let id = table.column("id")?;
+/// assert_eq!(tx.scan(&table)?.next().and_then(|row| row.get::<i64>(id)), Some(7));
+/// drop(tx);
+/// task.close()?;
+/// detach("both");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn attach(name: &str, db: Arc<Database>) {
+    let mut attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    attached.get_or_insert_default().insert(name.to_owned(), db);
+}
+
+/// Ends what [`attach`] began, for tasks that open the name from now on.
+///
+/// # Examples
+/// See [`attach`].
+pub fn detach(name: &str) {
+    let mut attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    attached.get_or_insert_default().remove(name);
 }
 
 impl Shared {
@@ -64,12 +108,19 @@ impl Shared {
     pub(crate) fn open(name: &str, mode: Mode, user: &str) -> Outcome<Arc<Shared>> {
         let (folder, base) = name.rsplit_once('/').unwrap_or((".", name));
         let dictionary = Dictionary::of(base)?;
-        let folder = fs::canonicalize(folder)
-            .map_err(|error| Status::NO_FILE.because(format!("{folder}: {error}")))?;
-        let file = folder.join(format!("{base}.image"));
+        let attached = attached(name);
+        let (key, file) = match attached {
+            Some(_) => (PathBuf::from(name), None),
+            None => {
+                let folder = fs::canonicalize(folder)
+                    .map_err(|error| Status::NO_FILE.because(format!("{folder}: {error}")))?;
+                let file = folder.join(format!("{base}.image"));
+                (file.clone(), Some(file))
+            }
+        };
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
-        if let Some(users) = open.get_mut(&file) {
+        if let Some(users) = open.get_mut(&key) {
             if users.ids.iter().any(|id| id == user) {
                 return Err(Status::DUPLICATE_USER_ID.because(format!("`{user}`")));
             }
@@ -79,10 +130,15 @@ impl Shared {
             users.ids.push(user.to_owned());
             return Ok(Arc::clone(&users.shared));
         }
-        let lock = lock_file(&file)?;
-        let shared = Arc::new(Self::load(file.clone(), dictionary)?);
+        let lock = file.as_deref().map(lock_file).transpose()?;
+        let (db, is_new) = match (attached, &file) {
+            (Some(db), _) => (db, false),
+            (None, Some(file)) => load(file)?,
+            (None, None) => return Err(Status::INTERNAL.because("a database is nowhere")),
+        };
+        let shared = Arc::new(Self::over(db, dictionary, (key.clone(), file), is_new)?);
         let ids = vec![user.to_owned()];
-        open.insert(file, Users { shared: Arc::clone(&shared), mode, ids, _lock: lock });
+        open.insert(key, Users { shared: Arc::clone(&shared), mode, ids, _lock: lock });
         Ok(shared)
     }
 
@@ -93,43 +149,57 @@ impl Shared {
     pub(crate) fn close(&self, user: &str) -> Outcome {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
-        let Some(users) = open.get_mut(&self.file) else { return Ok(()) };
+        let Some(users) = open.get_mut(&self.key) else { return Ok(()) };
         users.ids.retain(|id| id != user);
         if !users.ids.is_empty() {
             return Ok(());
         }
-        let saved = if self.is_changed.load(Relaxed) { self.save() } else { Ok(()) };
+        let saved = match &self.file {
+            Some(file) if self.is_changed.load(Relaxed) => self.save(file),
+            _ => Ok(()),
+        };
         // The file is unlocked behind this.
-        open.remove(&self.file);
+        open.remove(&self.key);
         saved
     }
 
-    fn load(file: PathBuf, dictionary: Arc<Dictionary>) -> Outcome<Self> {
-        let (db, is_new) = match File::open(&file) {
-            Ok(stream) => {
-                let mut stream = BufReader::with_capacity(1 << 20, stream);
-                (Database::load(Options::new(), &mut stream)?, false)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                (create(&dictionary)?, true)
-            }
-            Err(error) => return Err(no_file(&file, &error)),
-        };
+    /// The database as the schema sees it; what it lacks is created.
+    fn over(
+        db: Arc<Database>,
+        dictionary: Arc<Dictionary>,
+        (key, file): (PathBuf, Option<PathBuf>),
+        is_new: bool,
+    ) -> Outcome<Self> {
+        let mut is_changed = is_new;
         let mut tables = Vec::with_capacity(dictionary.records.len());
         for record in &dictionary.records {
-            tables.push(db.table(&record.table.name).map_err(|_| other_schema(&file))?);
+            tables.push(match db.table(&record.table.name) {
+                Ok(table) => table,
+                Err(_) => {
+                    is_changed = true;
+                    db.create_table(record.table.clone())?
+                }
+            });
         }
         let mut sets = Vec::with_capacity(dictionary.sets.len());
         for set in &dictionary.sets {
-            sets.push(db.set(&set.schema.name).map_err(|_| other_schema(&file))?);
+            sets.push(match db.set(&set.schema.name) {
+                Ok(set) => set,
+                Err(_) => db.create_set(set.schema.clone())?,
+            });
         }
-        let same = tables
-            .iter()
-            .zip(&dictionary.records)
-            .all(|(table, record)| *table.schema() == record.table)
-            && sets.iter().zip(&dictionary.sets).all(|(set, known)| *set.schema() == known.schema);
-        if !same {
-            return Err(other_schema(&file));
+        if let Some(table) = dictionary.system.map(|system| &tables[system]) {
+            db.write(|tx| match tx.row_after(table, None)? {
+                Some(_) => Ok(()),
+                None => tx.insert_draft(&table.draft()).map(|_| ()),
+            })?;
+        }
+        let mut known = tables.iter().zip(&dictionary.records);
+        let mut known_sets = sets.iter().zip(&dictionary.sets);
+        if !known.all(|(table, record)| fits(table.schema(), &record.table))
+            || !known_sets.all(|(set, known)| *set.schema() == known.schema)
+        {
+            return Err(Status::DAMAGED.because(format!("{} is of another schema", key.display())));
         }
         let columns = |table: &Table| {
             let leaves = 0..table.layout().leaves().len();
@@ -138,45 +208,70 @@ impl Shared {
         Ok(Self {
             columns: tables.iter().map(columns).collect::<Result<_, _>>()?,
             locks: tables.iter().map(|_| RecordLock::default()).collect(),
-            is_changed: AtomicBool::new(is_new),
+            is_changed: AtomicBool::new(is_changed),
             db,
             dictionary,
             tables,
             sets,
             file,
+            key,
         })
     }
 
-    fn save(&self) -> Outcome {
+    fn save(&self, file: &Path) -> Outcome {
         let failed = |error: &dyn std::fmt::Display| {
-            Status::NOT_CLOSED.because(format!("{}: {error}", self.file.display()))
+            Status::NOT_CLOSED.because(format!("{}: {error}", file.display()))
         };
-        let new = self.file.with_extension("image.new");
+        let new = file.with_extension("image.new");
         let stream = File::create(&new).map_err(|error| failed(&error))?;
         let mut stream = BufWriter::with_capacity(1 << 20, stream);
         self.db.save(&mut stream).map_err(|error| failed(&error))?;
         let synced = stream.flush().and_then(|()| stream.get_ref().sync_all());
         synced.map_err(|error| failed(&error))?;
-        fs::rename(&new, &self.file).map_err(|error| failed(&error))?;
+        fs::rename(&new, file).map_err(|error| failed(&error))?;
         // The rename itself lasts once the folder has been synced.
-        let folder = self.file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all());
+        let folder = file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all());
         folder.map_err(|error| failed(&error))
     }
 }
 
-fn create(dictionary: &Dictionary) -> Outcome<Database> {
-    let db = Database::open(Options::new())?;
-    for record in &dictionary.records {
-        db.create_table(record.table.clone())?;
-    }
-    for set in &dictionary.sets {
-        db.create_set(set.schema.clone())?;
-    }
-    if let Some(system) = dictionary.system {
-        let table = db.table(&dictionary.records[system].table.name)?;
-        db.write(|tx| tx.insert_draft(&table.draft()))?;
-    }
-    Ok(db)
+fn attached(name: &str) -> Option<Arc<Database>> {
+    let mut attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    attached.get_or_insert_default().get(name).cloned()
+}
+
+/// The database in a file, or an empty one if there is none; whether it is new.
+fn load(file: &Path) -> Outcome<(Arc<Database>, bool)> {
+    let (db, is_new) = match File::open(file) {
+        Ok(stream) => {
+            let mut stream = BufReader::with_capacity(1 << 20, stream);
+            (Database::load(Options::new(), &mut stream)?, false)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            (Database::open(Options::new())?, true)
+        }
+        Err(error) => return Err(no_file(file, &error)),
+    };
+    Ok((Arc::new(db), is_new))
+}
+
+/// Whether a table has the columns and keys of a record, but for the limits of text: structs of C
+/// have them, other interfaces need not.
+fn fits(table: &TableSchema, record: &TableSchema) -> bool {
+    let same = |(column, known): (&Column, &Column)| {
+        let types = match (&column.column_type, &known.column_type) {
+            (ColumnType::String { .. }, ColumnType::String { .. })
+            | (ColumnType::Blob { .. }, ColumnType::Blob { .. }) => true,
+            (column, known) => column == known,
+        };
+        column.name == known.name && column.nullable == known.nullable && types
+    };
+    table.columns.len() == record.columns.len()
+        && table.columns.iter().zip(&record.columns).all(same)
+        && table.indexes.len() >= record.indexes.len()
+        && table.indexes.iter().zip(&record.indexes).all(|(index, known)| {
+            (index.unique, index.kind, &index.parts) == (known.unique, known.kind, &known.parts)
+        })
 }
 
 /// Keeps other processes out.
@@ -195,8 +290,4 @@ fn lock_file(file: &Path) -> Outcome<File> {
 
 fn no_file(path: &Path, error: &std::io::Error) -> Fault {
     Status::NO_FILE.because(format!("{}: {error}", path.display()))
-}
-
-fn other_schema(file: &Path) -> Fault {
-    Status::DAMAGED.because(format!("{} is of another schema", file.display()))
 }

@@ -13,8 +13,25 @@ use std::mem::MaybeUninit;
 const LEAD: u8 = 0xef;
 
 /// The text to store for these bytes: the bytes themselves, or made in `buffer`.
+///
+/// # Examples
+/// ```
+/// use remanent_navigation::text;
+/// let mut buffer = Vec::new();
+/// assert_eq!(text::encode(b"Ulm", &mut buffer), "Ulm");
+/// // A letter of Latin-1.
+/// assert_eq!(text::encode(b"M\xfcnchen", &mut buffer), "M\u{f7fc}nchen");
+/// ```
 #[inline]
 pub fn encode<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return unsafe { std::str::from_utf8_unchecked(bytes) };
+    }
+    encode_more(bytes, buffer)
+}
+
+fn encode_more<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
     match std::str::from_utf8(bytes) {
         Ok(text) if next_escape(bytes).is_none() => text,
         _ => {
@@ -25,6 +42,13 @@ pub fn encode<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
 }
 
 /// Copies the bytes behind stored text into `place`, as many as fit, and fills the rest with NUL.
+///
+/// # Examples
+/// ```
+/// let mut place = [0xff; 6];
+/// remanent_navigation::text::decode_padded("\u{f7fc}x".as_bytes(), &mut place);
+/// assert_eq!(place, *b"\xfcx\0\0\0\0");
+/// ```
 #[inline]
 pub fn decode_padded(text: &[u8], place: &mut [u8]) {
     let mut len = text.len().min(place.len());
@@ -44,6 +68,13 @@ pub fn decode_padded(text: &[u8], place: &mut [u8]) {
 
 /// Copies the bytes behind stored text into `buffer`, as many as fit, and returns how many there
 /// are.
+///
+/// # Examples
+/// ```
+/// use std::mem::MaybeUninit;
+/// let mut buffer = [MaybeUninit::new(0_u8); 2];
+/// assert_eq!(remanent_navigation::text::decode(b"Ulm", &mut buffer), 3);
+/// ```
 #[inline]
 pub fn decode(text: &[u8], buffer: &mut [MaybeUninit<u8>]) -> usize {
     if next_escape(text).is_none() {
@@ -62,6 +93,11 @@ pub fn decode(text: &[u8], buffer: &mut [MaybeUninit<u8>]) -> usize {
 }
 
 /// How many bytes `decode` gives.
+///
+/// # Examples
+/// ```
+/// assert_eq!(remanent_navigation::text::decoded_len("\u{f7fc}x".as_bytes()), 2);
+/// ```
 pub fn decoded_len(text: &[u8]) -> usize {
     decode(text, &mut [])
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::process::Program;
-use crate::{Outcome, planted, size, tidy};
+use crate::{Outcome, headers, planted, size, tidy};
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -36,6 +36,11 @@ pub(super) const STEPS: &[Step] = &[
             words: &["cargo", "doc", "--workspace", "--no-deps"],
             environment: &[("RUSTDOCFLAGS", "-D warnings")],
         }),
+    },
+    Step {
+        name: "headers",
+        purpose: "the C header is the one that the Rust sources make",
+        action: Action::Command(headers::check),
     },
     Step {
         name: "size",

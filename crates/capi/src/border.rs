@@ -1,0 +1,215 @@
+//! Where pointers of C become references: the one place that believes them.
+//!
+//! A function's parameters are [`In`] and [`Out`], which are plain pointers to C. What always
+//! holds: a null pointer is noticed, memory is read and written only for the length that C gave,
+//! and never after the call. That a pointer which is not null refers to so much memory is what C
+//! promises and nobody can check. A panic ends here as a status and never reaches C.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A pointer to what C lets the call read; null, or good for as much as C says.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct In<T>(*const T);
+
+/// A pointer to what the call writes or fills; null, or good for as much as C says.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Out<T>(*mut T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+impl<T> From<*const T> for In<T> {
+    #[inline]
+    fn from(pointer: *const T) -> Self {
+        Self(pointer)
+    }
+}
+
+impl<T> From<*mut T> for Out<T> {
+    #[inline]
+    fn from(pointer: *mut T) -> Self {
+        Self(pointer)
+    }
+}
+
+impl<T> In<T> {
+    /// No pointer.
+    pub const NULL: Self = Self(std::ptr::null());
+
+    /// A pointer to this.
+    pub fn of(value: &T) -> Self {
+        Self(value)
+    }
+
+    /// A pointer to the first of these.
+    pub fn of_slice(values: &[T]) -> Self {
+        Self(values.as_ptr())
+    }
+
+    /// What it points to, unless it is null.
+    #[inline]
+    pub(crate) fn get<'a>(self) -> Option<&'a T> {
+        // SAFETY: C promises a T behind a pointer that is not null, for the call.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The first `len` of what it points to; null will do for none.
+    #[inline]
+    pub(crate) fn slice<'a>(self, len: usize) -> Option<&'a [T]> {
+        if len == 0 {
+            return Some(&[]);
+        }
+        if self.0.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
+            return None;
+        }
+        // SAFETY: C promises so many behind a pointer that is not null, for the call.
+        Some(unsafe { std::slice::from_raw_parts(self.0, len) })
+    }
+}
+
+impl<T: Copy> In<T> {
+    /// The value at a place of an array, which has so many.
+    pub(crate) fn at(self, place: usize) -> Option<T> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: C promises an array that reaches so far behind a pointer that is not null.
+        Some(unsafe { *self.0.add(place) })
+    }
+}
+
+impl In<c_char> {
+    /// The bytes of a text that ends with NUL.
+    pub(crate) fn text<'a>(self) -> Option<&'a [u8]> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: C promises a text that ends with NUL, for the call.
+        Some(unsafe { std::ffi::CStr::from_ptr(self.0) }.to_bytes())
+    }
+
+    /// The bytes of a text of this length.
+    #[inline]
+    pub(crate) fn bytes<'a>(self, len: usize) -> Option<&'a [u8]> {
+        In(self.0.cast::<u8>()).slice(len)
+    }
+}
+
+impl<T> Out<T> {
+    /// No pointer.
+    pub const NULL: Self = Self(std::ptr::null_mut());
+
+    /// A pointer to this.
+    pub fn to(value: &mut T) -> Self {
+        Self(value)
+    }
+
+    /// A pointer to the first of these.
+    pub fn to_slice(values: &mut [T]) -> Self {
+        Self(values.as_mut_ptr())
+    }
+
+    #[inline]
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Writes there; says whether there is anywhere to write.
+    #[inline]
+    pub(crate) fn put(self, value: T) -> bool {
+        if self.0.is_null() {
+            return false;
+        }
+        // SAFETY: C promises room for a T behind a pointer that is not null.
+        unsafe { self.0.write(value) };
+        true
+    }
+
+    /// What is there, to be changed.
+    #[inline]
+    pub(crate) fn get<'a>(self) -> Option<&'a mut T> {
+        // SAFETY: C promises a T behind a pointer that is not null, for the call, and that
+        // nothing else touches it meanwhile.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// Fills the first places; says whether there is anywhere to write.
+    #[inline]
+    pub(crate) fn fill(self, values: &[T]) -> bool {
+        if self.0.is_null() {
+            return values.is_empty();
+        }
+        // SAFETY: C promises room for as many as it asked for. The regions cannot overlap: the
+        // values are the database's.
+        unsafe { self.0.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+        true
+    }
+
+    /// The first `len` places, which may hold anything; null will do for none.
+    #[inline]
+    pub(crate) fn places<'a>(self, len: usize) -> Option<&'a mut [MaybeUninit<T>]> {
+        if len == 0 {
+            return Some(&mut []);
+        }
+        if self.0.is_null() || len > isize::MAX as usize / size_of::<T>().max(1) {
+            return None;
+        }
+        // SAFETY: C promises so much room behind a pointer that is not null, for the call.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.0.cast(), len) })
+    }
+}
+
+impl Out<u8> {
+    /// The first `len` bytes, to be read and changed: whatever C has there are bytes.
+    #[inline]
+    pub(crate) fn slice<'a>(self, len: usize) -> Option<&'a mut [u8]> {
+        if self.0.is_null() || len > isize::MAX as usize {
+            return None;
+        }
+        // SAFETY: C promises so many bytes behind a pointer that is not null, for the call, and
+        // that nothing else touches them meanwhile.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.0, len) })
+    }
+}
+
+impl<T> Out<T> {
+    pub(crate) fn cast<U>(self) -> Out<U> {
+        Out(self.0.cast())
+    }
+
+    pub(crate) fn address(self) -> *mut T {
+        self.0
+    }
+}
+
+impl<T> In<T> {
+    pub(crate) fn cast<U>(self) -> In<U> {
+        In(self.0.cast())
+    }
+}
+
+/// Runs a call's work; what it panics with is `fault`.
+#[inline]
+pub(crate) fn caught<T>(fault: T, work: impl FnOnce() -> T) -> T {
+    // What a panic may leave half done is the transaction's own, which fails from then on.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(fault)
+}

@@ -1,0 +1,166 @@
+//! Handles that any thread may use: tokens for databases and connections.
+//!
+//! A token is the number of a place and the number of the handle that holds it, so one that was
+//! closed, or never was, is told from every other. Who uses a handle is known while it does: a
+//! transaction names the handle in its slot, a short call counts itself in. Closing says first
+//! that it is closing, then looks for users, and gives up if there is one; a user says first that
+//! it is there, then looks whether the handle is closing, and waits for the decision. Both orders
+//! are sequentially consistent, so at least one of the two sees the other.
+
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use crate::arena::{Arena, NUMBER_BITS};
+
+/// All handles of one kind.
+pub(crate) struct Handles<T: 'static> {
+    arena: Arena<Place<T>>,
+}
+
+pub(crate) struct Place<T> {
+    /// The token of the handle that is here; 0 for none.
+    token: AtomicU64,
+    /// Handles that were here.
+    serial: AtomicU64,
+    closing: AtomicBool,
+    /// Short calls on their way.
+    calls: AtomicU32,
+    value: UnsafeCell<Option<T>>,
+}
+
+/// A handle's value for a short call.
+pub(crate) struct Called<T: 'static> {
+    place: &'static Place<T>,
+    value: &'static T,
+}
+
+/// Why a handle was not closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NotClosed {
+    Unknown,
+    InUse,
+}
+
+// SAFETY: the value is written while the place is nobody's, before the token is published, and
+// taken after it was withdrawn and no user was left.
+unsafe impl<T: Send + Sync> Sync for Place<T> {}
+
+impl<T> Default for Place<T> {
+    fn default() -> Self {
+        Self {
+            token: AtomicU64::new(0),
+            serial: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            calls: AtomicU32::new(0),
+            value: UnsafeCell::new(None),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Handles<T> {
+    pub(crate) const fn new() -> Self {
+        Self { arena: Arena::new() }
+    }
+
+    /// A new handle for this value; the value again if there are too many handles.
+    pub(crate) fn add(&'static self, value: T) -> Result<u64, T> {
+        let Some((number, place)) = self.arena.take() else { return Err(value) };
+        let serial = place.serial.load(SeqCst) + 1;
+        place.serial.store(serial, SeqCst);
+        // SAFETY: the place was taken from the arena and its token is 0: nobody else looks here.
+        unsafe { *place.value.get() = Some(value) };
+        let token = serial << NUMBER_BITS | u64::from(number);
+        place.token.store(token, SeqCst);
+        Ok(token)
+    }
+
+    /// The value, for a call during which the handle cannot be closed.
+    pub(crate) fn call(&'static self, token: u64) -> Option<Called<T>> {
+        let place = self.arena.place(token)?;
+        place.calls.fetch_add(1, SeqCst);
+        if place.is_open(token) {
+            // SAFETY: this call counts among the users, so the value stays.
+            if let Some(value) = unsafe { &*place.value.get() } {
+                return Some(Called { place, value });
+            }
+        }
+        place.calls.fetch_sub(1, SeqCst);
+        None
+    }
+
+    /// The value, for whoever says in `user` that it uses this handle.
+    ///
+    /// # Safety
+    /// The reference is not used after `user` was set to something else, and `user` is one of
+    /// those that `close` is told of.
+    #[inline]
+    pub(crate) unsafe fn pin(&'static self, token: u64, user: &AtomicU64) -> Option<&'static T> {
+        let place = self.arena.place(token)?;
+        user.store(token, SeqCst);
+        if place.is_open(token) {
+            // SAFETY: `user` names the handle, so the value stays until that changes.
+            return unsafe { (*place.value.get()).as_ref() };
+        }
+        user.store(0, SeqCst);
+        None
+    }
+
+    /// Closes a handle and returns its value, unless it is used.
+    pub(crate) fn close(
+        &'static self,
+        token: u64,
+        is_used: impl FnOnce(&T) -> bool,
+    ) -> Result<T, NotClosed> {
+        let place = self.arena.place(token).ok_or(NotClosed::Unknown)?;
+        if token == 0 || place.closing.swap(true, SeqCst) {
+            return Err(NotClosed::Unknown);
+        }
+        let closed = place.withdraw(token, is_used);
+        place.closing.store(false, SeqCst);
+        if closed.is_ok() {
+            self.arena.give_back((token & ((1 << NUMBER_BITS) - 1)) as u32);
+        }
+        closed
+    }
+}
+
+impl<T> Place<T> {
+    /// Whether the token's handle is here, once a closing that is under way has been decided.
+    #[inline]
+    fn is_open(&self, token: u64) -> bool {
+        while self.closing.load(SeqCst) {
+            std::thread::yield_now();
+        }
+        self.token.load(SeqCst) == token && token != 0
+    }
+
+    fn withdraw(&self, token: u64, is_used: impl FnOnce(&T) -> bool) -> Result<T, NotClosed> {
+        if self.token.load(SeqCst) != token {
+            return Err(NotClosed::Unknown);
+        }
+        // SAFETY: only who closes changes the value, and that is one at a time.
+        let value = unsafe { (*self.value.get()).as_ref() };
+        if self.calls.load(SeqCst) != 0 || value.is_none_or(is_used) {
+            return Err(NotClosed::InUse);
+        }
+        self.token.store(0, SeqCst);
+        // SAFETY: nobody uses the handle, and the token that leads here is gone.
+        unsafe { (*self.value.get()).take() }.ok_or(NotClosed::Unknown)
+    }
+}
+
+impl<T> Deref for Called<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Drop for Called<T> {
+    fn drop(&mut self) {
+        self.place.calls.fetch_sub(1, SeqCst);
+    }
+}

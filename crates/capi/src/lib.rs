@@ -1,0 +1,23 @@
+//! The C interfaces of Remanent: the native `rem_*` functions and the mco-style runtime.
+//!
+//! Built as a shared and a static library; the headers are in `include/`. [`mco`] is what headers
+//! generated from an mco-style schema call, [`native`] is the interface of Remanent's own words.
+//! Both hold engine transactions in slots that tokens lead to, so that a handle that is null, old,
+//! or of another thread is a status and never a crash.
+//!
+//! What always holds: pointers of C are believed in `border` alone; no call unwinds into C; a
+//! transaction belongs to one thread. What rows are and how they are kept is the engine's.
+
+mod arena;
+mod border;
+pub mod d;
+mod handles;
+mod held;
+pub mod mco;
+pub mod native;
+mod slots;
+
+pub use border::{In, Out};
+
+// Values pass between C and rows as the bytes that both have, and tokens as pointers.
+const _: () = assert!(cfg!(target_endian = "little") && size_of::<usize>() == 8);

@@ -1,0 +1,187 @@
+//! Databases of the native interface: open, close, memory, snapshots.
+//!
+//! A database is a token that any thread may use. Closing refuses while a transaction or a call of
+//! any thread is under way; afterwards the token is known to be stale.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use remanent_engine::{CallerMemory, Database, Options};
+
+use super::session::{Base, DATABASES, Session, database};
+use super::status::*;
+use crate::border::{In, Out};
+use crate::handles::NotClosed;
+use crate::slots::Inhabitant;
+
+/// A database: a token, never a pointer to anything.
+pub struct rem_database(());
+
+/// How a database is opened. Zeros and nulls are the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct rem_options {
+    /// Bytes that it may hold; 0 for half of the machine's memory.
+    pub budget: u64,
+    /// Bytes that the budget may be raised to; 0 for all of the machine's.
+    pub budget_max: u64,
+    /// Bytes to get from the system beforehand.
+    pub commit_ahead: u64,
+    /// Transactions at the same time; 0 for 128.
+    pub transactions_max: u64,
+    /// Memory of the caller's to live in, which must outlive the database; or null.
+    pub memory: *mut c_void,
+    /// Bytes of that memory, which is the budget then.
+    pub memory_size: u64,
+}
+
+/// Memory in use, in bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct rem_memory {
+    /// The most that may be held.
+    pub budget: u64,
+    /// Held for any purpose.
+    pub held: u64,
+    /// Of that, for rows.
+    pub rows: u64,
+    /// Of that, for indexes.
+    pub indexes: u64,
+    /// Got from the system.
+    pub committed: u64,
+}
+
+/// A snapshot that a transaction holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct rem_snapshot {
+    /// The newest commit that it sees.
+    pub timestamp: u64,
+    /// Microseconds since its transaction began.
+    pub age_us: u64,
+    /// Bytes of old rows that are kept for it.
+    pub pinned_bytes: u64,
+    /// Whose it is, with a final NUL.
+    pub name: [std::ffi::c_char; 40],
+}
+
+/// Opens a database. `options` may be null.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_open(
+    options: *const rem_options,
+    out: *mut *const rem_database,
+) -> rem_status {
+    call(|| {
+        let out = Out::from(out);
+        if !out.put(std::ptr::null()) {
+            return Err(REM_NULL_ARGUMENT);
+        }
+        let options = In::from(options).get().map_or(Options::new(), rem_options::settle);
+        let base = Base::new(Database::open(options).map_err(of)?);
+        let token = DATABASES.add(base).map_err(|_| REM_TOO_MANY_HANDLES)?;
+        out.put(token as *const rem_database);
+        Ok(())
+    })
+}
+
+impl rem_options {
+    fn settle(&self) -> Options {
+        let mut options = Options::new().commit_ahead(self.commit_ahead);
+        if self.budget != 0 {
+            options = options.budget(self.budget);
+        }
+        if self.budget_max != 0 {
+            options = options.budget_max(self.budget_max);
+        }
+        if self.transactions_max != 0 {
+            options = options.transactions_max(self.transactions_max as usize);
+        }
+        if let Some(memory) = NonNull::new(self.memory.cast::<u8>()) {
+            // SAFETY: C hands the memory over until `rem_close`, which drops the database.
+            let memory = unsafe { CallerMemory::from_raw(memory, self.memory_size as usize) };
+            options = options.caller_memory(memory);
+        }
+        options
+    }
+}
+
+/// Closes a database; `REM_OPEN_HANDLES` while it is used.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_close(database: *const rem_database) -> rem_status {
+    call(|| {
+        let token = database as u64;
+        if token == 0 {
+            return Err(REM_NULL_ARGUMENT);
+        }
+        match DATABASES.close(token, |_| Session::slots().is_used(token)) {
+            Ok(_) => Ok(()),
+            Err(NotClosed::InUse) => Err(REM_OPEN_HANDLES),
+            Err(NotClosed::Unknown) => Err(REM_BAD_HANDLE),
+        }
+    })
+}
+
+/// How much memory is in use.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) -> rem_status {
+    call(|| {
+        let memory = database(db as u64)?.database.memory();
+        let rem = rem_memory {
+            budget: memory.budget,
+            held: memory.held,
+            rows: memory.rows,
+            indexes: memory.indexes,
+            committed: memory.committed,
+        };
+        if Out::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+    })
+}
+
+/// Changes the budget.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_budget_set(db: *const rem_database, bytes: u64) -> rem_status {
+    call(|| database(db as u64)?.database.set_budget(bytes).map_err(of))
+}
+
+/// Gives free memory back to the system; `released` may be null.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_memory_release(db: *const rem_database, released: *mut u64) -> rem_status {
+    call(|| {
+        Out::from(released).put(database(db as u64)?.database.release_memory());
+        Ok(())
+    })
+}
+
+/// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` is told how
+/// many there are.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_snapshots(
+    db: *const rem_database,
+    snapshots: *mut rem_snapshot,
+    capacity: usize,
+    count: *mut usize,
+) -> rem_status {
+    call(|| {
+        let held = database(db as u64)?.database.snapshots();
+        let places = Out::from(snapshots).places(capacity).ok_or(REM_NULL_ARGUMENT)?;
+        for (place, snapshot) in places.iter_mut().zip(&held) {
+            let mut name = [0; 40];
+            for (to, from) in name.iter_mut().take(39).zip(snapshot.name.bytes()) {
+                *to = from as std::ffi::c_char;
+            }
+            place.write(rem_snapshot {
+                timestamp: snapshot.timestamp,
+                age_us: snapshot.age.as_micros() as u64,
+                pinned_bytes: snapshot.pinned_bytes,
+                name,
+            });
+        }
+        if Out::from(count).put(held.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+    })
+}

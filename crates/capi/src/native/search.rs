@@ -1,0 +1,276 @@
+//! Finding rows: by key, by number, with cursors over ordered indexes, and by scanning a table.
+//!
+//! A cursor or a scan lies in its transaction's slot and ends with it. Cursors move both ways; a
+//! scan goes through all rows once, in the order of their numbers.
+
+use remanent_engine::schema::Value;
+use remanent_engine::{Find, RowId};
+
+use super::row::rem_row;
+use super::schema::{rem_index, rem_table};
+use super::session::{Place, Walk, find, place_of, table_of};
+use super::status::*;
+use super::transaction::rem_transaction;
+use super::value::rem_value;
+use crate::border::{In, Out};
+use crate::held::RowAt;
+
+const PARTS_MAX: usize = 16;
+const FEW: usize = 3;
+
+/// Nearest row with this key, or whose key begins so.
+pub const REM_EQUAL: u32 = 0;
+/// First row at or above.
+pub const REM_AT_LEAST: u32 = 1;
+/// First row above.
+pub const REM_ABOVE: u32 = 2;
+/// Last row at or below.
+pub const REM_AT_MOST: u32 = 3;
+/// Last row below.
+pub const REM_BELOW: u32 = 4;
+
+/// A position in an ordered index, or a scan of a table.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct rem_cursor {
+    /// The token of its transaction.
+    pub transaction: u64,
+    /// Which of the transaction's cursors.
+    pub number: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    First,
+    Last,
+    Next,
+    Previous,
+}
+
+#[inline(always)]
+fn with_key<T>(
+    values: *const rem_value,
+    count: usize,
+    work: impl FnOnce(&[Value<'_>]) -> Outcome<T>,
+) -> Outcome<T> {
+    let given = In::from(values).slice(count).ok_or(REM_NULL_ARGUMENT)?;
+    // Room for as many as most keys have is cheaper to make.
+    if count <= FEW {
+        with_values::<T, FEW>(given, work)
+    } else if count <= PARTS_MAX {
+        with_values::<T, PARTS_MAX>(given, work)
+    } else {
+        Err(REM_WRONG_KEY_SHAPE)
+    }
+}
+
+#[inline(always)]
+fn with_values<T, const ROOM: usize>(
+    given: &[rem_value],
+    work: impl FnOnce(&[Value<'_>]) -> Outcome<T>,
+) -> Outcome<T> {
+    let mut values = [Value::Null; ROOM];
+    for (value, given) in values.iter_mut().zip(given) {
+        given.put_into(value)?;
+    }
+    work(&values[..given.len()])
+}
+
+/// Finds a row by a whole key; `REM_NOT_FOUND` if there is none.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_find(
+    transaction: *const rem_transaction,
+    index: rem_index,
+    key: *const rem_value,
+    count: usize,
+    out: *mut rem_row,
+) -> rem_status {
+    status(find_row(transaction as u64, index, key, count, out))
+}
+
+#[inline(always)]
+fn find_row(
+    transaction: u64,
+    index: rem_index,
+    key: *const rem_value,
+    count: usize,
+    out: *mut rem_row,
+) -> Outcome {
+    let slot = find(transaction)?;
+    let entry = slot.base()?.entry(index.id)?;
+    let handle = entry.table.index_at(place_of(index.id)).map_err(of)?;
+    let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
+    with_key(key, count, |key| match reading.find(&entry.table, handle, key) {
+        Ok(Some(row)) => rem_row::put(slot, entry.id, RowAt::of(&row), Out::from(out)),
+        Ok(None) => Err(REM_NOT_FOUND),
+        Err(error) => Err(of(error)),
+    })
+}
+
+/// The row with this number; `REM_NOT_FOUND` if there is none.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_row_at(
+    transaction: *const rem_transaction,
+    table: rem_table,
+    id: u32,
+    out: *mut rem_row,
+) -> rem_status {
+    call(|| {
+        let slot = find(transaction as u64)?;
+        let entry = slot.base()?.entry(table.id)?;
+        let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
+        let id = RowId::from_number(id.into()).ok_or(REM_NOT_FOUND)?;
+        let row = reading.row(&entry.table, id).map_err(of)?.ok_or(REM_NOT_FOUND)?;
+        rem_row::put(slot, entry.id, RowAt::of(&row), Out::from(out))
+    })
+}
+
+/// Opens a cursor on an ordered index; it stands nowhere.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_open(
+    transaction: *const rem_transaction,
+    index: rem_index,
+    out: *mut rem_cursor,
+) -> rem_status {
+    call(|| {
+        let slot = find(transaction as u64)?;
+        let entry = slot.base()?.entry(index.id)?;
+        let handle = entry.table.index_at(place_of(index.id)).map_err(of)?;
+        // SAFETY: it lies in the slot and is dropped before the transaction ends.
+        let cursor = unsafe { slot.held.cursor(&entry.table, handle) }.map_err(of)?;
+        let cursor = Box::new(cursor.ok_or(REM_TRANSACTION_ENDED)?);
+        keep_walk(slot, Walk::Cursor { table: entry.id, cursor }, Out::from(out))
+    })
+}
+
+/// Opens a scan of a table, for `rem_cursor_next` alone.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_scan_open(
+    transaction: *const rem_transaction,
+    table: rem_table,
+    out: *mut rem_cursor,
+) -> rem_status {
+    call(|| {
+        let slot = find(transaction as u64)?;
+        let entry = slot.base()?.entry(table.id)?;
+        // SAFETY: it lies in the slot and is dropped before the transaction ends.
+        let scan = unsafe { slot.held.scan(&entry.table) }.map_err(of)?;
+        let scan = scan.ok_or(REM_TRANSACTION_ENDED)?;
+        keep_walk(slot, Walk::Scan { table: entry.id, scan }, Out::from(out))
+    })
+}
+
+fn keep_walk(slot: Place, walk: Walk, out: Out<rem_cursor>) -> Outcome {
+    let mut walks = slot.walks.borrow_mut();
+    let number = walks.len() as u64 + 1;
+    if !out.put(rem_cursor { transaction: slot.token(), number }) {
+        return Err(REM_NULL_ARGUMENT);
+    }
+    walks.push(Some(walk));
+    Ok(())
+}
+
+/// Gives a cursor or a scan up before its transaction ends.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_close(cursor: *const rem_cursor) -> rem_status {
+    call(|| {
+        let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+        let slot = find(cursor.transaction)?;
+        let mut walks = slot.walks.borrow_mut();
+        let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
+        walk.and_then(Option::take).map(drop).ok_or(REM_BAD_HANDLE)
+    })
+}
+
+/// Goes to the row nearest to a key, or to one that begins so. `way` is REM_EQUAL .. REM_BELOW.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_find(
+    cursor: *const rem_cursor,
+    way: u32,
+    key: *const rem_value,
+    count: usize,
+    out: *mut rem_row,
+) -> rem_status {
+    call(|| {
+        let way = match way {
+            REM_EQUAL => Find::Equal,
+            REM_AT_LEAST => Find::AtLeast,
+            REM_ABOVE => Find::Above,
+            REM_AT_MOST => Find::AtMost,
+            REM_BELOW => Find::Below,
+            _ => return Err(REM_BAD_ARGUMENT),
+        };
+        move_walk(cursor, out, |walk| match walk {
+            Walk::Cursor { cursor, .. } => with_key(key, count, |key| {
+                Ok(cursor.find(way, key).map_err(of)?.as_ref().map(RowAt::of))
+            }),
+            Walk::Scan { .. } => Err(REM_WRONG_INDEX_KIND),
+        })
+    })
+}
+
+#[inline]
+fn move_walk(
+    cursor: *const rem_cursor,
+    out: *mut rem_row,
+    step: impl FnOnce(&mut Walk) -> Outcome<Option<RowAt>>,
+) -> Outcome {
+    let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+    let slot = find(cursor.transaction)?;
+    let mut walks = slot.walks.borrow_mut();
+    let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
+    let walk = walk.and_then(Option::as_mut).ok_or(REM_BAD_HANDLE)?;
+    let row = step(walk)?.ok_or(REM_NOT_FOUND)?;
+    let (Walk::Cursor { table, .. } | Walk::Scan { table, .. }) = walk;
+    rem_row::put(slot, table_of(*table), row, Out::from(out))
+}
+
+fn step(cursor: *const rem_cursor, out: *mut rem_row, step: Step) -> rem_status {
+    call(|| {
+        move_walk(cursor, out, |walk| {
+            let row = match (walk, step) {
+                (Walk::Cursor { cursor, .. }, Step::First) => cursor.first(),
+                (Walk::Cursor { cursor, .. }, Step::Last) => cursor.last(),
+                (Walk::Cursor { cursor, .. }, Step::Next) => cursor.next(),
+                (Walk::Cursor { cursor, .. }, Step::Previous) => cursor.previous(),
+                (Walk::Scan { scan, .. }, Step::Next) => scan.next(),
+                (Walk::Scan { .. }, _) => return Err(REM_WRONG_INDEX_KIND),
+            };
+            Ok(row.as_ref().map(RowAt::of))
+        })
+    })
+}
+
+/// Goes to the first row; `REM_NOT_FOUND` if there is none.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_first(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
+    step(cursor, out, Step::First)
+}
+
+/// Goes to the last row; `REM_NOT_FOUND` if there is none.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_last(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
+    step(cursor, out, Step::Last)
+}
+
+/// Goes to the next row; `REM_NOT_FOUND` behind the last.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_next(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
+    step(cursor, out, Step::Next)
+}
+
+/// Goes to the previous row; `REM_NOT_FOUND` before the first.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_cursor_previous(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
+    step(cursor, out, Step::Previous)
+}
