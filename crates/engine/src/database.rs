@@ -449,8 +449,8 @@ impl Database {
     /// table of the set's name.
     ///
     /// # Errors
-    /// `UnknownTable`, `TableExists`, `InvalidSchema`, `RelationOfSet` if a table is itself one that
-    /// holds a set, memory.
+    /// `UnknownTable`, `TableExists`, `InvalidSchema`, `RelationOfSet` if a table is itself one
+    /// that holds a set, memory.
     ///
     /// # Examples
     /// ```
@@ -503,7 +503,8 @@ impl Database {
     /// Drops a set: nobody is a member any more, and all rows stay.
     ///
     /// # Errors
-    /// `UnknownTable` if it was dropped, `TableBusy` if transactions do not end within five seconds.
+    /// `UnknownTable` if it was dropped, `TableBusy` if transactions do not end within five
+    /// seconds.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,7 @@
 //! Currency: where a task stands, asked and set.
+//!
+//! A current record, owner or member is an address and nothing more: whether the record is still
+//! there is found when it is used. Setting a member sets its owner, so the two always fit.
 
 use crate::dictionary::Dictionary;
 use crate::position::Address;

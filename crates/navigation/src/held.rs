@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use remanent_engine::{ReadTransaction, Result, TransactionOptions, WriteTransaction};
 
-use crate::shared::Shared;
+use crate::opened::Opened;
 
 /// A transaction that writes, or one that reads.
 pub(crate) enum Held {
@@ -22,13 +22,13 @@ pub(crate) enum Held {
 pub(crate) struct Kept<T> {
     transaction: ManuallyDrop<T>,
     /// Dropped behind the transaction.
-    _shared: Arc<Shared>,
+    _shared: Arc<Opened>,
 }
 
 impl Held {
-    pub(crate) fn begin_write(shared: &Arc<Shared>, options: &TransactionOptions) -> Result<Self> {
+    pub(crate) fn begin_write(shared: &Arc<Opened>, options: &TransactionOptions) -> Result<Self> {
         let begun = shared.db.begin_write_with(options)?;
-        // SAFETY: what it borrows lies in the `Shared`, which does not move and which `Kept` holds
+        // SAFETY: what it borrows lies in the `Opened`, which does not move and which `Kept` holds
         // until the transaction is gone; `Kept` gives no reference that outlives itself.
         let transaction = unsafe {
             std::mem::transmute::<WriteTransaction<'_>, WriteTransaction<'static>>(begun)
@@ -36,7 +36,7 @@ impl Held {
         Ok(Self::Write(Kept::new(transaction, shared)))
     }
 
-    pub(crate) fn begin_read(shared: &Arc<Shared>) -> Result<Self> {
+    pub(crate) fn begin_read(shared: &Arc<Opened>) -> Result<Self> {
         let begun = shared.db.begin_read()?;
         // SAFETY: as in `begin_write`.
         let transaction =
@@ -46,7 +46,7 @@ impl Held {
 }
 
 impl<T> Kept<T> {
-    fn new(transaction: T, shared: &Arc<Shared>) -> Self {
+    fn new(transaction: T, shared: &Arc<Opened>) -> Self {
         Self { transaction: ManuallyDrop::new(transaction), _shared: Arc::clone(shared) }
     }
 }

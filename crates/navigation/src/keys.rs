@@ -7,8 +7,8 @@
 
 use remanent_engine::{Cursor, Find, Row};
 
+use crate::opened::Opened;
 use crate::position::{Address, KeyAt, KeyPlace};
-use crate::shared::Shared;
 use crate::status::{Outcome, Status};
 use crate::structs;
 use crate::task::{OpenDatabase, Task};
@@ -247,7 +247,7 @@ impl OpenDatabase {
     }
 }
 
-impl Shared {
+impl Opened {
     /// The place of a table among the record types.
     pub(crate) fn record_of(&self, table: &remanent_engine::Table) -> usize {
         let place = self.tables.iter().position(|known| known.name() == table.name());

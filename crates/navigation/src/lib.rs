@@ -5,7 +5,7 @@
 //! interface one for one, on the bytes of the program's own structs; the C ABI over them is in
 //! `remanent-capi`. docs/d-style.md says what each call does.
 //!
-//! In reading order: [`status`] what calls answer, `dictionary` a schema compiled, `shared` what
+//! In reading order: [`status`] what calls answer, `dictionary` a schema compiled, `opened` what
 //! the tasks of a process share of an open database, `locks` who may touch which record type,
 //! `task`, then its calls: `transactions`, `records`, `keys`, `sets`, `currency`.
 //!
@@ -18,10 +18,10 @@ mod dictionary;
 mod held;
 mod keys;
 mod locks;
+mod opened;
 mod position;
 mod records;
 mod sets;
-mod shared;
 pub mod status;
 mod structs;
 mod task;
@@ -29,7 +29,7 @@ pub mod text;
 mod transactions;
 
 pub use dictionary::{Declared, DeclaredRecord, register};
+pub use opened::{attach, detach};
 pub use position::Address;
-pub use shared::{attach, detach};
 pub use status::{Fault, Outcome, Status};
 pub use task::{CURR_DB, Task};

@@ -1,4 +1,7 @@
 //! Where a task stands: addresses of records, and places in keys.
+//!
+//! Both outlive transactions and the records themselves. An address is used again when its record
+//! has gone and another takes its row.
 
 use remanent_engine::{RowDraft, RowId};
 

@@ -1,4 +1,7 @@
 //! Records: made, read, written, deleted, and gone through in the order of their addresses.
+//!
+//! What is written needs a transaction and the record type's lock, but in a database that is open
+//! for this task alone. Going through records needs no current one: a walk knows where it was.
 
 use remanent_engine::RowId;
 

@@ -1,9 +1,13 @@
 //! Network sets: owners, members, and the way from one to the other.
+//!
+//! A step moves the current member and the current record together; at the end of a set there is
+//! no current member and the current record stays. A current member that is no longer one of the
+//! current owner's is a clash, and is forgotten.
 
 use remanent_engine::{Member, Members};
 
+use crate::opened::Opened;
 use crate::position::Address;
-use crate::shared::Shared;
 use crate::status::{Outcome, Status};
 use crate::task::Task;
 
@@ -312,7 +316,7 @@ impl Task {
     }
 }
 
-fn end(shared: &Shared, mut members: Members<'_>, step: Step) -> Outcome<Option<Address>> {
+fn end(shared: &Opened, mut members: Members<'_>, step: Step) -> Outcome<Option<Address>> {
     let found = match step {
         Step::First | Step::Next => members.first()?,
         Step::Last | Step::Previous => members.last()?,
@@ -320,6 +324,6 @@ fn end(shared: &Shared, mut members: Members<'_>, step: Step) -> Outcome<Option<
     Ok(found.map(|found| address_of(shared, &found)))
 }
 
-fn address_of(shared: &Shared, member: &Member<'_>) -> Address {
+fn address_of(shared: &Opened, member: &Member<'_>) -> Address {
     Address::new(shared.record_of(member.table()), member.row().id())
 }

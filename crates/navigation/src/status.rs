@@ -38,7 +38,10 @@ pub struct Fault {
 pub type Outcome<T = ()> = Result<T, Fault>;
 
 macro_rules! statuses {
-    ($($(#[doc = $doc:literal])+ $constant:ident = $code:literal, $name:literal, $text:literal;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $constant:ident = $code:literal, $name:literal, $text:literal;
+    )+) => {
         impl Status {
             $($(#[doc = $doc])+ pub const $constant: Status = Status($code);)+
 

@@ -15,8 +15,8 @@ use remanent_engine::{Isolation, ReadTransaction, TransactionOptions, WriteTrans
 
 use crate::held::Held;
 use crate::locks::Patience;
+use crate::opened::{Mode, Opened};
 use crate::position::{Address, KeyPlace};
-use crate::shared::{Mode, Shared};
 use crate::status::{Outcome, Status};
 
 /// The database that a task stands in: the first one opened.
@@ -72,7 +72,7 @@ pub(crate) enum Transaction {
 
 /// A database as a task has it open.
 pub(crate) struct OpenDatabase {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Opened>,
     pub(crate) mode: Mode,
     /// The engine's transaction, once one is needed.
     pub(crate) held: Option<Held>,
@@ -157,7 +157,7 @@ impl Task {
             other => return Err(Status::BAD_TYPE.because(format!("mode `{other}`"))),
         };
         for name in names.split(';') {
-            let opened = Shared::open(name.trim(), mode, &self.user);
+            let opened = Opened::open(name.trim(), mode, &self.user);
             let opened = opened.and_then(|shared| {
                 self.databases.push(OpenDatabase::new(shared, mode));
                 self.begin_at_system(self.databases.len() - 1)
@@ -287,7 +287,7 @@ impl Task {
     pub(crate) fn read<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(&Shared, &ReadTransaction<'_>) -> Outcome<T>,
+        work: impl FnOnce(&Opened, &ReadTransaction<'_>) -> Outcome<T>,
     ) -> Outcome<T> {
         let open = &self.databases[number];
         match &open.held {
@@ -306,7 +306,7 @@ impl Task {
     pub(crate) fn write<T>(
         &mut self,
         number: usize,
-        work: impl FnOnce(&Shared, &WriteTransaction<'_>) -> Outcome<T>,
+        work: impl FnOnce(&Opened, &WriteTransaction<'_>) -> Outcome<T>,
     ) -> Outcome<T> {
         let transaction = self.transaction;
         let open = &mut self.databases[number];
@@ -357,7 +357,7 @@ impl Drop for Task {
 }
 
 impl OpenDatabase {
-    fn new(shared: Arc<Shared>, mode: Mode) -> Self {
+    fn new(shared: Arc<Opened>, mode: Mode) -> Self {
         let dictionary = &shared.dictionary;
         let no_places = |fields: usize| (0..fields).map(|_| None).collect();
         Self {

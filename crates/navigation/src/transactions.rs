@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::held::Held;
 use crate::locks::Want;
-use crate::shared::Mode;
+use crate::opened::Mode;
 use crate::status::{Outcome, Status};
 use crate::task::{Lock, OpenDatabase, Task, Transaction};
 

@@ -1,4 +1,7 @@
 //! Tasks, databases, transactions and locks.
+//!
+//! Text comes as C has it and is read as UTF-8; dictionaries come as generated headers lay them
+//! out. A null pointer where something is needed is `S_INVPTR`.
 
 use std::ffi::{c_char, c_int};
 
@@ -34,6 +37,7 @@ pub struct DictionaryDeclaration {
 }
 
 /// Makes a schema known; called by generated headers before `main`.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_register(dictionary: In<DictionaryDeclaration>) -> c_int {
     caught(Status::INTERNAL.code(), || match declared(dictionary) {
@@ -64,6 +68,7 @@ fn declared(dictionary: In<DictionaryDeclaration>) -> Option<Declared> {
 }
 
 /// Makes a task of a `DB_TASK` that is the program's.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_opentask(task: Out<DbTask>) -> c_int {
     caught(Status::INTERNAL.code(), || tasks::open_at(task))
@@ -71,6 +76,7 @@ pub extern "C" fn rem_d_opentask(task: Out<DbTask>) -> c_int {
 
 /// Makes a `DB_TASK` and a task of it. Its eight bytes stay for ever, so that a pointer to a task
 /// that was closed is known for one.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
     caught(Status::INTERNAL.code(), || {
@@ -84,36 +90,42 @@ pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
 }
 
 /// Ends a task; closes what it has open.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_closetask(task: In<DbTask>) -> c_int {
     caught(Status::INTERNAL.code(), || tasks::close(task))
 }
 
 /// Names the task.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_dbuserid(id: In<c_char>, task: In<DbTask>) -> c_int {
     with(task, |context| context.task.user_id(&required(id)?))
 }
 
 /// Opens databases.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_open(names: In<c_char>, mode: In<c_char>, task: In<DbTask>) -> c_int {
     with(task, |context| context.task.open(&required(names)?, &required(mode)?))
 }
 
 /// Closes the databases.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_close(task: In<DbTask>) -> c_int {
     with(task, |context| context.task.close())
 }
 
 /// Takes all records out of a database.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_initialize(task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.initialize(dbn))
 }
 
 /// Says how long locks are waited for.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_timeout(seconds: c_int, task: In<DbTask>) -> c_int {
     with(task, |context| {
@@ -123,6 +135,7 @@ pub extern "C" fn d_timeout(seconds: c_int, task: In<DbTask>) -> c_int {
 }
 
 /// Sets the function that is told of faults.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_set_dberr(handler: Handler, task: In<DbTask>) -> c_int {
     with(task, |context| {
@@ -132,6 +145,7 @@ pub extern "C" fn d_set_dberr(handler: Handler, task: In<DbTask>) -> c_int {
 }
 
 /// The words for the task's last fault; valid until its next one.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
     let mut message = c"the task is not open, or in use by another thread".as_ptr();
@@ -143,6 +157,7 @@ pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
 }
 
 /// Begins a transaction.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
     // Only whether there is an id matters, and who checks each byte pays for it in each loop.
@@ -153,18 +168,21 @@ pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
 }
 
 /// Commits.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trend(task: In<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_end())
 }
 
 /// Rolls back.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trabort(task: In<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_abort())
 }
 
 /// Begins to read one state without locks.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trrobegin(task: In<DbTask>, dbn: c_int, id: Out<u64>) -> c_int {
     with(task, |context| {
@@ -176,12 +194,14 @@ pub extern "C" fn d_trrobegin(task: In<DbTask>, dbn: c_int, id: Out<u64>) -> c_i
 }
 
 /// Ends reading one state.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trroend(task: In<DbTask>) -> c_int {
     with(task, |context| context.task.read_only_end())
 }
 
 /// Locks a record type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclock(
     record: c_int,
@@ -197,12 +217,14 @@ pub extern "C" fn d_reclock(
 }
 
 /// Frees a lock.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recfree(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_free(record, dbn))
 }
 
 /// How a record type is locked by this task.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclstat(
     record: c_int,

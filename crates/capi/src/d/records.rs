@@ -1,4 +1,7 @@
 //! Records and keys.
+//!
+//! How many bytes lie behind a `void *` is what the schema says of the record, field or key; that
+//! there are so many is what the program promises. Everything else is the task's business.
 
 use std::ffi::{c_int, c_long, c_void};
 
@@ -8,6 +11,7 @@ use super::tasks::{DbTask, with};
 use crate::border::{In, Out};
 
 /// Makes a record from a struct.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_fillnew(
     record: c_int,
@@ -22,12 +26,14 @@ pub extern "C" fn d_fillnew(
 }
 
 /// Makes a record of zeros.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_makenew(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.make_new(record, dbn))
 }
 
 /// Copies the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recread(value: Out<c_void>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
@@ -37,6 +43,7 @@ pub extern "C" fn d_recread(value: Out<c_void>, task: In<DbTask>, dbn: c_int) ->
 }
 
 /// Replaces the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recwrite(value: In<c_void>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
@@ -46,6 +53,7 @@ pub extern "C" fn d_recwrite(value: In<c_void>, task: In<DbTask>, dbn: c_int) ->
 }
 
 /// Copies a field of the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crread(
     field: c_long,
@@ -60,6 +68,7 @@ pub extern "C" fn d_crread(
 }
 
 /// Writes a field of the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crwrite(
     field: c_long,
@@ -74,48 +83,56 @@ pub extern "C" fn d_crwrite(
 }
 
 /// Deletes the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_delete(task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.delete(dbn))
 }
 
 /// Disconnects the current record from all sets and deletes it.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_disdel(task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.disconnect_and_delete(dbn))
 }
 
 /// Goes to the first record of a type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recfrst(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_first(record, dbn))
 }
 
 /// Goes to the last record of a type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclast(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_last(record, dbn))
 }
 
 /// Goes to the next record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recnext(task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_next(dbn))
 }
 
 /// Goes to the record before.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recprev(task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_previous(dbn))
 }
 
 /// Says which record type is gone through.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recset(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_set(record, dbn))
 }
 
 /// Finds a record by key.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyfind(
     field: c_long,
@@ -130,30 +147,35 @@ pub extern "C" fn d_keyfind(
 }
 
 /// Goes to the record with the first key.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyfrst(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_first(field, dbn))
 }
 
 /// Goes to the record with the last key.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keylast(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_last(field, dbn))
 }
 
 /// Goes to the record with the next key.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keynext(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_next(field, dbn))
 }
 
 /// Goes to the record with the key before.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyprev(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_previous(field, dbn))
 }
 
 /// Copies the value of the key that was used last.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyread(value: Out<c_void>, task: In<DbTask>) -> c_int {
     with(task, |context| {

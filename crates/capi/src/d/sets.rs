@@ -1,4 +1,7 @@
 //! Sets and currency.
+//!
+//! Addresses of records are numbers to the program, and 0 is none. Whether a number is the address
+//! of a record, and where a task stands afterwards, is the task's business.
 
 use std::ffi::{c_int, c_long};
 
@@ -10,6 +13,7 @@ use crate::border::{In, Out};
 macro_rules! set_calls {
     ($($(#[doc = $doc:literal])+ $call:ident => $method:ident;)+) => {$(
         $(#[doc = $doc])+
+        // SAFETY: no other function has this name.
         #[unsafe(no_mangle)]
         pub extern "C" fn $call(set: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
             with(task, |context| context.task.$method(set, dbn))
@@ -47,60 +51,70 @@ set_calls! {
 }
 
 /// How many members the current owner has.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_members(set: c_int, count: Out<c_long>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(count, context.task.member_count(set, dbn)? as c_long))
 }
 
 /// The current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crget(address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(address, context.task.current_record(dbn)?.number()))
 }
 
 /// Sets the current record.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crset(address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.current_record_set(address_of(address)?, dbn))
 }
 
 /// The current owner.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csoget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(address, context.task.current_owner(set, dbn)?.number()))
 }
 
 /// Sets the current owner.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csoset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.current_owner_set(set, address_of(address)?, dbn))
 }
 
 /// The current member.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csmget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(address, context.task.current_member(set, dbn)?.number()))
 }
 
 /// Sets the current member.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csmset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.current_member_set(set, address_of(address)?, dbn))
 }
 
 /// The current record's type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crtype(record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(record, context.task.record_type(dbn)?))
 }
 
 /// The current owner's type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_cotype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(record, context.task.owner_type(set, dbn)?))
 }
 
 /// The current member's type.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_cmtype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| told(record, context.task.member_type(set, dbn)?))

@@ -64,7 +64,8 @@ impl<'t> Cursor<'t> {
         Ok(KeyPosition { key, row: Some(row.id().0) })
     }
 
-    /// The place of a draft's key: of `row` if it has the key, else where such rows are or would be.
+    /// The place of a draft's key: of `row` if it has the key, else where such rows are or would
+    /// be.
     ///
     /// # Errors
     /// `UnknownIndex` if the cursor's index is of another table than the draft, `KeyTooLong`.

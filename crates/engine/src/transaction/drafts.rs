@@ -1,4 +1,7 @@
 //! Drafts in transactions: rows inserted, replaced and found by one that lies outside the region.
+//!
+//! A draft is a valid row of its table at every moment, so nothing is checked here but what any
+//! insertion, update or look-up checks.
 
 use remanent_schema::KeyBuffer;
 

@@ -1,12 +1,12 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
-//! what it holds, [`drafts`] rows that it is given whole, [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out,
-//! [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`] compares what was
-//! read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`]
-//! cleans up, [`snapshots`] are those that are held, [`sets`]
-//! link owners and members. Rows and indexes are changed in `table/`;
-//! here is who may see what, and when.
+//! what it holds, [`drafts`] rows that it is given whole, [`sets`] who is a member of whom.
+//! [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out, [`write_set`]
+//! remembers changes, [`precedence`] is who yields, [`validate`] compares what was read with the
+//! [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`] cleans up,
+//! [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here is who
+//! may see what, and when.
 
 pub(crate) mod clock;
 pub(crate) mod commit;

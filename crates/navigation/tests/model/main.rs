@@ -61,25 +61,7 @@ impl World {
                 let address = task.current_record(CURR_DB).ok();
                 compare("fill_new", got, expected.fill_new(kind, id, rank, address));
             }
-            4 | 5 => {
-                compare("set_owner", task.set_owner(constant, CURR_DB), expected.set_owner(set));
-            }
-            6..=9 => compare("connect", task.connect(constant, CURR_DB), expected.connect(set)),
-            10 => {
-                let got = task.disconnect(constant, CURR_DB);
-                compare("disconnect", got, expected.disconnect(set));
-            }
-            11 => compare("first", task.find_first(constant, CURR_DB), expected.end(set, true)),
-            12 => compare("last", task.find_last(constant, CURR_DB), expected.end(set, false)),
-            13 | 14 => compare("next", task.find_next(constant, CURR_DB), expected.step(set, true)),
-            15 => {
-                let got = task.find_previous(constant, CURR_DB);
-                compare("previous", got, expected.step(set, false));
-            }
-            16 => {
-                let got = task.find_owner(constant, CURR_DB);
-                compare("find_owner", got, expected.find_owner(set));
-            }
+            4..=16 => self.turn_set(what % 26, set, constant),
             17 => compare("delete", task.delete(CURR_DB), expected.delete(false)),
             18 => {
                 let got = task.disconnect_and_delete(CURR_DB);
@@ -122,6 +104,31 @@ impl World {
             _ => self.set_currency(usize::from(which), set),
         }
         self.check();
+    }
+
+    fn turn_set(&mut self, what: u8, set: usize, constant: i32) {
+        let (task, expected) = (&mut self.task, &mut self.expected);
+        match what {
+            4 | 5 => {
+                compare("set_owner", task.set_owner(constant, CURR_DB), expected.set_owner(set));
+            }
+            6..=9 => compare("connect", task.connect(constant, CURR_DB), expected.connect(set)),
+            10 => {
+                let got = task.disconnect(constant, CURR_DB);
+                compare("disconnect", got, expected.disconnect(set));
+            }
+            11 => compare("first", task.find_first(constant, CURR_DB), expected.end(set, true)),
+            12 => compare("last", task.find_last(constant, CURR_DB), expected.end(set, false)),
+            13 | 14 => compare("next", task.find_next(constant, CURR_DB), expected.step(set, true)),
+            15 => {
+                let got = task.find_previous(constant, CURR_DB);
+                compare("previous", got, expected.step(set, false));
+            }
+            _ => {
+                let got = task.find_owner(constant, CURR_DB);
+                compare("find_owner", got, expected.find_owner(set));
+            }
+        }
     }
 
     fn set_currency(&mut self, which: usize, set: usize) {

@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 
 /// Who has a database open.
 struct Users {
-    shared: Arc<Shared>,
+    shared: Arc<Opened>,
     mode: Mode,
     ids: Vec<String>,
     /// Locked as long as it is open.
@@ -45,7 +45,7 @@ struct Users {
 
 /// An open database.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct Opened {
     pub(crate) db: Arc<Database>,
     pub(crate) dictionary: Arc<Dictionary>,
     pub(crate) tables: Vec<Table>,
@@ -99,13 +99,13 @@ pub fn detach(name: &str) {
     attached.get_or_insert_default().remove(name);
 }
 
-impl Shared {
+impl Opened {
     /// Opens a database for one more task. `name` may have a folder before it.
     ///
     /// # Errors
     /// `INVALID_DATABASE`, `UNAVAILABLE` if somebody has it open and one of them alone,
     /// `DUPLICATE_USER_ID`, `NO_FILE`, `DAMAGED`, `NO_SPACE`.
-    pub(crate) fn open(name: &str, mode: Mode, user: &str) -> Outcome<Arc<Shared>> {
+    pub(crate) fn open(name: &str, mode: Mode, user: &str) -> Outcome<Arc<Opened>> {
         let (folder, base) = name.rsplit_once('/').unwrap_or((".", name));
         let dictionary = Dictionary::of(base)?;
         let attached = attached(name);
