@@ -271,6 +271,12 @@ typedef struct rem_cursor {
     uint64_t number;
 } rem_cursor;
 
+// A set.
+typedef struct rem_set {
+    // Its database and its number there; 0 for none.
+    uint64_t id;
+} rem_set;
+
 // How a transaction is begun. Zeros are the defaults.
 typedef struct rem_transaction_options {
     // REM_SERIALIZABLE or REM_SNAPSHOT.
@@ -450,6 +456,18 @@ typedef struct rem_savepoint {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Lets `mco_db_connect` find the database under this name, with the classes of a dictionary that
+// a generated header gives. `mco_db_close` ends that, and the database stays. `REM_BAD_SCHEMA` if
+// a table is there with other columns or the name is in use.
+rem_status rem_attach_mco(const struct rem_database *db, const char *name, const void *dictionary);
+
+// Lets `d_open` find the database under this name, that of a schema whose generated header the
+// program includes. It has no file then. `rem_detach_d` ends that for tasks that open it later.
+rem_status rem_attach_d(const struct rem_database *db, const char *name);
+
+// Ends what `rem_attach_d` began.
+rem_status rem_detach_d(const char *name);
 
 // Opens a database. `options` may be null.
 rem_status rem_open(const struct rem_options *options, const struct rem_database **out);
@@ -647,7 +665,7 @@ rem_status rem_table_create(const struct rem_database *db,
                             size_t indexes_count,
                             struct rem_table *out);
 
-// Makes the tables of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
+// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
 rem_status rem_define(const struct rem_database *db,
                       const char *schema,
                       size_t length,
@@ -732,6 +750,73 @@ rem_status rem_cursor_next(const struct rem_cursor *cursor, struct rem_row *out)
 
 // Goes to the previous row; `REM_NOT_FOUND` before the first.
 rem_status rem_cursor_previous(const struct rem_cursor *cursor, struct rem_row *out);
+
+// Finds a set by its name.
+rem_status rem_set_find(const struct rem_database *db, const char *name, struct rem_set *out);
+
+// Makes a row a member of an owner, at the place that the set's order says; in a set in order
+// next, before all others. `REM_ALREADY_MEMBER` if it has an owner.
+rem_status rem_connect(const struct rem_transaction *transaction,
+                       struct rem_set set,
+                       uint32_t owner,
+                       struct rem_table table,
+                       uint32_t member);
+
+// As `rem_connect`; in a set in order next, behind the member `after` of the same owner.
+rem_status rem_connect_after(const struct rem_transaction *transaction,
+                             struct rem_set set,
+                             uint32_t owner,
+                             struct rem_table table,
+                             uint32_t member,
+                             struct rem_table after_table,
+                             uint32_t after);
+
+// Ends a row's membership; `REM_NOT_MEMBER` if it has no owner.
+rem_status rem_disconnect(const struct rem_transaction *transaction,
+                          struct rem_set set,
+                          struct rem_table table,
+                          uint32_t member);
+
+// Gives a member another owner.
+rem_status rem_reconnect(const struct rem_transaction *transaction,
+                         struct rem_set set,
+                         uint32_t owner,
+                         struct rem_table table,
+                         uint32_t member);
+
+// Gets the owner of a member; `REM_NOT_MEMBER` if it has none.
+rem_status rem_owner_of(const struct rem_transaction *transaction,
+                        struct rem_set set,
+                        struct rem_table table,
+                        uint32_t member,
+                        struct rem_row *out);
+
+// Gets the first member of an owner; `REM_NOT_FOUND` if there is none.
+rem_status rem_member_first(const struct rem_transaction *transaction,
+                            struct rem_set set,
+                            uint32_t owner,
+                            struct rem_row *out);
+
+// Gets the last member of an owner; `REM_NOT_FOUND` if there is none.
+rem_status rem_member_last(const struct rem_transaction *transaction,
+                           struct rem_set set,
+                           uint32_t owner,
+                           struct rem_row *out);
+
+// Gets the member behind another; `REM_NOT_FOUND` behind the last one, `REM_NOT_MEMBER` if the
+// row has no owner. `out` may be where the row came from.
+rem_status rem_member_next(const struct rem_transaction *transaction,
+                           struct rem_set set,
+                           struct rem_table table,
+                           uint32_t member,
+                           struct rem_row *out);
+
+// Gets the member before another; as `rem_member_next`.
+rem_status rem_member_previous(const struct rem_transaction *transaction,
+                               struct rem_set set,
+                               struct rem_table table,
+                               uint32_t member,
+                               struct rem_row *out);
 
 // What the thread's last error of the engine was about; valid until the next one.
 const char *rem_error_text(void);

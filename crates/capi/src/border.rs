@@ -84,6 +84,20 @@ impl<T> In<T> {
     }
 }
 
+impl In<u8> {
+    /// The bytes up to a NUL, of at most `len`: what lies behind the NUL need not be there.
+    pub(crate) fn text_within<'a>(self, len: usize) -> Option<&'a [u8]> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: C promises a text that ends with NUL, or `len` bytes, for the call; nothing
+        // behind the NUL is looked at.
+        let end = (0..len).find(|&at| unsafe { *self.0.add(at) } == 0).unwrap_or(len);
+        // SAFETY: as above.
+        Some(unsafe { std::slice::from_raw_parts(self.0, end) })
+    }
+}
+
 impl<T: Copy> In<T> {
     /// The value at a place of an array, which has so many.
     pub(crate) fn at(self, place: usize) -> Option<T> {

@@ -111,3 +111,24 @@ fn headers_compile_alone_in_c_and_cpp() {
         }
     }
 }
+
+#[test]
+fn one_database_is_used_by_all_interfaces() {
+    let sources = here().join("tests/c/one_database");
+    let folder = scratch().join("one_database");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    for (schema, header) in [("both.mco", "both_mco.h"), ("both.ddl", "both_d.h")] {
+        let text = std::fs::read(sources.join(schema)).expect("it is there");
+        let parsed = remanent_ddl::parse(&Source::new(schema, text), &Options::default());
+        let (schema, _) = parsed.unwrap_or_else(|errors| panic!("{errors}"));
+        std::fs::write(folder.join(header), schema.to_c()).expect("it can be written");
+    }
+    let program = folder.join("program");
+    let mut build = Command::new("gcc");
+    build.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"]);
+    build.arg("-I").arg(here().join("include")).arg("-I").arg(&folder).arg("-I").arg(&sources);
+    build.args(["main.c", "mco_side.c", "d_side.c"].map(|source| sources.join(source)));
+    build.arg(library()).args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program);
+    succeed(&mut build);
+    succeed(&mut Command::new(program));
+}

@@ -7,8 +7,8 @@
 use proptest::prelude::*;
 use remanent_engine::schema::{ColumnType, SetOrder, SetSchema, TableSchema, Value};
 use remanent_engine::{
-    ColumnHandle, Database, ErrorKind, Isolation, Options, ReadTransaction, RowId, Set, Table,
-    TransactionOptions, WriteTransaction,
+    ColumnHandle, Database, ErrorKind, Isolation, Member, Options, ReadTransaction, Result, RowId,
+    Set, Table, TransactionOptions, WriteTransaction,
 };
 
 const ORDERS: [SetOrder; 5] =
@@ -259,6 +259,38 @@ fn there_is_always_room_behind_a_member() {
             Ok(())
         })
         .expect("a commit");
+}
+
+/// At either end stays who steps on, though other owners' links come there in the index.
+#[test]
+fn steps_beyond_the_ends_stay_there() {
+    let world = World::new(SetOrder::Last);
+    let tx = world.db.begin_write().expect("a slot");
+    let mut rows = Vec::new();
+    let owners = [0; 3].map(|_| {
+        let owner = tx.insert_values(&world.owners, &[Some(0.into())]).expect("a row");
+        for _ in 0..2 {
+            let values = [Some("x".into()), Some(0.into())];
+            let row = tx.insert_values(&world.kinds[0], &values).expect("a row");
+            tx.connect(&world.set, owner, &world.kinds[0], row).expect("a connection");
+            rows.push(row);
+        }
+        owner
+    });
+    let mut members = tx.members(&world.set, owners[1]).expect("members");
+    let id = |member: Result<Option<Member<'_>>>| member.expect("a read").map(|m| m.row().id());
+    assert_eq!(id(members.next()), Some(rows[2]));
+    assert_eq!(id(members.next()), Some(rows[3]));
+    for _ in 0..3 {
+        assert_eq!(id(members.next()), None);
+    }
+    assert_eq!(id(members.previous()), Some(rows[3]));
+    assert_eq!(id(members.previous()), Some(rows[2]));
+    for _ in 0..3 {
+        assert_eq!(id(members.previous()), None);
+    }
+    assert_eq!(id(members.next()), Some(rows[2]));
+    assert_eq!(id(members.last()), Some(rows[3]));
 }
 
 #[test]

@@ -38,26 +38,32 @@ impl Task {
         let open = &mut self.databases[number];
         let (record, place, key) = open.shared.dictionary.key(field)?;
         let keys = &mut open.keys[record][place];
-        open.last_key = Some((record, place));
         let Some(value) = value else {
             *keys = None;
             return Err(Status::NOT_FOUND.into());
         };
-        if value.len() < key.size {
+        if value.len() < key.size && !open.shared.dictionary.records[record].is_text(place) {
             return Err(Status::BAD_DATA.because("the key is longer"));
         }
         let ordinal = key.ordinal;
         let new = || KeyPlace { draft: open.shared.tables[record].draft(), at: KeyAt::Nowhere };
         let mut sought = keys.take().unwrap_or_else(new);
+        // A value that the key refuses loses the place: where it was is overwritten.
         structs::write(&mut sought.draft, &open.shared.columns[record], &key.leaves, value)?;
         let found = self.read(number, |shared, tx| {
             let table = &shared.tables[record];
             let row = tx.find_by_draft(table.index_at(ordinal)?, &sought.draft)?;
             Ok(row.map(|row| row.id()))
-        })?;
+        });
         let open = &mut self.databases[number];
-        sought.at = found.map_or(KeyAt::Between, KeyAt::Record);
+        if let Ok(found) = &found {
+            sought.at = found.map_or(KeyAt::Between, KeyAt::Record);
+        }
         open.keys[record][place] = Some(sought);
+        let found = found?;
+        open.last_key = Some((record, place));
+        self.last_database = number;
+        let open = &mut self.databases[number];
         match found {
             Some(row) => {
                 open.record = Some(Address::new(record, row));
@@ -163,7 +169,7 @@ impl Task {
     /// # Examples
     /// See [`Task::key_first`].
     pub fn key_read(&mut self, value: &mut [u8]) -> Outcome {
-        let open = self.database(crate::CURR_DB)?;
+        let open = self.last_database()?;
         let place = open.last_key_place().ok_or(Status::KEY_SEQUENCE)?;
         let ((record, field), place) = place;
         let Some(key) = &open.shared.dictionary.records[record].fields[field].key else {
@@ -172,8 +178,7 @@ impl Task {
         if value.len() < key.size {
             return Err(Status::BAD_DATA.because("the key is longer"));
         }
-        structs::read(&place.draft.row(), &open.shared.columns[record], &key.leaves, value);
-        Ok(())
+        structs::read(&place.draft.row(), &open.shared.columns[record], &key.leaves, value)
     }
 
     /// Bytes of the value that [`Task::key_read`] copies.
@@ -184,10 +189,17 @@ impl Task {
     /// # Examples
     /// See [`Task::key_first`].
     pub fn last_key_size(&mut self) -> Outcome<usize> {
-        let open = self.database(crate::CURR_DB)?;
+        let open = self.last_database()?;
         let ((record, field), _) = open.last_key_place().ok_or(Status::KEY_SEQUENCE)?;
         let key = &open.shared.dictionary.records[record].fields[field].key;
         Ok(key.as_ref().map_or(0, |key| key.size))
+    }
+
+    /// The database whose key was used last.
+    fn last_database(&mut self) -> Outcome<&mut OpenDatabase> {
+        self.number(crate::CURR_DB)?;
+        let last = self.last_database.min(self.databases.len() - 1);
+        Ok(&mut self.databases[last])
     }
 
     fn key_step(&mut self, field: i64, database: i32, step: Step) -> Outcome {
@@ -198,7 +210,6 @@ impl Task {
             return Err(Status::NOT_KEY.because("a hash key has no order"));
         }
         let ordinal = key.ordinal;
-        open.last_key = Some((record, place));
         let new = || KeyPlace { draft: open.shared.tables[record].draft(), at: KeyAt::Nowhere };
         let mut from = open.keys[record][place].take().unwrap_or_else(new);
         let found = self.read(number, |shared, tx| {
@@ -211,10 +222,16 @@ impl Task {
                 }
                 None => Ok(None),
             }
-        })?;
+        });
         let open = &mut self.databases[number];
-        from.at = found.map_or(KeyAt::Nowhere, KeyAt::Record);
+        if let Ok(found) = &found {
+            from.at = found.map_or(KeyAt::Nowhere, KeyAt::Record);
+        }
         open.keys[record][place] = Some(from);
+        let found = found?;
+        open.last_key = Some((record, place));
+        self.last_database = number;
+        let open = &mut self.databases[number];
         match found {
             Some(row) => {
                 open.record = Some(Address::new(record, row));

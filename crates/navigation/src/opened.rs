@@ -13,10 +13,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use remanent_engine::schema::{Column, ColumnType, TableSchema};
 use remanent_engine::{ColumnHandle, Database, Options, Set, Table};
 
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Record, SetType};
 use crate::locks::RecordLock;
 use crate::status::{Fault, Outcome, Status};
 
@@ -170,6 +169,16 @@ impl Opened {
         (key, file): (PathBuf, Option<PathBuf>),
         is_new: bool,
     ) -> Outcome<Self> {
+        let other = || Status::DAMAGED.because(format!("{} is of another schema", key.display()));
+        let fits = |record: &Record| {
+            db.table(&record.table.name).map_or(true, |table| table.schema().serves(&record.table))
+        };
+        let set_fits = |set: &SetType| {
+            db.set(&set.schema.name).map_or(true, |known| *known.schema() == set.schema)
+        };
+        if !dictionary.records.iter().all(fits) || !dictionary.sets.iter().all(set_fits) {
+            return Err(other());
+        }
         let mut is_changed = is_new;
         let mut tables = Vec::with_capacity(dictionary.records.len());
         for record in &dictionary.records {
@@ -185,7 +194,10 @@ impl Opened {
         for set in &dictionary.sets {
             sets.push(match db.set(&set.schema.name) {
                 Ok(set) => set,
-                Err(_) => db.create_set(set.schema.clone())?,
+                Err(_) => {
+                    is_changed = true;
+                    db.create_set(set.schema.clone())?
+                }
             });
         }
         if let Some(table) = dictionary.system.map(|system| &tables[system]) {
@@ -193,13 +205,6 @@ impl Opened {
                 Some(_) => Ok(()),
                 None => tx.insert_draft(&table.draft()).map(|_| ()),
             })?;
-        }
-        let mut known = tables.iter().zip(&dictionary.records);
-        let mut known_sets = sets.iter().zip(&dictionary.sets);
-        if !known.all(|(table, record)| fits(table.schema(), &record.table))
-            || !known_sets.all(|(set, known)| *set.schema() == known.schema)
-        {
-            return Err(Status::DAMAGED.because(format!("{} is of another schema", key.display())));
         }
         let columns = |table: &Table| {
             let leaves = 0..table.layout().leaves().len();
@@ -253,25 +258,6 @@ fn load(file: &Path) -> Outcome<(Arc<Database>, bool)> {
         Err(error) => return Err(no_file(file, &error)),
     };
     Ok((Arc::new(db), is_new))
-}
-
-/// Whether a table has the columns and keys of a record, but for the limits of text: structs of C
-/// have them, other interfaces need not.
-fn fits(table: &TableSchema, record: &TableSchema) -> bool {
-    let same = |(column, known): (&Column, &Column)| {
-        let types = match (&column.column_type, &known.column_type) {
-            (ColumnType::String { .. }, ColumnType::String { .. })
-            | (ColumnType::Blob { .. }, ColumnType::Blob { .. }) => true,
-            (column, known) => column == known,
-        };
-        column.name == known.name && column.nullable == known.nullable && types
-    };
-    table.columns.len() == record.columns.len()
-        && table.columns.iter().zip(&record.columns).all(same)
-        && table.indexes.len() >= record.indexes.len()
-        && table.indexes.iter().zip(&record.indexes).all(|(index, known)| {
-            (index.unique, index.kind, &index.parts) == (known.unique, known.kind, &known.parts)
-        })
 }
 
 /// Keeps other processes out.

@@ -73,8 +73,7 @@ impl Task {
             if value.len() < known.size {
                 return Err(Status::BAD_DATA.because("the struct is too short"));
             }
-            structs::read(&row, &shared.columns[record], &known.leaves, value);
-            Ok(())
+            structs::read(&row, &shared.columns[record], &known.leaves, value)
         })
     }
 
@@ -160,13 +159,14 @@ impl Task {
             }
             for leaf in leaves {
                 let at = remanent_ddl::CField { offset: leaf.offset - start, ..*leaf };
-                structs::read(&row, &shared.columns[record], &[at], value);
+                structs::read(&row, &shared.columns[record], &[at], value)?;
             }
             Ok(())
         })
     }
 
-    /// Writes one field of the current record, or the parts of a compound key.
+    /// Writes one field of the current record, or the parts of a compound key. Text may be given
+    /// without what follows its end.
     ///
     /// # Errors
     /// As [`Task::record_write`] and [`Task::field_read`].
@@ -196,8 +196,9 @@ impl Task {
             let Some(row) = tx.row(table, address.row)? else {
                 return Err(Status::DELETED.into());
             };
-            let (leaves, start, size) = shared.dictionary.records[record].place_of(place);
-            if value.len() < size {
+            let known = &shared.dictionary.records[record];
+            let (leaves, start, size) = known.place_of(place);
+            if value.len() < size && !known.is_text(place) {
                 return Err(Status::BAD_DATA.because("the field is longer"));
             }
             let mut draft = table.draft();
@@ -224,6 +225,7 @@ impl Task {
     /// # let mut task = Task::new();
     /// # task.open(&format!("{}/fs", folder.path().display()), "o")?;
     /// assert_eq!(task.field_size(1, CURR_DB)?, 20);
+    /// assert!(task.is_text(1, CURR_DB)? && !task.is_text(0, CURR_DB)?);
     /// assert_eq!(task.record_type_size(10000, CURR_DB)?, 32);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -232,6 +234,20 @@ impl Task {
         let open = self.database(database)?;
         let (record, place) = open.shared.dictionary.field(field)?;
         Ok(open.shared.dictionary.records[record].place_of(place).2)
+    }
+
+    /// Whether a field is text, of which a program may give less than its size.
+    ///
+    /// # Errors
+    /// `INVALID_FIELD`.
+    ///
+    /// # Examples
+    /// See [`Task::field_size`].
+    #[inline]
+    pub fn is_text(&mut self, field: i64, database: i32) -> Outcome<bool> {
+        let open = self.database(database)?;
+        let (record, place) = open.shared.dictionary.field(field)?;
+        Ok(open.shared.dictionary.records[record].is_text(place))
     }
 
     /// Deletes the current record; then there is none.
@@ -248,7 +264,8 @@ impl Task {
     /// Disconnects the current record and what it owns from all sets, and deletes it.
     ///
     /// # Errors
-    /// As [`Task::delete`] and [`Task::disconnect`].
+    /// As [`Task::delete`]; `NOT_LOCKED` also for the types of members and owners that it is linked
+    /// with.
     ///
     /// # Examples
     /// See [`Task::connect`].
@@ -263,6 +280,11 @@ impl Task {
         self.databases[number].check_write_lock(record)?;
         if self.databases[number].shared.dictionary.system == Some(record) {
             return Err(Status::INVALID_RECORD.because("the system record stays"));
+        }
+        if disconnect {
+            for linked in self.linked_types(number, address)? {
+                self.databases[number].check_write_lock(linked)?;
+            }
         }
         self.write(number, |shared, tx| {
             let table = &shared.tables[record];
@@ -283,6 +305,29 @@ impl Task {
         })?;
         self.databases[number].forget_record(address);
         Ok(())
+    }
+
+    /// The types of the records that a record is linked with.
+    fn linked_types(&mut self, number: usize, address: Address) -> Outcome<Vec<usize>> {
+        let record = address.table();
+        self.read(number, |shared, tx| {
+            let mut types = Vec::new();
+            for (set, known) in shared.sets.iter().zip(&shared.dictionary.sets) {
+                if known.owner == record {
+                    let mut members = tx.members(set, address.row)?;
+                    while let Some(member) = members.next()? {
+                        types.push(shared.record_of(member.table()));
+                    }
+                }
+                let is_member = known.members.contains(&record);
+                if is_member && tx.owner_of(set, &shared.tables[record], address.row)?.is_some() {
+                    types.push(known.owner);
+                }
+            }
+            types.sort_unstable();
+            types.dedup();
+            Ok(types)
+        })
     }
 
     /// Makes the first record of a type the current one, in the order of addresses.
@@ -440,6 +485,7 @@ impl OpenDatabase {
         for (owner, member) in self.owners.iter_mut().zip(&mut self.members) {
             if *owner == Some(address) {
                 *owner = None;
+                *member = None;
             }
             if *member == Some(address) {
                 *member = None;
@@ -449,6 +495,12 @@ impl OpenDatabase {
 }
 
 impl crate::dictionary::Record {
+    /// Whether a field is text and nothing else.
+    pub(crate) fn is_text(&self, field: usize) -> bool {
+        let leaves = &self.leaves[self.fields[field].leaves.clone()];
+        matches!(leaves, [leaf] if leaf.kind == remanent_ddl::CKind::Text)
+    }
+
     /// The leaves of a field in the record's struct, where it begins there, and its bytes. The
     /// parts of a compound key lie in a struct of their own and begin at 0.
     fn place_of(&self, field: usize) -> (&[remanent_ddl::CField], u32, usize) {

@@ -2,8 +2,8 @@
 //!
 //! Numbers and arrays have the same bytes in both. Text ends at its first NUL in C and has none in
 //! a row; what follows the NUL in a struct is not stored, and read back as zeros. Text that is not
-//! UTF-8 is stored as `text` describes. Structs come as bytes of the right length: the border to C
-//! sees to that.
+//! UTF-8 is stored as `text` describes. Structs come as bytes of the right length, but for text that
+//! ends earlier: the border to C sees to that.
 
 use remanent_ddl::{CField, CKind};
 use remanent_engine::schema::Value;
@@ -21,7 +21,10 @@ pub(crate) fn write(
 ) -> Outcome {
     for leaf in leaves {
         let column = columns[leaf.leaf as usize];
-        let place = &bytes[leaf.offset as usize..][..leaf.size as usize];
+        let (start, size) = (leaf.offset as usize, leaf.size as usize);
+        let end =
+            if leaf.kind == CKind::Text { bytes.len().min(start + size) } else { start + size };
+        let place = &bytes[start..end];
         match leaf.kind {
             CKind::Fixed => draft.set_raw(column, place)?,
             CKind::Text => {
@@ -30,7 +33,7 @@ pub(crate) fn write(
                 let text = text::encode(&place[..end], &mut buffer);
                 draft.set(column, Value::String(text))?;
             }
-            CKind::WideText => draft.set(column, Value::String(&narrow(place)?))?,
+            CKind::WideText => draft.set(column, Value::Bytes(narrow(place)?.as_bytes()))?,
             CKind::Counted => draft.set(column, Value::Bytes(counted(place)?))?,
         }
     }
@@ -38,29 +41,41 @@ pub(crate) fn write(
 }
 
 /// Fills the leaves of a struct from a row; what lies between them stays as it is.
-pub(crate) fn read(row: &Row<'_>, columns: &[ColumnHandle], leaves: &[CField], bytes: &mut [u8]) {
+///
+/// # Errors
+/// `BAD_DATA` if a text or a blob, which another interface wrote, is longer than its field; as much
+/// as fits is there then.
+pub(crate) fn read(
+    row: &Row<'_>,
+    columns: &[ColumnHandle],
+    leaves: &[CField],
+    bytes: &mut [u8],
+) -> Outcome {
+    let mut cut = false;
     for leaf in leaves {
         let stored = row.blob(columns[leaf.leaf as usize]).unwrap_or(&[]);
         let place = &mut bytes[leaf.offset as usize..][..leaf.size as usize];
         match leaf.kind {
             CKind::Fixed if stored.len() == place.len() => place.copy_from_slice(stored),
-            CKind::Fixed => fill(place, stored),
-            CKind::Text => text::decode_padded(stored, place),
-            CKind::WideText => widen(stored, place),
+            CKind::Fixed => cut |= fill(place, stored),
+            CKind::Text => cut |= text::decode_padded(stored, place),
+            CKind::WideText => cut |= widen(stored, place),
             CKind::Counted => {
                 let len = stored.len().min(place.len() - 4);
                 place[..4].copy_from_slice(&(len as u32).to_le_bytes());
-                fill(&mut place[4..], &stored[..len]);
+                cut |= fill(&mut place[4..], stored);
             }
         }
     }
+    if cut { Err(Status::BAD_DATA.because("a text is longer than its field")) } else { Ok(()) }
 }
 
-/// As many bytes as fit, zeros behind them.
-fn fill(place: &mut [u8], bytes: &[u8]) {
+/// As many bytes as fit, zeros behind them; whether some did not.
+fn fill(place: &mut [u8], bytes: &[u8]) -> bool {
     let len = bytes.len().min(place.len());
     place[..len].copy_from_slice(&bytes[..len]);
     place[len..].fill(0);
+    len < bytes.len()
 }
 
 fn narrow(place: &[u8]) -> Outcome<String> {
@@ -72,13 +87,13 @@ fn narrow(place: &[u8]) -> Outcome<String> {
         .collect::<Result<String, _>>()
 }
 
-fn widen(stored: &[u8], place: &mut [u8]) {
-    let letters = std::str::from_utf8(stored).unwrap_or_default().chars();
+fn widen(stored: &[u8], place: &mut [u8]) -> bool {
+    let mut letters = std::str::from_utf8(stored).unwrap_or_default().chars();
     let (places, _) = place.as_chunks_mut::<4>();
-    for (place, letter) in places.iter_mut().zip(letters.map(u32::from).chain(std::iter::repeat(0)))
-    {
-        *place = letter.to_le_bytes();
+    for place in places {
+        *place = letters.next().map_or(0, u32::from).to_le_bytes();
     }
+    letters.next().is_some()
 }
 
 fn counted(place: &[u8]) -> Outcome<&[u8]> {

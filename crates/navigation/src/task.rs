@@ -2,9 +2,9 @@
 //!
 //! Its calls are in the files around this one; here is what it consists of, and how a call gets at
 //! a database and at a transaction. In shared mode reads outside a transaction see the newest
-//! state, each call for itself: a lock keeps it from changing, not a snapshot. In a transaction
-//! all calls use one of the engine's, which moves on to the newest state whenever another lock is
-//! taken.
+//! state, each call for itself: a lock keeps it from changing, not a snapshot. From the first call
+//! of a transaction that writes on, all its calls use one of the engine's, which moves on to the
+//! newest state whenever another lock is taken.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -58,6 +58,8 @@ pub struct Task {
     pub(crate) user: String,
     pub(crate) patience: Patience,
     pub(crate) transaction: Transaction,
+    /// The database whose key was used last.
+    pub(crate) last_database: usize,
 }
 
 /// Which kind of transaction a task is in.
@@ -111,7 +113,13 @@ impl Task {
     pub fn new() -> Self {
         let user = format!("task{}", NEXT_USER.fetch_add(1, Relaxed));
         let patience = Patience::Until(PATIENCE);
-        Self { databases: Vec::new(), user, patience, transaction: Transaction::None }
+        Self {
+            databases: Vec::new(),
+            user,
+            patience,
+            transaction: Transaction::None,
+            last_database: 0,
+        }
     }
 
     /// Gives the task a name that no other task has that opens the same database.

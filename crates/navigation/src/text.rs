@@ -41,29 +41,35 @@ fn encode_more<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
     }
 }
 
-/// Copies the bytes behind stored text into `place`, as many as fit, and fills the rest with NUL.
+/// Copies the bytes behind stored text into `place`, as many as fit, and fills the rest with NUL;
+/// whether some did not fit.
 ///
 /// # Examples
 /// ```
+/// use remanent_navigation::text::decode_padded;
 /// let mut place = [0xff; 6];
-/// remanent_navigation::text::decode_padded("\u{f7fc}x".as_bytes(), &mut place);
+/// assert!(!decode_padded("\u{f7fc}x".as_bytes(), &mut place));
 /// assert_eq!(place, *b"\xfcx\0\0\0\0");
+/// assert!(decode_padded(b"longer than six", &mut place));
 /// ```
 #[inline]
-pub fn decode_padded(text: &[u8], place: &mut [u8]) {
-    let mut len = text.len().min(place.len());
+pub fn decode_padded(text: &[u8], place: &mut [u8]) -> bool {
     if next_escape(text).is_none() {
+        let len = text.len().min(place.len());
         place[..len].copy_from_slice(&text[..len]);
-    } else {
-        len = 0;
-        each_byte(text, |byte| {
-            if let Some(free) = place.get_mut(len) {
-                *free = byte;
-                len += 1;
-            }
-        });
+        place[len..].fill(0);
+        return len < text.len();
     }
-    place[len..].fill(0);
+    let mut len = 0;
+    each_byte(text, |byte| {
+        if let Some(free) = place.get_mut(len) {
+            *free = byte;
+        }
+        len += 1;
+    });
+    let end = len.min(place.len());
+    place[end..].fill(0);
+    len > place.len()
 }
 
 /// Copies the bytes behind stored text into `buffer`, as many as fit, and returns how many there

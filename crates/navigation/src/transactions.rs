@@ -137,8 +137,11 @@ impl Task {
         if self.databases.iter().any(|open| open.locks.iter().any(writes)) {
             return Err(Status::HAS_WRITE_LOCKS.into());
         }
-        for open in &mut self.databases {
-            open.held = Some(Held::begin_read(&open.shared)?);
+        // All begin or none.
+        let begun: Result<Vec<Held>, _> =
+            self.databases.iter().map(|open| Held::begin_read(&open.shared)).collect();
+        for (open, held) in self.databases.iter_mut().zip(begun?) {
+            open.held = Some(held);
         }
         self.transaction = Transaction::ReadOnly;
         match &self.databases[number].held {
@@ -207,9 +210,17 @@ impl Task {
         };
         open.shared.locks[record].take(want, patience)?;
         open.locks[record] = then;
-        if let Some(Held::Write(tx)) = &mut open.held {
+        if let Some(Held::Write(tx)) = &mut open.held
             // What others changed before they freed the lock.
-            tx.refresh()?;
+            && let Err(error) = tx.refresh()
+        {
+            match want {
+                Want::Upgrade => open.shared.locks[record].downgrade(),
+                Want::Read => open.shared.locks[record].free_read(),
+                Want::Write => open.shared.locks[record].free_write(),
+            }
+            open.locks[record] = held;
+            return Err(error.into());
         }
         Ok(())
     }

@@ -351,6 +351,36 @@ impl TableSchema {
         validate(self)
     }
 
+    /// Whether a table of this schema will do where one of `expected` is: the same columns, whatever
+    /// the limits of text and blobs, and the same indexes first.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let schema = |max| {
+    ///     TableSchema::new("T").column("a", ColumnType::String { max }).ordered_index("a", ["a"])
+    /// };
+    /// assert!(schema(None).serves(&schema(Some(20))));
+    /// assert!(!schema(None).serves(&schema(None).column("b", ColumnType::Bool)));
+    /// ```
+    pub fn serves(&self, expected: &TableSchema) -> bool {
+        let same = |(column, known): (&Column, &Column)| {
+            let types = match (&column.column_type, &known.column_type) {
+                (ColumnType::String { .. }, ColumnType::String { .. })
+                | (ColumnType::Blob { .. }, ColumnType::Blob { .. }) => true,
+                (column, known) => column == known,
+            };
+            column.name == known.name && column.nullable == known.nullable && types
+        };
+        let same_key = |(index, known): (&IndexSchema, &IndexSchema)| {
+            (index.unique, index.kind, &index.parts) == (known.unique, known.kind, &known.parts)
+        };
+        self.columns.len() == expected.columns.len()
+            && self.columns.iter().zip(&expected.columns).all(same)
+            && self.indexes.len() >= expected.indexes.len()
+            && self.indexes.iter().zip(&expected.indexes).all(same_key)
+    }
+
     /// The primary key's index, if there is one.
     ///
     /// # Examples

@@ -50,7 +50,12 @@ pub extern "C" fn rem_d_register(dictionary: In<DictionaryDeclaration>) -> c_int
 }
 
 fn declared(dictionary: In<DictionaryDeclaration>) -> Option<Declared> {
-    let dictionary = dictionary.get().filter(|dictionary| dictionary.abi == ABI)?;
+    let dictionary = dictionary.get()?;
+    if dictionary.abi != ABI {
+        // Opening the database says so: before `main` nobody would see it.
+        let text = "the header was generated for another version of the library".to_owned();
+        return Some(Declared { name: word(dictionary.name)?, text, records: Vec::new() });
+    }
     let mut text = String::new();
     for number in 0..COUNT_MAX {
         // A null pointer ends the lines.

@@ -78,7 +78,11 @@ pub extern "C" fn d_crwrite(
 ) -> c_int {
     with(task, |context| {
         let size = context.task.field_size(field, dbn)?;
-        context.task.field_write(field, given(value, size)?, dbn)
+        let value = match context.task.is_text(field, dbn)? {
+            true => value.cast::<u8>().text_within(size).ok_or(Status::INVALID_POINTER)?,
+            false => given(value, size)?,
+        };
+        context.task.field_write(field, value, dbn)
     })
 }
 
@@ -142,7 +146,11 @@ pub extern "C" fn d_keyfind(
 ) -> c_int {
     with(task, |context| {
         let size = context.task.key_size(field, dbn)?;
-        context.task.key_find(field, value.cast::<u8>().slice(size), dbn)
+        let value = match context.task.is_text(field, dbn)? {
+            true => value.cast::<u8>().text_within(size),
+            false => value.cast::<u8>().slice(size),
+        };
+        context.task.key_find(field, value, dbn)
     })
 }
 

@@ -19,6 +19,7 @@ use remanent_engine::{CallerMemory, Database, Options};
 use super::dictionary::{Class, Dictionary, tables_of, text_of};
 use super::events::Handlers;
 use super::gate::Gate;
+use super::image::note_loaded;
 use super::session::Session;
 use super::status::*;
 use crate::border::{In, Out};
@@ -28,12 +29,14 @@ use crate::slots::Inhabitant;
 const INSTANCES_MAX: usize = 256;
 const SESSIONS_MAX: u32 = 1024;
 const NAME_LEN_MAX: usize = 255;
+/// What a database that was not opened here says its page size is.
+const ATTACHED_PAGE_SIZE: u16 = 16 << 10;
 
 /// An open database.
 pub(super) struct Instance {
     /// Unlike that of every other database there ever was.
     pub(super) number: u64,
-    pub(super) database: Database,
+    pub(super) database: Arc<Database>,
     pub(super) classes: Box<[Class]>,
     pub(super) gate: Gate,
     pub(super) handlers: Handlers,
@@ -114,20 +117,52 @@ impl<'a> Opening<'a> {
         let database = start(Options::new().caller_memory(memory))?;
         let classes: Outcome<Box<[Class]>> =
             tables.into_iter().map(|table| class(&database, table)).collect();
-        let instance = Instance {
-            number: NUMBERS.fetch_add(1, SeqCst),
-            classes: classes?,
-            database,
-            gate: Gate::default(),
-            handlers: Handlers::default(),
-            text: self.text,
-            page_size: self.page_size,
-            memory_size: self.size as u64,
-            sessions: AtomicU32::new(0),
-        };
+        let sizes = (self.page_size, self.size as u64);
+        let instance = Instance::new(Arc::new(database), classes?, self.text, sizes);
         instances.insert(self.name.to_vec(), Arc::new(instance));
         Ok(())
     }
+}
+
+impl Instance {
+    fn new(
+        database: Arc<Database>,
+        classes: Box<[Class]>,
+        text: String,
+        (page_size, memory_size): (u16, u64),
+    ) -> Self {
+        Self {
+            number: NUMBERS.fetch_add(1, SeqCst),
+            classes,
+            database,
+            gate: Gate::default(),
+            handlers: Handlers::default(),
+            text,
+            page_size,
+            memory_size,
+            sessions: AtomicU32::new(0),
+        }
+    }
+}
+
+/// Makes a database known under a name that was opened by other means.
+pub(crate) fn attach(name: &[u8], dictionary: &Dictionary, database: Arc<Database>) -> MCO_RET {
+    call(|| {
+        let mut instances = instances();
+        if instances.contains_key(name) {
+            return Err(MCO_E_INSTANCE_DUPLICATE);
+        }
+        let text = text_of(dictionary)?;
+        let tables = tables_of(&text)?.into_iter();
+        let classes: Outcome<Box<[Class]>> =
+            tables.map(|table| Class::attach(&database, table)).collect();
+        let classes = classes?;
+        classes.iter().try_for_each(|class| note_loaded(&database, class))?;
+        let sizes = (ATTACHED_PAGE_SIZE, database.memory().budget);
+        let instance = Instance::new(database, classes, text, sizes);
+        instances.insert(name.to_vec(), Arc::new(instance));
+        Ok(())
+    })
 }
 
 fn start(options: Options) -> Outcome<Database> {

@@ -4,6 +4,7 @@
 //! numbers of leaves and indexes that generated code uses are those of the tables made here. What
 //! is looked up on every call lies ready in a [`Class`].
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use remanent_ddl::{Dialect, Source};
@@ -124,6 +125,21 @@ impl Class {
             _ => MCO_E_ILLEGAL_SCHEMA,
         })?;
         Self::of(table)
+    }
+
+    /// The class of a table that other interfaces use too, or of a new one.
+    pub(super) fn attach(database: &Database, schema: TableSchema) -> Outcome<Self> {
+        let class = match database.table(&schema.name) {
+            Ok(table) if table.schema().serves(&schema) => Self::of(table)?,
+            Ok(_) => {
+                status::keep(&format!("the table `{}` has other columns or keys", schema.name));
+                return Err(MCO_E_ILLEGAL_SCHEMA);
+            }
+            Err(_) => Self::create(database, schema)?,
+        };
+        // Others insert and delete without telling.
+        class.deleted.store(true, Relaxed);
+        Ok(class)
     }
 
     /// The class of a table that is there.

@@ -165,7 +165,7 @@ impl Read for Reader {
 }
 
 /// What a class knows of the objects that it was loaded with.
-fn note_loaded(database: &Database, class: &Class) -> Outcome {
+pub(super) fn note_loaded(database: &Database, class: &Class) -> Outcome {
     let reading = database.begin_read().map_err(of)?;
     let mut rows = reading.scan(&class.table).map_err(of)?.peekable();
     if rows.peek().is_none() {

@@ -11,7 +11,7 @@
 
 pub mod cursor;
 pub mod database;
-mod dictionary;
+pub(crate) mod dictionary;
 pub mod events;
 pub mod fields;
 mod gate;
@@ -24,3 +24,5 @@ pub mod status;
 pub mod structs;
 pub mod transaction;
 pub mod vectors;
+
+pub(crate) use database::attach;

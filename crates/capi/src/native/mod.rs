@@ -2,17 +2,20 @@
 //!
 //! In the order of a program: [`database`] opens and closes, [`schema`] makes tables and finds
 //! handles, [`transaction`] begins and ends, [`row`] reads, [`draft`] writes, [`search`] finds and
-//! walks; [`status`] has the numbers. Handles of databases and transactions are tokens; rows,
+//! walks, [`sets`] links; [`attach`] shares a database with the other interfaces; [`status`] has
+//! the numbers. Handles of databases and transactions are tokens; rows,
 //! drafts and cursors are small values that carry their transaction's token, so they are known to
 //! be stale when it has ended. `remanent.h` is made from these files by `cargo xtask headers`.
 #![expect(non_camel_case_types, reason = "these names are those of the C header")]
 
+pub mod attach;
 pub mod database;
 pub mod draft;
 pub mod row;
 pub mod schema;
 pub mod search;
 mod session;
+pub mod sets;
 pub mod status;
 pub mod transaction;
 pub mod value;

@@ -83,7 +83,7 @@ pub struct rem_index_schema {
     pub flags: u32,
 }
 
-fn text<'a>(from: *const c_char) -> Outcome<&'a str> {
+pub(super) fn text<'a>(from: *const c_char) -> Outcome<&'a str> {
     let bytes = In::from(from).text().ok_or(REM_NULL_ARGUMENT)?;
     std::str::from_utf8(bytes).map_err(|_| REM_BAD_TEXT)
 }
@@ -182,7 +182,7 @@ pub extern "C" fn rem_table_create(
     })
 }
 
-/// Makes the tables of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
+/// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_define(
@@ -206,7 +206,13 @@ pub extern "C" fn rem_define(
             keep(&errors.to_string());
             REM_BAD_SCHEMA
         })?;
-        define(&base, schema.classes.into_iter().map(|class| class.table))
+        define(&base, schema.classes.into_iter().map(|class| class.table))?;
+        // A set of the system's own would need its record, which is the d_-style interface's.
+        let sets = schema.sets.iter().map(|set| set.schema());
+        for set in sets.filter(|set| base.database.table(&set.owner).is_ok()) {
+            base.database.create_set(set).map_err(of)?;
+        }
+        Ok(())
     })
 }
 

@@ -8,9 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use remanent_engine::{ColumnHandle, Cursor, Database, RowDraft, Savepoint, Scan, Table};
+use remanent_engine::{ColumnHandle, Cursor, Database, RowDraft, Savepoint, Scan, Set, Table};
 
 use super::status::*;
 use super::value::kind_of;
@@ -20,6 +20,8 @@ use crate::slots::{Inhabitant, Lost, Pool, Slot, Slots};
 
 /// Tables that a database has in this interface, at most.
 const TABLES_MAX: usize = 4096;
+/// Sets that a database has in this interface, at most.
+const SETS_MAX: usize = 1024;
 /// Bits of a handle that say which column or index of its table.
 const PLACE_BITS: u32 = 20;
 const TABLE_BITS: u32 = 20;
@@ -30,12 +32,13 @@ const IDLE_LENGTH_MAX: usize = 64 << 10;
 
 /// A database of C.
 pub(super) struct Base {
-    pub(super) database: Database,
+    pub(super) database: Arc<Database>,
     /// Unlike that of every other database there was lately.
     number: u64,
     tables: Box<[OnceLock<Entry>]>,
     /// Tables so far.
     count: Mutex<usize>,
+    sets: Box<[OnceLock<Set>]>,
 }
 
 /// A table and what calls look up in it.
@@ -134,10 +137,11 @@ pub(super) fn place_of(place: u64) -> usize {
 impl Base {
     pub(super) fn new(database: Database) -> Self {
         Self {
-            database,
+            database: Arc::new(database),
             number: NUMBERS.fetch_add(1, Relaxed) % NUMBERS_MAX + 1,
             tables: (0..TABLES_MAX).map(|_| OnceLock::new()).collect(),
             count: Mutex::new(0),
+            sets: (0..SETS_MAX).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -150,6 +154,29 @@ impl Base {
             _ if id == 0 => Err(REM_NULL_ARGUMENT),
             _ => Err(REM_WRONG_TABLE),
         }
+    }
+
+    /// The set with this handle.
+    pub(super) fn set(&self, id: u64) -> Outcome<&Set> {
+        let number = id as usize & ((1 << PLACE_BITS) - 1);
+        match self.sets.get(number).and_then(OnceLock::get) {
+            Some(set) if id >> PLACE_BITS == self.number => Ok(set),
+            _ if id == 0 => Err(REM_NULL_ARGUMENT),
+            _ => Err(REM_BAD_HANDLE),
+        }
+    }
+
+    /// The handle of a set, which is noted if it was not.
+    pub(super) fn note_set(&self, set: Set) -> Outcome<u64> {
+        let handle = |number: usize| self.number << PLACE_BITS | number as u64;
+        for (number, place) in self.sets.iter().enumerate() {
+            // Whoever comes first to an empty place has it, and the name in it decides for all.
+            let known = place.get_or_init(|| set.clone());
+            if std::ptr::eq(known.relation().layout(), set.relation().layout()) {
+                return Ok(handle(number));
+            }
+        }
+        Err(REM_LIMIT_REACHED)
     }
 
     /// The handle of a table, which is noted if it was not.

@@ -162,7 +162,7 @@ impl<'s> Columns<'s> {
             None => Ok(ColumnType::I8),
             Some((last, [])) if !fixed && !self.char_bytes => {
                 bytes(*last)?;
-                Ok(ColumnType::String { max: Some(*last) })
+                Ok(ColumnType::String { max: Some(stored(*last)) })
             }
             Some((last, outer)) => Ok(arrays(bytes(*last)?, outer)),
         }
@@ -358,6 +358,14 @@ fn bytes(size: u32) -> Result<ColumnType, Refusal> {
     Ok(ColumnType::Binary(size))
 }
 
+/// Bytes that one byte which is not UTF-8 is stored as.
+const STORED: u32 = 3;
+
+/// How long stored text of so many bytes may be.
+fn stored(bytes: u32) -> u32 {
+    bytes.saturating_mul(STORED)
+}
+
 fn var_text(var: VarType, dims: &[u32], fixed: bool) -> Result<ColumnType, Refusal> {
     let word = var.word();
     let (max, false) = (dims, fixed) else {
@@ -370,7 +378,7 @@ fn var_text(var: VarType, dims: &[u32], fixed: bool) -> Result<ColumnType, Refus
     };
     bytes(max)?;
     Ok(match var {
-        VarType::Char => ColumnType::String { max: Some(max) },
+        VarType::Char => ColumnType::String { max: Some(stored(max)) },
         VarType::Wide => ColumnType::Blob { max: Some(max.saturating_mul(4)) },
         VarType::Binary => ColumnType::Blob { max: Some(max) },
     })
@@ -385,7 +393,9 @@ fn fixed_column(column: Column, dialect: Dialect) -> Result<Column, Refusal> {
             .collect::<Result<Vec<_>, _>>()
     };
     let column_type = match column.column_type {
-        ColumnType::String { max: Some(max) } if dialect == Dialect::D => ColumnType::Binary(max),
+        ColumnType::String { max: Some(max) } if dialect == Dialect::D => {
+            ColumnType::Binary(max / STORED)
+        }
         ColumnType::String { max: Some(max) } => ColumnType::Char(max),
         ColumnType::Struct(columns) => ColumnType::Struct(inner(columns)?),
         variable if variable.is_variable() || column.nullable || column.default.is_some() => {

@@ -3,7 +3,7 @@
 CREATE TABLE "Measure" (
     "sensor_id" BIGINT NOT NULL,
     "m_timestamp" BIGINT NOT NULL,
-    "spectra" VARCHAR(1000) NOT NULL,
+    "spectra" VARCHAR(3000) NOT NULL,
     "thing.a" SMALLINT NOT NULL
 );
 CREATE INDEX "Measure.sensors" ON "Measure" ("sensor_id", "m_timestamp");

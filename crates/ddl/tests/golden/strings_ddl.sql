@@ -8,15 +8,15 @@ CREATE TABLE "Measure" (
 CREATE INDEX "Measure.sensors" ON "Measure" ("sensor_id", "m_timestamp");
 
 CREATE TABLE "Text100" (
-    "spectral100" VARCHAR(100) NOT NULL
+    "spectral100" VARCHAR(300) NOT NULL
 );
 
 CREATE TABLE "Text200" (
-    "spectra200" VARCHAR(200) NOT NULL
+    "spectra200" VARCHAR(600) NOT NULL
 );
 
 CREATE TABLE "Text300" (
-    "spectra300" VARCHAR(300) NOT NULL
+    "spectra300" VARCHAR(900) NOT NULL
 );
 
 -- Set Spectra: owner Measure, members Text100, Text200, Text300; a new member comes last.

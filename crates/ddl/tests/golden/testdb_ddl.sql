@@ -3,6 +3,6 @@
 CREATE TABLE "rec_200" (
     "id" INTEGER NOT NULL,
     "hexkey" BLOB NOT NULL,
-    "payload" VARCHAR(200) NOT NULL,
+    "payload" VARCHAR(600) NOT NULL,
     PRIMARY KEY ("id")
 );

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use remanent_schema::{IndexSchema, KeyBuffer, KeyPlan, SetSchema, Value};
+use remanent_schema::{ColumnType, IndexSchema, KeyBuffer, KeyPlan, SetSchema, Value};
 
 use super::handle::{IndexHandle, Table};
 use super::table::{IndexCore, TableCore};
@@ -354,7 +354,13 @@ fn check_same_types(
 ) -> Result<()> {
     let types = |table: &Table, plan: &KeyPlan| {
         let leaves = table.core.layout.leaves();
-        let of = |leaf: usize| (leaves[leaf].column_type.clone(), leaves[leaf].nullable);
+        // How long text may be does not matter to its order.
+        let unlimited = |column_type: &ColumnType| match column_type {
+            ColumnType::String { .. } => ColumnType::STRING,
+            ColumnType::Blob { .. } => ColumnType::BLOB,
+            other => other.clone(),
+        };
+        let of = |leaf: usize| (unlimited(&leaves[leaf].column_type), leaves[leaf].nullable);
         plan.leaves().map(of).collect::<Vec<_>>()
     };
     let Some(first_sort) = &first.sort else { return Ok(()) };

@@ -50,13 +50,22 @@ pub struct Members<'t> {
     set: &'t SetCore,
     owner: u32,
     cursor: Cursor<'t>,
+    at: At,
+}
+
+/// Where [`Members`] stand. The cursor could be among the links of another owner at either end, so
+/// it is left alone there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum At {
+    Start,
+    Member,
+    End,
 }
 
 /// The members of one table among those of an owner, as records.
 pub struct MembersOf<'t, R> {
     members: Members<'t>,
     table: u8,
-    begun: bool,
     record: std::marker::PhantomData<fn() -> R>,
 }
 
@@ -190,7 +199,7 @@ impl<'db> ReadTransaction<'db> {
 
     fn members_of<'t>(&'t self, set: &'t SetCore, owner: RowId) -> Result<Members<'t>> {
         let cursor = self.cursor(&set.relation, set.members_index())?;
-        Ok(Members { transaction: self, set, owner: owner.0, cursor })
+        Ok(Members { transaction: self, set, owner: owner.0, cursor, at: At::Start })
     }
 
     /// A member's link and where its version lies.
@@ -445,7 +454,7 @@ impl WriteTransaction<'_> {
         let Some((at, here)) = link else { return Err(not_member(set, table, row)) };
         let mut members = self.members_of(set, owner)?;
         let found = members.cursor.find_key(Find::Above, set.link_key(&here)?.as_slice());
-        let Some((_, next)) = members.of_owner(found) else {
+        let Some((_, next)) = members.stand(found, At::End) else {
             return away_from(set, here.place, GAP);
         };
         if next.place - here.place >= 2 {
@@ -607,7 +616,7 @@ impl<'t> Owner<'t> {
             )));
         };
         let record = std::marker::PhantomData;
-        Ok(MembersOf { members: self.all()?, table: table as u8, begun: false, record })
+        Ok(MembersOf { members: self.all()?, table: table as u8, record })
     }
 }
 
@@ -640,14 +649,11 @@ impl<'t> Members<'t> {
     /// # Examples
     /// See [`ReadTransaction::members`].
     pub fn last(&mut self) -> Result<Option<Member<'t>>> {
-        let key = SetCore::owner_key(self.owner);
-        self.cursor.check_expired()?;
-        let found = self.cursor.find_key(Find::AtMost, key.as_slice());
-        let link = self.of_owner(found);
+        let link = self.last_link()?;
         self.resolve(link)
     }
 
-    /// The next member; `None` behind the last one.
+    /// The next member, the first one to begin with; `None` behind the last one.
     ///
     /// # Errors
     /// `SnapshotExpired`, `UnknownTable`.
@@ -660,7 +666,7 @@ impl<'t> Members<'t> {
         self.resolve(link)
     }
 
-    /// The member before; `None` before the first one.
+    /// The member before, the last one from behind it; `None` before the first one.
     ///
     /// # Errors
     /// `SnapshotExpired`, `UnknownTable`.
@@ -669,8 +675,14 @@ impl<'t> Members<'t> {
     /// See [`ReadTransaction::siblings`].
     pub fn previous(&mut self) -> Result<Option<Member<'t>>> {
         self.cursor.check_expired()?;
-        let found = self.cursor.previous_at();
-        let link = self.of_owner(found);
+        let link = match self.at {
+            At::Start => return Ok(None),
+            At::End => self.last_link()?,
+            At::Member => {
+                let found = self.cursor.previous_at();
+                self.stand(found, At::Start)
+            }
+        };
         self.resolve(link)
     }
 
@@ -693,7 +705,8 @@ impl<'t> Members<'t> {
     /// ```
     pub fn count(mut self) -> Result<u64> {
         let mut count = 0;
-        let mut link = self.first_link()?;
+        self.at = At::Start;
+        let mut link = self.next_link()?;
         while link.is_some() {
             count += 1;
             link = self.next_link()?;
@@ -705,13 +718,33 @@ impl<'t> Members<'t> {
         let key = SetCore::owner_key(self.owner);
         self.cursor.check_expired()?;
         let found = self.cursor.find_key(Find::Equal, key.as_slice());
-        Ok(self.of_owner(found))
+        Ok(self.stand(found, At::End))
+    }
+
+    fn last_link(&mut self) -> Result<Option<(u64, Link<'t>)>> {
+        let key = SetCore::owner_key(self.owner);
+        self.cursor.check_expired()?;
+        let found = self.cursor.find_key(Find::AtMost, key.as_slice());
+        Ok(self.stand(found, At::Start))
     }
 
     fn next_link(&mut self) -> Result<Option<(u64, Link<'t>)>> {
         self.cursor.check_expired()?;
-        let found = self.cursor.next_at();
-        Ok(self.of_owner(found))
+        match self.at {
+            At::Start => self.first_link(),
+            At::End => Ok(None),
+            At::Member => {
+                let found = self.cursor.next_at();
+                Ok(self.stand(found, At::End))
+            }
+        }
+    }
+
+    /// The link that was found, if it is of this owner; `beyond` is where these stand if not.
+    fn stand(&mut self, found: Option<u64>, beyond: At) -> Option<(u64, Link<'t>)> {
+        let link = self.of_owner(found);
+        self.at = if link.is_some() { At::Member } else { beyond };
+        link
     }
 
     /// Moves to a link that is there.
@@ -722,6 +755,7 @@ impl<'t> Members<'t> {
         entry.push_u32_be(row).map_err(remanent_schema::KeyError::from)?;
         let found = self.cursor.find_entry(Find::AtLeast, key.as_slice(), entry.as_slice());
         debug_assert_eq!(found, Some(at));
+        self.at = At::Member;
         Ok(())
     }
 
@@ -745,10 +779,7 @@ impl<'t, R: Record> Iterator for MembersOf<'t, R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let step =
-                if self.begun { self.members.next_link() } else { self.members.first_link() };
-            self.begun = true;
-            let link = match step {
+            let link = match self.members.next_link() {
                 Ok(link) => link?.1,
                 Err(error) => return Some(Err(error)),
             };

@@ -202,9 +202,12 @@ impl Expected {
             *at = Some(record);
         }
         self.record = None;
-        for current in self.owners.iter_mut().chain(&mut self.members) {
-            if *current == Some(record) {
-                *current = None;
+        for (owner, member) in self.owners.iter_mut().zip(&mut self.members) {
+            if *owner == Some(record) {
+                (*owner, *member) = (None, None);
+            }
+            if *member == Some(record) {
+                *member = None;
             }
         }
         0
