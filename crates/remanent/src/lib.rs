@@ -41,3 +41,8 @@ pub use remanent_schema::{Key, Record, RecordStruct};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The example of the page on network sets.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/network-sets.md")]
+struct NetworkSets;

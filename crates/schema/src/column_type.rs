@@ -199,6 +199,33 @@ impl ColumnType {
         )
     }
 
+    /// Whether any bytes of the type's one size are a value of it, in a row.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_schema::ColumnType;
+    /// assert!(ColumnType::U32.is_any_bytes());
+    /// assert!(!ColumnType::Bool.is_any_bytes());
+    /// ```
+    pub fn is_any_bytes(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::I8
+                | ColumnType::I16
+                | ColumnType::I32
+                | ColumnType::I64
+                | ColumnType::U8
+                | ColumnType::U16
+                | ColumnType::U32
+                | ColumnType::U64
+                | ColumnType::F32
+                | ColumnType::F64
+                | ColumnType::Date
+                | ColumnType::Time
+                | ColumnType::Timestamp
+        )
+    }
+
     /// Whether this is a fixed-size type without parts.
     ///
     /// # Examples

@@ -64,6 +64,8 @@ struct Step {
     null_byte: u32,
     leaf: u32,
     column_type: ColumnType,
+    /// Whether any bytes of its size are a value.
+    is_any_bytes: bool,
     /// Bytes in a fixed place; 0 for variable types.
     size: u32,
 }
@@ -290,6 +292,7 @@ impl KeyPlan {
     /// assert_eq!(refused, Err(KeyError::WrongKeyShape { part: 0, found: "U32" }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn encode_values(
         &self,
         values: &[Value<'_>],
@@ -305,6 +308,56 @@ impl KeyPlan {
         }
         out.check_len()?;
         Ok(found)
+    }
+
+    /// Makes `out` the beginning of a key from the bytes that rows hold for the first parts, which
+    /// are numbers other than decimals, or dates and times, of the parts' own sizes; gives how
+    /// many those are, `None` if a part is not so.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// # let schema = TableSchema::new("T")
+    /// #     .column("a", ColumnType::I32)
+    /// #     .column("b", ColumnType::U16)
+    /// #     .primary_key(["a", "b"])
+    /// #     .build()?;
+    /// # let plan = KeyPlan::new(&RowLayout::new(&schema), &schema.indexes[0])?;
+    /// let (mut key, mut same) = (KeyBuffer::new(), KeyBuffer::new());
+    /// let (a, b) = ((-1_i32).to_le_bytes(), 2_u16.to_le_bytes());
+    /// assert_eq!(plan.encode_plain(&[&a, &b], &mut key), Some(2));
+    /// plan.encode_values(&[Value::I32(-1), Value::U16(2)], &mut same)?;
+    /// assert_eq!(key, same);
+    /// assert_eq!(plan.encode_plain(&[&a, &a], &mut key), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn encode_plain(&self, parts: &[&[u8]], out: &mut KeyBuffer) -> Option<usize> {
+        out.clear();
+        if parts.len() > self.steps.len() {
+            return None;
+        }
+        for (step, bytes) in self.steps.iter().zip(parts) {
+            if !step.is_any_bytes || bytes.len() != step.size as usize {
+                return None;
+            }
+            if step.nullable {
+                put_mark(VALUE_MARK, step.descending, out).ok()?;
+            }
+            // As in `put_row`.
+            match step.form {
+                Form::Bytes4 { mask } => {
+                    out.put((u32::from_le_bytes(head(bytes)) ^ mask).to_be_bytes())
+                }
+                Form::Bytes8 { mask } => {
+                    out.put((u64::from_le_bytes(head(bytes)) ^ mask).to_be_bytes())
+                }
+                _ => step.put_fixed(bytes, out),
+            }
+            .ok()?;
+        }
+        out.check_len().ok()?;
+        Some(parts.len())
     }
 
     /// Whether `key`, encoded by this plan, is the row's key.
@@ -426,6 +479,7 @@ impl Step {
             null_byte,
             leaf: index as u32,
             size: leaf.column_type.fixed_size() as u32,
+            is_any_bytes: leaf.column_type.is_any_bytes(),
             column_type: leaf.column_type.clone(),
         })
     }
@@ -501,7 +555,35 @@ impl Step {
         }
     }
 
+    #[inline]
     fn put_value(
+        &self,
+        part: usize,
+        value: Value<'_>,
+        out: &mut KeyBuffer,
+    ) -> Result<(), KeyError> {
+        // The common cases first: a number of the column's own type.
+        if !self.nullable {
+            match (self.form, &self.column_type, value) {
+                (Form::Bytes4 { mask }, ColumnType::U32, Value::U32(number)) => {
+                    return Ok(out.put((number ^ mask).to_be_bytes())?);
+                }
+                (Form::Bytes4 { mask }, ColumnType::I32, Value::I32(number)) => {
+                    return Ok(out.put((number as u32 ^ mask).to_be_bytes())?);
+                }
+                (Form::Bytes8 { mask }, ColumnType::U64, Value::U64(number)) => {
+                    return Ok(out.put((number ^ mask).to_be_bytes())?);
+                }
+                (Form::Bytes8 { mask }, ColumnType::I64, Value::I64(number)) => {
+                    return Ok(out.put((number as u64 ^ mask).to_be_bytes())?);
+                }
+                _ => {}
+            }
+        }
+        self.put_any_value(part, value, out)
+    }
+
+    fn put_any_value(
         &self,
         part: usize,
         value: Value<'_>,

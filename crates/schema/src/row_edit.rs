@@ -9,7 +9,7 @@ use crate::column_type::ColumnType;
 use crate::error::{Fault, RowError};
 use crate::fixed_layout::NO_NULL_BIT;
 use crate::fixed_value::{decimal_fits, head, read_decimal, write_fixed};
-use crate::row_layout::{Leaf, RowLayout};
+use crate::row_layout::{Leaf, ROW_LEN_MAX, RowLayout};
 use crate::row_read::is_content;
 use crate::row_write::{check_row_len, variable_len, write_variable};
 use crate::value::Value;
@@ -61,7 +61,37 @@ impl RowLayout {
     /// assert!(layout.set(&mut row, 0, &Value::U32(7)).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn set(&self, row: &mut Vec<u8>, leaf: usize, value: &Value<'_>) -> Result<(), RowError> {
+        let at = self.leaf_to_edit(leaf)?;
+        // The common cases first: a number of the column's own type, text that is always there.
+        match (&at.column_type, value) {
+            (ColumnType::U32, Value::U32(number)) if at.is_plain => {
+                return put_number(row, at, number.to_le_bytes());
+            }
+            (ColumnType::I32, Value::I32(number)) if at.is_plain => {
+                return put_number(row, at, number.to_le_bytes());
+            }
+            (ColumnType::U64, Value::U64(number)) if at.is_plain => {
+                return put_number(row, at, number.to_le_bytes());
+            }
+            (ColumnType::I64, Value::I64(number)) if at.is_plain => {
+                return put_number(row, at, number.to_le_bytes());
+            }
+            (ColumnType::String { max }, Value::String(text)) if !at.nullable => {
+                let most = max.map_or(ROW_LEN_MAX, |max| max as usize);
+                if text.len() <= most {
+                    self.check_replaced(row, at, text.len())?;
+                    self.replace(row, at, text.as_bytes());
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        self.set_any(row, leaf, value)
+    }
+
+    fn set_any(&self, row: &mut Vec<u8>, leaf: usize, value: &Value<'_>) -> Result<(), RowError> {
         let at = self.leaf_to_edit(leaf)?;
         if value.is_null() {
             return self.set_null(row, leaf, at);
@@ -124,7 +154,23 @@ impl RowLayout {
     /// assert!(layout.set_raw(&mut row, 0, &[1, 2]).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn set_raw(&self, row: &mut Vec<u8>, leaf: usize, bytes: &[u8]) -> Result<(), RowError> {
+        let at = self.leaf_to_edit(leaf)?;
+        if at.is_plain && bytes.len() == at.size as usize {
+            let place = &mut row[at.offset as usize..];
+            // A call to copy four bytes costs more than the rest.
+            match bytes.len() {
+                4 => place[..4].copy_from_slice(&bytes[..4]),
+                8 => place[..8].copy_from_slice(&bytes[..8]),
+                size => place[..size].copy_from_slice(bytes),
+            }
+            return Ok(());
+        }
+        self.set_raw_any(row, leaf, bytes)
+    }
+
+    fn set_raw_any(&self, row: &mut Vec<u8>, leaf: usize, bytes: &[u8]) -> Result<(), RowError> {
         let at = self.leaf_to_edit(leaf)?;
         check_raw(at, bytes)?;
         if at.variable_index.is_some() {
@@ -155,9 +201,12 @@ impl RowLayout {
         Ok(elements)
     }
 
+    #[inline]
     fn leaf_to_edit(&self, leaf: usize) -> Result<&Leaf, RowError> {
-        let unknown = || RowError::UnknownColumn { column: leaf.to_string().into() };
-        self.leaves().get(leaf).ok_or_else(unknown)
+        match self.leaves().get(leaf) {
+            Some(at) => Ok(at),
+            None => Err(unknown_leaf(leaf)),
+        }
     }
 
     #[cold]
@@ -311,6 +360,22 @@ fn check_raw(at: &Leaf, bytes: &[u8]) -> Result<(), RowError> {
         false => Err(Fault::WrongType { found: "Bytes" }),
     });
     checked.map_err(|fault| fault.at(&at.path, &at.column_type))
+}
+
+#[cold]
+fn unknown_leaf(leaf: usize) -> RowError {
+    RowError::UnknownColumn { column: leaf.to_string().into() }
+}
+
+/// Writes a leaf of which any bytes are a value.
+#[inline]
+fn put_number<const SIZE: usize>(
+    row: &mut [u8],
+    at: &Leaf,
+    bytes: [u8; SIZE],
+) -> Result<(), RowError> {
+    row[at.offset as usize..][..SIZE].copy_from_slice(&bytes);
+    Ok(())
 }
 
 fn is_composite(column_type: &ColumnType) -> bool {

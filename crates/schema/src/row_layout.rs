@@ -101,6 +101,8 @@ pub struct Leaf {
     pub(crate) size: u32,
     /// The slot that says where a variable leaf's bytes begin, or [`NO_START`].
     pub(crate) start: u32,
+    /// Whether any bytes of its size are a value, and nothing else changes with it.
+    pub(crate) is_plain: bool,
     /// Whether it was itself declared nullable.
     pub(crate) own_nullable: bool,
     /// Of a presence leaf, the number after the last leaf under it; otherwise its own number + 1.
@@ -173,6 +175,7 @@ impl RowLayout {
                 _ => null_bits[index],
             };
             leaf.nullable = leaf.null_bit != NO_NULL_BIT;
+            leaf.is_plain = !leaf.nullable && leaf.column_type.is_any_bytes();
             if leaf.is_presence() {
                 presences.push((leaf.null_bit, leaf.span_end));
             }
@@ -356,6 +359,7 @@ fn push_leaves(leaves: &mut Vec<Leaf>, prefix: &str, column: &Column, in_nullabl
             fixed => fixed.fixed_size() as u32,
         },
         start: NO_START,
+        is_plain: false,
         own_nullable: column.nullable,
         span_end: index as u32 + 1,
         in_nullable,

@@ -3,7 +3,8 @@
 use super::{Rows, check, race};
 use crate::error::ErrorKind;
 use crate::memory::modelled;
-use crate::transaction::TransactionOptions;
+use crate::table::lookup::Find;
+use crate::transaction::{Isolation, TransactionOptions};
 
 /// Changes a row's value so often.
 fn update(rows: &Rows, key: u32, times: u64) {
@@ -106,5 +107,45 @@ fn shuttle_expired_snapshots_keep_what_they_gave() {
         };
         race(vec![Box::new(write), Box::new(read)]);
         assert_eq!(rows.all(), [(1, 2), (2, 3)]);
+    });
+}
+
+/// A writer that has changed a row moves on to newer states, while another changes rows and clears
+/// away what nobody sees: each state it reads is whole, and none is older than the one before. What
+/// it has read and has to hold does, though the versions of then are gone.
+#[test]
+fn shuttle_writers_move_on_to_newer_states() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 2, 3, 4]);
+        let move_on = || {
+            let mut tx = rows.db.begin_write().expect("there are slots");
+            let mut cursor = tx.cursor(&rows.table, rows.index).expect("it is there");
+            // A range that ends in versions of rows that nobody changes.
+            cursor.find(Find::AtLeast, &[3.into()]).expect("it can be looked for");
+            cursor.next();
+            drop(cursor);
+            let own = rows.find(&tx, 2).expect("it is there").id();
+            let changed = tx.update_values(&rows.table, own, &rows.changes(2, 9));
+            changed.expect("nobody else changes it");
+            for _ in 0..2 {
+                tx.refresh().expect("nobody changes what was read");
+                assert_eq!(rows.read(rows.find(&tx, 2).expect("it is there")), (2, 9));
+            }
+            tx.commit().expect("what was read holds");
+        };
+        let look = || {
+            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+            let mut tx = rows.db.begin_write_with(&options).expect("there are slots");
+            let mut newest = 0;
+            for _ in 0..3 {
+                let (_, seen) = rows.read(rows.find(&tx, 1).expect("it is there"));
+                let (_, again) = rows.read(rows.find(&tx, 1).expect("it is there"));
+                assert!(seen == again && seen >= newest, "{newest}, then {seen} and {again}");
+                newest = seen;
+                tx.refresh().expect("nothing has to hold");
+            }
+        };
+        race(vec![Box::new(move_on), Box::new(look), Box::new(|| update(&rows, 1, 4))]);
+        assert_eq!(rows.all().len(), 4);
     });
 }

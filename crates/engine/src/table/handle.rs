@@ -319,6 +319,7 @@ impl Table {
         IndexHandle { table: self.core.id, ordinal }
     }
 
+    #[inline]
     pub(crate) fn check_column(&self, column: ColumnHandle) -> Result<()> {
         if column.table == self.core.id {
             return Ok(());

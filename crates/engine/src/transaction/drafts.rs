@@ -7,10 +7,10 @@ use remanent_schema::KeyBuffer;
 
 use super::reading::ReadTransaction;
 use super::transaction::WriteTransaction;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Entitlement;
 use crate::table::row::{Row, RowId};
-use crate::table::{IndexHandle, RowDraft};
+use crate::table::{IndexHandle, RowDraft, Table};
 
 impl WriteTransaction<'_> {
     /// Inserts the row that a draft is.
@@ -107,6 +107,28 @@ impl ReadTransaction<'_> {
         let mut key = KeyBuffer::new();
         let encoded = view.index.plan.encode_row(&draft.bytes, &mut key);
         encoded.map_err(|error| view.index.key_error(error))?;
+        Ok(self.first(&view, key.as_slice())?.map(|at| Row::at(view.table, at)))
+    }
+
+    /// The first row whose whole key in this index has these parts, each as the bytes that a row
+    /// holds; for keys whose every part is one of which any bytes are a value.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::find`].
+    #[doc(hidden)]
+    pub fn find_plain<'t>(
+        &'t self,
+        table: &'t Table,
+        index: IndexHandle,
+        parts: &[&[u8]],
+    ) -> Result<Option<Row<'t>>> {
+        let view = self.view(table, index)?;
+        let mut key = KeyBuffer::new();
+        let plan = &view.index.plan;
+        if plan.encode_plain(parts, &mut key) != Some(plan.parts()) {
+            return Err(Error::new(ErrorKind::WrongKeyShape)
+                .because(format!("index `{}` has other parts", view.index.schema.name)));
+        }
         Ok(self.first(&view, key.as_slice())?.map(|at| Row::at(view.table, at)))
     }
 }

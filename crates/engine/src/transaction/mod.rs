@@ -1,17 +1,18 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
-//! what it holds, [`drafts`] rows that it is given whole, [`sets`] who is a member of whom.
-//! [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out, [`write_set`]
-//! remembers changes, [`precedence`] is who yields, [`validate`] compares what was read with the
-//! [`recent`] commits, [`commit`] publishes, [`retry`] tries again, [`reclaim`] cleans up,
-//! [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here is who
-//! may see what, and when.
+//! what it holds, [`drafts`] rows that it is given whole; [`sets`] links owners and members,
+//! [`members`] follows the links. [`clock`] is how a snapshot begins and ends, [`gate`] how writers
+//! are kept out, [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`]
+//! compares what was read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again,
+//! [`reclaim`] cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in
+//! `table/`; here is who may see what, and when.
 
 pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod drafts;
 pub(crate) mod gate;
+pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod precedence;
 pub(crate) mod reading;
@@ -26,8 +27,8 @@ pub(crate) mod validate;
 pub(crate) mod write_set;
 
 pub use commit::CommitTicket;
+pub use members::{Member, Members, MembersOf, Owner};
 pub use options::{Isolation, Priority, TransactionOptions};
 pub use reading::ReadTransaction;
-pub use sets::{Member, Members, MembersOf, Owner};
 pub use snapshots::SnapshotInfo;
 pub use transaction::{Savepoint, WriteTransaction};
