@@ -84,13 +84,13 @@ pub(crate) fn understand(flags: Flags) -> Outcome<Command> {
                 let known: Vec<_> = workloads::ALL.iter().map(|workload| workload.name()).collect();
                 return Err(format!("no workload '{name}'; there is: {}", known.join(", ")).into());
             };
-            Ok(Command::Run { workload, choice: choice(flags)? })
+            Ok(Command::Run { workload, choice: choice(workload, flags)? })
         }
         _ => Err(format!("too many words: {}; see --help", words.join(" ")).into()),
     }
 }
 
-fn choice(flags: Flags) -> Outcome<Choice> {
+fn choice(workload: &dyn Workload, flags: Flags) -> Outcome<Choice> {
     if flags.quick && flags.all {
         return Err("--quick and --all contradict each other".into());
     }
@@ -102,10 +102,7 @@ fn choice(flags: Flags) -> Outcome<Choice> {
         (_, true) => Scale::All,
         _ => Scale::Ordinary,
     };
-    let contenders = match flags.contenders {
-        None => contenders::all(),
-        Some(names) => names.iter().map(|name| contender(name)).collect::<Outcome<_>>()?,
-    };
+    let contenders = takes_part(workload, &flags)?;
     Ok(Choice {
         scale,
         large: flags.large,
@@ -114,6 +111,43 @@ fn choice(flags: Flags) -> Outcome<Choice> {
         rounds: flags.rounds.unwrap_or(if flags.quick { 2 } else { 5 }),
         contenders,
         out: flags.out.unwrap_or_else(|| OUT.into()),
+    })
+}
+
+/// Who takes part: those named, or the workload's own; with interfaces, the Rust one and those, and
+/// whoever else is named.
+fn takes_part(workload: &dyn Workload, flags: &Flags) -> Outcome<Vec<&'static dyn Contender>> {
+    let named = flags.contenders.as_deref().unwrap_or_default();
+    if flags.interfaces.is_empty() {
+        return match flags.contenders {
+            None => Ok(workload.contenders()),
+            Some(_) => named.iter().map(|name| contender(name)).collect(),
+        };
+    }
+    if !workload.has_interfaces() {
+        return Err(format!("{} does not compare interfaces", workload.name()).into());
+    }
+    let mut names = vec![contenders::INTERFACES[0].1];
+    for word in &flags.interfaces {
+        names.push(interface(word)?);
+    }
+    names.extend(named.iter().map(String::as_str));
+    let mut chosen: Vec<&'static dyn Contender> = Vec::new();
+    for name in names {
+        let contender = contender(name)?;
+        if !chosen.iter().any(|known| known.name() == name) {
+            chosen.push(contender);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The contender that a word of `--interface` stands for.
+fn interface(word: &str) -> Outcome<&'static str> {
+    let known = contenders::INTERFACES.into_iter().find(|(known, _)| *known == word);
+    known.map(|(_, name)| name).ok_or_else(|| {
+        let words = contenders::INTERFACES.map(|(word, _)| word).join(", ");
+        format!("no interface '{word}'; there is: {words}").into()
     })
 }
 

@@ -23,6 +23,24 @@ fn contenders_are_chosen_by_name() {
 }
 
 #[test]
+fn interfaces_stand_beside_rust_and_whoever_is_named() {
+    if contenders::find("remanent-c").is_none() {
+        return;
+    }
+    let names = |line| {
+        let Ok(Command::Run { choice, .. }) = understood(line) else { panic!("no run: {line}") };
+        choice.contenders.iter().map(|contender| contender.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("sensors --interface mco"), ["remanent", "remanent-mco"]);
+    let all = ["remanent", "remanent-c", "remanent-mco", "remanent-d"];
+    assert_eq!(names("sensors --interface rust,c,mco --interface d"), all);
+    let beside = ["remanent", "remanent-d", "btreemap"];
+    assert_eq!(names("sensors --interface d --contenders btreemap,remanent"), beside);
+    assert!(!names("sensors").contains(&"remanent-c"));
+    assert_eq!(names("sets"), ["remanent", "remanent-d"]);
+}
+
+#[test]
 fn a_report_takes_its_directory_from_either_place() {
     for line in ["report somewhere", "report --out somewhere"] {
         let Ok(Command::Report { directory }) = understood(line) else { panic!("no report") };
@@ -37,6 +55,8 @@ fn what_does_not_exist_is_named_with_what_does() {
     assert!(refused("sensors --contenders oracle").unwrap().contains("btreemap"));
     assert!(refused("sensors --quick --all").is_some());
     assert!(refused("sensors --rows 0").is_some());
+    assert!(refused("sensors --interface cobol").unwrap().contains("rust, c, mco, d"));
+    assert!(refused("readers --interface c").unwrap().contains("readers"));
     assert!(refused("sensors report").is_some());
 }
 

@@ -7,6 +7,14 @@ use lab_harness::Contender;
 
 /// Every contender of this build.
 pub(crate) fn all() -> Vec<&'static dyn Contender> {
+    let mut all = usual();
+    let after_rust = usize::from(cfg!(feature = "remanent"));
+    all.splice(after_rust..after_rust, in_c());
+    all
+}
+
+/// The contenders of a run that names none: Remanent through its Rust interface alone.
+pub(crate) fn usual() -> Vec<&'static dyn Contender> {
     vec![
         #[cfg(feature = "remanent")]
         &lab_remanent::Remanent,
@@ -21,6 +29,27 @@ pub(crate) fn all() -> Vec<&'static dyn Contender> {
         #[cfg(feature = "redb")]
         &lab_redb::Redb,
     ]
+}
+
+/// Remanent through its C interfaces.
+fn in_c() -> Vec<&'static dyn Contender> {
+    vec![
+        #[cfg(feature = "remanent-c")]
+        &lab_remanent_c::Interface::Native,
+        #[cfg(feature = "remanent-c")]
+        &lab_remanent_c::Interface::Mco,
+        #[cfg(feature = "remanent-c")]
+        &lab_remanent_c::Interface::D,
+    ]
+}
+
+/// The words of `--interface`, each with the contender that it stands for.
+pub(crate) const INTERFACES: [(&str, &str); 4] =
+    [("rust", "remanent"), ("c", "remanent-c"), ("mco", "remanent-mco"), ("d", "remanent-d")];
+
+/// Whether a contender is Remanent through an interface in C.
+pub(crate) fn is_in_c(name: &str) -> bool {
+    INTERFACES[1..].iter().any(|(_, known)| *known == name)
 }
 
 /// The contender of that name.

@@ -22,6 +22,8 @@ pub(crate) struct Flags {
     pub(crate) rounds: Option<u32>,
     pub(crate) minutes: Option<u32>,
     pub(crate) contenders: Option<Vec<String>>,
+    /// Every one that was named, in this order; none when the flag was not given.
+    pub(crate) interfaces: Vec<String>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -39,6 +41,7 @@ const FLAGS: &[Flag] = &[
     flag("rounds", Some("N"), "this many rounds instead of 5"),
     flag("minutes", Some("N"), "long-reader: the updates are spread over so many minutes"),
     flag("contenders", Some("A,B"), "only these contenders"),
+    flag("interface", Some("A,B"), "sensors: rust, c, mco, d beside rust; then --contenders adds"),
     flag("out", Some("DIR"), "where records and the report go; target/lab by default"),
     flag("help", None, "this text"),
     flag("version", None, "the version"),
@@ -93,6 +96,7 @@ impl Flags {
             "contenders" => {
                 self.contenders = Some(value.split(',').map(str::to_owned).collect());
             }
+            "interface" => self.interfaces.extend(value.split(',').map(str::to_owned)),
             "out" => self.out = Some(PathBuf::from(value)),
             other => return Err(format!("--{other} is listed but has no meaning").into()),
         }

@@ -14,6 +14,13 @@ fn every_flag_is_read() {
 }
 
 #[test]
+fn interfaces_are_named_in_lists_and_again() {
+    let flags = parsed("sensors --interface c,mco --interface d").unwrap();
+    assert_eq!(flags.interfaces, ["c", "mco", "d"]);
+    assert!(parsed("sensors").unwrap().interfaces.is_empty());
+}
+
+#[test]
 fn the_list_and_the_parser_agree() {
     for flag in FLAGS {
         let value = flag.value.map_or(String::new(), |_| " 1".to_owned());

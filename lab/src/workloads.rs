@@ -9,6 +9,8 @@ mod readers;
 
 mod long_reader;
 
+mod sets;
+
 use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Outcome, Setting};
@@ -16,11 +18,12 @@ use serde_json::Value;
 
 use crate::cell::{CellRequest, Line};
 use crate::command::Choice;
+use crate::contenders;
 use crate::record::Record;
 
 /// Every workload of the laboratory.
 pub(crate) const ALL: &[&dyn Workload] =
-    &[&sensors::Sensors, &readers::Readers, &long_reader::LongReader];
+    &[&sensors::Sensors, &readers::Readers, &long_reader::LongReader, &sets::Sets];
 
 /// A question that the laboratory puts to every contender.
 pub(crate) trait Workload: Sync {
@@ -33,6 +36,16 @@ pub(crate) trait Workload: Sync {
     /// The settings in which a contender takes part.
     fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
         contender.settings()
+    }
+
+    /// Who takes part unless somebody is named.
+    fn contenders(&self) -> Vec<&'static dyn Contender> {
+        contenders::usual()
+    }
+
+    /// Whether it compares the interfaces of Remanent.
+    fn has_interfaces(&self) -> bool {
+        false
     }
 
     /// How its records are shown.

@@ -40,6 +40,32 @@ fn a_quick_run_leaves_verified_records_and_a_report() {
 }
 
 #[test]
+fn every_interface_leaves_verified_records_beside_rust() {
+    let out = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let flags = ["--quick", "--rows", "2000", "--interface", "c,mco", "--interface", "d"];
+    let run = lab(out.path(), &[&["sensors"][..], &flags].concat());
+    assert!(run.status.success(), "{run:?}");
+    let lines = fs::read_to_string(out.path().join("sensors.jsonl")).unwrap();
+    let records: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let contenders = ["remanent", "remanent-c", "remanent-mco", "remanent-d", "remanent-d-strings"];
+    for contender in contenders {
+        for phase in ["write", "read", "read_random", "close"] {
+            let of_phase =
+                |record: &&Value| record["contender"] == contender && record["phase"] == phase;
+            let record = records.iter().find(of_phase);
+            let record = record.unwrap_or_else(|| panic!("no {contender} {phase} in\n{lines}"));
+            assert_eq!(record["verified"], true, "{record}");
+            assert!(record["bytes_per_data_byte"].as_f64().unwrap() > 0.5, "{record}");
+        }
+    }
+    assert!(records.iter().all(|record| record["contender"] != "btreemap"));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains("write, 2,000 rows: CPU time, remanent-mco / remanent"), "{text}");
+    assert!(text.contains("read, 2,000 rows: text in pieces / string"), "{text}");
+}
+
+#[test]
 fn the_list_names_everything() {
     let listed = lab(Path::new("."), &["list"]);
     let text = String::from_utf8(listed.stdout).unwrap();
@@ -47,6 +73,9 @@ fn the_list_names_everything() {
         "sensors",
         "readers",
         "long-reader",
+        "sets",
+        "remanent-mco",
+        "remanent-d-strings",
         "btreemap",
         "berkeley-db",
         "lmdb",

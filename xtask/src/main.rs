@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod ci;
+mod examples;
 mod headers;
 mod install;
 mod planted;
@@ -61,6 +62,11 @@ const COMMANDS: &[Command] = &[
         name: "install",
         summary: "build the C libraries and put them, headers and tools there; `install PREFIX`",
         run: install::run,
+    },
+    Command {
+        name: "examples",
+        summary: "build and run examples/c; `examples [--sanitize] [--valgrind] [NAME..]`",
+        run: examples::run,
     },
     Command { name: "help", summary: "print this list", run: help },
 ];

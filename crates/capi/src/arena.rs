@@ -4,7 +4,9 @@
 //! wrong or old finds a place that says so, or none. Made a chunk at a time, never moved. What a
 //! place holds and who may look at it is for `handles.rs` and `slots.rs` to say.
 
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Mutex, PoisonError};
 
 const CHUNK: usize = 64;
@@ -13,7 +15,8 @@ const CHUNKS: usize = 1 << 10;
 pub(crate) const NUMBER_BITS: u32 = 16;
 
 pub(crate) struct Arena<C: 'static> {
-    chunks: [OnceLock<Box<[C]>>; CHUNKS],
+    /// Of `CHUNK` places each; null until it is needed, then there for ever.
+    chunks: [AtomicPtr<C>; CHUNKS],
     /// Numbers that nobody has.
     free: Mutex<Free>,
 }
@@ -26,14 +29,14 @@ struct Free {
 impl<C: Default + Sync + 'static> Arena<C> {
     pub(crate) const fn new() -> Self {
         let free = Free { returned: Vec::new(), unused: 0 };
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::new(free) }
+        Self { chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS], free: Mutex::new(free) }
     }
 
     /// The place of a token, if there is one.
     #[inline]
     pub(crate) fn place(&'static self, token: u64) -> Option<&'static C> {
         let number = token as usize & ((1 << NUMBER_BITS) - 1);
-        self.chunks[number / CHUNK].get().map(|chunk| &chunk[number % CHUNK])
+        self.chunk(number / CHUNK).map(|chunk| &chunk[number % CHUNK])
     }
 
     /// A place that is the caller's until given back, with its number; none when all are taken.
@@ -47,8 +50,16 @@ impl<C: Default + Sync + 'static> Arena<C> {
                 free.unused - 1
             }
         };
-        let chunk = self.chunks[number as usize / CHUNK]
-            .get_or_init(|| (0..CHUNK).map(|_| C::default()).collect());
+        let chunk = match self.chunk(number as usize / CHUNK) {
+            Some(chunk) => chunk,
+            None => {
+                let chunk: Box<[C]> = (0..CHUNK).map(|_| C::default()).collect();
+                let chunk = Box::leak(chunk).as_mut_ptr();
+                // One at a time comes here: `free` is locked.
+                self.chunks[number as usize / CHUNK].store(chunk, Release);
+                self.chunk(number as usize / CHUNK)?
+            }
+        };
         Some((number, &chunk[number as usize % CHUNK]))
     }
 
@@ -58,7 +69,14 @@ impl<C: Default + Sync + 'static> Arena<C> {
 
     /// Every place that was made.
     pub(crate) fn places(&'static self) -> impl Iterator<Item = &'static C> {
-        self.chunks.iter().map_while(OnceLock::get).flat_map(|chunk| chunk.iter())
+        (0..CHUNKS).map_while(|chunk| self.chunk(chunk)).flatten()
+    }
+
+    #[inline]
+    fn chunk(&'static self, number: usize) -> Option<&'static [C; CHUNK]> {
+        let chunk = self.chunks[number].load(Acquire).cast::<[C; CHUNK]>();
+        // SAFETY: null, or what `take` has leaked, which is so many places that nobody changes.
+        unsafe { chunk.as_ref() }
     }
 }
 

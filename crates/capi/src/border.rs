@@ -100,6 +100,7 @@ impl In<u8> {
 
 impl<T: Copy> In<T> {
     /// The value at a place of an array, which has so many.
+    #[inline]
     pub(crate) fn at(self, place: usize) -> Option<T> {
         if self.0.is_null() {
             return None;
@@ -110,6 +111,14 @@ impl<T: Copy> In<T> {
 }
 
 impl In<c_char> {
+    /// The text, if it is one ASCII letter.
+    #[inline]
+    pub(crate) fn letter(self) -> Option<u8> {
+        let first = self.at(0)? as u8;
+        // There is a second place if the first does not end the text.
+        (first.is_ascii_alphabetic() && self.at(1)? == 0).then_some(first)
+    }
+
     /// The bytes of a text that ends with NUL.
     pub(crate) fn text<'a>(self) -> Option<&'a [u8]> {
         if self.0.is_null() {
@@ -193,6 +202,24 @@ impl<T: Copy> Out<T> {
 }
 
 impl Out<u8> {
+    /// Writes as many bytes as there are, of numbers for the most part; `false` for null.
+    #[inline(always)]
+    pub(crate) fn fill_number(self, bytes: &[u8]) -> bool {
+        if self.0.is_null() {
+            return false;
+        }
+        // SAFETY: as `fill`. A call to copy four bytes would cost more than the rest.
+        unsafe {
+            match bytes.len() {
+                2 => self.0.copy_from_nonoverlapping(bytes.as_ptr(), 2),
+                4 => self.0.copy_from_nonoverlapping(bytes.as_ptr(), 4),
+                8 => self.0.copy_from_nonoverlapping(bytes.as_ptr(), 8),
+                len => self.0.copy_from_nonoverlapping(bytes.as_ptr(), len),
+            }
+        }
+        true
+    }
+
     /// The first `len` bytes, to be read and changed: whatever C has there are bytes.
     #[inline]
     pub(crate) fn slice<'a>(self, len: usize) -> Option<&'a mut [u8]> {

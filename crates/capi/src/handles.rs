@@ -4,15 +4,16 @@
 //! closed, or never was, is told from every other. Who uses a handle is known while it does: a
 //! transaction names the handle in its slot, a short call counts itself in. Closing says first
 //! that it is closing, then looks for users, and gives up if there is one; a user says first that
-//! it is there, then looks whether the handle is closing, and waits for the decision. Both orders
-//! are sequentially consistent, so at least one of the two sees the other.
+//! it is there, then looks whether the handle is closing, and waits for the decision. The two
+//! halves of a fence (`fence.rs`) lie between these steps, so at least one sees the other.
 
 use std::cell::UnsafeCell;
 use std::ops::Deref;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::arena::{Arena, NUMBER_BITS};
+use crate::fence;
 
 /// All handles of one kind.
 pub(crate) struct Handles<T: 'static> {
@@ -66,6 +67,7 @@ impl<T: Send + Sync + 'static> Handles<T> {
 
     /// A new handle for this value; the value again if there are too many handles.
     pub(crate) fn add(&'static self, value: T) -> Result<u64, T> {
+        fence::prepare();
         let Some((number, place)) = self.arena.take() else { return Err(value) };
         let serial = place.serial.load(SeqCst) + 1;
         place.serial.store(serial, SeqCst);
@@ -98,7 +100,8 @@ impl<T: Send + Sync + 'static> Handles<T> {
     #[inline]
     pub(crate) unsafe fn pin(&'static self, token: u64, user: &AtomicU64) -> Option<&'static T> {
         let place = self.arena.place(token)?;
-        user.store(token, SeqCst);
+        user.store(token, Relaxed);
+        fence::light();
         if place.is_open(token) {
             // SAFETY: `user` names the handle, so the value stays until that changes.
             return unsafe { (*place.value.get()).as_ref() };
@@ -142,6 +145,9 @@ impl<T> Place<T> {
         }
         // SAFETY: only who closes changes the value, and that is one at a time.
         let value = unsafe { (*self.value.get()).as_ref() };
+        if !fence::heavy() {
+            return Err(NotClosed::InUse);
+        }
         if self.calls.load(SeqCst) != 0 || value.is_none_or(is_used) {
             return Err(NotClosed::InUse);
         }
@@ -164,3 +170,6 @@ impl<T> Drop for Called<T> {
         self.place.calls.fetch_sub(1, SeqCst);
     }
 }
+
+#[cfg(test)]
+mod tests;

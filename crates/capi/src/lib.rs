@@ -10,7 +10,9 @@
 
 mod arena;
 mod border;
+mod claim;
 pub mod d;
+mod fence;
 mod handles;
 mod held;
 pub mod mco;

@@ -20,6 +20,9 @@ use crate::arena::{Arena, NUMBER_BITS};
 pub(crate) trait Inhabitant: Default + 'static {
     fn slots() -> &'static Slots<Self>;
     fn pool() -> &'static LocalKey<Pool<Self>>;
+    /// Where a thread keeps its first slot, which is nearly always the one that is idle: without
+    /// a destructor, reaching it costs nothing.
+    fn first() -> &'static LocalKey<First<Self>>;
     /// Ends the transaction of a thread that ended without doing so.
     fn abandon(slot: &'static Slot<Self>);
 }
@@ -39,6 +42,10 @@ pub(crate) struct Slot<T> {
     pub(crate) user: AtomicU64,
     serial: Cell<u64>,
     number: Cell<u32>,
+    /// Whether it is its thread's first one.
+    is_first: Cell<bool>,
+    /// Whether the first one is taken; the others are idle while they are in the pool.
+    is_taken: Cell<bool>,
     inhabitant: T,
 }
 
@@ -47,6 +54,9 @@ pub(crate) struct Pool<T: Inhabitant> {
     idle: RefCell<Vec<&'static Slot<T>>>,
     all: RefCell<Vec<&'static Slot<T>>>,
 }
+
+/// The slot that a thread tries first.
+pub(crate) type First<T> = Cell<Option<&'static Slot<T>>>;
 
 /// Why a token leads nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,20 +92,41 @@ impl<T: Inhabitant> Slots<T> {
     /// A slot of this thread's without a transaction. It is idle again after `put_back`.
     #[inline]
     pub(crate) fn take(&'static self) -> Option<&'static Slot<T>> {
+        if let Some(slot) = T::first().get()
+            && slot.owner.load(Relaxed) == thread()
+            && !slot.is_taken.replace(true)
+        {
+            return Some(slot);
+        }
+        self.take_other()
+    }
+
+    #[cold]
+    fn take_other(&'static self) -> Option<&'static Slot<T>> {
         let idle = T::pool().try_with(|pool| pool.idle.borrow_mut().pop()).ok()?;
         idle.or_else(|| self.adopt())
     }
 
+    #[inline]
     pub(crate) fn put_back(&'static self, slot: &'static Slot<T>) {
         slot.token.store(0, Relaxed);
         // What the transaction did with the handle comes before whoever closes it sees this.
         slot.user.store(0, std::sync::atomic::Ordering::Release);
-        let _ = T::pool().try_with(|pool| pool.idle.borrow_mut().push(slot));
+        if slot.is_first.get() {
+            slot.is_taken.set(false);
+        } else {
+            let _ = T::pool().try_with(|pool| pool.idle.borrow_mut().push(slot));
+        }
     }
 
     /// Whether a transaction uses this handle.
     pub(crate) fn is_used(&'static self, handle: u64) -> bool {
         self.arena.places().any(|slot| slot.user.load(SeqCst) == handle)
+    }
+
+    /// All slots, of any thread.
+    pub(crate) fn all(&'static self) -> impl Iterator<Item = &'static Slot<T>> {
+        self.arena.places()
     }
 
     /// This thread's slots.
@@ -112,6 +143,11 @@ impl<T: Inhabitant> Slots<T> {
             slot.owner.store(0, Relaxed);
             self.arena.give_back(number);
             return None;
+        }
+        if T::first().get().is_none() {
+            slot.is_first.set(true);
+            slot.is_taken.set(true);
+            T::first().set(Some(slot));
         }
         Some(slot)
     }
@@ -145,6 +181,8 @@ where
             user: AtomicU64::new(0),
             serial: Cell::new(0),
             number: Cell::new(0),
+            is_first: Cell::new(false),
+            is_taken: Cell::new(false),
             inhabitant: T::default(),
         }
     }
@@ -171,7 +209,9 @@ impl<T: Inhabitant> Drop for Pool<T> {
         if is_first_thread() {
             return;
         }
+        T::first().set(None);
         for slot in self.all.get_mut().drain(..) {
+            slot.is_first.set(false);
             if slot.token() != 0 {
                 T::abandon(slot);
                 slot.token.store(0, Relaxed);

@@ -233,32 +233,37 @@ proptest! {
     }
 }
 
+/// Members are put behind one member again and again, behind the newest one, and anywhere: the
+/// numbers between run out over and over.
 #[test]
 fn there_is_always_room_behind_a_member() {
-    let world = World::new(SetOrder::Next);
-    world
-        .db
-        .write(|tx| {
+    const COUNT: usize = 3000;
+    for pattern in 0..3 {
+        let world = World::new(SetOrder::Next);
+        let work = |tx: &WriteTransaction<'_>| {
             let insert = || tx.insert_values(&world.kinds[0], &[Some("x".into()), Some(0.into())]);
             let owner = tx.insert_values(&world.owners, &[Some(0.into())])?;
-            let (first, last) = (insert()?, insert()?);
-            tx.connect(&world.set, owner, &world.kinds[0], last)?;
-            tx.connect(&world.set, owner, &world.kinds[0], first)?;
-            let mut expected = vec![last];
-            for _ in 0..500 {
-                // Always at the same place, so that the numbers between run out again and again.
+            let mut expected: Vec<RowId> = Vec::new();
+            for number in 0..COUNT {
                 let row = insert()?;
-                let after = Some((&world.kinds[0], first));
+                let place = match pattern {
+                    0 => usize::from(number > 0),
+                    1 => expected.len().min(number / 2 + 1),
+                    _ => number * 7919 % (expected.len() + 1),
+                };
+                let after = place.checked_sub(1).map(|after| (&world.kinds[0], expected[after]));
                 tx.connect_after(&world.set, owner, (&world.kinds[0], row), after)?;
-                expected.push(row);
+                expected.insert(place, row);
             }
-            expected.push(first);
-            expected.reverse();
             let seen: Vec<_> = world.walk(tx, owner, true).iter().map(|seen| seen.1).collect();
-            assert_eq!(seen, expected);
-            Ok(())
-        })
-        .expect("a commit");
+            assert_eq!(seen, expected, "pattern {pattern}");
+            Ok(owner)
+        };
+        let owner = world.db.write(work).expect("a commit");
+        let tx = world.db.begin_read().expect("a slot");
+        let count = tx.members(&world.set, owner).expect("members").count().expect("a read");
+        assert_eq!(count, COUNT as u64);
+    }
 }
 
 /// At either end stays who steps on, though other owners' links come there in the index.

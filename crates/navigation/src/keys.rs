@@ -11,7 +11,7 @@ use crate::opened::Opened;
 use crate::position::{Address, KeyAt, KeyPlace};
 use crate::status::{Outcome, Status};
 use crate::structs;
-use crate::task::{OpenDatabase, Task};
+use crate::task::{OpenDatabase, Task, reading};
 
 /// Where a key's place moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,20 +47,19 @@ impl Task {
         }
         let ordinal = key.ordinal;
         let new = || KeyPlace { draft: open.shared.tables[record].draft(), at: KeyAt::Nowhere };
-        let mut sought = keys.take().unwrap_or_else(new);
-        // A value that the key refuses loses the place: where it was is overwritten.
-        structs::write(&mut sought.draft, &open.shared.columns[record], &key.leaves, value)?;
-        let found = self.read(number, |shared, tx| {
+        let sought = keys.get_or_insert_with(new);
+        let columns = &open.shared.columns[record];
+        if let Err(fault) = structs::write(&mut sought.draft, columns, &key.leaves, value) {
+            // A value that the key refuses loses the place: where it was is overwritten.
+            *keys = None;
+            return Err(fault);
+        }
+        let found = reading(&open.shared, &open.held, |shared, tx| {
             let table = &shared.tables[record];
             let row = tx.find_by_draft(table.index_at(ordinal)?, &sought.draft)?;
             Ok(row.map(|row| row.id()))
-        });
-        let open = &mut self.databases[number];
-        if let Ok(found) = &found {
-            sought.at = found.map_or(KeyAt::Between, KeyAt::Record);
-        }
-        open.keys[record][place] = Some(sought);
-        let found = found?;
+        })?;
+        sought.at = found.map_or(KeyAt::Between, KeyAt::Record);
         open.last_key = Some((record, place));
         self.last_database = number;
         let open = &mut self.databases[number];

@@ -193,7 +193,7 @@ fn after(state: u64, want: Want) -> u64 {
     match want {
         Want::Read => state + READER,
         Want::Write => state | WRITER,
-        Want::Upgrade => state - READER | WRITER,
+        Want::Upgrade => (state - READER) | WRITER,
     }
 }
 

@@ -25,16 +25,20 @@ impl Task {
         let open = &self.databases[number];
         let record = open.shared.dictionary.record(record)?;
         open.check_write_lock(record)?;
+        let mut kept = self.databases[number].drafts[record].take();
         let row = self.write(number, |shared, tx| {
             let known = &shared.dictionary.records[record];
             if value.len() < known.size {
                 return Err(Status::BAD_DATA.because("the struct is too short"));
             }
-            let mut draft = shared.tables[record].draft();
-            structs::write(&mut draft, &shared.columns[record], &known.leaves, value)?;
-            Ok(tx.insert_draft(&draft)?)
-        })?;
-        self.databases[number].record = Some(Address::new(record, row));
+            let draft = kept.get_or_insert_with(|| shared.tables[record].draft());
+            draft.reset();
+            structs::write(draft, &shared.columns[record], &known.leaves, value)?;
+            Ok(tx.insert_draft(draft)?)
+        });
+        let open = &mut self.databases[number];
+        open.drafts[record] = kept;
+        open.record = Some(Address::new(record, row?));
         Ok(())
     }
 

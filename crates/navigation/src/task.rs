@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use remanent_engine::{Isolation, ReadTransaction, TransactionOptions, WriteTransaction};
+use remanent_engine::{Isolation, ReadTransaction, RowDraft, TransactionOptions, WriteTransaction};
 
 use crate::held::Held;
 use crate::locks::Patience;
@@ -84,6 +84,8 @@ pub(crate) struct OpenDatabase {
     pub(crate) members: Vec<Option<Address>>,
     /// The record type that is gone through, and the last record.
     pub(crate) walk: Option<(usize, Option<Address>)>,
+    /// A row in the making for each record type, used again and again.
+    pub(crate) drafts: Vec<Option<RowDraft>>,
     /// Places in keys, by record type and field.
     pub(crate) keys: Vec<Vec<Option<KeyPlace>>>,
     /// The key that was used last.
@@ -298,11 +300,7 @@ impl Task {
         work: impl FnOnce(&Opened, &ReadTransaction<'_>) -> Outcome<T>,
     ) -> Outcome<T> {
         let open = &self.databases[number];
-        match &open.held {
-            Some(Held::Write(tx)) => work(&open.shared, tx),
-            Some(Held::Read(tx)) => work(&open.shared, tx),
-            None => work(&open.shared, &open.shared.db.begin_read()?),
-        }
+        reading(&open.shared, &open.held, work)
     }
 
     /// Writes with the task's transaction; for a database that is open alone, outside one, with
@@ -347,6 +345,20 @@ impl Task {
     }
 }
 
+/// As [`Task::read`], for who holds other parts of the database meanwhile.
+#[inline]
+pub(crate) fn reading<T>(
+    opened: &Opened,
+    held: &Option<Held>,
+    work: impl FnOnce(&Opened, &ReadTransaction<'_>) -> Outcome<T>,
+) -> Outcome<T> {
+    match held {
+        Some(Held::Write(tx)) => work(opened, tx),
+        Some(Held::Read(tx)) => work(opened, tx),
+        None => work(opened, &opened.db.begin_read()?),
+    }
+}
+
 /// What locks do not protect, the engine's check for changed rows does.
 fn options() -> TransactionOptions {
     TransactionOptions::new().isolation(Isolation::Snapshot)
@@ -376,6 +388,7 @@ impl OpenDatabase {
             owners: vec![None; dictionary.sets.len()],
             members: vec![None; dictionary.sets.len()],
             walk: None,
+            drafts: dictionary.records.iter().map(|_| None).collect(),
             keys: dictionary.records.iter().map(|record| no_places(record.fields.len())).collect(),
             last_key: None,
             shared,

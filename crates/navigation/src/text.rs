@@ -24,11 +24,38 @@ const LEAD: u8 = 0xef;
 /// ```
 #[inline]
 pub fn encode<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
-    if bytes.is_ascii() {
-        // SAFETY: ASCII is UTF-8.
-        return unsafe { std::str::from_utf8_unchecked(bytes) };
+    match ascii(bytes) {
+        Some(text) => text,
+        None => encode_more(bytes, buffer),
     }
-    encode_more(bytes, buffer)
+}
+
+/// The bytes as text, if they are ASCII.
+///
+/// # Examples
+/// ```
+/// use remanent_navigation::text;
+/// assert_eq!(text::ascii(b"Ulm"), Some("Ulm"));
+/// assert_eq!(text::ascii("Köln".as_bytes()), None);
+/// ```
+#[inline]
+pub fn ascii(bytes: &[u8]) -> Option<&str> {
+    // All are looked at, which takes less time than to stop at the first that is not ASCII.
+    let (chunks, rest) = bytes.as_chunks::<32>();
+    let mut all = [0u8; 32];
+    for chunk in chunks {
+        for (all, byte) in all.iter_mut().zip(chunk) {
+            *all |= byte;
+        }
+    }
+    let (pairs, rest) = rest.as_chunks::<4>();
+    let some = pairs.iter().fold(0, |some, pair| some | u32::from_ne_bytes(*pair));
+    let more = all.iter().chain(rest).fold(0, |some, byte| some | byte);
+    if more < 0x80 && some & 0x8080_8080 == 0 {
+        // SAFETY: ASCII is UTF-8.
+        return Some(unsafe { std::str::from_utf8_unchecked(bytes) });
+    }
+    None
 }
 
 fn encode_more<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {

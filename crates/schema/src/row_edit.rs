@@ -277,8 +277,8 @@ impl RowLayout {
     #[inline]
     fn replace(&self, row: &mut Vec<u8>, at: &Leaf, bytes: &[u8]) {
         let end = self.end_of(row, at);
-        let start = end - self.leaf_bytes(row, at).len();
         if end == row.len() {
+            let start = end - self.leaf_bytes(row, at).len();
             row.truncate(start);
             row.extend_from_slice(bytes);
             self.shift_ends(row, at, start + bytes.len(), end);

@@ -192,7 +192,9 @@ static double run(int (*one)(int, DB_TASK *), int per_transaction, DB_TASK *task
     int i, stat;
     for (i = 0; i < records; i++) {
         if (i % per_transaction == 0) {
-            if ((stat = d_trbegin("write", task)) || (stat = d_reclock(REC_200, "w", task, CURR_DB)))
+            if ((stat = d_trbegin("write", task)))
+                goto failed;
+            if ((stat = d_reclock(REC_200, "w", task, CURR_DB)))
                 goto failed;
         }
         if ((stat = one(i, task)))

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::readers::SharedStore;
 use crate::sensors::{RecordShape, SensorStore};
+use crate::sets::{SetOrder, SetStore};
 
 /// Why an operation of a contender failed; shown to the reader of the run.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -61,6 +62,25 @@ pub trait Contender: Sync {
     /// Whatever the engine reports; always, when it has no shared setting.
     fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Err("threads cannot share it".into())
+    }
+
+    /// Every configuration in which the engine keeps network sets.
+    fn set_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Whether those configurations have sets in this order.
+    fn has_order(&self, _: SetOrder) -> bool {
+        true
+    }
+
+    /// Opens an empty database with one set, in one of the settings for sets.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when it has no such setting.
+    fn open_set(&self, _: &Setting, _: &Place<'_>, _: SetOrder) -> Outcome<Box<dyn SetStore>> {
+        Err("it has no network sets".into())
     }
 }
 

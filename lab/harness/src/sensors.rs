@@ -35,7 +35,9 @@ pub struct Measure<'a> {
     pub thing: i16,
 }
 
-/// The application's own record, into which a read copies every field.
+/// The application's own record, into which a read copies every field. Its layout is C's, so that
+/// a program in C can write it.
+#[repr(C)]
 #[derive(Clone, Debug)]
 pub struct MeasureBuffer {
     /// First part of the key.

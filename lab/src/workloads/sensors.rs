@@ -4,7 +4,7 @@
 //! size and at a million rows, in key order and at random. In reading order: the `plan` says
 //! which contenders at which sizes, a `dataset` is made before any clock runs, `measure` times
 //! the phases, `check` decides whether the answers were right, `figures` compares with what
-//! was asked.
+//! was asked, `interfaces` the ones in C with the one in Rust.
 
 mod plan;
 
@@ -15,6 +15,8 @@ mod measure;
 mod check;
 
 mod figures;
+
+mod interfaces;
 
 use lab_harness::{Contender, Outcome, Setting};
 
@@ -33,6 +35,10 @@ impl Workload for Sensors {
 
     fn summary(&self) -> &'static str {
         "measures written one transaction each, then read back by key one transaction each"
+    }
+
+    fn has_interfaces(&self) -> bool {
+        true
     }
 
     fn plan(&self, choice: &Choice) -> Vec<Group> {

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::process::Program;
-use crate::{Outcome, headers, planted, size, tidy};
+use crate::{Outcome, examples, headers, planted, size, tidy};
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -47,6 +47,16 @@ pub(super) const STEPS: &[Step] = &[
         purpose: "the engine fits into a small program",
         action: Action::Command(size::run),
     },
+    Step {
+        name: "examples",
+        purpose: "programs in C and C++, built and run as users do it",
+        action: Action::Command(examples::run),
+    },
+    cargo(
+        "examples-checked",
+        "the same programs under sanitizers and under valgrind",
+        &["cargo", "xtask", "examples", "--sanitize", "--valgrind"],
+    ),
     Step {
         name: "shuttle",
         purpose: "models of the concurrent protocols, over many schedules",
@@ -145,6 +155,40 @@ pub(super) const STEPS: &[Step] = &[
             "lab",
             "--",
             "long-reader",
+            "--quick",
+            "--out",
+            "target/lab-ci",
+        ],
+    ),
+    cargo(
+        "lab-interfaces",
+        "the sensor workload through each interface, every answer verified",
+        &[
+            "cargo",
+            "run",
+            "--release",
+            "--package",
+            "lab",
+            "--",
+            "sensors",
+            "--quick",
+            "--interface",
+            "rust,c,mco,d",
+            "--out",
+            "target/lab-ci",
+        ],
+    ),
+    cargo(
+        "lab-sets",
+        "network sets, every member verified",
+        &[
+            "cargo",
+            "run",
+            "--release",
+            "--package",
+            "lab",
+            "--",
+            "sets",
             "--quick",
             "--out",
             "target/lab-ci",

@@ -4,11 +4,15 @@
 //! out. A null pointer where something is needed is `S_INVPTR`.
 
 use std::ffi::{c_char, c_int};
+use std::sync::{Mutex, PoisonError};
 
 use remanent_navigation::{Declared, DeclaredRecord, Outcome, Status, register};
 
 use super::tasks::{self, DbTask, Handler, with};
 use crate::border::{In, Out, caught};
+
+/// The addresses of the `DB_TASK`s that were made here.
+static CELLS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// The version of the structs below.
 const ABI: u32 = 1;
@@ -88,7 +92,11 @@ pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
         if task.is_null() {
             return Status::INVALID_POINTER.code();
         }
-        let cell = Out::to(Box::leak(Box::new(DbTask { token: 0 })));
+        let cell = Box::leak(Box::new(DbTask { token: 0 }));
+        // Kept where leak checkers see it, since the program may forget it.
+        let address = std::ptr::from_mut(cell).expose_provenance();
+        CELLS.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+        let cell = Out::to(cell);
         task.put(cell);
         tasks::open_at(cell)
     })
@@ -166,8 +174,8 @@ pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
     // Only whether there is an id matters, and who checks each byte pays for it in each loop.
-    with(task, |context| match id.text() {
-        None | Some([]) => context.task.transaction_begin(""),
+    with(task, |context| match id.at(0) {
+        None | Some(0) => context.task.transaction_begin(""),
         Some(_) => context.task.transaction_begin("id"),
     })
 }
@@ -215,9 +223,15 @@ pub extern "C" fn d_reclock(
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
-        let mode = mode.text().ok_or(Status::INVALID_POINTER)?;
-        let mode = std::str::from_utf8(mode).map_err(|_| Status::BAD_TYPE)?;
-        context.task.record_lock(record, mode, dbn)
+        let text = match mode.letter() {
+            Some(b'r') => "r",
+            Some(b'w') => "w",
+            _ => {
+                let mode = mode.text().ok_or(Status::INVALID_POINTER)?;
+                std::str::from_utf8(mode).map_err(|_| Status::BAD_TYPE)?
+            }
+        };
+        context.task.record_lock(record, text, dbn)
     })
 }
 

@@ -1,18 +1,18 @@
 //! From the `DB_TASK` of a program to its task.
 //!
 //! A `DB_TASK` holds a token: the number of a place, and how many tasks were there before. A call
-//! locks the place for as long as it runs; who finds it locked is another thread, which is told so
+//! takes the place for as long as it runs; who finds it taken is another thread, which is told so
 //! instead of waiting. Places are never freed, so no token leads astray.
 
 use std::ffi::{CString, c_char, c_int};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, TryLockError};
 
 use remanent_navigation::{Fault, Outcome, Status, Task};
 
 use crate::arena::{Arena, NUMBER_BITS};
 use crate::border::{In, Out, caught};
+use crate::claim::Claim;
 
 static PLACES: Arena<Place> = Arena::new();
 static SERIAL: AtomicU64 = AtomicU64::new(1);
@@ -30,7 +30,7 @@ pub type Handler = Option<extern "C" fn(c_int, *const c_char)>;
 
 #[derive(Default)]
 struct Place {
-    context: Mutex<Option<Context>>,
+    context: Claim<Option<Context>>,
 }
 
 /// A task and what C needs beside it.
@@ -47,11 +47,14 @@ pub(super) fn open() -> u64 {
     let Some((number, place)) = PLACES.take() else { return 0 };
     let token = SERIAL.fetch_add(1, Relaxed) << NUMBER_BITS | u64::from(number);
     let context = Context { task: Task::new(), handler: None, token, message: CString::default() };
-    match place.context.lock() {
-        Ok(mut place) => *place = Some(context),
-        Err(mut poisoned) => **poisoned.get_mut() = Some(context),
+    loop {
+        // Who has it looks at an old token and is gone at once.
+        if let Some(mut place) = place.context.try_take() {
+            *place = Some(context);
+            return token;
+        }
+        std::thread::yield_now();
     }
-    token
 }
 
 /// Ends a task. What it has open is closed; if that fails, it has ended all the same.
@@ -65,7 +68,7 @@ pub(super) fn close(task: In<DbTask>) -> c_int {
         }
     });
     let Some(place) = PLACES.place(token).filter(|_| token != 0) else { return closed };
-    if let Ok(mut context) = place.context.try_lock()
+    if let Some(mut context) = place.context.try_take()
         && context.as_ref().is_some_and(|context| context.token == token)
     {
         *context = None;
@@ -82,13 +85,8 @@ pub(super) fn with(task: In<DbTask>, work: impl FnOnce(&mut Context) -> Outcome)
     let invalid = Status::INVALID_TASK.code();
     let Some(&DbTask { token }) = task.get() else { return invalid };
     let Some(place) = PLACES.place(token).filter(|_| token != 0) else { return invalid };
-    let mut locked = match place.context.try_lock() {
-        Ok(locked) => locked,
-        // A call panicked: that is told once, and the task is as good as it was.
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return invalid,
-    };
-    let Some(context) = locked.as_mut().filter(|context| context.token == token) else {
+    let Some(mut taken) = place.context.try_take() else { return invalid };
+    let Some(context) = taken.as_mut().filter(|context| context.token == token) else {
         return invalid;
     };
     let internal = || Err(Fault::from(Status::INTERNAL));
@@ -97,7 +95,7 @@ pub(super) fn with(task: In<DbTask>, work: impl FnOnce(&mut Context) -> Outcome)
         Err(fault) => {
             let code = fault.status.code();
             let told = context.note(&fault);
-            drop(locked);
+            drop(taken);
             if let Some((handler, message)) = told {
                 handler(code, message.as_ptr());
             }

@@ -70,6 +70,21 @@ impl Position {
         self.current.ok_or(MCO_E_CURSOR_INVALID)
     }
 
+    /// Stands on what was found, if anything was.
+    #[inline(always)]
+    pub(super) fn stand(&mut self, found: Option<RowAt>) -> Outcome {
+        self.current = found;
+        if !matches!(self.way, Way::Still) {
+            self.forget_way();
+        }
+        if found.is_some() { Ok(()) } else { Err(MCO_S_NOTFOUND) }
+    }
+
+    #[cold]
+    fn forget_way(&mut self) {
+        self.way = Way::Still;
+    }
+
     pub(super) fn stand_on(&mut self, row: RowAt) {
         (self.current, self.way) = (Some(row), Way::Still);
     }

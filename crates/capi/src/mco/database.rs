@@ -8,9 +8,8 @@
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use remanent_engine::schema::TableSchema;
@@ -42,6 +41,8 @@ pub(super) struct Instance {
     pub(super) handlers: Handlers,
     /// The dictionary's text.
     pub(super) text: String,
+    /// Whether some text may be other than ASCII; texts that are ASCII are read as they lie.
+    wide_text: AtomicBool,
     page_size: u16,
     memory_size: u64,
     sessions: AtomicU32,
@@ -98,6 +99,7 @@ impl<'a> Opening<'a> {
     /// Opens the database with `start`, makes its classes with `class`, and makes it known.
     pub(super) fn open(
         self,
+        is_loaded: bool,
         start: impl FnOnce(Options) -> Outcome<Database>,
         class: impl Fn(&Database, TableSchema) -> Outcome<Class>,
     ) -> Outcome {
@@ -118,7 +120,10 @@ impl<'a> Opening<'a> {
         let classes: Outcome<Box<[Class]>> =
             tables.into_iter().map(|table| class(&database, table)).collect();
         let sizes = (self.page_size, self.size as u64);
-        let instance = Instance::new(Arc::new(database), classes?, self.text, sizes);
+        // What was loaded is not known, nor what defaults say.
+        let has_wide_text = is_loaded || !self.text.is_ascii();
+        let database = Arc::new(database);
+        let instance = Instance::new(database, classes?, self.text, sizes, has_wide_text);
         instances.insert(self.name.to_vec(), Arc::new(instance));
         Ok(())
     }
@@ -130,6 +135,7 @@ impl Instance {
         classes: Box<[Class]>,
         text: String,
         (page_size, memory_size): (u16, u64),
+        has_wide_text: bool,
     ) -> Self {
         Self {
             number: NUMBERS.fetch_add(1, SeqCst),
@@ -137,11 +143,23 @@ impl Instance {
             database,
             gate: Gate::default(),
             handlers: Handlers::default(),
+            wide_text: AtomicBool::new(has_wide_text),
             text,
             page_size,
             memory_size,
             sessions: AtomicU32::new(0),
         }
+    }
+
+    /// Whether text has to be decoded. Who sees a row sees this as it was when the row was made.
+    #[inline]
+    pub(super) fn has_wide_text(&self) -> bool {
+        self.wide_text.load(Relaxed)
+    }
+
+    #[cold]
+    pub(super) fn note_wide_text(&self) {
+        self.wide_text.store(true, Relaxed);
     }
 }
 
@@ -159,7 +177,7 @@ pub(crate) fn attach(name: &[u8], dictionary: &Dictionary, database: Arc<Databas
         let classes = classes?;
         classes.iter().try_for_each(|class| note_loaded(&database, class))?;
         let sizes = (ATTACHED_PAGE_SIZE, database.memory().budget);
-        let instance = Instance::new(database, classes, text, sizes);
+        let instance = Instance::new(database, classes, text, sizes, true);
         instances.insert(name.to_vec(), Arc::new(instance));
         Ok(())
     })
@@ -215,7 +233,9 @@ pub extern "C" fn mco_db_open(
     size: usize,
     page_size: u16,
 ) -> MCO_RET {
-    call(|| Opening::check(name, dictionary, memory, size, page_size)?.open(start, Class::create))
+    call(|| {
+        Opening::check(name, dictionary, memory, size, page_size)?.open(false, start, Class::create)
+    })
 }
 
 /// Closes a database to which nobody is connected.

@@ -15,6 +15,8 @@ use super::status::{self, MCO_E_ILLEGAL_PARAM, MCO_E_ILLEGAL_SCHEMA, MCO_E_NOMEM
 use crate::border::In;
 
 /// Lines of a dictionary, at most.
+/// Parts of a key that is searched for as its bytes are, at most.
+pub(super) const PLAIN_PARTS_MAX: usize = 4;
 const LINES_MAX: usize = 1 << 20;
 
 /// `rem_mco_dictionary` of the header.
@@ -74,6 +76,8 @@ pub(super) struct Index {
     pub(super) ordered: bool,
     /// Whether a part is text.
     pub(super) has_text: bool,
+    /// Whether it is ordered, and any bytes of a key's parts are a key.
+    pub(super) is_plain: bool,
     pub(super) parts: Box<[Part]>,
 }
 
@@ -195,6 +199,9 @@ impl Index {
             handle: table.index_at(ordinal).ok()?,
             ordered: schema.kind == IndexKind::Ordered,
             has_text: parts.iter().any(|part| part.is_text),
+            is_plain: schema.kind == IndexKind::Ordered
+                && parts.len() <= PLAIN_PARTS_MAX
+                && parts.iter().all(|part| part.column_type.is_any_bytes()),
             parts,
         })
     }

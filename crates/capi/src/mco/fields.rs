@@ -5,6 +5,7 @@
 //! or as empty.
 
 use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
 
 use remanent_engine::schema::Value;
 use remanent_navigation::text;
@@ -54,7 +55,7 @@ pub extern "C" fn rem_mco_get_fixed(
             return Err(MCO_E_ILLEGAL_PARAM);
         }
         let place = bytes.get(at.offset..at.offset + at.size).ok_or(MCO_E_ILLEGAL_HANDLE)?;
-        if value.cast::<u8>().fill(place) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        if value.cast::<u8>().fill_number(place) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
     }))
 }
 
@@ -73,6 +74,10 @@ pub extern "C" fn rem_mco_put_text(
         if at.shape != Shape::Text {
             return Err(MCO_E_ILLEGAL_PARAM);
         }
+        if let Some(ascii) = text::ascii(bytes) {
+            return draft.set(at.column, ascii.into()).map_err(of);
+        }
+        context.instance.note_wide_text();
         let mut buffer = context.slot.text.borrow_mut();
         let stored = text::encode(bytes, &mut buffer);
         draft.set(at.column, stored.into()).map_err(of)
@@ -91,12 +96,19 @@ pub extern "C" fn rem_mco_get_text(
 ) -> MCO_RET {
     status(read(object, |context, bytes| {
         let stored = text_at(context, leaf, bytes)?;
-        text_out(stored, buffer, size, length)
+        if context.instance.has_wide_text() {
+            return text_out(stored, buffer, size, length);
+        }
+        let places = buffer.cast::<u8>().places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
+        let fits = stored.len().min(places.len());
+        places[..fits].write_copy_of_slice(&stored[..fits]);
+        end_text(places, stored.len(), length);
+        Ok(())
     }))
 }
 
 /// The text of a leaf, as it is stored.
-#[inline]
+#[inline(always)]
 fn text_at(context: Context, leaf: u32, bytes: &[u8]) -> Outcome<&[u8]> {
     let at = context.leaf(leaf)?;
     if at.shape != Shape::Text {
@@ -117,11 +129,17 @@ pub(super) fn trimmed(stored: &[u8]) -> &[u8] {
 pub(super) fn text_out(stored: &[u8], buffer: Out<c_char>, size: u32, length: Out<u16>) -> Outcome {
     let places = buffer.cast::<u8>().places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let whole = text::decode(stored, places);
+    end_text(places, whole, length);
+    Ok(())
+}
+
+/// Adds NUL behind text if there is room, and tells the whole length.
+#[inline]
+fn end_text(places: &mut [MaybeUninit<u8>], whole: usize, length: Out<u16>) {
     if let Some(end) = places.get_mut(whole) {
         end.write(0);
     }
     length.put(u16::try_from(whole).unwrap_or(u16::MAX));
-    Ok(())
 }
 
 /// Puts text in characters of 2 or 4 bytes.
@@ -147,6 +165,7 @@ pub extern "C" fn rem_mco_put_wide(
                 _ => None,
             };
             let text = text.ok_or(MCO_E_ILLEGAL_PARAM)?;
+            context.instance.note_wide_text();
             if at.shape != Shape::Text {
                 return Err(MCO_E_ILLEGAL_PARAM);
             }

@@ -1,21 +1,26 @@
 //! Who may write beside whom: exclusive transactions keep other writers of a database out.
 //!
-//! One word: the number of writers, and a bit that an exclusive transaction sets before it waits
-//! for them to end. New writers wait while it is set. Readers never come here. Waiting is patient:
-//! a thread must not wait here for itself, which its caller checks.
+//! A writer says in its slot which database it writes, then looks whether somebody wants that one
+//! alone; who does says so, then looks at all slots until nobody is left. The two halves of a fence
+//! (`fence.rs`) lie between these steps, so at least one sees the other. Readers never come here.
+//! Waiting is patient: a thread must not wait here for itself, which its caller checks.
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
-const EXCLUSIVE: u32 = 1 << 31;
+use super::session::Session;
+use crate::fence;
+use crate::slots::Inhabitant;
 
+/// The gate of one database.
 #[derive(Default)]
 pub(super) struct Gate {
-    word: AtomicU32,
+    /// Whether somebody has the database alone, or waits for the others to end.
+    exclusive: AtomicBool,
 }
 
-/// What a transaction holds of the gate.
+/// How a transaction has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Pass {
     #[default]
@@ -25,53 +30,68 @@ pub(super) enum Pass {
 }
 
 impl Gate {
-    /// Passes at once, or says that it cannot.
+    /// Passes, unless somebody is in the way. `writes_in` is the slot's, `number` the database's.
     #[inline]
-    pub(super) fn try_pass(&self, pass: Pass) -> bool {
+    pub(super) fn try_pass(&self, pass: Pass, number: u64, writes_in: &AtomicU64) -> bool {
         match pass {
             Pass::None => true,
             Pass::Shared => {
-                let seen = self.word.fetch_add(1, Acquire);
-                if seen & EXCLUSIVE != 0 {
-                    self.word.fetch_sub(1, Relaxed);
+                writes_in.store(number, Relaxed);
+                fence::light();
+                let passed = !self.exclusive.load(Acquire);
+                if !passed {
+                    writes_in.store(0, Relaxed);
                 }
-                seen & EXCLUSIVE == 0
+                passed
             }
-            Pass::Exclusive => self.word.compare_exchange(0, EXCLUSIVE, Acquire, Relaxed).is_ok(),
+            Pass::Exclusive => self.try_alone(number),
         }
     }
 
-    /// Passes when that is possible.
     #[cold]
-    pub(super) fn wait(&self, pass: Pass) {
+    fn try_alone(&self, number: u64) -> bool {
+        if self.exclusive.swap(true, Acquire) {
+            return false;
+        }
+        let alone = fence::heavy() && !is_written(number);
+        if !alone {
+            self.exclusive.store(false, Release);
+        }
+        alone
+    }
+
+    /// Passes, however long it takes.
+    #[cold]
+    pub(super) fn wait(&self, pass: Pass, number: u64, writes_in: &AtomicU64) {
         let mut turn = 0;
         if pass == Pass::Exclusive {
-            while self.word.fetch_or(EXCLUSIVE, Acquire) & EXCLUSIVE != 0 {
+            while self.exclusive.swap(true, Acquire) {
                 pause(&mut turn);
             }
-            while self.word.load(Acquire) != EXCLUSIVE {
+            while !fence::heavy() || is_written(number) {
                 pause(&mut turn);
             }
             return;
         }
-        while !self.try_pass(pass) {
+        while !self.try_pass(pass, number, writes_in) {
             pause(&mut turn);
         }
     }
 
+    /// Undoes `try_pass` or `wait`.
     #[inline]
-    pub(super) fn leave(&self, pass: Pass) {
+    pub(super) fn leave(&self, pass: Pass, writes_in: &AtomicU64) {
         match pass {
             Pass::None => {}
-            Pass::Shared => {
-                self.word.fetch_sub(1, Release);
-            }
-            // Writers that try to pass meanwhile have counted themselves in for a moment.
-            Pass::Exclusive => {
-                self.word.fetch_and(!EXCLUSIVE, Release);
-            }
+            Pass::Shared => writes_in.store(0, Release),
+            Pass::Exclusive => self.exclusive.store(false, Release),
         }
     }
+}
+
+/// Whether somebody writes this database.
+fn is_written(number: u64) -> bool {
+    Session::slots().all().any(|slot| slot.writes_in.load(Acquire) == number)
 }
 
 fn pause(turn: &mut u32) {
@@ -82,3 +102,6 @@ fn pause(turn: &mut u32) {
         std::thread::sleep(Duration::from_micros(100));
     }
 }
+
+#[cfg(test)]
+mod tests;

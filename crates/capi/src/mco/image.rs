@@ -110,6 +110,7 @@ pub extern "C" fn mco_db_load(
             return Err(MCO_E_LOAD_DICT);
         }
         opening.open(
+            true,
             |options| load(options, &mut reader),
             |database, table| {
                 let class = Class::of(database.table(&table.name).map_err(|_| MCO_E_LOAD_DATA)?)?;

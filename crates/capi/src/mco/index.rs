@@ -11,7 +11,7 @@ use remanent_engine::{Find, Row};
 use remanent_navigation::text;
 
 use super::cursor::{Position, cursor_at, put_cursor};
-use super::dictionary::{Index, Part};
+use super::dictionary::{Index, PLAIN_PARTS_MAX, Part};
 use super::object::{Context, Object};
 use super::session::find;
 use super::status::*;
@@ -93,6 +93,23 @@ fn with_values<T, const ROOM: usize>(
         }
     }
     work(&values[..keys.len()])
+}
+
+/// The first object with a whole key that needs no checking.
+#[inline]
+fn find_plain(context: Context, index: &Index, keys: In<Key>) -> Outcome<Option<RowAt>> {
+    let keys = keys.slice(index.parts.len()).ok_or(MCO_E_ILLEGAL_PARAM)?;
+    let mut parts: [&[u8]; PLAIN_PARTS_MAX] = [&[]; PLAIN_PARTS_MAX];
+    for ((place, part), key) in parts.iter_mut().zip(&index.parts).zip(keys) {
+        if part.size != key.length as usize {
+            return Err(MCO_E_ILLEGAL_PARAM);
+        }
+        *place = key.value.cast::<u8>().slice(part.size).ok_or(MCO_E_ILLEGAL_PARAM)?;
+    }
+    let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
+    let parts = &parts[..keys.len()];
+    let row = reading.find_plain(&context.class.table, index.handle, parts).map_err(of)?;
+    Ok(row.as_ref().map(RowAt::of))
 }
 
 /// Writes a part's value where it is used: passing it on costs more than making it.
@@ -191,6 +208,9 @@ fn search(
     };
     let mut cursors = context.slot.cursors.borrow_mut();
     let position = cursor_at(&mut cursors, context, cursor, index)?;
+    if at.is_plain && way == Find::Equal && count as usize == at.parts.len() {
+        return position.stand(find_plain(context, at, keys)?);
+    }
     with_key(at, keys, count, |values| position.search(context, at, way, values))
 }
 
@@ -219,6 +239,10 @@ fn find_one(
     }
     let context = Context::of(find(transaction)?, class_id)?;
     let at = index_of(context, index)?;
+    if at.is_plain && count as usize == at.parts.len() {
+        let found = find_plain(context, at, keys)?;
+        return Object::put_row(context.slot, class_id, found.ok_or(MCO_S_NOTFOUND)?, out);
+    }
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
     let found = with_key(at, keys, count, |values| {
         let row = reading.find(&context.class.table, at.handle, values).map_err(of)?;

@@ -97,22 +97,32 @@ impl Object {
         context: Context,
         read: impl FnOnce(&[u8]) -> Outcome<T>,
     ) -> Outcome<T> {
-        if context.slot.writes.get() || self.draft != 0 {
-            let mut drafts = context.slot.drafts.borrow_mut();
-            let number = self.draft_number(&drafts);
-            if number != 0 {
-                return match drafts.get(number, self.class_id)? {
-                    Draft { state: State::Deleted, .. } => Err(MCO_E_DELETED),
-                    Draft { content: Some(content), .. } => read(content.row().bytes()),
-                    Draft { .. } => Err(MCO_E_ILLEGAL_HANDLE),
-                };
-            }
+        let mut row = self.row_at();
+        if (context.slot.writes.get() || self.draft != 0)
+            && let Some(draft) = self.draft_at(context)?
+        {
+            row = draft;
         }
-        if self.row.is_null() {
+        if row.parts().0.is_null() {
             return Err(MCO_E_ILLEGAL_HANDLE);
         }
-        // SAFETY: the token is that of the transaction in which the row was read.
-        read(unsafe { self.row_at().bytes() })
+        // SAFETY: the token is that of the transaction in which the row was read; or the bytes are
+        // a draft's, which nobody changes while it is read.
+        read(unsafe { row.bytes() })
+    }
+
+    /// Where the content of the object's draft is now, if it has one.
+    #[inline(never)]
+    fn draft_at(&self, context: Context) -> Outcome<Option<RowAt>> {
+        let mut drafts = context.slot.drafts.borrow_mut();
+        match self.draft_number(&drafts) {
+            0 => Ok(None),
+            number => match drafts.get(number, self.class_id)? {
+                Draft { state: State::Deleted, .. } => Err(MCO_E_DELETED),
+                Draft { content: Some(content), .. } => Ok(Some(RowAt::of(&content.row()))),
+                Draft { .. } => Err(MCO_E_ILLEGAL_HANDLE),
+            },
+        }
     }
 }
 
@@ -180,6 +190,7 @@ fn edit_draft(
     }
 }
 
+#[inline(never)]
 fn draft_of_row(object: &Object, context: Context, drafts: &mut Drafts) -> Outcome<u32> {
     if object.row.is_null() {
         return Err(MCO_E_ILLEGAL_HANDLE);

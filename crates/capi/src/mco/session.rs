@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 
 use remanent_engine::{RowDraft, RowId};
 
@@ -16,7 +17,7 @@ use super::gate::Pass;
 use super::status::{MCO_E_ACCESS, MCO_E_ILLEGAL_HANDLE, MCO_E_TRANSACT, MCO_E_WRONG_THREAD};
 use super::status::{MCO_RET, MCO_S_OK, Outcome};
 use crate::held::Held;
-use crate::slots::{Inhabitant, Lost, Pool, Slot, Slots};
+use crate::slots::{First, Inhabitant, Lost, Pool, Slot, Slots};
 
 /// A transaction's own things.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub(super) struct Session {
     instance: Cell<Option<&'static Instance>>,
     pub(super) writes: Cell<bool>,
     pub(super) pass: Cell<Pass>,
+    /// The number of the database that it writes beside others, for who wants it alone.
+    pub(super) writes_in: AtomicU64,
     /// The first failure, which the commit is not to pass over.
     failed: Cell<MCO_RET>,
     /// Whether a handler of the program is running.
@@ -75,6 +78,7 @@ static SLOTS: Slots<Session> = Slots::new();
 
 thread_local! {
     static POOL: Pool<Session> = const { Pool::new() };
+    static FIRST: First<Session> = const { Cell::new(None) };
 }
 
 impl Inhabitant for Session {
@@ -84,6 +88,10 @@ impl Inhabitant for Session {
 
     fn pool() -> &'static std::thread::LocalKey<Pool<Self>> {
         &POOL
+    }
+
+    fn first() -> &'static std::thread::LocalKey<First<Self>> {
+        &FIRST
     }
 
     fn abandon(slot: Place) {
@@ -191,7 +199,7 @@ impl Session {
     #[inline]
     pub(super) fn leave(&self) {
         if let Some(instance) = self.instance.get() {
-            instance.gate.leave(self.pass.get());
+            instance.gate.leave(self.pass.get(), &self.writes_in);
         }
         self.pass.set(Pass::None);
         self.failed.set(MCO_S_OK);
@@ -245,9 +253,11 @@ impl Drafts {
     /// The number of the draft of a row, 0 if it has none.
     #[inline]
     pub(super) fn number_of(&self, class_id: u32, row: u32) -> u32 {
-        if self.by_row.is_empty() {
-            return 0;
-        }
+        if self.by_row.is_empty() { 0 } else { self.known_number_of(class_id, row) }
+    }
+
+    #[inline(never)]
+    fn known_number_of(&self, class_id: u32, row: u32) -> u32 {
         self.by_row.get(&(class_id, row)).copied().unwrap_or(0)
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use remanent_engine::{Isolation, Priority, TransactionOptions};
 
-use super::database::CONNECTIONS;
+use super::database::{CONNECTIONS, Instance};
 use super::gate::Pass;
 use super::object;
 use super::session::{Place, Session, State, find};
@@ -30,7 +30,7 @@ pub extern "C" fn mco_trans_start(
     priority: c_int,
     out: Out<u64>,
 ) -> MCO_RET {
-    call(|| start(connection, kind, priority, 0, out))
+    status(start(connection, kind, priority, 0, out))
 }
 
 /// Starts a transaction of this isolation: 1 and 2 are snapshot isolation, 4 is serializable.
@@ -57,7 +57,30 @@ fn start(
     if !out.put(0) || !(READ_ONLY..=EXCLUSIVE).contains(&kind) {
         return Err(MCO_E_ILLEGAL_PARAM);
     }
-    let options = options_of(priority, isolation)?;
+    if priority == 0 && matches!(isolation, 0 | 4) {
+        return start_with(connection, kind, None, out);
+    }
+    start_as_told(connection, kind, (priority, isolation), out)
+}
+
+/// Starts with a priority and an isolation that are not the usual ones.
+#[cold]
+fn start_as_told(
+    connection: u64,
+    kind: c_int,
+    (priority, isolation): (c_int, c_int),
+    out: Out<u64>,
+) -> Outcome {
+    start_with(connection, kind, Some(&options_of(priority, isolation)?), out)
+}
+
+#[inline]
+fn start_with(
+    connection: u64,
+    kind: c_int,
+    options: Option<&TransactionOptions>,
+    out: Out<u64>,
+) -> Outcome {
     let slot = Session::slots().take().ok_or(MCO_E_SESLIMIT)?;
     // SAFETY: the slot's user changes when the transaction has ended, in `put_back`.
     let Some(used) = (unsafe { CONNECTIONS.pin(connection, &slot.user) }) else {
@@ -65,7 +88,7 @@ fn start(
         return Err(MCO_E_ILLEGAL_HANDLE);
     };
     slot.set_instance(&used.instance);
-    let begun = begin(slot, kind, options.as_ref());
+    let begun = begin(slot, kind, options);
     if begun.is_err() {
         slot.leave();
         Session::slots().put_back(slot);
@@ -94,8 +117,9 @@ fn begin(slot: Place, kind: c_int, options: Option<&TransactionOptions>) -> Outc
 /// Passes the database's gate; a thread that would wait for itself is refused.
 #[inline]
 fn enter(slot: Place, pass: Pass) -> Outcome {
-    let gate = &slot.instance()?.gate;
-    if !gate.try_pass(pass) {
+    let Instance { gate, number, .. } = slot.instance()?;
+    let number = *number;
+    if !gate.try_pass(pass, number, &slot.writes_in) {
         wait(slot, pass)?;
     }
     slot.pass.set(pass);
@@ -115,14 +139,11 @@ fn wait(slot: Place, pass: Pass) -> Outcome {
         keep("this thread has a transaction that would have to end first");
         return Err(MCO_E_TRANSACT);
     }
-    instance.gate.wait(pass);
+    instance.gate.wait(pass, number, &slot.writes_in);
     Ok(())
 }
 
-fn options_of(priority: c_int, isolation: c_int) -> Outcome<Option<TransactionOptions>> {
-    if priority == 0 && matches!(isolation, 0 | 4) {
-        return Ok(None);
-    }
+fn options_of(priority: c_int, isolation: c_int) -> Outcome<TransactionOptions> {
     let index = usize::try_from(priority + 2).map_err(|_| MCO_E_ILLEGAL_PARAM)?;
     let priority = *Priority::ALL.get(index).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let isolation = match isolation {
@@ -130,7 +151,7 @@ fn options_of(priority: c_int, isolation: c_int) -> Outcome<Option<TransactionOp
         1 | 2 => Isolation::Snapshot,
         _ => return Err(MCO_E_ILLEGAL_PARAM),
     };
-    Ok(Some(TransactionOptions::new().priority(priority).isolation(isolation)))
+    Ok(TransactionOptions::new().priority(priority).isolation(isolation))
 }
 
 /// Lets a transaction that reads write, if nobody has committed since it began.
@@ -143,7 +164,7 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
             return Ok(());
         }
         let instance = slot.instance()?;
-        if !instance.gate.try_pass(Pass::Shared) {
+        if !instance.gate.try_pass(Pass::Shared, instance.number, &slot.writes_in) {
             return Err(MCO_E_UPGRADE_FAILED);
         }
         slot.pass.set(Pass::Shared);
@@ -156,7 +177,7 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
         if !same {
             // SAFETY: nothing was done with it.
             unsafe { slot.upgraded().end() };
-            instance.gate.leave(Pass::Shared);
+            instance.gate.leave(Pass::Shared, &slot.writes_in);
             slot.pass.set(Pass::None);
             return Err(begun.map_or_else(of, |()| MCO_E_UPGRADE_FAILED));
         }
@@ -174,7 +195,8 @@ pub extern "C" fn mco_trans_commit(transaction: u64) -> MCO_RET {
         Ok(slot) => slot,
         Err(status) => return status,
     };
-    let committed = call(|| commit(slot));
+    // Nothing of a transaction that reads can fail.
+    let committed = if slot.writes.get() { call(|| commit(slot)) } else { status(commit(slot)) };
     if committed != MCO_S_OK {
         call(|| {
             slot.end();

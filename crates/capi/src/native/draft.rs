@@ -8,6 +8,7 @@ use std::ffi::{c_char, c_void};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{RowDraft, RowId};
+use remanent_navigation::text;
 
 use super::row::rem_row;
 use super::schema::{rem_column, rem_table};
@@ -296,9 +297,10 @@ pub extern "C" fn rem_put_text(
     length: usize,
 ) -> rem_status {
     let Some(bytes) = In::from(text).bytes(length) else { return REM_NULL_ARGUMENT };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => put(draft, column, Value::String(text)),
-        Err(_) => REM_BAD_TEXT,
+    let text = text::ascii(bytes).or_else(|| std::str::from_utf8(bytes).ok());
+    match text {
+        Some(text) => put(draft, column, Value::String(text)),
+        None => REM_BAD_TEXT,
     }
 }
 

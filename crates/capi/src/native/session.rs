@@ -16,7 +16,7 @@ use super::status::*;
 use super::value::kind_of;
 use crate::handles::{Called, Handles};
 use crate::held::Held;
-use crate::slots::{Inhabitant, Lost, Pool, Slot, Slots};
+use crate::slots::{First, Inhabitant, Lost, Pool, Slot, Slots};
 
 /// Tables that a database has in this interface, at most.
 const TABLES_MAX: usize = 4096;
@@ -87,6 +87,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static POOL: Pool<Session> = const { Pool::new() };
+    static FIRST: First<Session> = const { Cell::new(None) };
 }
 
 impl Inhabitant for Session {
@@ -96,6 +97,10 @@ impl Inhabitant for Session {
 
     fn pool() -> &'static std::thread::LocalKey<Pool<Self>> {
         &POOL
+    }
+
+    fn first() -> &'static std::thread::LocalKey<First<Self>> {
+        &FIRST
     }
 
     fn abandon(slot: Place) {

@@ -83,14 +83,29 @@ fn begin(
     if database == 0 || !out.put(std::ptr::null()) {
         return Err(REM_NULL_ARGUMENT);
     }
-    let settings;
-    let options = match options.get() {
-        None => None,
-        Some(options) => {
-            settings = options.settle()?;
-            Some(&settings)
-        }
-    };
+    match options.get() {
+        None => begin_with(database, None, out, writes),
+        Some(options) => begin_as_told(database, options, out, writes),
+    }
+}
+
+#[cold]
+fn begin_as_told(
+    database: u64,
+    options: &rem_transaction_options,
+    out: Out<*const rem_transaction>,
+    writes: bool,
+) -> Outcome {
+    begin_with(database, Some(&options.settle()?), out, writes)
+}
+
+#[inline(always)]
+fn begin_with(
+    database: u64,
+    options: Option<&TransactionOptions>,
+    out: Out<*const rem_transaction>,
+    writes: bool,
+) -> Outcome {
     let slot = Session::slots().take().ok_or(REM_TOO_MANY_TRANSACTIONS)?;
     // SAFETY: the slot's user changes when the transaction has ended, in `put_back`.
     let Some(base) = (unsafe { DATABASES.pin(database, &slot.user) }) else {

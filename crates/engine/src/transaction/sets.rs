@@ -25,8 +25,9 @@ use crate::table::version::{Version, bytes_at};
 const GAP: i64 = 1 << 32;
 /// Members that are put apart first where there is no room left between two.
 const SPREAD_MIN: usize = 32;
-/// The least distance after members were put apart.
-const SPREAD_GAP: i64 = 1 << 16;
+
+/// Rows of links with their links.
+type Moved<'t> = Vec<(RowId, Link<'t>)>;
 
 impl WriteTransaction<'_> {
     /// Makes a row a member of an owner, at the place that the set's order says; in order `Next`,
@@ -259,14 +260,14 @@ impl WriteTransaction<'_> {
         if next.place - here.place >= 2 {
             return Ok(here.place + (next.place - here.place) / 2);
         }
-        self.put_apart(set, owner, (at, &here))?;
-        Ok(here.place + SPREAD_GAP / 2)
+        Ok(here.place + self.put_apart(set, owner, (at, &here))? / 2)
     }
 
-    /// Moves as many members behind `here` as it takes for all of them to be `SPREAD_GAP` apart:
-    /// twice as many each time (after Bender et al., Two Simplified Algorithms for Maintaining
-    /// Order in a List, ESA 2002).
-    fn put_apart(&self, set: &SetCore, owner: RowId, here: (u64, &Link<'_>)) -> Result<()> {
+    /// Puts so many members behind `here` apart, evenly, that there is room for them: twice as
+    /// many each time, and the more there are, the more room (after Bender et al., Two Simplified
+    /// Algorithms for Maintaining Order in a List, ESA 2002: each member is moved seldom, wherever
+    /// others are put). Gives how far apart they are.
+    fn put_apart(&self, set: &SetCore, owner: RowId, here: (u64, &Link<'_>)) -> Result<i64> {
         let mut count = SPREAD_MIN;
         loop {
             let mut members = self.members_of(set, owner)?;
@@ -277,18 +278,27 @@ impl WriteTransaction<'_> {
             {
                 moved.push((RowId(Version::at(self.memory(), at).row()), link));
             }
-            let beyond = members.next_link()?.map(|(_, link)| link.place);
-            let needed = here.1.place + (moved.len() as i64 + 1) * SPREAD_GAP;
-            if beyond.is_none_or(|beyond| beyond > needed) {
-                // From behind, so that nobody comes to stand before whom it follows.
-                for (number, (row, link)) in moved.into_iter().enumerate().rev() {
-                    let place = here.1.place + (number as i64 + 1) * SPREAD_GAP;
-                    self.update_link(set, row, &Link { place, ..link })?;
-                }
-                return Ok(());
+            let end = members.next_link()?.map_or(i64::MAX, |(_, link)| link.place);
+            let distances = moved.len() as i64 + 1;
+            let gap = (end.saturating_sub(here.1.place) / distances).min(GAP);
+            if gap >= gap_min(count) {
+                self.move_links(set, here.1.place, gap, moved)?;
+                return Ok(gap);
             }
             count *= 2;
         }
+    }
+
+    /// Gives members their places, so far apart, in an order in which none comes to stand where
+    /// another still is: who moves back from the front on, who moves forth from behind.
+    fn move_links(&self, set: &SetCore, from: i64, gap: i64, moved: Moved<'_>) -> Result<()> {
+        let places = moved.into_iter().zip(1..).map(|((row, link), n)| (row, link, from + n * gap));
+        let (back, forth): (Vec<_>, Vec<_>) =
+            places.partition(|(_, link, place)| *place < link.place);
+        for (row, link, place) in back.into_iter().chain(forth.into_iter().rev()) {
+            self.update_link(set, row, &Link { place, ..link })?;
+        }
+        Ok(())
     }
 
     fn sort_key_of(&self, set: &SetCore, member: MemberRef, sort: &mut KeyBuffer) -> Result<()> {
@@ -359,4 +369,9 @@ fn away_from(set: &SetCore, place: i64, by: i64) -> Result<i64> {
         Error::new(ErrorKind::LimitReached)
             .because(format!("one row can own 2,147,483,648 members in `{}`", set.schema.name))
     })
+}
+
+/// The least distance after so many members were put apart.
+fn gap_min(count: usize) -> i64 {
+    16 << (count.ilog2() / 2)
 }

@@ -113,3 +113,39 @@ fn fixed_lengths_are_known() {
     let (_, plan) = layout_and_plan(&["id", "raw"].map(KeyPart::asc));
     assert_eq!((plan.fixed_len(), plan.parts()), (Some(6), 2));
 }
+
+#[test]
+fn parts_as_rows_hold_them_make_the_key_that_values_make() {
+    let columns: [(ColumnType, Value<'_>); 9] = [
+        (ColumnType::I8, Value::I8(-3)),
+        (ColumnType::U16, Value::U16(700)),
+        (ColumnType::I32, Value::I32(-70_000)),
+        (ColumnType::U32, Value::U32(70_000)),
+        (ColumnType::I64, Value::I64(-1)),
+        (ColumnType::U64, Value::U64(1 << 40)),
+        (ColumnType::F32, Value::F32(-0.5)),
+        (ColumnType::F64, Value::F64(2.5)),
+        (ColumnType::Timestamp, Value::Timestamp(-9)),
+    ];
+    for (column_type, value) in columns {
+        for part in [KeyPart::asc("a"), KeyPart::desc("a")] {
+            for nullable in [false, true] {
+                let mut schema = TableSchema::new("T");
+                schema = match nullable {
+                    true => schema.nullable_column("a", column_type.clone()),
+                    false => schema.column("a", column_type.clone()),
+                };
+                let schema = schema.ordered_index("index", [part.clone()]).build().expect("fine");
+                let layout = RowLayout::new(&schema);
+                let plan = KeyPlan::new(&layout, &schema.indexes[0]).expect("a plan");
+                let row = row(&layout, &[Some(value)]);
+                let bytes = layout.get_bytes(&row, 0).expect("it is not null");
+                let (mut plain, mut same) = (KeyBuffer::new(), KeyBuffer::new());
+                assert_eq!(plan.encode_plain(&[bytes], &mut plain), Some(1));
+                assert_eq!(plan.encode_values(&[value], &mut same), Ok(1));
+                assert_eq!(plain, same, "{column_type:?}");
+                assert!(plan.matches_row(&row, plain.as_slice()));
+            }
+        }
+    }
+}

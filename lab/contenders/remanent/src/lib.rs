@@ -3,14 +3,16 @@
 //! The plain setting has one ordered index on the key, as every other contender has; its region
 //! grows while rows are inserted, and the time for that counts. The variant `ahead` commits the
 //! memory for all rows when it opens, as a program with a fixed memory does. The variant `hash` has
-//! one hash index in place of the ordered one and answers equality alone. Shared by threads it has
-//! its defaults and nothing else.
+//! one hash index in place of the ordered one and answers equality alone. Shared by threads, and
+//! for sets, it has its defaults and nothing else.
 
+mod sets;
 mod stores;
 mod threads;
 
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
+use lab_harness::sets::{SetOrder, SetStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
 use remanent::Options;
 
@@ -26,6 +28,9 @@ const SETTINGS: &[Setting] = &[
 
 const SHARED: &[Setting] =
     &[setting("", "defaults; one ordered index, unique; begin_read, get; begin_write, commit")];
+
+const SETS: &[Setting] =
+    &[setting("", "defaults; connect_after in order next, else connect; members, siblings")];
 
 const fn setting(variant: &'static str, note: &'static str) -> Setting {
     Setting { variant, promise: Promise::Memory, medium: Medium::Memory, tier: Tier::Always, note }
@@ -66,6 +71,14 @@ impl Contender for Remanent {
 
     fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Ok(Box::new(threads::Shared::open(Options::new())?))
+    }
+
+    fn set_settings(&self) -> &'static [Setting] {
+        SETS
+    }
+
+    fn open_set(&self, _: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
+        Ok(Box::new(sets::Sets::open(Options::new(), order)?))
     }
 }
 

@@ -8,6 +8,7 @@
 use lab_harness::Promise;
 use serde_json::Value;
 
+use super::interfaces;
 use super::measure::STOPPED;
 use super::plan::{
     PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64, ROWS_4_GIB, ROWS_4_GIB_64, ROWS_LARGE,
@@ -58,6 +59,7 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
     let rows = run.sizes()[0];
     figures.extend(bytes(&run, rows));
     figures.extend(close(&run));
+    figures.extend(interfaces::figures(records, &run.sizes()));
     figures
 }
 

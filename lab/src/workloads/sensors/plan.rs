@@ -11,6 +11,7 @@ use lab_harness::{Contender, Medium, Promise, Setting, Tier};
 use serde_json::Value;
 
 use crate::command::{Choice, Scale};
+use crate::contenders;
 use crate::quantity::grouped;
 use crate::workloads::{Cell, Group};
 
@@ -66,11 +67,16 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
     if choice.large {
         groups.push(random_64(choice));
     }
-    if choice.rows.is_none() && choice.scale != Scale::Quick {
+    if choice.rows.is_none() && choice.scale != Scale::Quick && !compares_interfaces(choice) {
         groups.push(close(choice));
     }
     groups.retain(|group| !group.cells.is_empty());
     groups
+}
+
+/// Whether a run is about interfaces; nobody closes differently through another one.
+fn compares_interfaces(choice: &Choice) -> bool {
+    choice.contenders.iter().any(|contender| contenders::is_in_c(contender.name()))
 }
 
 fn transactions(choice: &Choice, rows: u64) -> Group {

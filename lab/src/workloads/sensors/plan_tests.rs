@@ -22,6 +22,8 @@ fn only_the_ordinary_run_closes_4_gib() {
     assert!(closes(&ordinary));
     assert!(!closes(&Choice { rows: Some(1000), ..choice(5) }));
     assert!(!closes(&Choice { scale: Scale::Quick, ..choice(5) }));
+    let in_c = contenders::all().into_iter().any(|known| contenders::is_in_c(known.name()));
+    assert!(!in_c || !closes(&Choice { contenders: contenders::all(), ..choice(5) }));
 }
 
 fn choice(rounds: u32) -> Choice {
@@ -31,7 +33,7 @@ fn choice(rounds: u32) -> Choice {
         rows: None,
         rounds,
         minutes: None,
-        contenders: crate::contenders::all(),
+        contenders: contenders::usual(),
         out: PathBuf::new(),
     }
 }

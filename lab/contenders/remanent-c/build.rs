@@ -1,0 +1,34 @@
+//! Makes the headers of the schemas and compiles the C programs against them.
+//!
+//! A header lies in the build's own folder under the name of its schema, `sensors_mco.h` of
+//! `schema/sensors_mco.mco`: it is always the one that the generator of this checkout writes. The
+//! compiler is told what an application would tell it: `-O2` and all warnings.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use remanent_ddl::{Options, Source};
+
+const SCHEMAS: &[&str] = &["sensors_mco.mco", "sensors_d.ddl", "strings_d.ddl", "sets_d.ddl"];
+const PROGRAMS: &[&str] = &["native.c", "mco.c", "d.c", "d_strings.c", "d_sets.c"];
+/// The headers that programs in C include.
+const INCLUDE: &str = "../../../crates/capi/include";
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for name in SCHEMAS {
+        let path = Path::new("schema").join(name);
+        let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let parsed = remanent_ddl::parse(&Source::new(*name, text), &Options::default());
+        let (schema, _) = parsed.unwrap_or_else(|errors| panic!("{errors}"));
+        fs::write(out.join(path.with_extension("h").file_name().expect("a name")), schema.to_c())
+            .expect("the build's folder can be written");
+    }
+    let mut build = cc::Build::new();
+    build.files(PROGRAMS.iter().map(|name| Path::new("c").join(name)));
+    build.include(&out).include(INCLUDE).std("c11").opt_level(2).extra_warnings(true);
+    build.compile("lab_remanent_c_programs");
+    for watched in ["build.rs", "schema", "c", INCLUDE] {
+        println!("cargo::rerun-if-changed={watched}");
+    }
+}
