@@ -665,7 +665,8 @@ rem_status rem_table_create(const struct rem_database *db,
                             size_t indexes_count,
                             struct rem_table *out);
 
-// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
+// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style,
+// 2 d_-style.
 rem_status rem_define(const struct rem_database *db,
                       const char *schema,
                       size_t length,

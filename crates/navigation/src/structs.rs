@@ -2,8 +2,8 @@
 //!
 //! Numbers and arrays have the same bytes in both. Text ends at its first NUL in C and has none in
 //! a row; what follows the NUL in a struct is not stored, and read back as zeros. Text that is not
-//! UTF-8 is stored as `text` describes. Structs come as bytes of the right length, but for text that
-//! ends earlier: the border to C sees to that.
+//! UTF-8 is stored as `text` describes. Structs come as bytes of the right length, but for text
+//! that ends earlier: the border to C sees to that.
 
 use remanent_ddl::{CField, CKind};
 use remanent_engine::schema::Value;

@@ -351,8 +351,8 @@ impl TableSchema {
         validate(self)
     }
 
-    /// Whether a table of this schema will do where one of `expected` is: the same columns, whatever
-    /// the limits of text and blobs, and the same indexes first.
+    /// Whether a table of this schema will do where one of `expected` is: the same columns,
+    /// whatever the limits of text and blobs, and the same indexes first.
     ///
     /// # Examples
     /// ```

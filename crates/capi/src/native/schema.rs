@@ -182,7 +182,8 @@ pub extern "C" fn rem_table_create(
     })
 }
 
-/// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style, 2 d_-style.
+/// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style,
+/// 2 d_-style.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_define(
