@@ -247,11 +247,11 @@ impl Expected {
         };
         let of_kind = self.records.all.iter().filter(|(_, known)| known.kind == kind);
         let mut addresses = of_kind.map(|(address, _)| *address);
-        let found = match (what % 2 == 0, from) {
+        let found = match (what.is_multiple_of(2), from) {
             (true, None) => addresses.next(),
-            (false, None) => addresses.last(),
+            (false, None) => addresses.next_back(),
             (true, Some(from)) => addresses.find(|address| *address > from),
-            (false, Some(from)) => addresses.filter(|address| *address < from).last(),
+            (false, Some(from)) => addresses.rfind(|address| *address < from),
         };
         match found {
             Some(_) => self.walk = Some((kind, found)),
