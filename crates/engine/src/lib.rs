@@ -46,6 +46,6 @@ pub use table::{
     TypedCursor, TypedTable,
 };
 pub use transaction::{
-    CommitTicket, Isolation, Member, Members, MembersOf, Owner, Priority, ReadTransaction,
-    Savepoint, SnapshotInfo, TransactionOptions, WriteTransaction,
+    CommitTicket, Isolation, Member, MemberPosition, Members, MembersOf, Owner, Priority,
+    ReadTransaction, Savepoint, SnapshotInfo, TransactionOptions, WriteTransaction,
 };

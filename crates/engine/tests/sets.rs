@@ -401,3 +401,47 @@ fn threads_that_connect_and_delete_leave_whole_sets() {
     assert_eq!(tx.scan(&world.kinds[1]).expect("a scan").count(), linked);
     assert_eq!(tx.scan(world.set.relation()).expect("a scan").count(), linked);
 }
+
+/// Each puts a chain of its own behind the last member. Only the first link of a chain looks for
+/// what comes behind it, and that has to speak for the whole chain.
+#[test]
+fn of_two_chains_behind_one_member_one_is_refused() {
+    let world = World::new(SetOrder::Next);
+    let table = &world.kinds[0];
+    let insert =
+        |tx: &WriteTransaction<'_>| tx.insert_values(table, &[Some("x".into()), Some(0.into())]);
+    let chain = |tx: &WriteTransaction<'_>, owner, behind| -> Result<Vec<RowId>> {
+        let mut rows = vec![behind];
+        for _ in 0..10 {
+            let row = insert(tx)?;
+            let last = rows[rows.len() - 1];
+            tx.connect_after(&world.set, owner, (table, row), Some((table, last)))?;
+            rows.push(row);
+        }
+        Ok(rows)
+    };
+    let (owner, only) = world
+        .db
+        .write(|tx| {
+            let owner = tx.insert_values(&world.owners, &[Some(0.into())])?;
+            let only = insert(tx)?;
+            tx.connect(&world.set, owner, table, only)?;
+            Ok((owner, only))
+        })
+        .expect("a commit");
+    let first = world.db.begin_write().expect("a slot");
+    let second = world.db.begin_write().expect("a slot");
+    let kept = chain(&first, owner, only).expect("a chain");
+    chain(&second, owner, only).expect("a chain, for now");
+    first.commit().expect("nobody was before it");
+    assert_eq!(second.commit().unwrap_err().kind(), ErrorKind::Conflict);
+
+    let tx = world.db.begin_write().expect("a slot");
+    let before = tx.savepoint();
+    let rows = chain(&tx, owner, kept[kept.len() - 1]).expect("a chain");
+    tx.roll_back_to(before).expect("a savepoint of this transaction");
+    let after_undone = chain(&tx, owner, rows[rows.len() - 1]);
+    assert_eq!(after_undone.unwrap_err().kind(), ErrorKind::NotMember);
+    let seen: Vec<_> = world.walk(&tx, owner, true).iter().map(|seen| seen.1).collect();
+    assert_eq!(seen, kept);
+}

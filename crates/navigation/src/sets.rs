@@ -4,12 +4,12 @@
 //! no current member and the current record stays. A current member that is no longer one of the
 //! current owner's is a clash, and is forgotten.
 
-use remanent_engine::{Member, Members};
+use remanent_engine::{Member, MemberPosition, Members};
 
 use crate::opened::Opened;
 use crate::position::Address;
 use crate::status::{Outcome, Status};
-use crate::task::Task;
+use crate::task::{Task, reading};
 
 /// Where the current member moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -280,26 +280,31 @@ impl Task {
         let open = &self.databases[number];
         let set = open.shared.dictionary.set(set)?;
         let owner = open.owners[set].ok_or(Status::NO_CURRENT_OWNER)?;
-        let member = open.members[set];
-        let found = self.read(number, |shared, tx| {
+        let member = open.members[set].filter(|_| matches!(step, Step::Next | Step::Previous));
+        let place = open.places[set].as_ref().filter(|(at, _)| Some(*at) == member);
+        let found = reading(&open.shared, &open.held, |shared, tx| {
             let kind = &shared.sets[set];
-            let Some(from) = member.filter(|_| matches!(step, Step::Next | Step::Previous)) else {
-                return end(shared, tx.members(kind, owner.row)?, step);
+            let Some(from) = member else {
+                return stand(shared, tx.members(kind, owner.row)?, step);
             };
-            match tx.siblings(kind, &shared.tables[from.table()], from.row)? {
-                Some(mut siblings) if siblings.owner() == owner.row => {
-                    let found =
-                        if step == Step::Next { siblings.next()? } else { siblings.previous()? };
-                    Ok(found.map(|found| address_of(shared, &found)))
-                }
+            let mut members = match place {
+                Some((_, place)) => tx.members_at(kind, place)?,
+                None => None,
+            };
+            if members.is_none() {
+                members = tx.siblings(kind, &shared.tables[from.table()], from.row)?;
+            }
+            match members {
+                Some(members) if members.owner() == owner.row => stand(shared, members, step),
                 _ => Err(Status::SET_CLASH.into()),
             }
         });
         let open = &mut self.databases[number];
         match found {
-            Ok(Some(found)) => {
+            Ok(Some((found, place))) => {
                 open.members[set] = Some(found);
                 open.record = Some(found);
+                open.places[set] = place.map(|place| (found, place));
                 Ok(())
             }
             Ok(None) => {
@@ -316,12 +321,24 @@ impl Task {
     }
 }
 
-fn end(shared: &Opened, mut members: Members<'_>, step: Step) -> Outcome<Option<Address>> {
+/// The member to which a step leads, and its place.
+fn stand(
+    shared: &Opened,
+    mut members: Members<'_>,
+    step: Step,
+) -> Outcome<Option<(Address, Option<MemberPosition>)>> {
     let found = match step {
-        Step::First | Step::Next => members.first()?,
-        Step::Last | Step::Previous => members.last()?,
+        Step::First => members.first()?,
+        Step::Last => members.last()?,
+        Step::Next => members.next()?,
+        // Without a member to come from, the last one.
+        Step::Previous if members.position()?.is_none() => members.last()?,
+        Step::Previous => members.previous()?,
     };
-    Ok(found.map(|found| address_of(shared, &found)))
+    match found {
+        Some(found) => Ok(Some((address_of(shared, &found), members.position()?))),
+        None => Ok(None),
+    }
 }
 
 fn address_of(shared: &Opened, member: &Member<'_>) -> Address {

@@ -11,7 +11,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use remanent_engine::{Isolation, ReadTransaction, RowDraft, TransactionOptions, WriteTransaction};
+use remanent_engine::{
+    Isolation, MemberPosition, ReadTransaction, RowDraft, TransactionOptions, WriteTransaction,
+};
 
 use crate::held::Held;
 use crate::locks::Patience;
@@ -82,6 +84,8 @@ pub(crate) struct OpenDatabase {
     pub(crate) record: Option<Address>,
     pub(crate) owners: Vec<Option<Address>>,
     pub(crate) members: Vec<Option<Address>>,
+    /// The place of the current member in its set, where a step has led to it.
+    pub(crate) places: Vec<Option<(Address, MemberPosition)>>,
     /// The record type that is gone through, and the last record.
     pub(crate) walk: Option<(usize, Option<Address>)>,
     /// A row in the making for each record type, used again and again.
@@ -387,6 +391,7 @@ impl OpenDatabase {
             record: None,
             owners: vec![None; dictionary.sets.len()],
             members: vec![None; dictionary.sets.len()],
+            places: vec![None; dictionary.sets.len()],
             walk: None,
             drafts: dictionary.records.iter().map(|_| None).collect(),
             keys: dictionary.records.iter().map(|record| no_places(record.fields.len())).collect(),

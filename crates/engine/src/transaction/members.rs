@@ -4,7 +4,7 @@
 //! it names are seen by the same snapshot. At either end [`Members`] stay at the end, whatever lies
 //! beyond it in the index. Who links and unlinks is in `sets.rs`.
 
-use remanent_schema::Record;
+use remanent_schema::{KeyBuffer, Record};
 
 use super::reading::ReadTransaction;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +37,20 @@ pub struct Members<'t> {
     owner: u32,
     cursor: Cursor<'t>,
     at: At,
+    /// The version of the link where these stand; 0 at either end.
+    link: u64,
+}
+
+/// Where [`Members`] stood, kept from one transaction to the next.
+///
+/// # Examples
+/// See [`Members::position`].
+#[derive(Clone, Debug)]
+pub struct MemberPosition {
+    /// The link's key in the set's index, its row id behind it.
+    entry: KeyBuffer,
+    owner: u32,
+    member: MemberRef,
 }
 
 /// Where [`Members`] stand. The cursor could be among the links of another owner at either end, so
@@ -117,6 +131,30 @@ impl<'db> ReadTransaction<'db> {
         Ok(Some(members))
     }
 
+    /// The members at a place where others stood; `None` if the member has been moved or
+    /// disconnected since.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::members`].
+    ///
+    /// # Examples
+    /// See [`Members::position`].
+    pub fn members_at<'t>(
+        &'t self,
+        set: &'t Set,
+        position: &MemberPosition,
+    ) -> Result<Option<Members<'t>>> {
+        let mut members = self.members_of(&set.core, RowId(position.owner))?;
+        let entry = position.entry.as_slice();
+        let (key, row) = entry.split_at(entry.len() - size_of::<u32>());
+        let found = members.cursor.find_entry(Find::AtLeast, key, entry);
+        let here = members.stand(found, At::End).filter(|(at, link)| {
+            let id = Version::at(self.memory(), *at).row();
+            id.to_be_bytes() == *row && link.member == position.member
+        });
+        Ok(here.map(|_| members))
+    }
+
     /// The row that a row is a member of, if it is one.
     ///
     /// # Errors
@@ -185,7 +223,8 @@ impl<'db> ReadTransaction<'db> {
 
     pub(super) fn members_of<'t>(&'t self, set: &'t SetCore, owner: RowId) -> Result<Members<'t>> {
         let cursor = self.cursor(&set.relation, set.members_index())?;
-        Ok(Members { transaction: self, set, owner: owner.0, cursor, at: At::Start })
+        let (owner, at, link) = (owner.0, At::Start, 0);
+        Ok(Members { transaction: self, set, owner, cursor, at, link })
     }
 
     /// A member's link and where its version lies.
@@ -355,6 +394,46 @@ impl<'t> Members<'t> {
         self.resolve(link)
     }
 
+    /// The place of the member where these stand; `None` at either end.
+    ///
+    /// # Errors
+    /// `KeyTooLong`, for no link that was made.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let t = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let set = db.create_set(SetSchema::new("Tree", "T", SetOrder::Last).member("T"))?;
+    /// # let tx = db.begin_write()?;
+    /// # let row = || tx.insert_values(&t, &[Some(1.into())]);
+    /// # let (root, one, two) = (row()?, row()?, row()?);
+    /// # tx.connect(&set, root, &t, one)?;
+    /// # tx.connect(&set, root, &t, two)?;
+    /// # tx.commit()?;
+    /// let tx = db.begin_read()?;
+    /// let mut members = tx.members(&set, root)?;
+    /// members.first()?;
+    /// let position = members.position()?.expect("it stands at a member");
+    /// drop(members);
+    /// drop(tx);
+    /// let tx = db.begin_read()?;
+    /// let mut members = tx.members_at(&set, &position)?.expect("it is still there");
+    /// assert_eq!(members.next()?.map(|member| member.row().id()), Some(two));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn position(&self) -> Result<Option<MemberPosition>> {
+        if self.link == 0 {
+            return Ok(None);
+        }
+        let memory = self.transaction.memory();
+        let link = self.set.read_link(bytes_at(memory, self.link));
+        let mut entry = self.set.link_key(&link)?;
+        let row = Version::at(memory, self.link).row();
+        entry.push_u32_be(row).map_err(remanent_schema::KeyError::from)?;
+        Ok(Some(MemberPosition { entry, owner: self.owner, member: link.member }))
+    }
+
     /// How many members there are; they are counted one by one.
     ///
     /// # Errors
@@ -420,6 +499,7 @@ impl<'t> Members<'t> {
     fn stand(&mut self, found: Option<u64>, beyond: At) -> Option<(u64, Link<'t>)> {
         let link = self.of_owner(found);
         self.at = if link.is_some() { At::Member } else { beyond };
+        self.link = link.map_or(0, |(at, _)| at);
         link
     }
 
@@ -431,7 +511,7 @@ impl<'t> Members<'t> {
         entry.push_u32_be(row).map_err(remanent_schema::KeyError::from)?;
         let found = self.cursor.find_entry(Find::AtLeast, key.as_slice(), entry.as_slice());
         debug_assert_eq!(found, Some(at));
-        self.at = At::Member;
+        (self.at, self.link) = (At::Member, at);
         Ok(())
     }
 

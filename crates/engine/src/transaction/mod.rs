@@ -27,7 +27,7 @@ pub(crate) mod validate;
 pub(crate) mod write_set;
 
 pub use commit::CommitTicket;
-pub use members::{Member, Members, MembersOf, Owner};
+pub use members::{Member, MemberPosition, Members, MembersOf, Owner};
 pub use options::{Isolation, Priority, TransactionOptions};
 pub use reading::ReadTransaction;
 pub use snapshots::SnapshotInfo;

@@ -26,6 +26,16 @@ const GAP: i64 = 1 << 32;
 /// Members that are put apart first where there is no room left between two.
 const SPREAD_MIN: usize = 32;
 
+/// A member of a set in order `Next` that this transaction has put behind all others of its owner:
+/// the next one, which mostly goes behind it, needs no look-up.
+#[derive(Clone, Copy)]
+pub(super) struct LastMember {
+    relation: u32,
+    owner: u32,
+    member: MemberRef,
+    place: i64,
+}
+
 /// Rows of links with their links.
 type Moved<'t> = Vec<(RowId, Link<'t>)>;
 
@@ -95,8 +105,13 @@ impl WriteTransaction<'_> {
             self.check_row(&set.owner, owner)?;
             let mut sort = KeyBuffer::new();
             let place = self.place(set, owner, member, after, &mut sort)?;
+            let (place, is_last) = place;
             let link = Link { owner: owner.0, sort: sort.as_slice(), place, member };
-            self.insert_link(set, &link)
+            self.insert_link(set, &link)?;
+            let relation = set.relation.core.id;
+            let last = LastMember { relation, owner: owner.0, member, place };
+            self.last_member.set(is_last.then_some(last));
+            Ok(())
         })
     }
 
@@ -121,6 +136,7 @@ impl WriteTransaction<'_> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn disconnect(&self, set: &Set, table: &Table, row: RowId) -> Result<()> {
+        self.last_member.set(None);
         let _obliged = self.oblige();
         let set = &*set.core;
         let at = self.required_link(set, table, row)?;
@@ -219,7 +235,8 @@ impl WriteTransaction<'_> {
         sets
     }
 
-    /// Where a new member goes; its sort key into `sort`.
+    /// Where a new member goes, and whether that is surely behind all others in order `Next`; its
+    /// sort key into `sort`.
     fn place(
         &self,
         set: &SetCore,
@@ -227,40 +244,50 @@ impl WriteTransaction<'_> {
         member: MemberRef,
         after: Option<(&Table, RowId)>,
         sort: &mut KeyBuffer,
-    ) -> Result<i64> {
+    ) -> Result<(i64, bool)> {
         use remanent_schema::SetOrder::{Ascending, Descending, First, Last, Next};
-        match set.schema.order {
-            Ascending | Descending => self.sort_key_of(set, member, sort).map(|()| -set.draw()),
-            First | Last => {
-                self.check_row(&set.members[usize::from(member.table)].table, RowId(member.row))?;
-                Ok(if set.schema.order == First { -set.draw() } else { set.draw() })
-            }
-            Next => {
-                self.check_row(&set.members[usize::from(member.table)].table, RowId(member.row))?;
-                match after {
-                    Some((table, row)) => self.place_behind(set, owner, table, row),
-                    None => {
-                        let first = self.members_of(set, owner)?.first_link()?;
-                        first.map_or(Ok(0), |(_, first)| away_from(set, first.place, -GAP))
-                    }
-                }
-            }
+        if matches!(set.schema.order, Ascending | Descending) {
+            self.sort_key_of(set, member, sort)?;
+            return Ok((-set.draw(), false));
+        }
+        self.check_row(&set.members[usize::from(member.table)].table, RowId(member.row))?;
+        match (set.schema.order, after) {
+            (First, _) => Ok((-set.draw(), false)),
+            (Next, Some((table, row))) => self.place_behind(set, owner, table, row),
+            (Next, None) => match self.members_of(set, owner)?.first_link()? {
+                Some((_, first)) => Ok((away_from(set, first.place, -GAP)?, false)),
+                None => Ok((0, true)),
+            },
+            (Last | Ascending | Descending, _) => Ok((set.draw(), false)),
         }
     }
 
-    /// A place between a member and the next one; makes room if there is none.
-    fn place_behind(&self, set: &SetCore, owner: RowId, table: &Table, row: RowId) -> Result<i64> {
+    /// A place between a member and the next one, and whether there is no next one; makes room if
+    /// there is none.
+    fn place_behind(
+        &self,
+        set: &SetCore,
+        owner: RowId,
+        table: &Table,
+        row: RowId,
+    ) -> Result<(i64, bool)> {
         let member = member_ref(set, table, row)?;
+        // What the transaction read to put it there covers all that may come behind it.
+        if let Some(last) = self.last_member.get()
+            && (last.relation, last.owner, last.member) == (set.relation.core.id, owner.0, member)
+        {
+            return Ok((away_from(set, last.place, GAP)?, true));
+        }
         let link = self.link_of(set, member)?.filter(|(_, link)| link.owner == owner.0);
         let Some((at, here)) = link else { return Err(not_member(set, table, row)) };
         let mut members = self.members_of(set, owner)?;
         let Some((_, next)) = members.link_behind(&here)? else {
-            return away_from(set, here.place, GAP);
+            return Ok((away_from(set, here.place, GAP)?, true));
         };
         if next.place - here.place >= 2 {
-            return Ok(here.place + (next.place - here.place) / 2);
+            return Ok((here.place + (next.place - here.place) / 2, false));
         }
-        Ok(here.place + self.put_apart(set, owner, (at, &here))? / 2)
+        Ok((here.place + self.put_apart(set, owner, (at, &here))? / 2, false))
     }
 
     /// Puts so many members behind `here` apart, evenly, that there is room for them: twice as

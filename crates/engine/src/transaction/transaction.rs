@@ -15,6 +15,7 @@ use super::commit::{self, CommitTicket};
 use super::options::{Isolation, TransactionOptions};
 use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
+use super::sets::LastMember;
 use super::validate::{Latched, validate};
 use super::write_set::WriteSet;
 use super::{reclaim, snapshots};
@@ -58,6 +59,8 @@ pub struct WriteTransaction<'db> {
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
     rollbacks: RefCell<Vec<u64>>,
     standing: Standing,
+    /// The member that was put behind all others last, as long as that is surely so.
+    pub(super) last_member: Cell<Option<LastMember>>,
 }
 
 /// A point in a transaction to roll back to.
@@ -128,6 +131,7 @@ impl<'db> WriteTransaction<'db> {
             ended: Cell::new(false),
             rollbacks: RefCell::new(Vec::new()),
             standing,
+            last_member: Cell::new(None),
         })
     }
 
@@ -442,6 +446,7 @@ impl<'db> WriteTransaction<'db> {
         // At least up to the newest state. What a range ends with has not changed then, so it is
         // a version that the new snapshot sees as well.
         validate(&self.read, self.heap, own.timestamp, Latched::No)?;
+        self.last_member.set(None);
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });
         Ok(())
@@ -661,6 +666,7 @@ impl<'db> WriteTransaction<'db> {
     }
 
     fn undo_to(&self, len: u64) {
+        self.last_member.set(None);
         let memory = self.read.memory();
         while self.writes.len() > len
             && let Some((table, change)) = self.writes.pop()
