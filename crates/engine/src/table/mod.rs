@@ -13,6 +13,7 @@ pub(crate) mod describe;
 pub(crate) mod draft;
 pub(crate) mod handle;
 pub(crate) mod lookup;
+pub(crate) mod neighbour;
 pub(crate) mod pins;
 pub(crate) mod position;
 pub(crate) mod prune;

@@ -160,33 +160,6 @@ impl<'t> Iterator for Scan<'t> {
 }
 
 /// The version of a row that a snapshot sees.
-/// The nearest visible row behind `row`, or before it; without one, the first or the last.
-pub(crate) fn neighbour(
-    table: TableAt<'_>,
-    reader: Reader<'_>,
-    row: Option<u32>,
-    forward: bool,
-) -> Option<u64> {
-    let (memory, directory) = (table.memory, table.directory());
-    let limit = directory.limit();
-    let sees = |row: u32| visible(memory, directory.newest(memory, row), reader.snapshot);
-    if !forward {
-        let end = row.map_or(limit, u64::from).min(limit);
-        return (0..end).rev().find_map(|row| sees(row as u32));
-    }
-    let mut next = row.map_or(0, |row| u64::from(row) + 1);
-    while next < limit {
-        for (row, slot) in directory.slots_from(memory, next as u32, limit) {
-            let at = visible(memory, newest_of(slot.load(Acquire)), reader.snapshot);
-            if at.is_some() {
-                return at;
-            }
-            next = u64::from(row) + 1;
-        }
-    }
-    None
-}
-
 #[inline]
 pub(crate) fn visible_row(table: TableAt<'_>, reader: Reader<'_>, row: RowId) -> Option<u64> {
     if u64::from(row.0) >= table.directory().limit() {

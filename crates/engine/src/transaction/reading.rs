@@ -19,10 +19,11 @@ use crate::memory::Memory;
 use crate::memory::atomic::Release;
 use crate::snapshot::Snapshot;
 use crate::table::lookup::{Cursor, View};
+use crate::table::neighbour::Extent;
 use crate::table::read_set::{End, ReadSet, Remember};
 use crate::table::reader::{Operation, Reader};
 use crate::table::row::{Row, RowId};
-use crate::table::scan::{Scan, neighbour, visible_row};
+use crate::table::scan::{Scan, visible_row};
 use crate::table::table::TableAt;
 use crate::table::version::{Version, bytes_at, row_at};
 use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
@@ -53,6 +54,8 @@ pub struct ReadTransaction<'db> {
     pub(crate) held: HeldSlot<'db>,
     /// When the snapshot expires by age.
     expires: Option<Instant>,
+    /// Where the rows lie of the table whose rows were gone through last.
+    pub(super) extent: Cell<Option<Extent>>,
 }
 
 impl<'db> ReadTransaction<'db> {
@@ -89,7 +92,8 @@ impl<'db> ReadTransaction<'db> {
         snapshot: Snapshot,
         reads: Option<ReadSet<'db>>,
     ) -> Self {
-        Self { db, snapshot: Cell::new(snapshot), reads, held, expires: None }
+        let extent = Cell::new(None);
+        Self { db, snapshot: Cell::new(snapshot), reads, held, expires: None, extent }
     }
 
     /// The timestamp of the newest commit that this transaction sees.
@@ -591,7 +595,7 @@ impl<'db> ReadTransaction<'db> {
         table: &'t Table,
         row: Option<RowId>,
     ) -> Result<Option<Row<'t>>> {
-        self.neighbour(table, row, true)
+        self.neighbour(table, |extent, table, reader| extent.after(table, reader, row))
     }
 
     /// The row before `row` in the order of row ids, or the last one; see
@@ -617,21 +621,22 @@ impl<'db> ReadTransaction<'db> {
         table: &'t Table,
         row: Option<RowId>,
     ) -> Result<Option<Row<'t>>> {
-        self.neighbour(table, row, false)
+        self.neighbour(table, |extent, table, reader| extent.before(table, reader, row))
     }
 
     fn neighbour<'t>(
         &'t self,
         table: &'t Table,
-        row: Option<RowId>,
-        forward: bool,
+        find: impl FnOnce(&mut Extent, TableAt<'t>, Reader<'_>) -> Option<u64>,
     ) -> Result<Option<Row<'t>>> {
         let table = self.table_at(table)?;
         let _operation = self.enter()?;
         if let Some(reads) = &self.reads {
             reads.add_table(table.core.id);
         }
-        let found = neighbour(table, self.reader(), row.map(|row| row.0), forward);
+        let mut extent = Extent::of(table, self.extent.get());
+        let found = find(&mut extent, table, self.reader());
+        self.extent.set(Some(extent));
         Ok(found.map(|at| {
             let row = Row::at(table, at);
             if let Some(reads) = &self.reads {

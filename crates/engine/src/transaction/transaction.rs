@@ -446,7 +446,7 @@ impl<'db> WriteTransaction<'db> {
         // At least up to the newest state. What a range ends with has not changed then, so it is
         // a version that the new snapshot sees as well.
         validate(&self.read, self.heap, own.timestamp, Latched::No)?;
-        self.last_member.set(None);
+        self.forget_places();
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });
         Ok(())
@@ -579,6 +579,9 @@ impl<'db> WriteTransaction<'db> {
             Err(error) => self.attempt_again(at, row, error, &attempt)?,
         };
         self.writes.push(at.core.id, change);
+        if row.is_none() {
+            self.read.extent.set(None);
+        }
         self.read.db.warn_if_due();
         Ok(RowId(change.row))
     }
@@ -622,6 +625,7 @@ impl<'db> WriteTransaction<'db> {
         }
         let own = self.read.snapshot.get();
         let timestamp = self.read.held.publish_clock(true);
+        self.forget_places();
         self.read.snapshot.set(Snapshot { timestamp, ..own });
         timestamp != own.timestamp
     }
@@ -665,8 +669,14 @@ impl<'db> WriteTransaction<'db> {
         });
     }
 
-    fn undo_to(&self, len: u64) {
+    /// What is known of where rows lie holds no longer.
+    fn forget_places(&self) {
         self.last_member.set(None);
+        self.read.extent.set(None);
+    }
+
+    fn undo_to(&self, len: u64) {
+        self.forget_places();
         let memory = self.read.memory();
         while self.writes.len() > len
             && let Some((table, change)) = self.writes.pop()
