@@ -100,7 +100,8 @@ pub(crate) const MAGIC: u64 = 0x746e_656e_616d_6552;
 /// Memory that the caller supplies for a database, instead of the system.
 ///
 /// The database lives in it and nowhere else; when the database closes, owned memory is freed and
-/// borrowed memory goes back to the caller.
+/// borrowed memory goes back to the caller. Of more than 32 MiB the system is advised to make huge
+/// pages of 2 MiB.
 ///
 /// # Examples
 /// ```
@@ -253,7 +254,24 @@ impl Region {
         let base = unsafe { memory.start.add(skip) };
         // SAFETY: the header lies within the memory, checked above; an all-zero header is valid.
         unsafe { std::ptr::write_bytes(base.as_ptr(), 0, size_of::<RegionHeader>()) };
-        Ok(Self { base, capacity, backing: Backing::Caller(memory.owner) })
+        let region = Self { base, capacity, backing: Backing::Caller(memory.owner) };
+        if capacity > HUGE_FROM {
+            region.ask_for_huge_pages();
+        }
+        Ok(region)
+    }
+
+    /// Huge pages for the caller's memory, as far as it fills them: what is around stays as it is.
+    fn ask_for_huge_pages(&self) {
+        let skip = self.base.as_ptr().align_offset(HUGE_PAGE as usize);
+        let len = (self.capacity as usize).saturating_sub(skip) / HUGE_PAGE as usize;
+        if len > 0 {
+            // SAFETY: `skip` lies within the memory.
+            let address = unsafe { self.base.as_ptr().add(skip) }.cast::<libc::c_void>();
+            // SAFETY: advice on memory that was handed over, which changes no content; where huge
+            // pages are missing it is refused and small ones serve.
+            unsafe { libc::madvise(address, len * HUGE_PAGE as usize, libc::MADV_HUGEPAGE) };
+        }
     }
 
     /// Bytes reserved.
