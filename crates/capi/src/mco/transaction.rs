@@ -154,7 +154,8 @@ fn options_of(priority: c_int, isolation: c_int) -> Outcome<TransactionOptions> 
     Ok(TransactionOptions::new().priority(priority).isolation(isolation))
 }
 
-/// Lets a transaction that reads write, if nobody has committed since it began.
+/// Lets a transaction that reads write, if nobody has committed since it began. Its commit is
+/// refused if others have changed any class by then.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
@@ -182,6 +183,11 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
             return Err(begun.map_or_else(of, |()| MCO_E_UPGRADE_FAILED));
         }
         slot.writes.set(true);
+        // What was read as a reader was not remembered, so all objects count as read.
+        let upgraded = slot.upgraded().writing().ok_or(MCO_E_TRANSACT)?;
+        for class in &instance.classes {
+            upgraded.scan(&class.table).map_err(of)?;
+        }
         Ok(())
     })
 }

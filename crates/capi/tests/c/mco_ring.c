@@ -292,6 +292,17 @@ static void failures(void)
     add_part(9, "nine", 9.0);
     STATUS(MCO_E_UPGRADE_FAILED, mco_trans_upgrade(t));
     OK(mco_trans_commit(t));
+    /* What it read before the upgrade has to be so still when it commits. */
+    t = begin(MCO_READ_ONLY);
+    OK(Part_by_number_find(t, 2, &part));
+    OK(mco_trans_upgrade(t));
+    OK(Part_by_number_find(t, 9, &part));
+    OK(Part_stock_put(&part, 3));
+    u = begin(MCO_READ_WRITE);
+    OK(Part_by_number_find(u, 2, &same));
+    OK(Part_stock_put(&same, 7));
+    OK(mco_trans_commit(u));
+    STATUS(MCO_E_CONFLICT, mco_trans_commit(t));
     OK(mco_trans_start_ex(db, MCO_UPDATE, MCO_TRANS_HIGH, MCO_REPEATABLE_READ, &t));
     OK(mco_trans_upgrade(t));
     OK(mco_trans_commit(t));
