@@ -77,6 +77,19 @@ impl Catalog {
         Ok(tables.by_id.len() as u32)
     }
 
+    /// Leaves ids below this one to tables that were dropped before.
+    pub(crate) fn skip_to(&self, id: u32) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let len = tables.by_id.len().max(id as usize).min(TABLES_MAX);
+        tables.by_id.resize(len, None);
+    }
+
+    /// The set that a table holds.
+    pub(crate) fn set_of_relation(&self, table: u32) -> Option<Arc<SetCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.sets.iter().find(|set| set.relation.core.id == table).cloned()
+    }
+
     /// Adds a table whose id came from [`Catalog::next_id`].
     pub(crate) fn add(&self, table: Arc<TableCore>) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);

@@ -8,11 +8,13 @@ use std::sync::PoisonError;
 
 use remanent_schema::{IndexSchema, Record, SetSchema, TableSchema};
 
+use crate::checkpoint;
 use crate::definition;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
+use crate::log::writer::{Log, LogStatistics};
+use crate::log::Durability;
 use crate::memory::MemoryUse;
-use crate::memory::atomic::MutexGuard;
 use crate::options::Options;
 use crate::table::table::TableAt;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
@@ -50,11 +52,6 @@ pub struct Database {
 }
 
 impl Database {
-    /// Keeps tables, indexes and sets from being changed while the guard lives.
-    pub(crate) fn lock_definition(&self) -> MutexGuard<'_, ()> {
-        self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Frees a row id that was taken from a table's directory and not used.
     pub(crate) fn give_back_row(&self, table: &Table, row: u32) {
         let memory = self.instance.memory();
@@ -167,6 +164,7 @@ impl Database {
         &self,
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<(T, CommitTicket)> {
+        self.before_writing()?;
         retry::run(&self.instance, &TransactionOptions::new(), work)
     }
 
@@ -216,6 +214,7 @@ impl Database {
         options: &TransactionOptions,
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
+        self.before_writing()?;
         retry::run(&self.instance, options, work).map(|(value, _)| value)
     }
 
@@ -275,6 +274,7 @@ impl Database {
     /// ```
     #[inline]
     pub fn begin_write(&self) -> Result<WriteTransaction<'_>> {
+        self.before_writing()?;
         WriteTransaction::begin_with(&self.instance, &TransactionOptions::new())
     }
 
@@ -309,6 +309,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn begin_write_with(&self, options: &TransactionOptions) -> Result<WriteTransaction<'_>> {
+        self.before_writing()?;
         WriteTransaction::begin_with(&self.instance, options)
     }
 
@@ -351,6 +352,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
+        self.instance.check_writable()?;
         definition::create_table(&self.instance, schema).map(|core| Table { core })
     }
 
@@ -466,6 +468,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn create_set(&self, schema: SetSchema) -> Result<Set> {
+        self.instance.check_writable()?;
         definition::create_set(&self.instance, schema).map(|core| Set { core })
     }
 
@@ -518,6 +521,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn drop_set(&self, set: &Set) -> Result<()> {
+        self.instance.check_writable()?;
         definition::drop_set(&self.instance, &set.core)
     }
 
@@ -540,6 +544,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn drop_table(&self, table: &Table) -> Result<()> {
+        self.instance.check_writable()?;
         definition::drop_table(&self.instance, &table.core)
     }
 
@@ -568,6 +573,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
+        self.instance.check_writable()?;
         let name = index.name.clone();
         definition::create_index(&self.instance, &table.core, index)?;
         table.index(&name)
@@ -603,6 +609,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
+        self.instance.check_writable()?;
         let ordinal = table.resolve(index)?.ordinal;
         definition::drop_index(&self.instance, &table.core, ordinal)
     }
@@ -703,6 +710,112 @@ impl Database {
         // A change of tables or indexes keeps writers out, who reclaim as they go; so it does here.
         let _lock = self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
         reclaim::everything(&self.instance);
+    }
+
+    /// The rung that a commit has reached by now.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-ticket-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().durability(Durability::Buffered))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// if db.durability_of(&ticket) < Durability::Disk {
+    ///     db.wait_for(&ticket, Durability::Disk)?;
+    /// }
+    /// assert_eq!(db.durability_of(&ticket), Durability::Disk);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn durability_of(&self, ticket: &CommitTicket) -> Durability {
+        match self.instance.log() {
+            None => Durability::Memory,
+            Some(log) => log.rung_of(ticket.position()),
+        }
+    }
+
+    /// Waits until a commit has reached a rung, which this call sees to.
+    ///
+    /// # Errors
+    /// `LogFailed`. Without a log only `Memory` can be reached; `InvalidOptions` for any other.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, ErrorKind, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// db.wait_for(&ticket, Durability::Memory)?;
+    /// let error = db.wait_for(&ticket, Durability::Os).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn wait_for(&self, ticket: &CommitTicket, durability: Durability) -> Result<()> {
+        match self.instance.log() {
+            Some(log) => log.bring_to(ticket.position(), durability),
+            None if durability == Durability::Memory => Ok(()),
+            None => Err(Error::new(ErrorKind::InvalidOptions)
+                .because("the database is in memory alone, it has no log")),
+        }
+    }
+
+    /// Brings everything committed so far to a rung.
+    ///
+    /// # Errors
+    /// As [`Database::wait_for`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-flush-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().durability(Durability::Buffered))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// db.flush(Durability::Disk)?;
+    /// let log = db.log_statistics().expect("it has a log");
+    /// assert_eq!(log.bytes_synced, log.bytes);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn flush(&self, durability: Durability) -> Result<()> {
+        match self.instance.log() {
+            Some(log) => log.bring_to(log.end(), durability),
+            None if durability == Durability::Memory => Ok(()),
+            None => Err(Error::new(ErrorKind::InvalidOptions)
+                .because("the database is in memory alone, it has no log")),
+        }
+    }
+
+    /// Figures of the log, if there is one.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-figures-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let log = db.log_statistics().expect("it has a log");
+    /// assert_eq!((log.commits, log.bytes_synced), (1, log.bytes));
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn log_statistics(&self) -> Option<LogStatistics> {
+        self.instance.log().map(Log::statistics)
+    }
+
+    /// Whether it may be written; and a checkpoint, if one is due.
+    #[inline]
+    fn before_writing(&self) -> Result<()> {
+        self.instance.check_writable()?;
+        if self.instance.log().is_some() {
+            checkpoint::make_if_due(&self.instance);
+        }
+        Ok(())
     }
 
     /// Makes the `n`-th allocation from now fail, and all after it; 0 ends that. For testing how a

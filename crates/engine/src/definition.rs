@@ -31,6 +31,16 @@ use crate::transaction::gate::{self, ClosedGate};
 /// How long a change waits for active transactions.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// A change as it is logged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Definition {
+    CreateTable { table: u32, schema: TableSchema },
+    DropTable { table: u32 },
+    /// The schema has one index, the one that is created.
+    CreateIndex { table: u32, schema: TableSchema },
+    DropIndex { table: u32, name: String },
+}
+
 /// One change of tables or indexes: a slot, its heap, a snapshot of everything committed.
 struct Change<'d> {
     db: &'d Instance,
@@ -57,8 +67,8 @@ fn create_table_locked(db: &Instance, schema: TableSchema) -> Result<Arc<TableCo
     let id = db.catalog().next_id()?;
     let root = change.create_root(id, &schema)?;
     let core = TableCore::new(id, root, Arc::clone(db.identity()), schema.clone());
-    for index in schema.indexes {
-        if let Err(error) = change.create_empty_index(&core, index) {
+    for index in &schema.indexes {
+        if let Err(error) = change.create_empty_index(&core, index.clone()) {
             change.free_root(&core);
             return Err(error);
         }
@@ -67,6 +77,12 @@ fn create_table_locked(db: &Instance, schema: TableSchema) -> Result<Arc<TableCo
     let root_words = change.heap.memory.get(root);
     root_words.next.store(header.tables.load(Relaxed), Relaxed);
     header.tables.store(root.offset(), Release);
+    let created = Definition::CreateTable { table: id, schema };
+    if let Err(error) = record(db, &created) {
+        change.unlink_root(&core);
+        change.free_root(&core);
+        return Err(error);
+    }
     let core = Arc::new(core);
     db.catalog().add(Arc::clone(&core));
     Ok(core)
@@ -111,7 +127,9 @@ fn drop_table_locked(db: &Instance, core: &TableCore) -> Result<()> {
     let mut change = Change::begin(db)?;
     let _gate = change.close_gate()?;
     core.set_dropped(true);
-    change.wait_for_readers().inspect_err(|_| core.set_dropped(false))?;
+    let dropped = Definition::DropTable { table: core.id };
+    let waited = change.wait_for_readers().and_then(|()| record(db, &dropped));
+    waited.inspect_err(|_| core.set_dropped(false))?;
     db.catalog().remove(core);
     change.unlink_root(core);
     change.free_rows(core);
@@ -149,10 +167,87 @@ pub(crate) fn drop_index(db: &Instance, core: &TableCore, ordinal: usize) -> Res
         return Err(Error::new(ErrorKind::UnknownIndex).because("it was dropped"));
     };
     index.set_dropped(true);
-    change.wait_for_readers().inspect_err(|_| index.set_dropped(false))?;
+    let dropped = Definition::DropIndex { table: core.id, name: index.schema.name.clone() };
+    let waited = change.wait_for_readers().and_then(|()| record(db, &dropped));
+    waited.inspect_err(|_| index.set_dropped(false))?;
     change.heap.memory.get(core.root).indexes[ordinal].store(0, Release);
     IndexCore::destroy(change.heap, index.schema.kind, index.root);
     Ok(())
+}
+
+/// Logs a change, which nobody sees yet.
+fn record(db: &Instance, definition: &Definition) -> Result<()> {
+    match db.log() {
+        Some(_) => commit::log_definition(db, &definition.to_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Makes a change that was logged once more.
+pub(crate) fn repeat(db: &Instance, definition: Definition) -> Result<()> {
+    let table = |id| {
+        let gone = || Error::new(ErrorKind::UnknownTable).because(format!("number {id}"));
+        db.catalog().by_id(id).ok_or_else(gone)
+    };
+    match definition {
+        Definition::CreateTable { table, schema } => {
+            db.catalog().skip_to(table);
+            if db.catalog().next_id()? != table {
+                return Err(Error::new(ErrorKind::TableExists).because(format!("number {table}")));
+            }
+            match schema.set.clone() {
+                Some(set) => create_set(db, set).map(|_| ()),
+                None => create_table(db, schema).map(|_| ()),
+            }
+        }
+        Definition::DropTable { table: id } => {
+            let core = table(id)?;
+            match db.catalog().set_of_relation(id) {
+                Some(set) => drop_set(db, &set),
+                None => drop_table(db, &core),
+            }
+        }
+        Definition::CreateIndex { table: id, mut schema } => {
+            let index = schema.indexes.pop();
+            let index = index.ok_or_else(|| Error::new(ErrorKind::InvalidSchema))?;
+            create_index(db, &*table(id)?, index)
+        }
+        Definition::DropIndex { table: id, name } => {
+            let core = table(id)?;
+            let index = core.indexes().find(|index| index.schema.name == name);
+            let ordinal = index.map(|index| index.ordinal).ok_or_else(|| {
+                Error::new(ErrorKind::UnknownIndex).because(format!("`{name}`"))
+            })?;
+            drop_index(db, &core, ordinal)
+        }
+    }
+}
+
+impl Definition {
+    /// The bytes that are logged: a byte for the kind, the table's number, then the schema, the
+    /// schema with the index alone, or the index's name.
+    fn to_bytes(&self) -> Vec<u8> {
+        let (kind, table, rest) = match self {
+            Self::CreateTable { table, schema } => (1_u8, table, schema.to_bytes()),
+            Self::DropTable { table } => (2, table, Vec::new()),
+            Self::CreateIndex { table, schema } => (3, table, schema.to_bytes()),
+            Self::DropIndex { table, name } => (4, table, name.clone().into_bytes()),
+        };
+        [&[kind][..], &table.to_le_bytes(), &rest].concat()
+    }
+
+    /// What was logged.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_at_checked(5)?;
+        let table = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+        Some(match head[0] {
+            1 => Self::CreateTable { table, schema: TableSchema::from_bytes(rest).ok()? },
+            2 => Self::DropTable { table },
+            3 => Self::CreateIndex { table, schema: TableSchema::from_bytes(rest).ok()? },
+            4 => Self::DropIndex { table, name: String::from_utf8(rest.to_vec()).ok()? },
+            _ => return None,
+        })
+    }
 }
 
 impl<'d> Change<'d> {
@@ -243,6 +338,11 @@ impl<'d> Change<'d> {
             IndexCore::destroy(self.heap, index.schema.kind, root);
             return Err(error);
         }
+        let indexes = vec![index.schema.clone()];
+        let schema = TableSchema { indexes, ..core.schema.clone() };
+        let created = Definition::CreateIndex { table: core.id, schema };
+        record(self.db, &created)
+            .inspect_err(|_| IndexCore::destroy(self.heap, index.schema.kind, root))?;
         self.publish_index(core, ordinal, index.schema, root)
     }
 

@@ -223,6 +223,16 @@ error_kinds! {
     StreamFailed = 34, "58R01", "the stream failed";
     /// What was read is not a whole image, or one that this version cannot read.
     DamagedImage = 35, "XX001", "the image is damaged";
+    /// The log cannot be read, not even in part, or belongs to another database.
+    DamagedLog = 36, "XX002", "the log is damaged";
+    /// Writing the log failed. What is in memory can be read; nothing can be committed any more.
+    LogFailed = 37, "58R02", "the log could not be written";
+    /// Files of the database cannot be read, made or renamed.
+    StorageFailed = 38, "58R03", "the storage failed";
+    /// Somebody else has the database open.
+    DatabaseInUse = 39, "55R01", "the database is in use";
+    /// The database can only be read, for something that was logged is missing.
+    ReadOnly = 40, "25006", "the database can only be read";
 }
 
 impl Error {
@@ -347,6 +357,18 @@ impl Error {
     /// ```
     pub fn is_conflict(&self) -> bool {
         self.0.kind == ErrorKind::Conflict
+    }
+
+    /// Whether files are not what they were when they were written.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// let error = Database::load(Options::new(), &mut &b"no image"[..]).unwrap_err();
+    /// assert!(error.is_damage());
+    /// ```
+    pub fn is_damage(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::DamagedImage | ErrorKind::DamagedLog)
     }
 
     /// Whether memory was the reason.

@@ -3,11 +3,15 @@
 //! Transactions and changes of tables work on an [`Instance`]; `Database` is the face that it shows
 //! to programs. It has no behaviour of its own beyond telling its tables from those of others.
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::reader::Damage;
+use crate::log::writer::Log;
 use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
 use crate::memory::atomic::{Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
@@ -27,6 +31,27 @@ pub(crate) struct Instance {
     identity: Arc<()>,
     opened: Instant,
     warning: Option<WarningCallback>,
+    /// Where commits are logged, if the database lies in a folder.
+    log: OnceLock<Log>,
+    /// What was missing when the database was opened; then nothing is written.
+    damage: OnceLock<Damage>,
+    read_only: AtomicBool,
+    /// The lock of a database that is open to be read.
+    lock: OnceLock<Box<dyn Debug + Send + Sync>>,
+    pub(crate) checkpoints: Checkpoints,
+}
+
+/// When checkpoints are made.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoints {
+    /// Held by whoever makes one.
+    pub(crate) making: Mutex<()>,
+    /// Bytes of log after which one is due at the least; 0 is never.
+    pub(crate) after: AtomicU64,
+    /// The position of the log at which the next one is due.
+    pub(crate) due_at: AtomicU64,
+    pub(crate) made: AtomicU64,
+    pub(crate) failed: AtomicU64,
 }
 
 impl Instance {
@@ -65,7 +90,59 @@ impl Instance {
             identity: Arc::new(()),
             opened: Instant::now(),
             warning,
+            log: OnceLock::new(),
+            damage: OnceLock::new(),
+            read_only: AtomicBool::new(false),
+            lock: OnceLock::new(),
+            checkpoints: Checkpoints::default(),
         })
+    }
+
+    /// Where commits are logged.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Log> {
+        self.log.get()
+    }
+
+    /// Logs commits from now on. Nobody uses the database yet.
+    pub(crate) fn attach_log(&self, log: Log, checkpoint_after: u64) {
+        self.memory.count_outside(log.memory());
+        self.checkpoints.after.store(checkpoint_after, Relaxed);
+        self.checkpoints.due_at.store(log.end() + checkpoint_after, Relaxed);
+        let fresh = self.log.set(log).is_ok();
+        assert!(fresh, "a database has one log");
+    }
+
+    /// Lets nothing be written, for something is missing.
+    pub(crate) fn set_read_only(&self, damage: Damage, lock: Box<dyn Debug + Send + Sync>) {
+        self.note_damage(damage);
+        self.read_only.store(true, Relaxed);
+        let _ = self.lock.set(lock);
+    }
+
+    /// Notes what is missing.
+    pub(crate) fn note_damage(&self, damage: Damage) {
+        let _ = self.damage.set(damage);
+    }
+
+    /// What is missing.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        self.damage.get()
+    }
+
+    /// Fails if nothing may be written.
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.read_only.load(Relaxed) {
+            return Err(self.read_only());
+        }
+        self.log().map_or(Ok(()), Log::check)
+    }
+
+    #[cold]
+    fn read_only(&self) -> Error {
+        let damage = self.damage().map_or(String::new(), Damage::to_string);
+        Error::new(ErrorKind::ReadOnly).because(damage)
     }
 
     /// Calls the program's callback if more memory is held than it wanted to be told of.
@@ -139,5 +216,13 @@ impl Instance {
         }
         Err(Error::new(ErrorKind::UnknownTable)
             .because(format!("`{}` is a table of another database", table.schema.name)))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if let Some(log) = self.log() {
+            log.close();
+        }
     }
 }

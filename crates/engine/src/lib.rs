@@ -18,16 +18,21 @@
 //! is counted against one budget. The modules, in the order in which a transaction meets them:
 
 mod catalog;
+mod checkpoint;
+mod checksum;
 mod database;
 mod definition;
 mod error;
 mod image;
 mod index;
 mod instance;
+mod log;
 mod memory;
 mod options;
+mod recovery;
 mod slot;
 mod snapshot;
+mod storage;
 mod table;
 mod transaction;
 
@@ -36,9 +41,14 @@ mod shuttle_models;
 
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};
+pub use log::reader::Damage;
+pub use log::writer::LogStatistics;
+pub use log::{Batch, Durability, Progress};
 pub use memory::{CallerMemory, MemoryUse, Purpose};
 pub use options::Options;
+pub use recovery::RecoverUntil;
 pub use remanent_schema as schema;
+pub use storage::{Folder, Storage, StorageFile};
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{

@@ -3,7 +3,11 @@
 //! What is not set takes a default that suits a program which knows nothing of its data yet. Limits
 //! are checked here and nowhere else.
 
+use std::time::Duration;
+
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::writer::{BUFFER_MIN, FILE_MIN, LogSettings};
+use crate::log::{Batch, Durability, Progress};
 use crate::memory::region::physical_memory;
 use crate::memory::{CallerMemory, MemoryUse};
 use crate::slot::SLOTS_MAX;
@@ -26,6 +30,21 @@ pub struct Options {
     commit_ahead: u64,
     transactions_max: usize,
     caller_memory: Option<CallerMemory>,
+    log: LogOptions,
+}
+
+/// What concerns the files of a database that lies in a folder.
+#[derive(Debug)]
+pub(crate) struct LogOptions {
+    durability: Durability,
+    file_size: u64,
+    buffer_size: usize,
+    group: Option<Batch>,
+    sync_after: Option<Batch>,
+    keep: bool,
+    pub(crate) checkpoint_after: u64,
+    pub(crate) accept_damage: bool,
+    pub(crate) progress: Option<ProgressCallback>,
 }
 
 /// What was asked for, with defaults filled in.
@@ -58,6 +77,7 @@ impl Options {
             commit_ahead: 0,
             transactions_max: 128,
             caller_memory: None,
+            log: LogOptions::default(),
         }
     }
 
@@ -181,6 +201,150 @@ impl Options {
         self
     }
 
+    /// What a commit waits for that does not say, in a database that lies in a folder. `Disk`, if
+    /// it is not said.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-rung-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().durability(Durability::Os))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// assert!(db.durability_of(&ticket) >= Durability::Os);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.log.durability = durability;
+        self
+    }
+
+    /// Bytes of a file of the log, 4 KiB to 1 GiB; 16 MiB, if it is not said.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let error = Database::open_at("/tmp", Options::new().log_file_size(1)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    /// ```
+    pub fn log_file_size(mut self, bytes: u64) -> Self {
+        self.log.file_size = bytes;
+        self
+    }
+
+    /// Bytes of the log's buffer, of which there are two; they count against the budget. 4 KiB to
+    /// 256 MiB; 1 MiB or a 64th of the budget, if it is not said.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let error = Database::open_at("/tmp", Options::new().log_buffer_size(1)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    /// ```
+    pub fn log_buffer_size(mut self, bytes: usize) -> Self {
+        self.log.buffer_size = bytes;
+        self
+    }
+
+    /// Lets a sync wait until so much has come together, to serve more commits: for many threads
+    /// that commit and a disk that syncs slowly. Without it a sync serves what came together while
+    /// the one before it was under way.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use remanent_engine::{Batch, Options};
+    /// let batch = Batch { commits: 8, time: Duration::from_micros(200), ..Batch::NEVER };
+    /// let options = Options::new().group_commits(batch);
+    /// # let _ = options;
+    /// ```
+    pub fn group_commits(mut self, batch: Batch) -> Self {
+        self.log.group = Some(batch);
+        self
+    }
+
+    /// Has a commit sync the log when so much is not synced, whatever rung it asked for: so that
+    /// `Buffered` and `Os` lose no more than that. The time is looked at by commits only: there is
+    /// no thread that would do it between them.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use remanent_engine::{Batch, Durability, Options};
+    /// let batch = Batch { time: Duration::from_secs(1), ..Batch::NEVER };
+    /// let options = Options::new().durability(Durability::Buffered).sync_after(batch);
+    /// # let _ = options;
+    /// ```
+    pub fn sync_after(mut self, batch: Batch) -> Self {
+        self.log.sync_after = Some(batch);
+        self
+    }
+
+    /// Keeps images and files of the log that are not needed to open the database: to go back to
+    /// an earlier moment. The program removes them, or moves them elsewhere.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().keep_history(true);
+    /// # let _ = options;
+    /// ```
+    pub fn keep_history(mut self, keep: bool) -> Self {
+        self.log.keep = keep;
+        self
+    }
+
+    /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
+    /// as that one's image has: what opening takes is bounded by it. The transaction that begins
+    /// next makes it before it begins. 0 is never; 64 MiB, if it is not said.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().checkpoint_after(1 << 30);
+    /// # let _ = options;
+    /// ```
+    pub fn checkpoint_after(mut self, bytes: u64) -> Self {
+        self.log.checkpoint_after = bytes;
+        self
+    }
+
+    /// Opens a damaged database to write: what lies behind the damage is put aside, as files whose
+    /// names begin with `lost-`, and is not part of the database any more.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().accept_damage(true);
+    /// # let _ = options;
+    /// ```
+    pub fn accept_damage(mut self, accept: bool) -> Self {
+        self.log.accept_damage = accept;
+        self
+    }
+
+    /// Calls `callback` while the database is opened, every 16 MiB and at the end.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().progress(|progress| {
+    ///     println!("{} of {}", progress.bytes_done, progress.bytes);
+    /// });
+    /// # let _ = options;
+    /// ```
+    pub fn progress(mut self, callback: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.log.progress = Some(ProgressCallback(Box::new(callback)));
+        self
+    }
+
+    /// What concerns the files.
+    pub(crate) fn take_log(&mut self) -> LogOptions {
+        std::mem::take(&mut self.log)
+    }
+
     /// Checks that a budget is within the limits of the engine.
     pub(crate) fn check_budget(budget: u64) -> Result<()> {
         let invalid = |because| Err(Error::new(ErrorKind::InvalidOptions).because(because));
@@ -217,6 +381,51 @@ impl Options {
     }
 }
 
+impl LogOptions {
+    /// Checks the settings, and fills in what depends on the budget.
+    pub(crate) fn settle(&self, budget: u64) -> Result<LogSettings> {
+        let invalid =
+            |because: &'static str| Err(Error::new(ErrorKind::InvalidOptions).because(because));
+        if !(FILE_MIN..=1 << 30).contains(&self.file_size) {
+            return invalid("log_file_size is from 4 KiB to 1 GiB");
+        }
+        let buffer_size = match self.buffer_size {
+            0 => ((budget / 64) as usize).clamp(BUFFER_MIN, 1 << 20),
+            size => size,
+        };
+        if !(BUFFER_MIN..=256 << 20).contains(&buffer_size) {
+            return invalid("log_buffer_size is from 4 KiB to 256 MiB");
+        }
+        if self.group.is_some_and(|group| group.time > Duration::from_secs(10)) {
+            return invalid("group_commits waits 10 seconds at most");
+        }
+        Ok(LogSettings {
+            durability: self.durability,
+            file_size: self.file_size,
+            buffer_size,
+            group: self.group,
+            sync_after: self.sync_after,
+            keep: self.keep,
+        })
+    }
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Disk,
+            file_size: 16 << 20,
+            buffer_size: 0,
+            group: None,
+            sync_after: None,
+            keep: false,
+            checkpoint_after: 64 << 20,
+            accept_damage: false,
+            progress: None,
+        }
+    }
+}
+
 /// Addresses cost nothing, but for models, which keep a bit for each granule.
 fn default_capacity(budget: u64) -> u64 {
     if cfg!(shuttle) { budget } else { physical_memory().max(budget) }
@@ -226,6 +435,15 @@ fn default_capacity(budget: u64) -> u64 {
 pub(crate) struct WarningCallback(pub(crate) Box<dyn Fn(&MemoryUse) + Send + Sync>);
 
 impl std::fmt::Debug for WarningCallback {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a callback")
+    }
+}
+
+/// What is called while a database is opened.
+pub(crate) struct ProgressCallback(pub(crate) Box<dyn Fn(&Progress) + Send + Sync>);
+
+impl std::fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a callback")
     }

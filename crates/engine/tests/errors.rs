@@ -5,6 +5,8 @@
 //! last test checks that no kind was left out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use remanent_derive::Record;
@@ -12,8 +14,8 @@ use remanent_engine::schema::{
     ColumnType, IndexSchema, KeyPart, Record as _, SetOrder, SetSchema, TableSchema, Value,
 };
 use remanent_engine::{
-    CallerMemory, Database, Error, ErrorKind, Find, Options, Result, RowId, Table,
-    TransactionOptions,
+    CallerMemory, Database, Error, ErrorKind, Find, Folder, Options, Result, RowId, Storage,
+    StorageFile, Table, TransactionOptions,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -567,6 +569,115 @@ fn images_that_are_none() -> Result<()> {
     check(loaded, ErrorKind::StreamFailed, "the cable is out");
     let empty = Database::load(Options::new(), &mut &b""[..]);
     check(empty, ErrorKind::DamagedImage, "it ends early");
+    Ok(())
+}
+
+/// A folder whose files take no more bytes when it is told so.
+#[derive(Debug)]
+struct Full(Folder, Arc<AtomicBool>);
+
+#[derive(Debug)]
+struct FullFile(Box<dyn StorageFile>, Arc<AtomicBool>);
+
+impl Full {
+    fn check(full: &AtomicBool) -> std::io::Result<()> {
+        match full.load(Ordering::Relaxed) {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Storage for Full {
+    fn names(&self) -> std::io::Result<Vec<String>> {
+        self.0.names()
+    }
+    fn create(&self, name: &str) -> std::io::Result<Box<dyn StorageFile>> {
+        Self::check(&self.1)?;
+        Ok(Box::new(FullFile(self.0.create(name)?, Arc::clone(&self.1))))
+    }
+    fn open(&self, name: &str) -> std::io::Result<Box<dyn StorageFile>> {
+        self.0.open(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        self.0.remove(name)
+    }
+    fn sync_names(&self) -> std::io::Result<()> {
+        self.0.sync_names()
+    }
+    fn lock(&self) -> std::io::Result<Box<dyn std::fmt::Debug + Send + Sync>> {
+        self.0.lock()
+    }
+}
+
+impl StorageFile for FullFile {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+    fn read_at(&self, at: u64, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(at, bytes)
+    }
+    fn write_at(&self, at: u64, bytes: &[u8]) -> std::io::Result<usize> {
+        Full::check(&self.1)?;
+        self.0.write_at(at, bytes)
+    }
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync(&self) -> std::io::Result<()> {
+        self.0.sync()
+    }
+}
+
+/// A log that cannot be written ends all writing and no reading; so does one that is damaged.
+#[test]
+fn databases_in_folders() -> Result<()> {
+    let path = std::env::temp_dir().join(format!("remanent-errors-{}", std::process::id()));
+    let full = Arc::new(AtomicBool::new(false));
+    let folder = || Folder::create(&path).expect("a folder");
+    let options = || Options::new().budget(64 << 20).log_file_size(64 << 10);
+    let storage = Arc::new(Full(folder(), Arc::clone(&full)));
+    let db = Database::open_in(storage, options())?;
+    let table = table(&db)?;
+    let insert = |id: u32| db.write(|tx| tx.insert_values(&table, &values(id, id as i16)));
+    (0..1000).try_for_each(|id| insert(id).map(|_| ()))?;
+    check(Database::open_at(&path, options()), ErrorKind::DatabaseInUse, "open");
+    full.store(true, Ordering::Relaxed);
+    check(db.checkpoint(), ErrorKind::LogFailed, "storage space");
+    check(insert(1000), ErrorKind::LogFailed, "storage space");
+    check(db.create_index(&table, IndexSchema::new("b", ["small"])), ErrorKind::LogFailed, "");
+    full.store(false, Ordering::Relaxed);
+    check(insert(1001), ErrorKind::LogFailed, "storage space");
+    assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 1000);
+    drop((table, db));
+
+    let first = path.join("log-0000000000000001");
+    let mut bytes = std::fs::read(&first).expect("the log");
+    let at = 10_000;
+    bytes[at] ^= 1;
+    std::fs::write(&first, &bytes).expect("to be written");
+    let db = Database::open_at(&path, options())?;
+    assert!(db.damage().is_some_and(|damage| damage.commits_behind > 0));
+    check(db.begin_write().map(|_| ()), ErrorKind::ReadOnly, "log-0000000000000001");
+    let good = db.table("Item")?;
+    let rows = db.read(|tx| Ok(tx.scan(&good)?.count()))?;
+    assert!((1..1000).contains(&rows));
+    drop((good, db));
+
+    // Whose log the first file is cannot be told any more, then it is the log of another.
+    bytes[20] ^= 1;
+    std::fs::write(&first, &bytes).expect("to be written");
+    check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "missing");
+    let other = path.join("other");
+    drop(Database::open_at(&other, options())?);
+    std::fs::copy(other.join("log-0000000000000001"), &first).expect("to be copied");
+    check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "another database");
+    let file = path.join("log-0000000000000002");
+    check(Database::open_at(file, options()), ErrorKind::StorageFailed, "");
+    std::fs::remove_dir_all(&path).expect("to be removed");
     Ok(())
 }
 

@@ -1,17 +1,19 @@
 //! Images: a whole database to a stream and from one.
 //!
 //! [`writer`] writes what one snapshot sees while transactions go on, [`reader`] makes a new
-//! database of it; `FORMAT.md` has the bytes, [`checksum`] guards them. Nothing here opens a file
+//! database of it; `FORMAT.md` has the bytes, `checksum.rs` guards them. Nothing here opens a file
 //! or knows what a stream is connected to.
 
-mod checksum;
 mod reader;
 mod writer;
+
+pub(crate) use reader::{check_links, read, verify};
+pub(crate) use writer::write;
 
 /// What an image begins with.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";
 /// The version that is written.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// The longest payload of a block.
 const PAYLOAD_MAX: usize = 1 << 30;
 
@@ -19,3 +21,15 @@ const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const ROWS: u8 = 3;
 const END: u8 = 4;
+
+/// What an image says of itself before its tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ImageHead {
+    pub(crate) timestamp: u64,
+    /// Whose image it is; zeros if the database has no log.
+    pub(crate) database: [u8; 16],
+    /// The position in the log from which on all that is newer stands.
+    pub(crate) position: u64,
+    /// The number that the next table gets.
+    pub(crate) next_table: u32,
+}

@@ -9,8 +9,8 @@ use std::io::Read;
 
 use remanent_schema::TableSchema;
 
-use super::checksum::Checksum;
-use super::{DATABASE, END, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::checksum::Checksum;
+use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Entitlement;
@@ -40,54 +40,113 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn load(options: Options, stream: &mut dyn Read) -> Result<Self> {
-        let mut blocks = Blocks { stream, payload: Vec::new() };
-        let mut magic = [0; 8];
-        blocks.take(&mut magic)?;
-        if magic != *MAGIC {
-            return Err(damaged("it does not begin like one"));
+        read(options, stream, &mut |_, _| ()).map(|(db, _)| db)
+    }
+}
+
+/// As [`Database::load`]; tells how many rows and bytes were read, now and then.
+///
+/// # Errors
+/// As [`Database::load`].
+pub(crate) fn read(
+    options: Options,
+    stream: &mut dyn Read,
+    tell: &mut dyn FnMut(u64, u64),
+) -> Result<(Database, ImageHead)> {
+    let mut blocks = Blocks::open(stream)?;
+    let db = Database::open(options)?;
+    let (tables, head) = blocks.tables(&db)?;
+    let mut load = Load { db: &db, tables, count: 0, last: None };
+    loop {
+        match blocks.next()? {
+            ROWS => load.rows(&blocks.payload)?,
+            END if blocks.payload == load.count.to_le_bytes() => break,
+            END => return Err(damaged("it has another number of rows than it says")),
+            _ => return Err(damaged("a block stands where it cannot")),
         }
-        let db = Self::open(options)?;
-        let tables = blocks.tables(&db)?;
-        let mut load = Load { db: &db, tables, count: 0, last: None };
-        loop {
-            match blocks.next()? {
-                ROWS => load.rows(&blocks.payload)?,
-                END if blocks.payload == load.count.to_le_bytes() => break,
-                END => return Err(damaged("it has another number of rows than it says")),
-                _ => return Err(damaged("a block stands where it cannot")),
-            }
+        tell(load.count, blocks.bytes);
+    }
+    db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
+    Ok((db, head))
+}
+
+/// Reads an image to its end and checks what can be checked without making a database of it.
+///
+/// # Errors
+/// `StreamFailed`, `DamagedImage`.
+pub(crate) fn verify(stream: &mut dyn Read) -> Result<ImageHead> {
+    let mut blocks = Blocks::open(stream)?;
+    let (_, head, _) = blocks.head()?;
+    loop {
+        match blocks.next()? {
+            TABLE | ROWS => {}
+            END => return Ok(head),
+            _ => return Err(damaged("a block stands where it cannot")),
         }
-        db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
-        Ok(db)
     }
 }
 
 struct Blocks<'s> {
     stream: &'s mut dyn Read,
     payload: Vec<u8>,
+    bytes: u64,
 }
 
-impl Blocks<'_> {
-    /// The tables of the image, created.
-    fn tables(&mut self, db: &Database) -> Result<Vec<Table>> {
-        if self.next()? != DATABASE || self.payload.len() != 14 {
+impl<'s> Blocks<'s> {
+    /// The blocks of a stream that begins like an image.
+    fn open(stream: &'s mut dyn Read) -> Result<Self> {
+        let mut blocks = Self { stream, payload: Vec::new(), bytes: 0 };
+        let mut magic = [0; 8];
+        blocks.take(&mut magic)?;
+        if magic != *MAGIC {
+            return Err(damaged("it does not begin like one"));
+        }
+        Ok(blocks)
+    }
+
+    /// The number of tables, what the image says of itself, and its version.
+    fn head(&mut self) -> Result<(u32, ImageHead, u16)> {
+        if self.next()? != DATABASE || self.payload.len() < 14 {
             return Err(damaged("it does not say what it holds"));
         }
         let version = u16::from_le_bytes([self.payload[0], self.payload[1]]);
-        if version != VERSION {
+        let known = [(1, 14), (VERSION, 42)].contains(&(version, self.payload.len()));
+        if !known {
             return Err(damaged(format!("it has version {version}, which is not known here")));
         }
         let count = number(&self.payload, 2)?;
+        let mut head = ImageHead { timestamp: long_number(&self.payload, 6)?, ..ImageHead::default() };
+        if version == VERSION {
+            head.database.copy_from_slice(&self.payload[14..30]);
+            head.position = long_number(&self.payload, 30)?;
+            head.next_table = number(&self.payload, 38)?;
+        }
+        Ok((count, head, version))
+    }
+
+    /// The tables of the image, created.
+    fn tables(&mut self, db: &Database) -> Result<(Vec<Table>, ImageHead)> {
+        let (count, head, version) = self.head()?;
         let mut tables = Vec::new();
         for expected in 0..count {
             if self.next()? != TABLE || number(&self.payload, 0)? != expected {
                 return Err(damaged("a table is missing"));
             }
-            let schema = TableSchema::from_bytes(&self.payload[4..])
+            let mut schema = &self.payload[4..];
+            if version >= 2 {
+                let id = number(schema, 0)?;
+                if id >= head.next_table {
+                    return Err(damaged("a table has a number that is too high"));
+                }
+                db.instance.catalog().skip_to(id);
+                schema = &schema[4..];
+            }
+            let schema = TableSchema::from_bytes(schema)
                 .map_err(|error| damaged(format!("table {expected}: {error}")))?;
             tables.push(create(db, schema)?);
         }
-        Ok(tables)
+        db.instance.catalog().skip_to(head.next_table);
+        Ok((tables, head))
     }
 
     /// The tag of the next block, whose payload is in `payload` then.
@@ -119,6 +178,7 @@ impl Blocks<'_> {
     }
 
     fn take(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.bytes += bytes.len() as u64;
         self.stream.read_exact(bytes).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => damaged("it ends early"),
             _ => Error::new(ErrorKind::StreamFailed).because(format!("reading an image: {error}")),
@@ -217,7 +277,7 @@ fn create(db: &Database, schema: TableSchema) -> Result<Table> {
 }
 
 /// Checks that who is linked is there, and that later links will have later places.
-fn check_links(db: &Database, set: &Set) -> Result<()> {
+pub(crate) fn check_links(db: &Database, set: &Set) -> Result<()> {
     let tx = db.begin_read()?;
     for link in tx.scan(set.relation())? {
         let link = set.core.read_link(link.bytes());
@@ -239,6 +299,10 @@ fn number(bytes: &[u8], at: usize) -> Result<u32> {
         Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
         _ => Err(damaged("a block is too short")),
     }
+}
+
+fn long_number(bytes: &[u8], at: usize) -> Result<u64> {
+    Ok(u64::from(number(bytes, at)?) | u64::from(number(bytes, at + 4)?) << 32)
 }
 
 #[cold]

@@ -4,14 +4,14 @@
 //! snapshot pins what it has still to write, as any long reader does.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::PoisonError;
 
-use super::checksum::Checksum;
-use super::{DATABASE, END, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::checksum::Checksum;
+use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
+use crate::instance::Instance;
 use crate::table::Table;
-use crate::table::table::TableCore;
 use crate::transaction::ReadTransaction;
 
 /// A rows block is closed when it has become this long.
@@ -41,44 +41,56 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
-        // No table comes or goes while it is looked at which there are: a table that is dropped
-        // later stays as long as this transaction.
-        let tables = {
-            let _lock = self.lock_definition();
-            let tables = self.instance.catalog().all();
-            (tables, self.begin_read()?)
-        };
-        write(tables.0, &tables.1, stream)
+        write(&self.instance, ImageHead::default(), stream).map(|_| ())
     }
 }
 
-fn write(
-    tables: Vec<Arc<TableCore>>,
-    transaction: &ReadTransaction<'_>,
+/// Writes an image of what is committed now, and says what it holds and how many bytes it has.
+/// The number of the next table and the timestamp in `head` are not looked at.
+///
+/// # Errors
+/// As [`Database::save`].
+pub(crate) fn write(
+    db: &Instance,
+    head: ImageHead,
     stream: &mut dyn Write,
-) -> Result<()> {
-    let mut blocks = Blocks { stream, payload: Vec::new() };
+) -> Result<(ImageHead, u64)> {
+    // No table comes or goes while it is looked at which there are: a table that is dropped
+    // later stays as long as this transaction.
+    let (tables, next_table, transaction) = {
+        let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+        let catalog = db.catalog();
+        (catalog.all(), catalog.next_id()?, ReadTransaction::begin(db)?)
+    };
+    let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
+    let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0 };
     blocks.put(MAGIC)?;
     blocks.payload.extend(VERSION.to_le_bytes());
     blocks.payload.extend((tables.len() as u32).to_le_bytes());
-    blocks.payload.extend(transaction.timestamp().to_le_bytes());
+    blocks.payload.extend(head.timestamp.to_le_bytes());
+    blocks.payload.extend(head.database);
+    blocks.payload.extend(head.position.to_le_bytes());
+    blocks.payload.extend(head.next_table.to_le_bytes());
     blocks.close(DATABASE)?;
     for (number, table) in (0_u32..).zip(&tables) {
         blocks.payload.extend(number.to_le_bytes());
+        blocks.payload.extend(table.id.to_le_bytes());
         blocks.payload.extend(table.current_schema().to_bytes());
         blocks.close(TABLE)?;
     }
     let mut count = 0_u64;
     for (number, core) in (0_u32..).zip(tables) {
-        count += blocks.rows(number, &Table { core }, transaction)?;
+        count += blocks.rows(number, &Table { core }, &transaction)?;
     }
     blocks.payload.extend(count.to_le_bytes());
-    blocks.close(END)
+    blocks.close(END)?;
+    Ok((head, blocks.bytes))
 }
 
 struct Blocks<'s> {
     stream: &'s mut dyn Write,
     payload: Vec<u8>,
+    bytes: u64,
 }
 
 impl Blocks<'_> {
@@ -124,6 +136,7 @@ impl Blocks<'_> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes += bytes.len() as u64;
         self.stream.write_all(bytes).map_err(|error| {
             Error::new(ErrorKind::StreamFailed).because(format!("writing an image: {error}"))
         })

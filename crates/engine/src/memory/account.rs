@@ -72,6 +72,8 @@ pub struct MemoryUse {
     pub indexes: u64,
     /// Write sets, queues, slot caches, catalogue.
     pub internal: u64,
+    /// The buffers of the log.
+    pub log: u64,
 }
 
 /// The accountant's words in the region header.
@@ -87,6 +89,8 @@ pub(crate) struct AccountState {
     pub(crate) warn_at: AtomicU64,
     pub(crate) warning: AtomicU32,
     unused: AtomicU32,
+    /// Bytes in use that lie outside the region.
+    pub(crate) outside: AtomicU64,
     /// Allocations until the next one fails on purpose; 0 is never. For tests.
     pub(crate) failure_countdown: AtomicU64,
 }

@@ -158,6 +158,14 @@ impl Memory {
         pages::commit_ahead(&self.region, bytes)
     }
 
+    /// Counts so many bytes that lie outside the region, as long as the database lives. Nobody
+    /// else uses the database yet.
+    pub(crate) fn count_outside(&self, bytes: u64) {
+        let account = &self.header().account;
+        account.set_used(account.used.load(Relaxed) + bytes);
+        account.outside.store(account.outside.load(Relaxed) + bytes, Relaxed);
+    }
+
     /// Changes the budget.
     ///
     /// # Errors
@@ -193,6 +201,7 @@ impl Memory {
             segments,
             indexes,
             internal,
+            log: account.outside.load(Relaxed),
         }
     }
 }

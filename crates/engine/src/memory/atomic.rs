@@ -12,10 +12,10 @@ pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 /// The lock of whoever changes tables: held for long, and while words of the region are read. Under
 /// the model checker a waiting thread must not stop the one thread that all of them run on.
 #[cfg(not(shuttle))]
-pub(crate) use std::sync::{Mutex, MutexGuard};
+pub(crate) use std::sync::Mutex;
 
 #[cfg(shuttle)]
-pub(crate) use shuttle::sync::{Mutex, MutexGuard};
+pub(crate) use shuttle::sync::Mutex;
 
 #[cfg(shuttle)]
 pub(crate) use super::modelled::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};

@@ -168,6 +168,35 @@ impl Directory {
         }
     }
 
+    /// Sees to it that there is a slot for a row id, used or not. Those before it that were never
+    /// used, and those in the list of free rows, are in no order then until
+    /// [`Directory::thread_free`]; nobody else uses the table.
+    ///
+    /// # Errors
+    /// As [`Directory::allocate`].
+    pub(crate) fn claim(&self, heap: Heap<'_>, row: u32) -> Result<()> {
+        let mut next = self.next.load(Relaxed);
+        while next <= u64::from(row) {
+            if place_of(next as u32).1 == 0 {
+                self.make_chunk(heap, next as u32)?;
+            }
+            next += 1;
+            self.next.store(next, Release);
+        }
+        Ok(())
+    }
+
+    /// Makes the list of free rows anew: all that have no version, the lowest first. Nobody else
+    /// uses the table.
+    pub(crate) fn thread_free(&self, memory: &Memory) {
+        self.free.store(next_count(self.free.load(Relaxed)), Release);
+        for row in (0..self.limit()).rev() {
+            if self.newest(memory, row as u32) == 0 {
+                self.give_back(memory, row as u32);
+            }
+        }
+    }
+
     /// Gives back the id of a row that has no version any more, so that nobody can latch it.
     pub(crate) fn give_back(&self, memory: &Memory, row: u32) {
         let slot = self.slot(memory, row);

@@ -4,18 +4,23 @@
 //! are stamped afterwards; who meets one before that asks the transaction's slot
 //! (`snapshot.rs`). What a serializable transaction has read is validated first, beside other
 //! commits; under the commit latch, where timestamps are drawn, it is enough that the clock still
-//! shows what was validated up to. Nothing but validation can fail: room for what follows a commit
-//! was made when the changes were.
+//! shows what was validated up to. Room for what follows a commit in memory was made when the
+//! changes were. In a database that has a log, the changes are put into words before the latch is
+//! taken, appended under it, before the clock shows them, and brought to the rung that was asked
+//! for when all else is done: so the log has commits in the order of their timestamps.
 
 use super::reading::ReadTransaction;
 use super::recent;
 use super::validate::{Latched, reads_of, validate};
 use super::write_set::WriteSet;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::instance::Instance;
+use crate::log::Durability;
+use crate::log::writer::{Appended, Log, Prepared};
 use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::retire::Retired;
 use crate::memory::{Heap, Memory};
-use crate::table::version::Version;
+use crate::table::version::{Version, bytes_at};
 
 /// Proof of a commit.
 ///
@@ -33,69 +38,178 @@ use crate::table::version::Version;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitTicket {
     timestamp: u64,
+    /// Where its frame ends in the log; 0 if nothing was logged.
+    position: u64,
 }
 
 /// The stages of a commit, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CommitStage {
+    /// Put the changes into words for the log, if there is one.
+    Prepare,
     /// Compare what was read with what others committed since this timestamp.
     Validate(u64),
-    /// Draw the timestamp, note the changed rows, show the timestamp in the slot, set the clock:
-    /// from here on others see the changes. If they have committed since this timestamp, up to
-    /// which was validated, validate again.
+    /// The log has no room for so many bytes: hand over what it has, and validate from this
+    /// timestamp on.
+    MakeRoom(usize, u64),
+    /// Draw the timestamp, note the changed rows, append to the log, show the timestamp in the
+    /// slot, set the clock: from here on others see the changes. If they have committed since this
+    /// timestamp, up to which was validated, validate again.
     Publish(u64),
     /// Write the timestamp into every version, so that nobody needs to ask the slot.
-    Stamp(u64),
+    Stamp(Published),
     /// Leave a note of each row that now has a version too many.
-    Retire(u64),
+    Retire(Published),
+    /// Bring the log to the rung that was asked for.
+    Endure(Published),
     /// All done.
-    Done(u64),
+    Done(CommitTicket),
+}
+
+/// A commit that others see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Published {
+    timestamp: u64,
+    /// Where it ends in the log.
+    position: u64,
+    /// Whether what has not been synced is to be.
+    sync_is_due: bool,
 }
 
 /// Validations beside other commits before one is made under the commit latch.
 const VALIDATIONS_BESIDE: u32 = 4;
 
-/// Commits the changes in `writes`.
+/// Commits the changes in `writes`, and waits for the rung.
 ///
 /// # Errors
-/// `Conflict`, if what was read has changed; then nothing is published.
+/// `Conflict`, if what was read has changed; then nothing is published. `LogFailed`: then either
+/// nothing is published, or the changes are in memory and nobody can say whether in the log.
 #[inline]
 pub(crate) fn commit(
     transaction: &ReadTransaction<'_>,
     heap: Heap<'_>,
     writes: &WriteSet<'_>,
+    durability: Option<Durability>,
 ) -> Result<CommitTicket> {
     let snapshot = transaction.snapshot.get();
     if writes.len() == 0 {
-        return Ok(CommitTicket { timestamp: snapshot.timestamp });
+        return Ok(CommitTicket { timestamp: snapshot.timestamp, position: 0 });
     }
+    let log = transaction.db.log();
+    let mut prepared = log.map(|log| log.prepare(transaction.held.number()));
     let mut validations = 0;
-    let mut stage = CommitStage::Publish(snapshot.timestamp);
+    let mut stage = CommitStage::Prepare;
     loop {
         stage = match stage {
+            CommitStage::Prepare => {
+                if let (Some(log), Some(prepared)) = (log, &mut prepared) {
+                    log.check()?;
+                    prepare(transaction, writes, prepared)?;
+                }
+                CommitStage::Publish(snapshot.timestamp)
+            }
             CommitStage::Validate(since) => {
                 validations += 1;
                 let until = validate(transaction, heap, since, Latched::No)?;
                 CommitStage::Publish(until)
             }
+            CommitStage::MakeRoom(bytes, validated) => {
+                log.map_or(Ok(()), |log| log.make_room(bytes))?;
+                CommitStage::Publish(validated)
+            }
             CommitStage::Publish(validated) => {
                 let beside = validations < VALIDATIONS_BESIDE;
-                match publish(transaction, heap, writes, validated, beside)? {
-                    Some(timestamp) => CommitStage::Stamp(timestamp),
-                    None => CommitStage::Validate(validated),
-                }
+                publish(transaction, heap, writes, prepared.as_mut(), (validated, beside))?
             }
-            CommitStage::Stamp(timestamp) => {
-                stamp(transaction, writes, timestamp);
-                CommitStage::Retire(timestamp)
+            CommitStage::Stamp(published) => {
+                stamp(transaction, writes, published.timestamp);
+                CommitStage::Retire(published)
             }
-            CommitStage::Retire(timestamp) => {
-                retire(heap, writes, timestamp);
-                CommitStage::Done(timestamp)
+            CommitStage::Retire(published) => {
+                retire(heap, writes, published.timestamp);
+                CommitStage::Endure(published)
             }
-            CommitStage::Done(timestamp) => return Ok(CommitTicket { timestamp }),
+            CommitStage::Endure(published) => {
+                drop(prepared.take());
+                endure(log, published, durability)?;
+                let Published { timestamp, position, .. } = published;
+                CommitStage::Done(CommitTicket { timestamp, position })
+            }
+            CommitStage::Done(ticket) => return Ok(ticket),
         };
     }
+}
+
+/// Puts the changes into words for the log; what is much is appended at once, in parts.
+///
+/// # Errors
+/// `LogFailed`.
+#[inline]
+fn prepare(
+    transaction: &ReadTransaction<'_>,
+    writes: &WriteSet<'_>,
+    prepared: &mut Prepared<'_>,
+) -> Result<()> {
+    let memory = transaction.memory();
+    let mut streamed = Ok(());
+    writes.each(|table, change| {
+        let version = Version::at(memory, change.version);
+        let older = version.older.load(Relaxed);
+        let redo = prepared.redo();
+        if version.is_tombstone() {
+            redo.delete(table, change.row);
+        } else if older == 0 {
+            redo.insert(table, change.row, bytes_at(memory, change.version));
+        } else {
+            let (old, new) = (bytes_at(memory, older), bytes_at(memory, change.version));
+            redo.update(table, change.row, old, new);
+        }
+        if prepared.is_long() && streamed.is_ok() {
+            streamed = prepared.stream();
+        }
+    });
+    prepared.finish();
+    streamed
+}
+
+/// Brings the log to the rung that was asked for.
+#[inline]
+fn endure(log: Option<&Log>, published: Published, durability: Option<Durability>) -> Result<()> {
+    let Some(log) = log else { return Ok(()) };
+    let rung = durability.unwrap_or(log.durability());
+    let rung = if published.sync_is_due { Durability::Disk } else { rung };
+    log.bring_to(published.position, rung)
+}
+
+/// Logs a change of tables or indexes, with a timestamp of its own. Whoever makes it holds the
+/// definition lock, and shows it to nobody before this has succeeded.
+///
+/// # Errors
+/// `LogFailed`, `LimitReached` if the definition does not fit a frame of the log.
+pub(crate) fn log_definition(db: &Instance, definition: &[u8]) -> Result<()> {
+    let Some(log) = db.log() else { return Ok(()) };
+    if definition.len() > log.fragment {
+        return Err(Error::new(ErrorKind::LimitReached)
+            .because(format!("a definition that is logged has {} bytes at most", log.fragment)));
+    }
+    log.check()?;
+    let header = db.memory().header();
+    let position = loop {
+        let appended = {
+            let _latched = header.commit.0.latch.lock();
+            let timestamp = header.clock.0.load(Relaxed) + 1;
+            let appended = log.append_definition(timestamp, definition);
+            if matches!(appended, Appended::At(..)) {
+                header.clock.0.store(timestamp, Release);
+            }
+            appended
+        };
+        match appended {
+            Appended::At(position, _) => break position,
+            Appended::Full(bytes) => log.make_room(bytes)?,
+        }
+    };
+    log.bring_to(position, log.durability())
 }
 
 /// Publishes a timestamp that no transaction has.
@@ -105,31 +219,38 @@ pub(crate) fn advance_clock(memory: &Memory) {
     header.clock.0.store(header.clock.0.load(Relaxed) + 1, Release);
 }
 
-/// Publishes the changes; `None` if others have committed since `validated`, what was read matters,
-/// and it may be compared beside them.
+/// Publishes the changes, and gives the stage that follows: `Validate` if others have committed
+/// since what was `validated`, what was read matters, and it may be compared `beside` them.
 #[inline]
 fn publish(
     transaction: &ReadTransaction<'_>,
     heap: Heap<'_>,
     writes: &WriteSet<'_>,
-    validated: u64,
-    beside: bool,
-) -> Result<Option<u64>> {
+    prepared: Option<&mut Prepared<'_>>,
+    (validated, beside): (u64, bool),
+) -> Result<CommitStage> {
     let memory = transaction.memory();
     let header = memory.header();
     let _latched = header.commit.0.latch.lock();
     let clock = header.clock.0.load(Relaxed);
     if clock != validated && reads_of(transaction).is_some() {
         if beside {
-            return Ok(None);
+            return Ok(CommitStage::Validate(validated));
         }
         validate(transaction, heap, validated, Latched::Commit)?;
     }
     let timestamp = clock + 1;
+    let (mut position, mut sync_is_due) = (0, false);
+    if let Some(prepared) = prepared {
+        match prepared.append(timestamp) {
+            Appended::At(end, due) => (position, sync_is_due) = (end, due),
+            Appended::Full(bytes) => return Ok(CommitStage::MakeRoom(bytes, clock)),
+        }
+    }
     recent::record(memory, writes, timestamp);
     transaction.held.slot().committed.store(timestamp, Release);
     header.clock.0.store(timestamp, Release);
-    Ok(Some(timestamp))
+    Ok(CommitStage::Stamp(Published { timestamp, position, sync_is_due }))
 }
 
 #[inline]
@@ -174,5 +295,10 @@ impl CommitTicket {
     /// ```
     pub fn timestamp(&self) -> u64 {
         self.timestamp
+    }
+
+    /// Where the commit ends in the log; 0 if nothing was logged.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
     }
 }

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use crate::log::Durability;
 use crate::slot::NAME_WORDS;
 
 /// Bytes of a transaction's name that are kept.
@@ -104,6 +105,7 @@ pub struct TransactionOptions {
     pub(crate) name: Name,
     pub(crate) age_max: Option<Duration>,
     pub(crate) pinned_max: Option<u64>,
+    pub(crate) durability: Option<Durability>,
 }
 
 /// A transaction's name, cut to what a slot holds.
@@ -271,6 +273,27 @@ impl TransactionOptions {
     /// ```
     pub fn snapshot_pinned_max(mut self, bytes: u64) -> Self {
         self.pinned_max = Some(bytes);
+        self
+    }
+
+    /// What the commit waits for, instead of what the database was opened with.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, Options, TransactionOptions, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-tx-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().durability(Durability::Buffered))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let options = TransactionOptions::new().durability(Durability::Disk);
+    /// let tx = db.begin_write_with(&options)?;
+    /// tx.insert_values(&table, &[Some(1.into())])?;
+    /// assert_eq!(db.durability_of(&tx.commit()?), Durability::Disk);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = Some(durability);
         self
     }
 

@@ -21,6 +21,7 @@ use super::write_set::WriteSet;
 use super::{reclaim, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
+use crate::log::Durability;
 use crate::memory::atomic::Release;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
@@ -59,6 +60,7 @@ pub struct WriteTransaction<'db> {
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
     rollbacks: RefCell<Vec<u64>>,
     standing: Standing,
+    durability: Option<Durability>,
     /// The member that was put behind all others last, as long as that is surely so.
     pub(super) last_member: Cell<Option<LastMember>>,
 }
@@ -131,6 +133,7 @@ impl<'db> WriteTransaction<'db> {
             ended: Cell::new(false),
             rollbacks: RefCell::new(Vec::new()),
             standing,
+            durability: options.durability,
             last_member: Cell::new(None),
         })
     }
@@ -507,7 +510,7 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
-        let ticket = commit::commit(&self.read, self.heap, &self.writes)?;
+        let ticket = commit::commit(&self.read, self.heap, &self.writes, self.durability)?;
         self.ended.set(true);
         Ok(ticket)
     }

@@ -1,0 +1,197 @@
+//! Checkpoints: an image beside the log, so that what was logged before it is not needed any more.
+//!
+//! The order of what is made sure is all there is to it. First a new file of the log is begun, from
+//! which on everything stands that the image may lack. Then the image is written under a name that
+//! nobody looks for, while transactions go on, and synced; the log is synced as far as the image
+//! goes; then it gets its name, and that is synced. Only then older images and files of the log
+//! are let go. Whenever it ends before that, the older ones are there and whole.
+
+use std::io;
+use std::sync::PoisonError;
+
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{self, ImageHead};
+use crate::instance::Instance;
+use crate::log::Durability;
+use crate::log::file::{self, new_database_id};
+use crate::log::writer::Log;
+use crate::memory::atomic::Relaxed;
+use crate::storage::Storage;
+use crate::storage::stream::FileWriter;
+
+/// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
+const IMAGE: &str = "image-";
+/// An image that is being written.
+pub(crate) const NEW_IMAGE: &str = "image.new";
+
+impl Database {
+    /// Writes an image beside the log and lets go what it makes needless: opening then takes as
+    /// long as reading the image and what was logged since. Transactions go on meanwhile. Returns
+    /// the bytes of the image.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` if the database is in
+    /// memory alone.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-check-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// assert!(db.checkpoint()? > 0);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn checkpoint(&self) -> Result<u64> {
+        make(&self.instance)
+    }
+
+    /// Writes an image of the database into another storage, while transactions go on: a database
+    /// of its own, to be opened there. Files of the log that were kept since may be laid beside it,
+    /// to go further than the image does. Returns the bytes of the image.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` if there is a database
+    /// in that storage.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Folder, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-backup-{}", std::process::id()));
+    /// let db = Database::open(Options::new())?;
+    /// db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.backup(&Folder::create(&path).expect("a folder"))?;
+    /// let copy = Database::open_at(&path, Options::new())?;
+    /// assert_eq!(copy.table_names(), ["T"]);
+    /// # drop(copy);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn backup(&self, target: &dyn Storage) -> Result<u64> {
+        let failed = |error: io::Error| storage_failed(&error);
+        let _lock = target.lock().map_err(failed)?;
+        let names = target.names().map_err(failed)?;
+        let is_ours = |name: &String| file::number_of(name).is_some() || image_timestamp(name).is_some();
+        if names.iter().any(is_ours) {
+            return Err(Error::new(ErrorKind::InvalidOptions)
+                .because("there is a database in that storage already"));
+        }
+        let head = match self.instance.log() {
+            None => ImageHead { database: new_database_id(), ..ImageHead::default() },
+            Some(log) => {
+                let (database, position) = (log.database(), log.cut()?);
+                ImageHead { database, position, ..ImageHead::default() }
+            }
+        };
+        write_image(&self.instance, target, head, || Ok(())).map(|(_, size)| size)
+    }
+}
+
+/// The name of the image with this timestamp.
+pub(crate) fn image_name(timestamp: u64) -> String {
+    format!("{IMAGE}{timestamp:016x}")
+}
+
+/// The timestamp in the name of an image.
+pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(IMAGE)?;
+    let timestamp = u64::from_str_radix(digits, 16).ok()?;
+    (digits.len() == 16).then_some(timestamp)
+}
+
+/// Makes a checkpoint if so much was logged, unless somebody else does. If it fails, nothing is
+/// lost and another is tried when as much again was logged.
+#[inline]
+pub(crate) fn make_if_due(db: &Instance) {
+    let checkpoints = &db.checkpoints;
+    let Some(log) = db.log() else { return };
+    if checkpoints.after.load(Relaxed) > 0 && log.written() >= checkpoints.due_at.load(Relaxed) {
+        make_in_turn(db, log);
+    }
+}
+
+#[cold]
+fn make_in_turn(db: &Instance, log: &Log) {
+    let checkpoints = &db.checkpoints;
+    let Ok(_making) = checkpoints.making.try_lock() else { return };
+    if log.written() < checkpoints.due_at.load(Relaxed) {
+        return;
+    }
+    let made = make_locked(db, log);
+    let size = made.unwrap_or_else(|_| {
+        checkpoints.failed.fetch_add(1, Relaxed);
+        0
+    });
+    let after = checkpoints.after.load(Relaxed).max(size);
+    checkpoints.due_at.store(log.end() + after, Relaxed);
+}
+
+/// Makes a checkpoint, and says how many bytes its image has.
+///
+/// # Errors
+/// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` without a log.
+pub(crate) fn make(db: &Instance) -> Result<u64> {
+    let Some(log) = db.log() else {
+        return Err(Error::new(ErrorKind::InvalidOptions)
+            .because("the database is in memory alone, it has no log"));
+    };
+    let _making = db.checkpoints.making.lock().unwrap_or_else(PoisonError::into_inner);
+    let size = make_locked(db, log)?;
+    let after = db.checkpoints.after.load(Relaxed).max(size);
+    db.checkpoints.due_at.store(log.end() + after, Relaxed);
+    Ok(size)
+}
+
+fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
+    let position = log.cut()?;
+    let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
+    let storage = &**log.storage();
+    let (head, size) = write_image(db, storage, head, || log.bring_to(log.end(), Durability::Disk))?;
+    db.checkpoints.made.fetch_add(1, Relaxed);
+    if !log.keeps() {
+        remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
+    }
+    log.forget_before(position)?;
+    Ok(size)
+}
+
+/// Writes an image into a storage, where it is whole or not there at all. `before_naming` is done
+/// before it gets its name.
+pub(crate) fn write_image(
+    db: &Instance,
+    storage: &dyn Storage,
+    head: ImageHead,
+    before_naming: impl FnOnce() -> Result<()>,
+) -> Result<(ImageHead, u64)> {
+    let failed = |error: io::Error| storage_failed(&error);
+    if storage.names().map_err(failed)?.iter().any(|name| name == NEW_IMAGE) {
+        storage.remove(NEW_IMAGE).map_err(failed)?;
+    }
+    let file = storage.create(NEW_IMAGE).map_err(failed)?;
+    let mut stream = FileWriter::new(&*file);
+    let (head, size) = image::write(db, head, &mut stream)?;
+    io::Write::flush(&mut stream).map_err(failed)?;
+    file.sync().map_err(failed)?;
+    before_naming()?;
+    storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
+    storage.sync_names().map_err(failed)?;
+    Ok((head, size))
+}
+
+fn remove_older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<()> {
+    for name in storage.names()? {
+        if image_timestamp(&name).is_some_and(|older| older < timestamp) {
+            storage.remove(&name)?;
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn storage_failed(error: &io::Error) -> Error {
+    Error::new(ErrorKind::StorageFailed).because(error.to_string())
+}

@@ -1,0 +1,95 @@
+//! The ladder of durability: what a commit waits for.
+//!
+//! No rung can leave a transaction half there. They differ in what an accident may take: always
+//! the newest commits, never an older one without all that came after it.
+
+use std::time::Duration;
+
+/// What a commit has survived when it returns: a rung of the ladder.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::Durability;
+/// assert!(Durability::Buffered < Durability::Os && Durability::Os < Durability::Disk);
+/// assert_eq!("disk".parse(), Ok(Durability::Disk));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Durability {
+    /// Nothing: it is in memory. In a database that has a log it is taken as `Buffered`, since
+    /// later commits build on it.
+    Memory,
+    /// It is in the log's memory, which is written when it is full, when a later commit asks for
+    /// more, and on close. Lost if the process dies before.
+    Buffered,
+    /// It was handed to the operating system. Survives the process; lost if the machine stops.
+    Os,
+    /// It is on the disk, as far as the disk tells the truth. Survives a loss of power.
+    Disk,
+}
+
+impl Durability {
+    /// All rungs, lowest first.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Durability;
+    /// assert!(Durability::ALL.is_sorted());
+    /// ```
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Buffered, Self::Os, Self::Disk];
+
+    /// The rung's word.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Durability;
+    /// assert_eq!(Durability::Os.name(), "os");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Buffered => "buffered",
+            Self::Os => "os",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+impl std::str::FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|rung| rung.name() == text);
+        found.ok_or_else(|| format!("`{text}` is not one of memory, buffered, os, disk"))
+    }
+}
+
+/// How much may come together before something is done for all of it: whichever is reached first.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use remanent_engine::Batch;
+/// let batch = Batch { commits: 100, bytes: 1 << 20, time: Duration::from_millis(5) };
+/// assert_eq!(Batch { commits: 100, ..Batch::NEVER }.bytes, u64::MAX);
+/// # let _ = batch;
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batch {
+    /// So many commits.
+    pub commits: u64,
+    /// So many bytes of log.
+    pub bytes: u64,
+    /// So long since the first of them.
+    pub time: Duration,
+}
+
+impl Batch {
+    /// No limit at all; to change one field of.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Batch;
+    /// assert_eq!(Batch::NEVER.commits, u64::MAX);
+    /// ```
+    pub const NEVER: Self = Self { commits: u64::MAX, bytes: u64::MAX, time: Duration::MAX };
+}

@@ -1,0 +1,15 @@
+//! The log: what every commit has changed, in files, so that it can be repeated.
+//!
+//! [`record`] is what stands in it, [`file`] a file of it; [`writer`] takes commits in and brings
+//! them to the rung that they ask for, [`reader`] reads them back and tells an end from damage.
+//! `FORMAT.md` has the bytes. Nothing here knows what a row or a table is.
+
+pub(crate) mod durability;
+pub(crate) mod file;
+pub(crate) mod progress;
+pub(crate) mod reader;
+pub(crate) mod record;
+pub(crate) mod writer;
+
+pub use durability::{Batch, Durability};
+pub use progress::Progress;

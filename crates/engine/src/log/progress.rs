@@ -1,0 +1,30 @@
+//! How far reading an image and a log has come, as a program is told.
+
+/// How far opening has come.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options};
+/// # let path = std::env::temp_dir().join(format!("remanent-progress-{}", std::process::id()));
+/// let options = Options::new().progress(|progress| {
+///     eprintln!("{} of {} bytes", progress.bytes_done, progress.bytes);
+/// });
+/// let db = Database::open_at(&path, options)?;
+/// # drop(db);
+/// # std::fs::remove_dir_all(&path).ok();
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes of image and log that were read.
+    pub bytes_done: u64,
+    /// Bytes of image and log in all.
+    pub bytes: u64,
+    /// Rows that were loaded from the image.
+    pub rows: u64,
+    /// Commits that were repeated from the log.
+    pub commits: u64,
+    /// Row changes that were repeated from the log.
+    pub changes: u64,
+}

@@ -1,0 +1,336 @@
+//! Reading a log back, and telling its end from damage.
+//!
+//! A log ends where no whole frame follows: what was not synced when the machine stopped may be
+//! missing, in whole or in part. It is *damaged* there if something later shows that it had been
+//! longer: a file that begins further on, or a frame which says that all before it was synced.
+
+use std::io;
+
+use super::file::{self, DatabaseId, HEADER_LEN, Header};
+use super::record::{Frame, PAYLOAD_MAX, Place, find_frame};
+use crate::storage::{Storage, StorageFile, read_at_most};
+
+/// Where a frame stands, to read it again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FrameAt {
+    file: usize,
+    offset: usize,
+}
+
+/// What a log lacks.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options};
+/// // A database in memory cannot have lost anything.
+/// assert!(Database::open(Options::new())?.damage().is_none());
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The file in which something is wrong.
+    pub file: String,
+    /// From which byte of the file on.
+    pub offset: u64,
+    /// The timestamp of the last commit before that: what the database is opened with.
+    pub last_good: u64,
+    /// Commits that could be made out behind it; what lies in between is unknown.
+    pub commits_behind: u64,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file, offset, last_good, commits_behind, what } = self;
+        write!(
+            f,
+            "{file}, byte {offset}: {what}; the last good commit is {last_good}, at least \
+             {commits_behind} later commits are out of reach"
+        )
+    }
+}
+
+/// What comes next in a log.
+#[derive(Debug)]
+pub(crate) enum Next<'r> {
+    Frame { frame: Frame<'r>, at: FrameAt },
+    End(End),
+}
+
+/// How a log ends.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) position: u64,
+    pub(crate) timestamp: u64,
+    pub(crate) damage: Option<Damage>,
+}
+
+/// Reads the frames of a log in order.
+#[derive(Debug)]
+pub(crate) struct Reader<'s> {
+    storage: &'s dyn Storage,
+    files: Vec<Header>,
+    /// Numbers of files whose header is none.
+    headless: Vec<u64>,
+    current: usize,
+    bytes: Vec<u8>,
+    offset: usize,
+    timestamp: u64,
+}
+
+/// Why a log cannot be read from a position on at all.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    Io(io::Error),
+    /// A file of another database lies among them.
+    Foreign(String),
+    /// No file has the position.
+    Missing(u64),
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl<'s> Reader<'s> {
+    /// A reader from `position` on, where a file begins. `None` if there are no files.
+    ///
+    /// # Errors
+    /// As [`Unreadable`] says.
+    pub(crate) fn open(
+        storage: &'s dyn Storage,
+        database: Option<DatabaseId>,
+        position: u64,
+    ) -> Result<Option<Self>, Unreadable> {
+        let (mut files, mut headless) = (Vec::new(), Vec::new());
+        let mut database = database;
+        for number in file::numbers(storage)? {
+            let opened = storage.open(&file::name_of(number))?;
+            match Header::read(&*opened)? {
+                Some(header) if header.number == number => {
+                    if *database.get_or_insert(header.database) != header.database {
+                        return Err(Unreadable::Foreign(file::name_of(number)));
+                    }
+                    files.push(header);
+                }
+                _ => headless.push(number),
+            }
+        }
+        if files.is_empty() && headless.is_empty() {
+            return Ok(None);
+        }
+        let begins = |header: &Header| header.start <= position;
+        let Some(current) = files.iter().rposition(begins) else {
+            let unused = files.is_empty() && position == 0 && Self::all_unused(storage, &headless)?;
+            return if unused { Ok(None) } else { Err(Unreadable::Missing(position)) };
+        };
+        // Files opened one after the other without a commit between begin at one position.
+        let start = files[current].start;
+        let current = files.iter().position(|header| header.start == start).unwrap_or(current);
+        let mut reader = Self {
+            storage,
+            timestamp: files[current].timestamp,
+            files,
+            headless,
+            current,
+            bytes: Vec::new(),
+            offset: 0,
+        };
+        reader.load()?;
+        Ok(Some(reader))
+    }
+
+    /// Whose log it is.
+    pub(crate) fn database(&self) -> DatabaseId {
+        self.files[self.current].database
+    }
+
+    /// Bytes that there are to read from here on.
+    pub(crate) fn bytes_left(&self) -> io::Result<u64> {
+        let mut sum = 0;
+        for header in &self.files[self.current..] {
+            sum += self.storage.open(&file::name_of(header.number))?.len()?;
+        }
+        Ok(sum)
+    }
+
+    /// Numbers of files that were made and never used.
+    pub(crate) fn headless(&self) -> &[u64] {
+        &self.headless
+    }
+
+    /// The names of files behind the open one.
+    pub(crate) fn names_behind(&self) -> Vec<String> {
+        let behind = self.files[self.current + 1..].iter();
+        behind.map(|header| file::name_of(header.number)).collect()
+    }
+
+    /// The next frame, or how the log ends.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn next(&mut self) -> io::Result<Next<'_>> {
+        let length = loop {
+            let place = self.place(self.offset);
+            let length = find_frame(self.rest(), place, self.timestamp).map(|found| found.length);
+            match length {
+                Some(length) => break length,
+                None if self.go_on(place.position)? => {}
+                None => return Ok(Next::End(self.end(place.position)?)),
+            }
+        };
+        let (start, before) = (self.offset, self.timestamp);
+        self.offset += length;
+        let place = self.place(start);
+        let Some(found) = find_frame(&self.bytes[start..], place, before) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        self.timestamp = timestamp_of(&found.frame).unwrap_or(before);
+        Ok(Next::Frame { frame: found.frame, at: FrameAt { file: self.current, offset: start } })
+    }
+
+    /// The operations of a fragment that was met.
+    ///
+    /// # Errors
+    /// What the system says, `InvalidData` if it is not there any more.
+    pub(crate) fn fragment(&self, at: FrameAt) -> io::Result<Vec<u8>> {
+        let header = &self.files[at.file];
+        let file = self.storage.open(&file::name_of(header.number))?;
+        let mut bytes = vec![0; PAYLOAD_MAX + 16];
+        let count = read_at_most(&*file, HEADER_LEN + at.offset as u64, &mut bytes)?;
+        let place = Place { position: header.start + at.offset as u64, salt: header.salt() };
+        match find_frame(&bytes[..count], place, 0).map(|found| found.frame) {
+            Some(Frame::Fragment { operations, .. }) => Ok(operations.to_vec()),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Has all files synced that were read: the system may have had them in memory only.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        for header in &self.files {
+            self.storage.open(&file::name_of(header.number))?.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Whether no frame was ever written to these files.
+    fn all_unused(storage: &dyn Storage, numbers: &[u64]) -> io::Result<bool> {
+        for &number in numbers {
+            let file = storage.open(&file::name_of(number))?;
+            let bytes = read_all(&*file)?;
+            if bytes.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn load(&mut self) -> io::Result<()> {
+        let file = self.storage.open(&file::name_of(self.files[self.current].number))?;
+        self.bytes = read_all(&*file)?;
+        self.offset = 0;
+        Ok(())
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.offset..]
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let header = &self.files[self.current];
+        Place { position: header.start + offset as u64, salt: header.salt() }
+    }
+
+    /// Goes on in the next file, if it begins here.
+    fn go_on(&mut self, position: u64) -> io::Result<bool> {
+        let next = self.files.get(self.current + 1);
+        let fits = |next: &&Header| next.start == position && next.timestamp >= self.timestamp;
+        let Some(next) = next.filter(fits) else { return Ok(false) };
+        self.timestamp = next.timestamp;
+        self.current += 1;
+        self.load()?;
+        Ok(true)
+    }
+
+    /// How the log ends at `position`, where no frame follows.
+    fn end(&self, position: u64) -> io::Result<End> {
+        let (synced_behind, mut commits_behind) = self.look_behind();
+        let mut what = None;
+        if synced_behind {
+            what = Some("what the disk had is not readable");
+        }
+        if let Some(next) = self.files.get(self.current + 1) {
+            what = Some(if next.start == position {
+                "the next file does not fit"
+            } else {
+                "the log has a hole"
+            });
+        }
+        for number in &self.headless {
+            let before = self.files[self.current].number;
+            if *number > before && self.is_used(*number, position)? {
+                what = Some("the header of a file is not readable");
+                commits_behind += 1;
+            }
+        }
+        let damage = what.map(|what| Damage {
+            file: file::name_of(self.files[self.current].number),
+            offset: HEADER_LEN + self.offset as u64,
+            last_good: self.timestamp,
+            commits_behind,
+            what: what.to_owned(),
+        });
+        Ok(End { position, timestamp: self.timestamp, damage })
+    }
+
+    /// Whether a frame behind this place says that all before it was synced, and how many commits
+    /// can be made out.
+    fn look_behind(&self) -> (bool, u64) {
+        let (mut synced, mut commits) = (false, 0);
+        let mut offset = self.offset + 1;
+        while offset < self.bytes.len() {
+            match find_frame(&self.bytes[offset..], self.place(offset), 0) {
+                Some(found) => {
+                    synced |= found.synced_before;
+                    commits += u64::from(timestamp_of(&found.frame).is_some());
+                    offset += found.length;
+                }
+                None => offset += 1,
+            }
+        }
+        (synced, commits)
+    }
+
+    /// Whether a file without a header holds frames that would follow `position`.
+    fn is_used(&self, number: u64, position: u64) -> io::Result<bool> {
+        let bytes = read_all(&*self.storage.open(&file::name_of(number))?)?;
+        let header = Header { number, start: position, ..self.files[self.current] };
+        let place = Place { position, salt: header.salt() };
+        Ok(find_frame(&bytes, place, self.timestamp).is_some())
+    }
+}
+
+/// The timestamp of a commit or a definition.
+fn timestamp_of(frame: &Frame<'_>) -> Option<u64> {
+    match *frame {
+        Frame::Commit { timestamp, .. }
+        | Frame::CommitOf { timestamp, .. }
+        | Frame::Define { timestamp, .. } => Some(timestamp),
+        Frame::Fragment { .. } | Frame::Mark { .. } | Frame::Close => None,
+    }
+}
+
+/// The frames of a file, without its header.
+fn read_all(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; file.len()?.saturating_sub(HEADER_LEN) as usize];
+    let count = read_at_most(file, HEADER_LEN, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}

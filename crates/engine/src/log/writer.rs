@@ -1,0 +1,753 @@
+//! Taking commits into the log, and bringing them to the rung that they ask for.
+//!
+//! Frames are appended to a buffer, in the order of their timestamps: the caller holds the commit
+//! latch. Whoever wants more than that hands the buffer over to the system, or has the disk sync
+//! it; whatever came together meanwhile goes with it (group commit: DeWitt et al., SIGMOD 1984).
+//! There is no thread of the log's own.
+//!
+//! Three locks, always taken in this order: `file`, of whoever writes; `buffer`, of whoever
+//! appends; and apart from them `syncing`, which elects the one that syncs while others wait for
+//! it or go on writing. What has been written and synced are two positions that only grow.
+//!
+//! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
+//! tried again, and every later commit fails. What is in memory can be read on.
+
+use std::fmt::Debug;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::durability::{Batch, Durability};
+use super::file::{self, DatabaseId, HEADER_LEN, Header};
+use super::record::{
+    FRAGMENT, FRAME_EXTRA_MAX, Head, Place, Redo, frame_len, put_frame, set_synced_before,
+};
+use crate::checksum::Checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{Storage, StorageFile, write_all_at};
+
+/// A mark of the time is made when so many bytes are written at once, or so long after the last.
+const MARK_BYTES: usize = 2048;
+const MARK_TIME: Duration = Duration::from_secs(1);
+/// Files that are written and not synced are synced before there are more of them than this.
+const UNSYNCED_FILES_MAX: usize = 8;
+/// Files kept to be used again.
+const SPARES_MAX: usize = 2;
+/// The smallest file and the smallest buffer.
+pub(crate) const FILE_MIN: u64 = 4 << 10;
+pub(crate) const BUFFER_MIN: usize = 4 << 10;
+
+/// How a log is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct LogSettings {
+    /// What a commit waits for that does not say.
+    pub(crate) durability: Durability,
+    pub(crate) file_size: u64,
+    pub(crate) buffer_size: usize,
+    /// What one sync waits for, to serve more commits.
+    pub(crate) group: Option<Batch>,
+    /// When what was not synced is.
+    pub(crate) sync_after: Option<Batch>,
+    /// Whether files that are not needed any more are kept.
+    pub(crate) keep: bool,
+}
+
+/// Where a log goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogEnd {
+    pub(crate) database: DatabaseId,
+    /// The number of the next file.
+    pub(crate) number: u64,
+    pub(crate) position: u64,
+    pub(crate) timestamp: u64,
+}
+
+/// The log of an open database.
+#[derive(Debug)]
+pub(crate) struct Log {
+    storage: Arc<dyn Storage>,
+    settings: LogSettings,
+    /// See [`LogSettings::fragment`].
+    pub(crate) fragment: usize,
+    /// One for each transaction slot.
+    redo: Box<[Mutex<Redo>]>,
+    file: Mutex<OpenFile>,
+    buffer: Mutex<Buffer>,
+    syncing: Mutex<Syncing>,
+    turn: Condvar,
+    /// Someone arrived who waits for a sync: for one that gathers commits.
+    arrival: Condvar,
+    written: AtomicU64,
+    synced: AtomicU64,
+    failed: OnceLock<String>,
+    counts: Counts,
+    /// Nobody else opens the database as long as this is there.
+    _lock: Box<dyn Debug + Send + Sync>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    syncs: AtomicU64,
+    writes: AtomicU64,
+}
+
+/// The file that is written to; whoever has it is the only one that writes.
+#[derive(Debug)]
+struct OpenFile {
+    file: Arc<dyn StorageFile>,
+    header: Header,
+    /// The memory that the buffer had before.
+    spare: Vec<u8>,
+    /// Earlier files that may not be synced, oldest first.
+    unsynced: Vec<Arc<dyn StorageFile>>,
+    /// Names were made that may not be synced.
+    names_unsynced: bool,
+    marked: Instant,
+}
+
+/// Frames that have not been written.
+#[derive(Debug)]
+struct Buffer {
+    bytes: Vec<u8>,
+    /// The position of the first of them.
+    start: u64,
+    /// The position up to which frames go into the open file, and its salt.
+    file_end: u64,
+    salt: u32,
+    /// The timestamp of the newest commit.
+    timestamp: u64,
+    commits: u64,
+    /// Where transactions begin of which only parts are there.
+    streaming: Vec<u64>,
+    /// What has not been synced, if somebody counts that.
+    unsynced_commits: u64,
+    unsynced_since: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Syncing {
+    active: bool,
+    waiting: u64,
+}
+
+/// Figures of a log.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options};
+/// // In memory alone there is no log.
+/// assert!(Database::open(Options::new())?.log_statistics().is_none());
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogStatistics {
+    /// Commits that the log has taken since the database was opened.
+    pub commits: u64,
+    /// Bytes of log since the database was made.
+    pub bytes: u64,
+    /// Of these, bytes that were handed to the operating system.
+    pub bytes_written: u64,
+    /// Of these, bytes that the disk has.
+    pub bytes_synced: u64,
+    /// Writes to files since the database was opened.
+    pub writes: u64,
+    /// Syncs of files since the database was opened.
+    pub syncs: u64,
+}
+
+/// What became of a frame that was to be appended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Appended {
+    /// It ends at this position. `true` if so much is unsynced that this commit is to sync it.
+    At(u64, bool),
+    /// There is no room for so many bytes.
+    Full(usize),
+}
+
+/// The operations of a transaction on their way into the log.
+#[derive(Debug)]
+pub(crate) struct Prepared<'l> {
+    log: &'l Log,
+    redo: MutexGuard<'l, Redo>,
+    checksum: Checksum,
+    /// Where its first fragment stands, if there are any.
+    first: Option<u64>,
+}
+
+impl Log {
+    /// A log that goes on where another ended, in a file of its own. Nothing is written yet that
+    /// says so.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn begin(
+        storage: Arc<dyn Storage>,
+        lock: Box<dyn Debug + Send + Sync>,
+        settings: LogSettings,
+        slots: usize,
+        end: LogEnd,
+    ) -> Result<Self> {
+        let LogEnd { database, number, position, timestamp } = end;
+        let header = Header { database, number, start: position, timestamp };
+        let file = open_file(&*storage, header, &settings).map_err(|error| failed(&error))?;
+        let buffer = Buffer {
+            bytes: Vec::with_capacity(settings.buffer_size),
+            start: position,
+            file_end: position + settings.file_size - HEADER_LEN,
+            salt: header.salt(),
+            timestamp,
+            commits: 0,
+            streaming: Vec::new(),
+            unsynced_commits: 0,
+            unsynced_since: None,
+        };
+        let file = OpenFile {
+            file,
+            header,
+            spare: Vec::with_capacity(settings.buffer_size),
+            unsynced: Vec::new(),
+            names_unsynced: true,
+            marked: Instant::now(),
+        };
+        let log = Self {
+            storage,
+            fragment: settings.fragment(),
+            settings,
+            redo: (0..slots).map(|_| Mutex::default()).collect(),
+            file: Mutex::new(file),
+            buffer: Mutex::new(buffer),
+            syncing: Mutex::default(),
+            turn: Condvar::new(),
+            arrival: Condvar::new(),
+            written: AtomicU64::new(position),
+            synced: AtomicU64::new(0),
+            failed: OnceLock::new(),
+            counts: Counts::default(),
+            _lock: lock,
+        };
+        log.sync_all().map_err(|error| failed(&error))?;
+        Ok(log)
+    }
+
+    /// What a commit waits for that does not say.
+    #[inline]
+    pub(crate) fn durability(&self) -> Durability {
+        self.settings.durability
+    }
+
+    /// The files.
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// Bytes of memory that the log takes.
+    pub(crate) fn memory(&self) -> u64 {
+        2 * self.settings.buffer_size as u64
+    }
+
+    /// Whose log it is.
+    pub(crate) fn database(&self) -> DatabaseId {
+        lock(&self.file).header.database
+    }
+
+    /// Whether images and files that are not needed any more are kept.
+    pub(crate) fn keeps(&self) -> bool {
+        self.settings.keep
+    }
+
+    /// Fails if the log has.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.failed.get() {
+            None => Ok(()),
+            Some(because) => Err(Error::new(ErrorKind::LogFailed).because(because.clone())),
+        }
+    }
+
+    /// Room to write the operations of the transaction in a slot.
+    #[inline]
+    pub(crate) fn prepare(&self, slot: usize) -> Prepared<'_> {
+        let mut redo = lock(&self.redo[slot]);
+        redo.clear();
+        Prepared { log: self, redo, checksum: Checksum::new(), first: None }
+    }
+
+    /// Appends a change of tables or indexes; `None` if there is no room.
+    pub(crate) fn append_definition(&self, timestamp: u64, definition: &[u8]) -> Appended {
+        let mut checksum = Checksum::new();
+        checksum.add(definition);
+        let mut buffer = lock(&self.buffer);
+        let head = Head::Define { delta: timestamp - buffer.timestamp };
+        let appended = self.append(&mut buffer, head, definition, checksum);
+        if matches!(appended, Appended::At(..)) {
+            buffer.timestamp = timestamp;
+        }
+        appended
+    }
+
+    /// Writes what is in the buffer, and begins a new file if so many bytes do not fit the open
+    /// one.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    #[cold]
+    pub(crate) fn make_room(&self, bytes: usize) -> Result<()> {
+        self.check()?;
+        let mut file = lock(&self.file);
+        let made = self.write_out(&mut file).and_then(|()| {
+            let buffer = lock(&self.buffer);
+            let end = buffer.start + buffer.bytes.len() as u64 + bytes as u64;
+            let file_is_full = end > buffer.file_end;
+            drop(buffer);
+            if file_is_full { self.next_file(&mut file) } else { Ok(()) }
+        });
+        made.map_err(|error| self.poison(&error))
+    }
+
+    /// Brings the log up to `position` to a rung.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    #[inline]
+    pub(crate) fn bring_to(&self, position: u64, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::Memory | Durability::Buffered => Ok(()),
+            Durability::Os => self.write_to(position),
+            Durability::Disk => self.sync_to(position),
+        }
+    }
+
+    /// The highest rung that everything up to `position` has reached.
+    pub(crate) fn rung_of(&self, position: u64) -> Durability {
+        if self.synced.load(Ordering::Acquire) >= position {
+            Durability::Disk
+        } else if self.written.load(Ordering::Acquire) >= position {
+            Durability::Os
+        } else {
+            Durability::Buffered
+        }
+    }
+
+    /// The position behind everything that was handed to the system.
+    #[inline]
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// The position behind everything that was appended.
+    pub(crate) fn end(&self) -> u64 {
+        let buffer = lock(&self.buffer);
+        buffer.start + buffer.bytes.len() as u64
+    }
+
+    /// Begins a new file, and gives the position from which on all is needed to repeat what is not
+    /// committed yet.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn cut(&self) -> Result<u64> {
+        self.check()?;
+        let mut file = lock(&self.file);
+        self.next_file(&mut file).map_err(|error| self.poison(&error))?;
+        let buffer = lock(&self.buffer);
+        Ok(buffer.streaming.iter().copied().fold(file.header.start, u64::min))
+    }
+
+    /// Lets files go that hold nothing from `position` on, unless all are kept.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn forget_before(&self, position: u64) -> Result<()> {
+        if self.settings.keep {
+            return Ok(());
+        }
+        let open = lock(&self.file).header.number;
+        self.remove_before(position, open).map_err(|error| self.poison(&error))
+    }
+
+    fn remove_before(&self, position: u64, open: u64) -> io::Result<()> {
+        let names = self.storage.names()?;
+        let mut spares = names.iter().filter(|name| name.starts_with(file::SPARE)).count();
+        let numbers = file::numbers(&*self.storage)?;
+        for pair in numbers.windows(2).take_while(|pair| pair[1] <= open) {
+            let next = self.storage.open(&file::name_of(pair[1]))?;
+            if Header::read(&*next)?.is_none_or(|header| header.start > position) {
+                break;
+            }
+            let name = file::name_of(pair[0]);
+            if spares < SPARES_MAX {
+                self.storage.rename(&name, &format!("{}{:016x}", file::SPARE, pair[0]))?;
+                spares += 1;
+            } else {
+                self.storage.remove(&name)?;
+            }
+        }
+        self.storage.sync_names()
+    }
+
+    /// Figures.
+    pub(crate) fn statistics(&self) -> LogStatistics {
+        let (end, commits) = {
+            let buffer = lock(&self.buffer);
+            (buffer.start + buffer.bytes.len() as u64, buffer.commits)
+        };
+        LogStatistics {
+            commits,
+            bytes: end,
+            bytes_written: self.written.load(Ordering::Relaxed),
+            bytes_synced: self.synced.load(Ordering::Relaxed),
+            writes: self.counts.writes.load(Ordering::Relaxed),
+            syncs: self.counts.syncs.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Ends the log: all is synced, and it says that it ends here.
+    pub(crate) fn close(&self) {
+        let close = || {
+            if matches!(self.append_plain(Head::Close, &[]), Appended::Full(_)) {
+                self.make_room(FRAME_EXTRA_MAX)?;
+                self.append_plain(Head::Close, &[]);
+            }
+            self.sync_to(self.end())
+        };
+        // What was synced before says that there was more, should this go wrong.
+        let _ = self.check().and_then(|()| self.sync_to(self.end())).and_then(|()| close());
+    }
+
+    fn append_plain(&self, head: Head, bytes: &[u8]) -> Appended {
+        let mut checksum = Checksum::new();
+        checksum.add(bytes);
+        self.append(&mut lock(&self.buffer), head, bytes, checksum)
+    }
+
+    #[inline]
+    fn append(
+        &self,
+        buffer: &mut Buffer,
+        head: Head,
+        operations: &[u8],
+        checksum: Checksum,
+    ) -> Appended {
+        let length = frame_len(head, operations.len());
+        let position = buffer.start + buffer.bytes.len() as u64;
+        let full = buffer.bytes.len() + length > self.settings.buffer_size;
+        if full || position + length as u64 > buffer.file_end {
+            return Appended::Full(length);
+        }
+        let place = Place { position, salt: buffer.salt };
+        put_frame(&mut buffer.bytes, head, operations, checksum, place);
+        Appended::At(position + length as u64, false)
+    }
+
+    /// Hands everything up to `position` to the system.
+    fn write_to(&self, position: u64) -> Result<()> {
+        if self.written.load(Ordering::Acquire) >= position {
+            return Ok(());
+        }
+        self.check()?;
+        let mut file = lock(&self.file);
+        if self.written.load(Ordering::Acquire) >= position {
+            return Ok(());
+        }
+        self.write_out(&mut file).map_err(|error| self.poison(&error))
+    }
+
+    /// Has everything up to `position` synced: by this thread, or by another at the same time.
+    fn sync_to(&self, position: u64) -> Result<()> {
+        let mut syncing = lock(&self.syncing);
+        loop {
+            if self.synced.load(Ordering::Acquire) >= position {
+                return Ok(());
+            }
+            self.check()?;
+            if !syncing.active {
+                break;
+            }
+            syncing.waiting += 1;
+            self.arrival.notify_one();
+            syncing = self.turn.wait(syncing).unwrap_or_else(PoisonError::into_inner);
+            syncing.waiting -= 1;
+        }
+        syncing.active = true;
+        if let Some(group) = &self.settings.group {
+            syncing = self.gather(syncing, group);
+        }
+        drop(syncing);
+        let synced = self.sync_all();
+        let mut syncing = lock(&self.syncing);
+        syncing.active = false;
+        if syncing.waiting > 0 {
+            self.turn.notify_all();
+        }
+        drop(syncing);
+        synced.map_err(|error| self.poison(&error))
+    }
+
+    /// Waits until so much has come together, or so long.
+    fn gather<'s>(
+        &'s self,
+        mut syncing: MutexGuard<'s, Syncing>,
+        group: &Batch,
+    ) -> MutexGuard<'s, Syncing> {
+        let begin = Instant::now();
+        loop {
+            let bytes = self.end() - self.written.load(Ordering::Acquire);
+            let left = group.time.saturating_sub(begin.elapsed());
+            if syncing.waiting + 1 >= group.commits || bytes >= group.bytes || left.is_zero() {
+                return syncing;
+            }
+            let waited = self.arrival.wait_timeout(syncing, left);
+            syncing = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        let (files, names, position) = {
+            let mut file = lock(&self.file);
+            self.write_out(&mut file)?;
+            let mut files = std::mem::take(&mut file.unsynced);
+            files.push(Arc::clone(&file.file));
+            let names = std::mem::take(&mut file.names_unsynced);
+            (files, names, self.written.load(Ordering::Acquire))
+        };
+        for file in files {
+            self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+            file.sync()?;
+        }
+        if names {
+            self.storage.sync_names()?;
+        }
+        self.synced.fetch_max(position, Ordering::Release);
+        if self.settings.sync_after.is_some() {
+            let mut buffer = lock(&self.buffer);
+            buffer.unsynced_commits = 0;
+            buffer.unsynced_since = None;
+        }
+        Ok(())
+    }
+
+    /// Writes what is in the buffer.
+    fn write_out(&self, file: &mut OpenFile) -> io::Result<()> {
+        let spare = std::mem::take(&mut file.spare);
+        let (mut bytes, start, salt) = {
+            let mut buffer = lock(&self.buffer);
+            self.mark_time(file, &mut buffer);
+            let bytes = std::mem::replace(&mut buffer.bytes, spare);
+            let start = buffer.start;
+            buffer.start += bytes.len() as u64;
+            (bytes, start, buffer.salt)
+        };
+        let written = self.write_bytes(file, &mut bytes, start, salt);
+        bytes.clear();
+        file.spare = bytes;
+        written
+    }
+
+    fn write_bytes(
+        &self,
+        file: &OpenFile,
+        bytes: &mut [u8],
+        start: u64,
+        salt: u32,
+    ) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if self.synced.load(Ordering::Acquire) == start {
+            set_synced_before(bytes, Place { position: start, salt });
+        }
+        self.counts.writes.fetch_add(1, Ordering::Relaxed);
+        write_all_at(&*file.file, HEADER_LEN + (start - file.header.start), bytes)?;
+        self.written.store(start + bytes.len() as u64, Ordering::Release);
+        Ok(())
+    }
+
+    /// Notes what time it is, now and then.
+    fn mark_time(&self, file: &mut OpenFile, buffer: &mut Buffer) {
+        let due = buffer.bytes.len() >= MARK_BYTES
+            || !buffer.bytes.is_empty() && file.marked.elapsed() >= MARK_TIME;
+        if !due {
+            return;
+        }
+        file.marked = Instant::now();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let bytes = (now.as_micros() as u64).to_le_bytes();
+        let mut checksum = Checksum::new();
+        checksum.add(&bytes);
+        // If there is no room, some later time will do.
+        self.append(buffer, Head::Mark, &bytes, checksum);
+    }
+
+    /// Begins the next file; what is in the buffer goes into the open one.
+    fn next_file(&self, file: &mut OpenFile) -> io::Result<()> {
+        let number = file.header.number + 1;
+        let fill = self.settings.fills();
+        let made: Arc<dyn StorageFile> =
+            file::make(&*self.storage, number, self.settings.file_size, fill)?.into();
+        // Nobody appends from here on until the new file is there.
+        let mut buffer = lock(&self.buffer);
+        let mut bytes = std::mem::take(&mut buffer.bytes);
+        let start = buffer.start;
+        buffer.start += bytes.len() as u64;
+        self.write_bytes(file, &mut bytes, start, buffer.salt)?;
+        bytes.clear();
+        buffer.bytes = bytes;
+        let database = file.header.database;
+        let header = Header { database, number, start: buffer.start, timestamp: buffer.timestamp };
+        header.write(&*made)?;
+        buffer.file_end = buffer.start + self.settings.file_size - HEADER_LEN;
+        buffer.salt = header.salt();
+        drop(buffer);
+        file.unsynced.push(std::mem::replace(&mut file.file, made));
+        file.header = header;
+        file.names_unsynced = true;
+        if file.unsynced.len() > UNSYNCED_FILES_MAX {
+            for file in file.unsynced.drain(..) {
+                self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+                file.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn poison(&self, error: &io::Error) -> Error {
+        let text = format!("a file of the log could not be written: {error}");
+        let text = self.failed.get_or_init(|| text).clone();
+        // Whoever waits finds out.
+        let _syncing = lock(&self.syncing);
+        self.turn.notify_all();
+        Error::new(ErrorKind::LogFailed).because(text)
+    }
+}
+
+impl LogSettings {
+    /// Bytes of operations that one frame takes at most: several fit a file and the buffer.
+    pub(crate) fn fragment(&self) -> usize {
+        FRAGMENT.min(self.buffer_size / 2).min(self.file_size as usize / 4)
+    }
+
+    /// Whether files are filled before they are used: what then changes is their content alone,
+    /// which a sync has less to do for.
+    fn fills(&self) -> bool {
+        self.durability >= Durability::Os
+    }
+}
+
+impl Prepared<'_> {
+    /// The operations, to add some.
+    #[inline]
+    pub(crate) fn redo(&mut self) -> &mut Redo {
+        &mut self.redo
+    }
+
+    /// Whether so much has come together that some of it has to go.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        self.redo.bytes().len() > self.log.fragment
+    }
+
+    /// Appends all but the last part of the operations so far.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn stream(&mut self) -> Result<()> {
+        let (mut sent, fragment) = (0, self.log.fragment);
+        while self.redo.bytes().len() - sent > fragment {
+            let mut checksum = Checksum::new();
+            checksum.add(&self.redo.bytes()[sent..sent + fragment]);
+            while let Appended::Full(bytes) = self.append_fragment(sent, checksum) {
+                self.log.make_room(bytes)?;
+            }
+            sent += fragment;
+        }
+        self.redo.forget(sent);
+        Ok(())
+    }
+
+    /// No more operations come.
+    #[inline]
+    pub(crate) fn finish(&mut self) {
+        self.checksum.add(self.redo.bytes());
+    }
+
+    /// Appends the commit.
+    #[inline]
+    pub(crate) fn append(&mut self, timestamp: u64) -> Appended {
+        let mut buffer = lock(&self.log.buffer);
+        let delta = timestamp - buffer.timestamp;
+        let position = buffer.start + buffer.bytes.len() as u64;
+        let head = match self.first {
+            None => Head::Commit { delta },
+            Some(first) => Head::CommitOf { delta, back: position - first },
+        };
+        let appended = self.log.append(&mut buffer, head, self.redo.bytes(), self.checksum);
+        let Appended::At(end, _) = appended else { return appended };
+        buffer.timestamp = timestamp;
+        buffer.commits += 1;
+        if let Some(first) = self.first.take() {
+            buffer.streaming.retain(|&other| other != first);
+        }
+        match &self.log.settings.sync_after {
+            None => appended,
+            Some(batch) => Appended::At(end, buffer.is_due(batch, self.log, end)),
+        }
+    }
+
+    fn append_fragment(&mut self, from: usize, checksum: Checksum) -> Appended {
+        let mut buffer = lock(&self.log.buffer);
+        let position = buffer.start + buffer.bytes.len() as u64;
+        let first = self.first.unwrap_or(position);
+        let head = Head::Fragment { back: position - first };
+        let bytes = &self.redo.bytes()[from..from + self.log.fragment];
+        let appended = self.log.append(&mut buffer, head, bytes, checksum);
+        if matches!(appended, Appended::At(..)) && self.first.is_none() {
+            self.first = Some(position);
+            buffer.streaming.push(position);
+        }
+        appended
+    }
+}
+
+impl Drop for Prepared<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // It did not commit: its parts mean nothing.
+        if let Some(first) = self.first {
+            lock(&self.log.buffer).streaming.retain(|&other| other != first);
+        }
+    }
+}
+
+impl Buffer {
+    /// Whether the commit that ends at `end` is to have the log synced.
+    fn is_due(&mut self, batch: &Batch, log: &Log, end: u64) -> bool {
+        self.unsynced_commits += 1;
+        let bytes = end.saturating_sub(log.synced.load(Ordering::Relaxed));
+        let timed = batch.time != Duration::MAX;
+        let late = timed && self.unsynced_since.get_or_insert_with(Instant::now).elapsed() >= batch.time;
+        late || self.unsynced_commits >= batch.commits || bytes >= batch.bytes
+    }
+}
+
+fn open_file(
+    storage: &dyn Storage,
+    header: Header,
+    settings: &LogSettings,
+) -> io::Result<Arc<dyn StorageFile>> {
+    let file = file::make(storage, header.number, settings.file_size, settings.fills())?;
+    header.write(&*file)?;
+    Ok(file.into())
+}
+
+#[inline]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cold]
+fn failed(error: &io::Error) -> Error {
+    Error::new(ErrorKind::LogFailed).because(format!("a file of the log: {error}"))
+}

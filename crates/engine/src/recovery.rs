@@ -1,0 +1,632 @@
+//! Opening a database that lies in a folder: the newest image, and what was logged since.
+//!
+//! Opening is recovery; there is no other way in and no step before it. Commits are applied as
+//! statements apply changes, by the same functions of `table/`, in the order of their timestamps.
+//! Their fragments are read when their commit is met, so what did not commit is never applied.
+//! Whatever is found, the files are only read until all of it was; where something is missing
+//! that had been there, the database is opened to read, as it was at the last good commit.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::checkpoint::{NEW_IMAGE, image_timestamp};
+use crate::database::Database;
+use crate::definition::{self, Definition};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::ImageHead;
+use crate::log::Progress;
+use crate::log::file::{self, DatabaseId, new_database_id};
+use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
+use crate::log::record::{Frame, Operation, Operations};
+use crate::log::writer::{Log, LogEnd};
+use crate::memory::Entitlement;
+use crate::memory::atomic::{Acquire, Release};
+use crate::options::{LogOptions, Options};
+use crate::storage::{Folder, Storage};
+use crate::storage::stream::FileReader;
+use crate::table::Table;
+use crate::table::row::RowId;
+use crate::transaction::{Isolation, TransactionOptions, WriteTransaction, reclaim};
+
+/// Changes that are applied in one transaction, if they are those of small ones.
+const CHANGES_TOGETHER: usize = 4096;
+/// Progress is told whenever so many bytes were read.
+const PROGRESS_STEP: u64 = 16 << 20;
+
+/// Up to where a database is restored.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::RecoverUntil;
+/// assert_eq!(RecoverUntil::default(), RecoverUntil::End);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RecoverUntil {
+    /// All that is there.
+    #[default]
+    End,
+    /// The commit with this timestamp, or the last one before it.
+    Timestamp(u64),
+    /// What had been written at this time, in microseconds since 1970; marks of the time stand in
+    /// the log about once a second or more often.
+    TimeUs(u64),
+}
+
+/// What was read of a folder.
+struct Recovered {
+    db: Database,
+    database: DatabaseId,
+    end: End,
+    /// The highest number of a file of the log.
+    number: u64,
+    /// Files that are not needed: made and not used, or behind the damage.
+    unused: Vec<String>,
+    behind: Vec<String>,
+}
+
+impl Database {
+    /// Opens the database in a folder, or makes one there. What was committed at a rung is there
+    /// again if what happened since is no worse than the rung says.
+    ///
+    /// # Errors
+    /// `DatabaseInUse` if another process, or this one, has it open; `DamagedImage` and
+    /// `DamagedLog` if not even a part can be trusted; `StorageFailed` if files cannot be read or
+    /// made, `BudgetReached` if it does not fit, and as [`Database::open`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-open-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let row = db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// drop(db);
+    ///
+    /// let db = Database::open_at(&path, Options::new())?;
+    /// let table = db.table("T")?;
+    /// assert!(db.begin_read()?.row(&table, row)?.is_some());
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn open_at(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let folder = Folder::create(path).map_err(|error| storage_failed(&error))?;
+        Self::open_in(Arc::new(folder), options)
+    }
+
+    /// As [`Database::open_at`], in a storage of the caller's.
+    ///
+    /// # Errors
+    /// As [`Database::open_at`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use remanent_engine::{Database, ErrorKind, Folder, Options};
+    /// # let path = std::env::temp_dir().join(format!("remanent-open-in-{}", std::process::id()));
+    /// let folder = Arc::new(Folder::create(&path).expect("a folder"));
+    /// let db = Database::open_in(folder.clone(), Options::new())?;
+    /// let error = Database::open_in(folder, Options::new()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DatabaseInUse);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn open_in(storage: Arc<dyn Storage>, mut options: Options) -> Result<Self> {
+        let log_options = options.take_log();
+        let lock = storage.lock().map_err(|error| in_use(&error))?;
+        let recovered = recover(&*storage, options, &log_options, RecoverUntil::End)?;
+        match recovered.end.damage.clone() {
+            Some(damage) if !log_options.accept_damage => {
+                recovered.db.instance.set_read_only(damage, lock);
+                Ok(recovered.db)
+            }
+            _ => recovered.go_on(storage, lock, &log_options),
+        }
+    }
+
+    /// What could not be read when the database was opened. If there is anything, nothing can be
+    /// written: the program may read, save an image, or open again with
+    /// [`Options::accept_damage`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// assert!(Database::open(Options::new())?.damage().is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn damage(&self) -> Option<&Damage> {
+        self.instance.damage()
+    }
+
+    /// Reads a database without opening it for anybody: nothing in its storage is changed, and
+    /// nothing is locked. What is returned is in memory only. For looking at a copy, and for
+    /// restoring the state of an earlier moment.
+    ///
+    /// # Errors
+    /// As [`Database::open_at`], but for `DatabaseInUse`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use remanent_engine::{Database, Folder, Options, RecoverUntil, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-recover-{}", std::process::id()));
+    /// let folder = Arc::new(Folder::create(&path).expect("a folder"));
+    /// let db = Database::open_in(folder.clone(), Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let add = || db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(7.into())]));
+    /// let (first, second) = (add()?, add()?);
+    /// drop(db);
+    ///
+    /// let until = RecoverUntil::Timestamp(first.1.timestamp());
+    /// let earlier = Database::recover(&*folder, Options::new(), until)?;
+    /// let table = earlier.table("T")?;
+    /// let tx = earlier.begin_read()?;
+    /// assert!(tx.row(&table, first.0)?.is_some() && tx.row(&table, second.0)?.is_none());
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn recover(
+        storage: &dyn Storage,
+        mut options: Options,
+        until: RecoverUntil,
+    ) -> Result<Self> {
+        let log_options = options.take_log();
+        let recovered = recover(storage, options, &log_options, until)?;
+        if let Some(damage) = recovered.end.damage {
+            recovered.db.instance.note_damage(damage);
+        }
+        Ok(recovered.db)
+    }
+}
+
+impl Recovered {
+    /// Begins to log behind what was read.
+    fn go_on(
+        self,
+        storage: Arc<dyn Storage>,
+        lock: Box<dyn Debug + Send + Sync>,
+        options: &LogOptions,
+    ) -> Result<Database> {
+        let cleaned = || -> io::Result<()> {
+            for name in &self.unused {
+                storage.remove(name)?;
+            }
+            for name in &self.behind {
+                storage.rename(name, &format!("lost-{name}"))?;
+            }
+            Ok(())
+        };
+        cleaned().map_err(|error| storage_failed(&error))?;
+        let db = self.db;
+        let settings = options.settle(db.memory().budget)?;
+        let end = LogEnd {
+            database: self.database,
+            number: self.number + 1,
+            position: self.end.position,
+            timestamp: self.end.timestamp,
+        };
+        let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
+        db.instance.attach_log(log, options.checkpoint_after);
+        Ok(db)
+    }
+}
+
+fn recover(
+    storage: &dyn Storage,
+    options: Options,
+    log_options: &LogOptions,
+    until: RecoverUntil,
+) -> Result<Recovered> {
+    let names = storage.names().map_err(|error| storage_failed(&error))?;
+    let image = choose_image(storage, &names, until)?;
+    Attempt { storage, log_options, until, names: &names }.run(image, options)
+}
+
+/// The newest image that is whole and not too new; `None` if the log is to be read from its
+/// beginning. If there is but one way, it is not looked at here.
+fn choose_image<'n>(
+    storage: &dyn Storage,
+    names: &'n [String],
+    until: RecoverUntil,
+) -> Result<Option<&'n str>> {
+    let mut images: Vec<(u64, &str)> =
+        names.iter().filter_map(|name| Some((image_timestamp(name)?, name.as_str()))).collect();
+    images.sort_unstable();
+    let whole_log = Reader::open(storage, None, 0).is_ok_and(|reader| reader.is_some());
+    match until {
+        RecoverUntil::End => {}
+        RecoverUntil::Timestamp(limit) => images.retain(|&(timestamp, _)| timestamp <= limit),
+        // Images do not say when they were made.
+        RecoverUntil::TimeUs(_) if whole_log => images.clear(),
+        RecoverUntil::TimeUs(_) => images.truncate(1),
+    }
+    if images.len() + usize::from(whole_log) <= 1 {
+        return Ok(images.first().map(|&(_, name)| name));
+    }
+    for &(_, name) in images.iter().rev() {
+        let file = storage.open(name).map_err(|error| storage_failed(&error))?;
+        if crate::image::verify(&mut FileReader::new(file)).is_ok() {
+            return Ok(Some(name));
+        }
+    }
+    Ok(images.last().map(|&(_, name)| name).filter(|_| !whole_log))
+}
+
+/// One attempt to read a folder, from one image on or from the beginning.
+struct Attempt<'a> {
+    storage: &'a dyn Storage,
+    log_options: &'a LogOptions,
+    until: RecoverUntil,
+    names: &'a [String],
+}
+
+impl Attempt<'_> {
+    fn run(&self, image: Option<&str>, options: Options) -> Result<Recovered> {
+        let mut told = Telling { progress: Progress::default(), options: self.log_options, next: 0 };
+        let (db, head) = match image {
+            None => (Database::open(options)?, ImageHead::default()),
+            Some(name) => self.load(name, options, &mut told)?,
+        };
+        let database = image.map(|_| head.database);
+        let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
+        let mut unused: Vec<_> =
+            self.names.iter().filter(|name| *name == NEW_IMAGE).cloned().collect();
+        let numbers = file::numbers(self.storage).map_err(|error| storage_failed(&error))?;
+        let number = numbers.last().copied().unwrap_or(0);
+        let Some(mut reader) = reader else {
+            unused.extend(numbers.iter().map(|&number| file::name_of(number)));
+            let database = database.unwrap_or_else(new_database_id);
+            let timestamp = settle(&db, head.timestamp)?;
+            let end = End { position: head.position, timestamp, damage: None };
+            let behind = Vec::new();
+            return Ok(Recovered { db, database, end, number: 0, unused, behind });
+        };
+        told.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
+        let database = reader.database();
+        let mut end = Replay::new(&db, &head, self.until).run(&mut reader, &mut told)?;
+        if self.until == RecoverUntil::End {
+            reader.sync().map_err(|error| storage_failed(&error))?;
+        }
+        let damaged = end.damage.is_some();
+        let behind = if damaged { reader.names_behind() } else { Vec::new() };
+        let headless = reader.headless().iter().map(|&number| file::name_of(number));
+        unused.extend(headless);
+        end.timestamp = settle(&db, end.timestamp)?;
+        told.tell();
+        Ok(Recovered { db, database, end, number, unused, behind })
+    }
+
+    fn load(
+        &self,
+        name: &str,
+        options: Options,
+        told: &mut Telling<'_>,
+    ) -> Result<(Database, ImageHead)> {
+        let opened = self.storage.open(name).and_then(|file| Ok((file.len()?, file)));
+        let (length, file) = opened.map_err(|error| storage_failed(&error))?;
+        told.progress.bytes += length;
+        let mut stream = FileReader::new(file);
+        let (db, head) = crate::image::read(options, &mut stream, &mut |rows, bytes| {
+            told.progress.rows = rows;
+            told.progress.bytes_done = bytes;
+            told.tell_sometimes();
+        })
+        .map_err(|error| {
+            let because = format!("{name}: {error}");
+            Error::new(error.kind()).because(because)
+        })?;
+        if image_timestamp(name) != Some(head.timestamp) {
+            return Err(Error::new(ErrorKind::DamagedImage)
+                .because(format!("{name} has the timestamp {}", head.timestamp)));
+        }
+        Ok((db, head))
+    }
+}
+
+/// Tells the program how far opening has come.
+struct Telling<'o> {
+    progress: Progress,
+    options: &'o LogOptions,
+    next: u64,
+}
+
+impl Telling<'_> {
+    fn tell_sometimes(&mut self) {
+        if self.progress.bytes_done >= self.next {
+            self.next = self.progress.bytes_done + PROGRESS_STEP;
+            self.tell();
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(callback) = &self.options.progress {
+            (callback.0)(&self.progress);
+        }
+    }
+}
+
+/// Repeats commits.
+struct Replay<'d> {
+    db: &'d Database,
+    /// What the image has already.
+    since: u64,
+    until: RecoverUntil,
+    tables: HashMap<u32, Table>,
+    /// Parts of transactions, by the place of the first.
+    fragments: HashMap<u64, Vec<FrameAt>>,
+    transaction: Option<WriteTransaction<'d>>,
+    changes: usize,
+}
+
+impl<'d> Replay<'d> {
+    fn new(db: &'d Database, head: &ImageHead, until: RecoverUntil) -> Self {
+        Self {
+            db,
+            since: head.timestamp,
+            until,
+            tables: HashMap::new(),
+            fragments: HashMap::new(),
+            transaction: None,
+            changes: 0,
+        }
+    }
+
+    fn run(mut self, reader: &mut Reader<'_>, told: &mut Telling<'_>) -> Result<End> {
+        let mut timestamp = self.since;
+        loop {
+            let next = reader.next().map_err(|error| storage_failed(&error))?;
+            let (frame, at) = match next {
+                Next::Frame { frame, at } => (frame, at),
+                Next::End(mut end) => {
+                    self.end_transaction()?;
+                    end.timestamp = end.timestamp.max(self.since);
+                    return Ok(end);
+                }
+            };
+            match frame {
+                Frame::Fragment { first, .. } => {
+                    self.fragments.entry(first).or_default().push(at);
+                }
+                Frame::Mark { time_us } => {
+                    if matches!(self.until, RecoverUntil::TimeUs(until) if time_us > until) {
+                        break;
+                    }
+                }
+                Frame::Close => {}
+                Frame::Commit { timestamp: of, .. }
+                | Frame::CommitOf { timestamp: of, .. }
+                | Frame::Define { timestamp: of, .. }
+                    if matches!(self.until, RecoverUntil::Timestamp(until) if of > until) =>
+                {
+                    break;
+                }
+                Frame::Commit { timestamp: of, operations } => {
+                    if of > self.since {
+                        told.progress.changes += self.apply_all(operations)?;
+                    }
+                    timestamp = of;
+                }
+                Frame::CommitOf { timestamp: of, first, operations } => {
+                    let last = operations.to_vec();
+                    let parts = self.fragments.remove(&first).unwrap_or_default();
+                    if of > self.since {
+                        told.progress.changes += self.apply_parts(reader, &parts, &last)?;
+                    }
+                    timestamp = of;
+                }
+                Frame::Define { timestamp: of, definition } => {
+                    if of > self.since {
+                        self.end_transaction()?;
+                        self.define(definition)?;
+                    }
+                    timestamp = of;
+                }
+            }
+            told.progress.commits += 1;
+            told.tell_sometimes();
+        }
+        self.end_transaction()?;
+        Ok(End { position: 0, timestamp: timestamp.max(self.since), damage: None })
+    }
+
+    fn apply_parts(
+        &mut self,
+        reader: &Reader<'_>,
+        parts: &[FrameAt],
+        last: &[u8],
+    ) -> Result<u64> {
+        let mut bytes = Vec::new();
+        for &part in parts {
+            let part = reader.fragment(part).map_err(|error| storage_failed(&error))?;
+            bytes.extend_from_slice(&part);
+        }
+        bytes.extend_from_slice(last);
+        self.apply_all(&bytes)
+    }
+
+    fn apply_all(&mut self, bytes: &[u8]) -> Result<u64> {
+        let mut operations = Operations::new(bytes);
+        let mut count = 0;
+        while let Some(operation) = operations.next().map_err(damaged)? {
+            self.apply(&operation)?;
+            count += 1;
+        }
+        if self.changes >= CHANGES_TOGETHER {
+            self.end_transaction()?;
+        }
+        Ok(count)
+    }
+
+    fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
+        let table = self.table(table_of(operation))?;
+        if let Operation::Insert { row, .. } = *operation {
+            self.make_vacant(&table, row)?;
+        }
+        if self.transaction.is_none() {
+            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+            self.transaction = Some(self.db.begin_write_with(&options)?);
+        }
+        self.changes += 1;
+        let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
+        change(tx, &table, operation).map_err(|error| match error.is_out_of_memory() {
+            true => error,
+            false => damaged(error.to_string()),
+        })
+    }
+
+    /// Sees to it that a row id has no version: what deleted it was repeated, but its versions may
+    /// still be there.
+    fn make_vacant(&mut self, table: &Table, row: u32) -> Result<()> {
+        let memory = self.db.instance.memory();
+        let directory = &memory.get(table.core.root).directory;
+        let is_taken = || {
+            u64::from(row) < directory.limit() && directory.newest(memory, row) != 0
+        };
+        if is_taken() {
+            self.end_transaction()?;
+            reclaim::everything(&self.db.instance);
+        }
+        if is_taken() {
+            return Err(damaged(format!("row {row} of `{}` is there twice", table.name())));
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, id: u32) -> Result<Table> {
+        if let Some(table) = self.tables.get(&id) {
+            return Ok(table.clone());
+        }
+        let core = self.db.instance.catalog().by_id(id);
+        let core = core.ok_or_else(|| damaged(format!("there is no table {id}")))?;
+        let table = Table { core };
+        self.tables.insert(id, table.clone());
+        Ok(table)
+    }
+
+    fn define(&mut self, bytes: &[u8]) -> Result<()> {
+        self.tables.clear();
+        let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
+        definition::repeat(&self.db.instance, definition).map_err(|error| {
+            match error.is_out_of_memory() {
+                true => error,
+                false => damaged(error.to_string()),
+            }
+        })
+    }
+
+    fn end_transaction(&mut self) -> Result<()> {
+        self.changes = 0;
+        match self.transaction.take() {
+            Some(tx) => tx.commit().map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes one change, as a statement would.
+fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
+    let target = |row| (Some(RowId(row)), Entitlement::Reserve);
+    let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
+        true => Ok(()),
+        false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
+    };
+    match *operation {
+        Operation::Insert { row, bytes, .. } => {
+            check(bytes)?;
+            tx.change_any(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
+                at.directory().claim(heap, row)?;
+                at.insert_as(heap, snapshot, row, bytes.len(), |out| {
+                    out.copy_from_slice(bytes);
+                    Ok(())
+                })
+            })
+        }
+        Operation::Update { row, bytes, .. } => {
+            check(bytes)?;
+            tx.change_any(table, target(row), |at, heap, snapshot| {
+                let fill = |_: &[u8], out: &mut [u8]| {
+                    out.copy_from_slice(bytes);
+                    Ok(())
+                };
+                at.update(heap, snapshot, row, |_| Ok(bytes.len()), fill)
+            })
+        }
+        Operation::Patch { row, first, last, bytes, .. } => {
+            tx.change_any(table, target(row), |at, heap, snapshot| {
+                let length = |old: &[u8]| match first + last <= old.len() {
+                    true => Ok(first + bytes.len() + last),
+                    false => Err(damaged("a change does not fit its row")),
+                };
+                let fill = |old: &[u8], out: &mut [u8]| {
+                    out[..first].copy_from_slice(&old[..first]);
+                    out[first..first + bytes.len()].copy_from_slice(bytes);
+                    out[first + bytes.len()..].copy_from_slice(&old[old.len() - last..]);
+                    check(out)
+                };
+                at.update(heap, snapshot, row, length, fill)
+            })
+        }
+        Operation::Delete { row, .. } => {
+            tx.change_any(table, target(row), |at, heap, snapshot| at.delete(heap, snapshot, row))
+        }
+    }
+    .map(|_| ())
+}
+
+/// What is to be seen to when all was repeated: the row ids that are free, the places in sets that
+/// come next, and the clock, which is never behind a commit that was repeated, nor behind the
+/// transactions that repeated it.
+fn settle(db: &Database, timestamp: u64) -> Result<u64> {
+    let memory = db.instance.memory();
+    reclaim::everything(&db.instance);
+    for core in db.instance.catalog().all() {
+        memory.get(core.root).directory.thread_free(memory);
+    }
+    db.set_names().iter().try_for_each(|name| crate::image::check_links(db, &db.set(name)?))?;
+    let clock = &memory.header().clock.0;
+    let timestamp = timestamp.max(clock.load(Acquire));
+    clock.store(timestamp, Release);
+    Ok(timestamp)
+}
+
+fn table_of(operation: &Operation<'_>) -> u32 {
+    match *operation {
+        Operation::Insert { table, .. }
+        | Operation::Update { table, .. }
+        | Operation::Patch { table, .. }
+        | Operation::Delete { table, .. } => table,
+    }
+}
+
+fn unreadable(error: Unreadable) -> Error {
+    match error {
+        Unreadable::Io(error) => storage_failed(&error),
+        Unreadable::Foreign(name) => damaged(format!("{name} is a file of another database")),
+        Unreadable::Missing(position) => {
+            damaged(format!("what was logged from position {position} on is missing"))
+        }
+    }
+}
+
+#[cold]
+fn damaged(because: impl Into<String>) -> Error {
+    Error::new(ErrorKind::DamagedLog).because(because.into())
+}
+
+#[cold]
+pub(crate) fn storage_failed(error: &io::Error) -> Error {
+    Error::new(ErrorKind::StorageFailed).because(error.to_string())
+}
+
+#[cold]
+fn in_use(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Error::new(ErrorKind::DatabaseInUse)
+            .because("another process, or another part of this one, has it open"),
+        _ => storage_failed(error),
+    }
+}

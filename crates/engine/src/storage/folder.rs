@@ -1,0 +1,163 @@
+//! A folder of the file system as storage.
+//!
+//! One process at a time: the lock is the system's own on the file `lock`, so it ends with the
+//! process that had it, however that ends.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::{Storage, StorageFile};
+
+/// The file whose lock is taken. It stays empty.
+const LOCK: &str = "lock";
+
+/// A folder of the file system.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use remanent_engine::{Database, Folder, Options};
+/// # let path = std::env::temp_dir().join(format!("remanent-folder-{}", std::process::id()));
+/// let folder = Arc::new(Folder::create(&path)?);
+/// let db = Database::open_in(folder, Options::new())?;
+/// # drop(db);
+/// # std::fs::remove_dir_all(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The folder at `path`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Folder, Storage};
+    /// # let path = std::env::temp_dir().join(format!("remanent-create-{}", std::process::id()));
+    /// assert!(Folder::create(&path)?.names()?.is_empty());
+    /// # std::fs::remove_dir_all(&path)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            fs::create_dir_all(path)?;
+            // Its own name has to stay too.
+            if let Some(parent) = path.canonicalize()?.parent() {
+                File::open(parent)?.sync_all()?;
+            }
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// The folder at `path`, which must be there.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotADirectory`, or what the system says.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Folder;
+    /// let error = Folder::existing("/no/such/folder").unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// ```
+    pub fn existing(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if !fs::metadata(path)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl Storage for Folder {
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().into_string()
+                && entry.file_type()?.is_file()
+                && name != LOCK
+            {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(self.at(name))?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        let path = self.at(name);
+        let opened = OpenOptions::new().read(true).write(true).open(&path);
+        let refused = |error: &io::Error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            )
+        };
+        match opened {
+            Err(error) if refused(&error) => Ok(Box::new(File::open(path)?)),
+            opened => Ok(Box::new(opened?)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.at(from), self.at(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.at(name))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Debug + Send + Sync>> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).open(self.at(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(file)),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl StorageFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, at)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, at)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        Self::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

@@ -1,0 +1,161 @@
+//! Files, as the engine needs them: a folder of named files, which may be a simulated one.
+//!
+//! Everything durable goes through [`Storage`] and [`StorageFile`], so that a test can lose what
+//! was not synced, tear a write, or say that the disk is full. [`Folder`] is the real thing. What
+//! is promised is what file systems promise and no more: a write may reach the disk in parts, in
+//! any order, or not at all until `sync` returned; a name that was made, renamed or removed is sure
+//! only after `sync_names`. Nobody else changes the files as long as the lock is held.
+
+mod folder;
+pub(crate) mod stream;
+
+use std::fmt::Debug;
+use std::io;
+
+pub use folder::Folder;
+
+/// A folder of files.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Folder, Storage};
+/// # let path = std::env::temp_dir().join(format!("remanent-storage-{}", std::process::id()));
+/// let folder = Folder::create(&path)?;
+/// let file = folder.create("a")?;
+/// assert_eq!(file.write_at(0, b"something")?, 9);
+/// file.sync()?;
+/// folder.sync_names()?;
+/// assert_eq!(folder.names()?, ["a"]);
+/// # std::fs::remove_dir_all(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub trait Storage: Send + Sync + Debug {
+    /// The names of all files, in no order.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn names(&self) -> io::Result<Vec<String>>;
+
+    /// Makes an empty file.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, or what the system says.
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>>;
+
+    /// Opens a file to read and write, or to read only where it may not be written.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the system says.
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>>;
+
+    /// Gives a file another name; what had that name before is gone.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes sure that names that were made, changed and removed so far stay so.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync_names(&self) -> io::Result<()>;
+
+    /// Keeps all other openers out until what is returned is dropped.
+    ///
+    /// # Errors
+    /// `WouldBlock` if somebody else has it.
+    fn lock(&self) -> io::Result<Box<dyn Debug + Send + Sync>>;
+}
+
+/// An open file.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::{Folder, Storage};
+/// # let path = std::env::temp_dir().join(format!("remanent-file-{}", std::process::id()));
+/// # let folder = Folder::create(&path)?;
+/// let file = folder.create("numbers")?;
+/// file.write_at(4, &[1, 2, 3])?;
+/// let mut bytes = [9; 8];
+/// assert_eq!((file.len()?, file.read_at(0, &mut bytes)?), (7, 7));
+/// assert_eq!(bytes, [0, 0, 0, 0, 1, 2, 3, 9]);
+/// # std::fs::remove_dir_all(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub trait StorageFile: Send + Sync + Debug {
+    /// Bytes in the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether there are none.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Reads from a place on, as many bytes as there are at once; 0 at the end.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes from a place on, and says how many bytes were taken.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Cuts or lengthens the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Makes sure that what was written so far stays, the file's length included.
+    ///
+    /// # Errors
+    /// What the system says. Then nobody knows what stays.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// Writes all of `bytes`.
+pub(crate) fn write_all_at(file: &dyn StorageFile, at: u64, bytes: &[u8]) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.write_at(at + done as u64, &bytes[done..]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads until `bytes` is full or the file ends, and says how many there were.
+pub(crate) fn read_at_most(
+    file: &dyn StorageFile,
+    at: u64,
+    bytes: &mut [u8],
+) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.read_at(at + done as u64, &mut bytes[done..]) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,313 @@
+//! Databases in folders: what was committed is there again after they are opened anew.
+//!
+//! Each test works in a folder of its own, through the real file system. What the file system may
+//! do when the machine stops is tried by the simulator.
+
+#[path = "durability/place.rs"]
+mod place;
+
+use place::Place;
+use remanent_engine::schema::*;
+use remanent_engine::{
+    Database, Durability, ErrorKind, Find, Options, RecoverUntil, RowId, Set, Table,
+    TransactionOptions,
+};
+
+fn numbers() -> TableSchema {
+    TableSchema::new("Number")
+        .column("n", ColumnType::U64)
+        .column("text", ColumnType::STRING)
+        .primary_key(["n"])
+}
+
+fn insert(db: &Database, table: &Table, n: u64, text: &str) -> RowId {
+    db.write(|tx| tx.insert_values(table, &[Some(n.into()), Some(text.into())])).unwrap()
+}
+
+/// All rows in the order of the primary key, which the index has to know, and those of a scan.
+fn content(db: &Database) -> Vec<(u64, String)> {
+    let table = db.table("Number").unwrap();
+    let (n, text) = (table.column("n").unwrap(), table.column("text").unwrap());
+    let tx = db.begin_read().unwrap();
+    let mut cursor = tx.cursor(&table, table.index("primary").unwrap()).unwrap();
+    let mut rows = Vec::new();
+    let mut found = cursor.first();
+    while let Some(row) = found {
+        rows.push((row.get(n).unwrap(), row.str(text).unwrap().to_owned()));
+        found = cursor.next();
+    }
+    assert_eq!(tx.scan(&table).unwrap().count(), rows.len());
+    rows
+}
+
+#[test]
+fn commits_are_there_again_at_every_rung() {
+    for durability in Durability::ALL {
+        let place = Place::new();
+        let options = || Options::new().budget(64 << 20).durability(durability);
+        let db = place.open(options());
+        let table = db.create_table(numbers()).unwrap();
+        for n in 0..100 {
+            insert(&db, &table, n, "first");
+        }
+        let row = insert(&db, &table, 1000, "to be deleted");
+        db.write(|tx| tx.delete(&table, row)).unwrap();
+        let text = table.column("text").unwrap();
+        let primary = table.index("primary").unwrap();
+        db.write(|tx| {
+            let row = tx.find(&table, primary, &[7.into()])?.unwrap().id();
+            tx.update_values(&table, row, &[(text, "changed".into())])
+        })
+        .unwrap();
+        let before = content(&db);
+        let clock = db.begin_read().unwrap().timestamp();
+        drop((table, db));
+
+        let db = place.open(options());
+        assert_eq!(content(&db), before);
+        assert_eq!(before[7], (7, "changed".to_owned()));
+        assert!(db.begin_read().unwrap().timestamp() >= clock);
+        assert!(db.damage().is_none());
+    }
+}
+
+#[test]
+fn opened_many_times() {
+    let place = Place::new();
+    for round in 0..20_u64 {
+        let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
+        let table = db.table("Number").or_else(|_| db.create_table(numbers())).unwrap();
+        assert_eq!(content(&db).len() as u64, round * 3);
+        for n in 0..3 {
+            insert(&db, &table, round * 3 + n, "row");
+        }
+        if round % 5 == 4 {
+            db.checkpoint().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_transaction_larger_than_buffer_and_file() {
+    let place = Place::new();
+    let options = || {
+        Options::new().budget(256 << 20).log_file_size(256 << 10).log_buffer_size(128 << 10)
+    };
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    let long = "x".repeat(200_000);
+    db.write(|tx| {
+        for n in 0..20_000 {
+            tx.insert_values(&table, &[Some(Value::U64(n)), Some("a row of many".into())])?;
+        }
+        tx.insert_values(&table, &[Some(Value::U64(50_000)), Some(long.as_str().into())])
+    })
+    .unwrap();
+    insert(&db, &table, 60_000, "after it");
+    let before = content(&db);
+    drop((table, db));
+    assert!(place.names().iter().filter(|name| name.starts_with("log-")).count() > 3);
+    let db = place.open(options());
+    assert!(content(&db) == before && before.len() == 20_002);
+}
+
+#[test]
+fn tables_indexes_and_sets_are_there_again() {
+    let place = Place::new();
+    let options = || Options::new().budget(64 << 20);
+    let db = place.open(options());
+    let gone = db.create_table(TableSchema::new("Gone").column("a", ColumnType::I32)).unwrap();
+    db.write(|tx| tx.insert_values(&gone, &[Some(1.into())])).unwrap();
+    let table = db.create_table(numbers()).unwrap();
+    let rows: Vec<_> = (0..10).map(|n| insert(&db, &table, n, "row")).collect();
+    db.drop_table(&gone).unwrap();
+    db.create_index(&table, IndexSchema::new("by_text", ["text", "n"])).unwrap();
+    let wrong = db.create_index(&table, IndexSchema::new("wrong", ["text"])).unwrap();
+    db.drop_index(&table, wrong).unwrap();
+    let set = SetSchema::new("Follows", "Number", SetOrder::Last).member("Number");
+    let set = db.create_set(set).unwrap();
+    let connect = |db: &Database, set: &Set, table: &Table, member: RowId| {
+        db.write(|tx| tx.connect(set, rows[0], table, member)).unwrap();
+    };
+    connect(&db, &set, &table, rows[3]);
+    connect(&db, &set, &table, rows[2]);
+    drop((gone, table, set, db));
+
+    let db = place.open(options());
+    assert_eq!(db.table_names(), ["Follows", "Number"]);
+    let (table, set) = (db.table("Number").unwrap(), db.set("Follows").unwrap());
+    assert!(table.index("by_text").is_ok() && table.index("wrong").is_err());
+    connect(&db, &set, &table, rows[1]);
+    let order = |db: &Database| -> Vec<RowId> {
+        let (table, set) = (db.table("Number").unwrap(), db.set("Follows").unwrap());
+        let tx = db.begin_read().unwrap();
+        let _ = &table;
+        let mut members = tx.members(&set, rows[0]).unwrap();
+        std::iter::from_fn(|| members.next().unwrap().map(|member| member.row().id())).collect()
+    };
+    assert_eq!(order(&db), [rows[3], rows[2], rows[1]]);
+    // The number of a table that was dropped is not given out again, by log or image.
+    db.checkpoint().unwrap();
+    db.create_table(TableSchema::new("Later").column("a", ColumnType::I32)).unwrap();
+    drop((table, set, db));
+    let db = place.open(options());
+    assert_eq!(db.table_names(), ["Follows", "Later", "Number"]);
+    assert_eq!(order(&db), [rows[3], rows[2], rows[1]]);
+}
+
+#[test]
+fn row_ids_are_used_again_before_and_after() {
+    let place = Place::new();
+    let options = || Options::new().budget(64 << 20).durability(Durability::Buffered);
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    let mut highest = 0_u64;
+    for n in 0..2000 {
+        let row = insert(&db, &table, n, "short lived");
+        highest = highest.max(row.number());
+        if n % 3 != 0 {
+            db.write(|tx| tx.delete(&table, row)).unwrap();
+        }
+    }
+    let before = content(&db);
+    drop((table, db));
+    let db = place.open(options());
+    assert_eq!(content(&db), before);
+    let table = db.table("Number").unwrap();
+    let free = highest + 1 - before.len() as u64;
+    for n in 0..free {
+        let row = insert(&db, &table, 10_000 + n, "fills a gap");
+        assert!(row.number() <= highest, "a free row id was not used");
+    }
+}
+
+#[test]
+fn a_checkpoint_lets_older_files_go() {
+    let place = Place::new();
+    let options = || {
+        Options::new()
+            .budget(64 << 20)
+            .durability(Durability::Os)
+            .log_file_size(256 << 10)
+            .checkpoint_after(256 << 10)
+    };
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    for n in 0..20_000 {
+        insert(&db, &table, n % 50 + n / 10_000 * 50, &format!("row {n}"));
+        db.write(|tx| {
+            let row = tx.find(&table, table.index("primary")?, &[(n % 50 + n / 10_000 * 50).into()])?;
+            tx.delete(&table, row.unwrap().id())
+        })
+        .unwrap();
+    }
+    insert(&db, &table, 7, "stays");
+    let names = place.names();
+    assert!(names.iter().filter(|name| name.starts_with("image-")).count() == 1, "{names:?}");
+    assert!(names.iter().filter(|name| name.starts_with("log-")).count() <= 8, "{names:?}");
+    let before = content(&db);
+    drop((table, db));
+    let db = place.open(options());
+    assert_eq!(content(&db), before);
+}
+
+#[test]
+fn a_copy_made_while_it_is_open_and_an_earlier_moment() {
+    let (place, copy) = (Place::new(), Place::new());
+    let options = || Options::new().budget(64 << 20).keep_history(true);
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    insert(&db, &table, 1, "one");
+    db.checkpoint().unwrap();
+    let (_, ticket) = db
+        .write_with_ticket(|tx| tx.insert_values(&table, &[Some(2.into()), Some("two".into())]))
+        .unwrap();
+    insert(&db, &table, 3, "three");
+    db.backup(&*copy.folder()).unwrap();
+    insert(&db, &table, 4, "four");
+    assert_eq!(db.backup(&*copy.folder()).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    drop((table, db));
+
+    let db = copy.open(options());
+    assert_eq!(content(&db).len(), 3);
+    let until = |until| content(&Database::recover(&*place.folder(), options(), until).unwrap());
+    assert_eq!(until(RecoverUntil::Timestamp(ticket.timestamp())).len(), 2);
+    assert_eq!(until(RecoverUntil::Timestamp(ticket.timestamp() - 1)).len(), 1);
+    assert_eq!(until(RecoverUntil::End).len(), 4);
+    assert_eq!(until(RecoverUntil::TimeUs(u64::MAX)).len(), 4);
+}
+
+#[test]
+fn one_opener_at_a_time() {
+    let place = Place::new();
+    let db = place.open(Options::new().budget(64 << 20));
+    let error = Database::open_at(place.path(), Options::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DatabaseInUse);
+    drop(db);
+    Database::open_at(place.path(), Options::new().budget(64 << 20)).unwrap();
+}
+
+#[test]
+fn a_ticket_is_brought_further_later() {
+    let place = Place::new();
+    let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
+    let table = db.create_table(numbers()).unwrap();
+    let row = [Some(Value::U64(1)), Some("one".into())];
+    let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &row)).unwrap();
+    assert_eq!(db.durability_of(&ticket), Durability::Buffered);
+    db.wait_for(&ticket, Durability::Os).unwrap();
+    assert_eq!(db.durability_of(&ticket), Durability::Os);
+    db.wait_for(&ticket, Durability::Disk).unwrap();
+    assert_eq!(db.durability_of(&ticket), Durability::Disk);
+
+    let options = TransactionOptions::new().durability(Durability::Os);
+    let tx = db.begin_write_with(&options).unwrap();
+    tx.insert_values(&table, &[Some(Value::U64(2)), Some("two".into())]).unwrap();
+    assert_eq!(db.durability_of(&tx.commit().unwrap()), Durability::Os);
+}
+
+#[test]
+fn many_threads_share_syncs() {
+    let place = Place::new();
+    let db = place.open(Options::new().budget(64 << 20));
+    let table = db.create_table(numbers()).unwrap();
+    let before = db.log_statistics().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let (db, table) = (&db, &table);
+            scope.spawn(move || {
+                for n in 0..50 {
+                    insert(db, table, thread * 1000 + n, "row");
+                }
+            });
+        }
+    });
+    let after = db.log_statistics().unwrap();
+    assert_eq!(after.commits - before.commits, 800);
+    assert!(after.syncs - before.syncs <= 800);
+    drop((table, db));
+    assert_eq!(content(&place.open(Options::new().budget(64 << 20))).len(), 800);
+}
+
+#[test]
+fn small_updates_log_what_differs() {
+    let place = Place::new();
+    let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
+    let table = db.create_table(numbers()).unwrap();
+    let text = "a long text that does not change ".repeat(30);
+    let row = insert(&db, &table, 1, &text);
+    let before = db.log_statistics().unwrap().bytes;
+    let n = table.column("n").unwrap();
+    for number in 2..102_u64 {
+        db.write(|tx| tx.update_values(&table, row, &[(n, number.into())])).unwrap();
+    }
+    let each = (db.log_statistics().unwrap().bytes - before) / 100;
+    assert!(each < 40, "{each} bytes");
+    drop((table, db));
+    let db = place.open(Options::new().budget(64 << 20));
+    assert_eq!(content(&db), [(101, text)]);
+    let table = db.table("Number").unwrap();
+    let tx = db.begin_read().unwrap();
+    let mut cursor = tx.cursor(&table, table.index("primary").unwrap()).unwrap();
+    assert!(cursor.find(Find::Equal, &[5.into()]).unwrap().is_none());
+}
