@@ -671,12 +671,14 @@ fn databases_in_folders() -> Result<()> {
     bytes[20] ^= 1;
     std::fs::write(&first, &bytes).expect("to be written");
     check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "missing");
-    let other = path.join("other");
+    bytes[20] ^= 1;
+    std::fs::write(&first, &bytes).expect("to be written");
+    let (other, second) = (path.join("other"), "log-0000000000000002");
     drop(Database::open_at(&other, options())?);
-    std::fs::copy(other.join("log-0000000000000001"), &first).expect("to be copied");
+    drop(Database::open_at(&other, options())?);
+    std::fs::copy(other.join(second), path.join(second)).expect("to be copied");
     check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "another database");
-    let file = path.join("log-0000000000000002");
-    check(Database::open_at(file, options()), ErrorKind::StorageFailed, "");
+    check(Database::open_at(path.join(second), options()), ErrorKind::StorageFailed, "");
     std::fs::remove_dir_all(&path).expect("to be removed");
     Ok(())
 }
