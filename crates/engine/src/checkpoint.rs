@@ -13,7 +13,6 @@ use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, ImageHead};
 use crate::instance::Instance;
-use crate::log::Durability;
 use crate::log::file::{self, new_database_id};
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
@@ -150,7 +149,7 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     let position = log.cut()?;
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
-    let (head, size) = write_image(db, storage, head, || log.bring_to(log.end(), Durability::Disk))?;
+    let (head, size) = write_image(db, storage, head, || log.sync())?;
     db.checkpoints.made.fetch_add(1, Relaxed);
     if !log.keeps() {
         remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;

@@ -273,8 +273,9 @@ impl Attempt<'_> {
         };
         let database = image.map(|_| head.database);
         let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
-        let mut unused: Vec<_> =
-            self.names.iter().filter(|name| *name == NEW_IMAGE).cloned().collect();
+        // A file that was to be used again may have got its new header and lost its new name.
+        let is_unused = |name: &&String| *name == NEW_IMAGE || name.starts_with(file::SPARE);
+        let mut unused: Vec<_> = self.names.iter().filter(is_unused).cloned().collect();
         let numbers = file::numbers(self.storage).map_err(|error| storage_failed(&error))?;
         let number = numbers.last().copied().unwrap_or(0);
         let Some(mut reader) = reader else {
@@ -291,10 +292,12 @@ impl Attempt<'_> {
         if self.until == RecoverUntil::End {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
-        let damaged = end.damage.is_some();
-        let behind = if damaged { reader.names_behind() } else { Vec::new() };
-        let headless = reader.headless().iter().map(|&number| file::name_of(number));
-        unused.extend(headless);
+        unused.extend(reader.headless().iter().map(|&number| file::name_of(number)));
+        let mut behind = reader.names_behind();
+        if end.damage.is_none() {
+            // Nothing in them was ever synced, and what they go on from is not there.
+            unused.append(&mut behind);
+        }
         end.timestamp = settle(&db, end.timestamp)?;
         told.tell();
         Ok(Recovered { db, database, end, number, unused, behind })

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use lexopt::{Arg, Parser};
 
+use crate::crashes::{Crashes, Kind};
 use crate::plan::Isolation;
 use crate::run::{MODES, Mode, Run};
 
@@ -14,6 +15,7 @@ use crate::run::{MODES, Mode, Run};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Histories(Run),
+    Crashes(Crashes),
     Help,
 }
 
@@ -24,7 +26,7 @@ struct Flag {
 }
 
 const FLAGS: &[Flag] = &[
-    flag("count", "N", "this many histories instead of 2,000; of each mode, if none is named"),
+    flag("count", "N", "this many histories instead of 2,000, of each mode if none is named; or seeds, of 20"),
     flag("seed", "S", "the first history's seed, those after it count on; drawn if not given"),
     flag("mode", "M", "interleaved, threads, or, in builds with --cfg shuttle, schedules"),
     flag("isolation", "I", "serializable, snapshot or mixed; drawn for each history if not given"),
@@ -48,10 +50,16 @@ pub(crate) fn parse(
     let mut parser = Parser::from_args(arguments);
     let mut run = Run::default();
     let mut is_named = false;
+    let mut crashes = None;
+    let mut count = None;
     while let Some(argument) = parser.next()? {
         let name = match argument {
             Arg::Value(word) if word == "histories" && !is_named => {
                 is_named = true;
+                continue;
+            }
+            Arg::Value(word) if crashes.is_none() && !is_named && kind(&word).is_some() => {
+                crashes = kind(&word);
                 continue;
             }
             Arg::Value(word) => {
@@ -71,9 +79,19 @@ pub(crate) fn parse(
         if known.name == "help" {
             return Ok(Command::Help);
         }
+        if known.name == "count" {
+            count = Some(number(known.name, &value)?);
+        }
         set(&mut run, known.name, &value)?;
     }
+    if let Some(kind) = crashes {
+        return Ok(Command::Crashes(Crashes { kind, seed: run.seed, count: count.unwrap_or(20) }));
+    }
     Ok(if is_named { Command::Histories(run) } else { Command::Help })
+}
+
+fn kind(word: &OsString) -> Option<Kind> {
+    [Kind::Crashes, Kind::Failures, Kind::Flips].into_iter().find(|kind| word == kind.name())
 }
 
 fn set(run: &mut Run, name: &str, value: &str) -> Result<(), Box<dyn Error>> {
@@ -109,8 +127,9 @@ fn set(run: &mut Run, name: &str, value: &str) -> Result<(), Box<dyn Error>> {
 /// The text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "Random histories of transactions, checked\n\n\
-         usage: remanent-simulator histories [flags]\n\nflags:\n",
+        "Random histories of transactions, checked; and what is there after a crash\n\n\
+         usage: remanent-simulator histories [flags]\n\
+         \x20      remanent-simulator crashes|failures|flips [--seed S] [--count N]\n\nflags:\n",
     );
     for flag in FLAGS {
         let name = format!("--{} {}", flag.name, flag.value);

@@ -13,6 +13,8 @@ mod run;
 mod plan;
 mod random;
 
+mod crashes;
+
 mod session;
 mod subject;
 
@@ -45,7 +47,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Histories(run)) if run.run() => ExitCode::SUCCESS,
-        Ok(Command::Histories(_)) => ExitCode::FAILURE,
+        Ok(Command::Crashes(crashes)) if crashes.run() => ExitCode::SUCCESS,
+        Ok(Command::Histories(_) | Command::Crashes(_)) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("remanent-simulator: {error}");
             ExitCode::from(2)

@@ -35,9 +35,11 @@ pub(crate) struct Header {
     pub(crate) start: u64,
     /// The timestamp of the last commit before it.
     pub(crate) timestamp: u64,
+    /// Drawn for each file that is made, so that no two ever have the same salt.
+    pub(crate) nonce: u32,
 }
 
-const _: () = assert!(8 + 2 + 16 + 8 + 8 + 8 + 4 < HEADER_LEN as usize);
+const _: () = assert!(8 + 2 + 6 + 16 + 8 + 8 + 8 + 4 + 4 == HEADER_LEN as usize);
 
 impl Header {
     /// What the checksums of the file's frames carry.
@@ -45,6 +47,7 @@ impl Header {
         let mut checksum = Checksum::new();
         checksum.add(&self.database);
         checksum.add(&self.number.to_le_bytes());
+        checksum.add(&self.nonce.to_le_bytes());
         checksum.value()
     }
 
@@ -57,9 +60,17 @@ impl Header {
         bytes[32..40].copy_from_slice(&self.number.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.start.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.timestamp.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.nonce.to_le_bytes());
         let value = checksum_of(&bytes);
         bytes[60..].copy_from_slice(&value.to_le_bytes());
         write_all_at(file, 0, &bytes)
+    }
+
+    /// The nonce in the header of a file, which may be wrong in other places.
+    pub(crate) fn read_nonce(file: &dyn StorageFile) -> io::Result<u32> {
+        let mut bytes = [0; 4];
+        read_at_most(file, 56, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
     }
 
     /// The header of a file, if it has a whole one.
@@ -78,7 +89,8 @@ impl Header {
         }
         let mut database = [0; 16];
         database.copy_from_slice(&bytes[16..32]);
-        Ok(Some(Self { database, number: word(32), start: word(40), timestamp: word(48) }))
+        let (number, start, timestamp, nonce) = (word(32), word(40), word(48), word(56) as u32);
+        Ok(Some(Self { database, number, start, timestamp, nonce }))
     }
 }
 
@@ -145,6 +157,12 @@ fn filled(
         }
     }
     Ok(file)
+}
+
+/// A number that no other file has, or hardly.
+pub(crate) fn new_nonce() -> u32 {
+    let [a, b, c, d, ..] = new_database_id();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 /// Sixteen bytes that no other database has: from the system's random keys and the time.

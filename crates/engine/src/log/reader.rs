@@ -2,7 +2,7 @@
 //!
 //! A log ends where no whole frame follows: what was not synced when the machine stopped may be
 //! missing, in whole or in part. It is *damaged* there if something later shows that it had been
-//! longer: a file that begins further on, or a frame which says that all before it was synced.
+//! longer: a frame, in this file or a later one, which says that all before it was synced.
 
 use std::io;
 
@@ -261,23 +261,22 @@ impl<'s> Reader<'s> {
 
     /// How the log ends at `position`, where no frame follows.
     fn end(&self, position: u64) -> io::Result<End> {
-        let (synced_behind, mut commits_behind) = self.look_behind();
+        let open = self.files[self.current];
         let mut what = None;
-        if synced_behind {
+        let (synced, mut commits_behind) = look_through(&self.bytes, self.offset + 1, &open);
+        if synced {
             what = Some("what the disk had is not readable");
         }
-        if let Some(next) = self.files.get(self.current + 1) {
-            what = Some(if next.start == position {
-                "the next file does not fit"
-            } else {
-                "the log has a hole"
-            });
-        }
-        for number in &self.headless {
-            let before = self.files[self.current].number;
-            if *number > before && self.is_used(*number, position)? {
-                what = Some("the header of a file is not readable");
-                commits_behind += 1;
+        let headless = self.headless.iter().filter(|&&number| number > open.number);
+        let headless = headless.map(|&number| Header { number, start: position, ..open });
+        let behind = self.files[self.current + 1..].iter().copied();
+        for mut header in behind.chain(headless) {
+            let file = self.storage.open(&file::name_of(header.number))?;
+            header.nonce = Header::read_nonce(&*file)?;
+            let (synced, commits) = look_through(&read_all(&*file)?, 0, &header);
+            commits_behind += commits;
+            if synced {
+                what.get_or_insert("what lies before a later file is missing, or its header");
             }
         }
         let damage = what.map(|what| Damage {
@@ -289,32 +288,25 @@ impl<'s> Reader<'s> {
         });
         Ok(End { position, timestamp: self.timestamp, damage })
     }
+}
 
-    /// Whether a frame behind this place says that all before it was synced, and how many commits
-    /// can be made out.
-    fn look_behind(&self) -> (bool, u64) {
-        let (mut synced, mut commits) = (false, 0);
-        let mut offset = self.offset + 1;
-        while offset < self.bytes.len() {
-            match find_frame(&self.bytes[offset..], self.place(offset), 0) {
-                Some(found) => {
-                    synced |= found.synced_before;
-                    commits += u64::from(timestamp_of(&found.frame).is_some());
-                    offset += found.length;
-                }
-                None => offset += 1,
+/// Whether a frame of a file, from `offset` on, says that all before it was synced; and how many
+/// commits can be made out there.
+fn look_through(bytes: &[u8], mut offset: usize, header: &Header) -> (bool, u64) {
+    let (mut synced, mut commits) = (false, 0);
+    let salt = header.salt();
+    while offset < bytes.len() {
+        let place = Place { position: header.start + offset as u64, salt };
+        match find_frame(&bytes[offset..], place, 0) {
+            Some(found) => {
+                synced |= found.synced_before;
+                commits += u64::from(timestamp_of(&found.frame).is_some());
+                offset += found.length;
             }
+            None => offset += 1,
         }
-        (synced, commits)
     }
-
-    /// Whether a file without a header holds frames that would follow `position`.
-    fn is_used(&self, number: u64, position: u64) -> io::Result<bool> {
-        let bytes = read_all(&*self.storage.open(&file::name_of(number))?)?;
-        let header = Header { number, start: position, ..self.files[self.current] };
-        let place = Place { position, salt: header.salt() };
-        Ok(find_frame(&bytes, place, self.timestamp).is_some())
-    }
+    (synced, commits)
 }
 
 /// The timestamp of a commit or a definition.

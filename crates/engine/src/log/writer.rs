@@ -80,6 +80,8 @@ pub(crate) struct Log {
     arrival: Condvar,
     written: AtomicU64,
     synced: AtomicU64,
+    /// The number of the newest file whose header is synced.
+    file_synced: AtomicU64,
     failed: OnceLock<String>,
     counts: Counts,
     /// Nobody else opens the database as long as this is there.
@@ -190,7 +192,8 @@ impl Log {
         end: LogEnd,
     ) -> Result<Self> {
         let LogEnd { database, number, position, timestamp } = end;
-        let header = Header { database, number, start: position, timestamp };
+        let nonce = file::new_nonce();
+        let header = Header { database, number, start: position, timestamp, nonce };
         let file = open_file(&*storage, header, &settings).map_err(|error| failed(&error))?;
         let buffer = Buffer {
             bytes: Vec::with_capacity(settings.buffer_size),
@@ -223,6 +226,7 @@ impl Log {
             arrival: Condvar::new(),
             written: AtomicU64::new(position),
             synced: AtomicU64::new(0),
+            file_synced: AtomicU64::new(0),
             failed: OnceLock::new(),
             counts: Counts::default(),
             _lock: lock,
@@ -454,11 +458,23 @@ impl Log {
         self.write_out(&mut file).map_err(|error| self.poison(&error))
     }
 
+    /// Has everything synced that was appended so far, and that the open file is there at all.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.sync_unless(|| false)
+    }
+
     /// Has everything up to `position` synced: by this thread, or by another at the same time.
     fn sync_to(&self, position: u64) -> Result<()> {
+        self.sync_unless(|| self.synced.load(Ordering::Acquire) >= position)
+    }
+
+    fn sync_unless(&self, is_synced: impl Fn() -> bool) -> Result<()> {
         let mut syncing = lock(&self.syncing);
         loop {
-            if self.synced.load(Ordering::Acquire) >= position {
+            if is_synced() {
                 return Ok(());
             }
             self.check()?;
@@ -504,13 +520,13 @@ impl Log {
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        let (files, names, position) = {
+        let (files, names, position, number) = {
             let mut file = lock(&self.file);
             self.write_out(&mut file)?;
             let mut files = std::mem::take(&mut file.unsynced);
             files.push(Arc::clone(&file.file));
             let names = std::mem::take(&mut file.names_unsynced);
-            (files, names, self.written.load(Ordering::Acquire))
+            (files, names, self.written.load(Ordering::Acquire), file.header.number)
         };
         for file in files {
             self.counts.syncs.fetch_add(1, Ordering::Relaxed);
@@ -519,6 +535,7 @@ impl Log {
         if names {
             self.storage.sync_names()?;
         }
+        self.file_synced.fetch_max(number, Ordering::Release);
         self.synced.fetch_max(position, Ordering::Release);
         if self.settings.sync_after.is_some() {
             let mut buffer = lock(&self.buffer);
@@ -555,7 +572,8 @@ impl Log {
         if bytes.is_empty() {
             return Ok(());
         }
-        if self.synced.load(Ordering::Acquire) == start {
+        let all_synced = self.synced.load(Ordering::Acquire) == start;
+        if all_synced && self.file_synced.load(Ordering::Acquire) == file.header.number {
             set_synced_before(bytes, Place { position: start, salt });
         }
         self.counts.writes.fetch_add(1, Ordering::Relaxed);
@@ -595,7 +613,9 @@ impl Log {
         bytes.clear();
         buffer.bytes = bytes;
         let database = file.header.database;
-        let header = Header { database, number, start: buffer.start, timestamp: buffer.timestamp };
+        let (start, timestamp) = (buffer.start, buffer.timestamp);
+        let nonce = file::new_nonce();
+        let header = Header { database, number, start, timestamp, nonce };
         header.write(&*made)?;
         buffer.file_end = buffer.start + self.settings.file_size - HEADER_LEN;
         buffer.salt = header.salt();

@@ -1,0 +1,60 @@
+//! Single bits that are not what was written: in files of the log and in images.
+//!
+//! A flipped bit is harmless, or it is noticed: the database opens with all there was, or opens to
+//! be read with what had been there at some earlier moment and says what is missing, or refuses to
+//! be opened. What it must not do is give something that never was, or lack something in silence.
+
+use std::sync::Arc;
+
+use remanent_engine::Database;
+
+use super::Wrong;
+use super::disk::{Content, Disk};
+use super::judge::{Allowed, judge};
+use super::work::{Work, options};
+use crate::random::Random;
+
+/// Flips of one seed.
+const FLIPS: u64 = 500;
+
+/// Flips bits in what a seed's trace has left: how many.
+pub(super) fn run(seed: u64) -> Result<u64, Wrong> {
+    let disk = Disk::default();
+    let fault = |error: remanent_engine::Error| Wrong { state: 0, what: error.to_string() };
+    let mut work = Work::begin(&disk, seed).map_err(fault)?;
+    work.run().map_err(fault)?;
+    let content = disk.content();
+    let mut random = Random::new(seed ^ 0xf11b);
+    for flip in 1..=FLIPS {
+        let tried = flip_one(&content, seed, &work.states, &mut random);
+        tried.map_err(|what| Wrong { state: flip, what })?;
+    }
+    Ok(FLIPS)
+}
+
+fn flip_one(
+    content: &Content,
+    seed: u64,
+    states: &[u64],
+    random: &mut Random,
+) -> Result<(), String> {
+    let mut content = content.clone();
+    let files = content.iter().filter(|(_, bytes)| !bytes.is_empty());
+    let names: Vec<String> = files.map(|(name, _)| name.clone()).collect();
+    let name = &names[random.below(names.len() as u64) as usize];
+    let Some(bytes) = content.get_mut(name) else { return Ok(()) };
+    let used = bytes.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
+    let at = random.below(used as u64) as usize;
+    bytes[at] ^= 1 << random.below(8);
+    let said = format!("{name}, byte {at}");
+    let last = states.len() - 1;
+    match Database::open_in(Arc::new(Disk::with(content)), options(seed)) {
+        Err(error) if error.is_damage() => Ok(()),
+        Err(error) => Err(format!("{said}: {error}")),
+        Ok(db) => {
+            let lowest = if db.damage().is_some() { 0 } else { last };
+            let judged = judge(&db, states, Allowed { lowest, highest: last });
+            judged.map(|_| ()).map_err(|what| format!("{said}: {what}"))
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Work on a database, drawn from a seed: commits at all rungs, small and large, changes of tables
+//! and indexes, sets, checkpoints, and closing and opening again.
+//!
+//! Before a commit is asked for, the disk gets a note that its state may be found from here on;
+//! behind it, a note of what was promised. States are digests of the content, taken from the
+//! running database after each step.
+
+use std::sync::Arc;
+
+use remanent_engine::schema::{ColumnType, IndexSchema, SetOrder, SetSchema, TableSchema, Value};
+use remanent_engine::{
+    Batch, Database, Durability, Error, ErrorKind, Options, Result, RowId, Table,
+    TransactionOptions, WriteTransaction,
+};
+
+use super::disk::{Disk, Note};
+use super::judge::digest;
+use crate::random::Random;
+
+/// Steps of a trace.
+const STEPS: usize = 90;
+const TABLES: [&str; 3] = ["First", "Second", "Third"];
+const SET: &str = "Belongs";
+
+/// How the database of a seed is opened.
+pub(super) fn options(seed: u64) -> Options {
+    let mut random = Random::new(seed ^ 0x0b71_0145);
+    let mut options = Options::new()
+        .budget(8 << 20)
+        .budget_max(8 << 20)
+        .transactions_max(4)
+        .log_file_size(4096 << random.below(4))
+        .log_buffer_size(4096 << random.below(2))
+        .durability(random.pick(&Durability::ALL).unwrap_or(Durability::Disk))
+        .checkpoint_after(if random.percent(50) { 4096 << random.below(4) } else { 0 });
+    if random.percent(30) {
+        options = options.sync_after(Batch { commits: 1 + random.below(5), ..Batch::NEVER });
+    }
+    options
+}
+
+/// A database at work.
+pub(super) struct Work<'d> {
+    disk: &'d Disk,
+    seed: u64,
+    random: Random,
+    db: Option<Database>,
+    /// Digests of what has been committed, oldest first; the first is that of nothing.
+    pub(super) states: Vec<u64>,
+    next: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Commit,
+    Burst,
+    RollBack,
+    CreateTable,
+    DropTable,
+    CreateIndex,
+    DropIndex,
+    Connect,
+    Checkpoint,
+    Flush,
+    Reopen,
+}
+
+const STEP_WEIGHTS: &[(u64, Step)] = &[
+    (60, Step::Commit),
+    (3, Step::Burst),
+    (4, Step::RollBack),
+    (4, Step::CreateTable),
+    (1, Step::DropTable),
+    (3, Step::CreateIndex),
+    (2, Step::DropIndex),
+    (8, Step::Connect),
+    (3, Step::Checkpoint),
+    (6, Step::Flush),
+    (4, Step::Reopen),
+];
+
+impl<'d> Work<'d> {
+    /// Opens a database on the disk.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub(super) fn begin(disk: &'d Disk, seed: u64) -> Result<Self> {
+        let db = Database::open_in(Arc::new(disk.clone()), options(seed))?;
+        let states = vec![digest(&db)?];
+        Ok(Self { disk, seed, random: Random::new(seed), db: Some(db), states, next: 0 })
+    }
+
+    /// Does all steps. At its end the database is closed.
+    ///
+    /// # Errors
+    /// What the database says, if it should not have.
+    pub(super) fn run(&mut self) -> Result<()> {
+        self.create_table()?;
+        for _ in 0..STEPS {
+            let step = self.random.weighted(STEP_WEIGHTS).unwrap_or(Step::Commit);
+            self.step(step)?;
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Does a few commits that are synced.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub(super) fn commit_some(&mut self, count: usize) -> Result<()> {
+        self.next = 1 << 32;
+        for _ in 0..count {
+            self.create_table()?;
+            self.commit(Some(Durability::Disk), 2)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self) {
+        self.db = None;
+        if !self.disk.has_failed() {
+            self.disk.note(Note::Synced(self.states.len() - 1));
+        }
+    }
+
+    /// The database, which is open.
+    pub(super) fn db(&self) -> &Database {
+        self.db.as_ref().unwrap_or_else(|| unreachable!("it is open between two steps"))
+    }
+
+    /// The database, unless it was being opened when something failed.
+    pub(super) fn open_db(&self) -> Option<&Database> {
+        self.db.as_ref()
+    }
+
+    fn step(&mut self, step: Step) -> Result<()> {
+        let result = match step {
+            Step::Commit => {
+                let rung = self.random.pick(&Durability::ALL).filter(|_| self.random.percent(70));
+                let changes = 1 + self.random.below(5);
+                self.commit(rung, changes)
+            }
+            Step::Burst => self.commit(None, 150),
+            Step::RollBack => self.roll_back(),
+            Step::CreateTable => self.create_table(),
+            Step::DropTable => self.define(|work, db, table| {
+                if !work.random.percent(50) {
+                    return Ok(());
+                }
+                db.drop_table(&table)
+            }),
+            Step::CreateIndex => self.define(|work, db, table| {
+                let name = ["by_n", "by_text"][work.random.below(2) as usize];
+                let column = if name == "by_n" { "n" } else { "text" };
+                db.create_index(&table, IndexSchema::new(name, [column])).map(|_| ())
+            }),
+            Step::DropIndex => self.define(|work, db, table| {
+                let name = ["by_n", "by_text"][work.random.below(2) as usize];
+                db.drop_index(&table, table.index(name)?)
+            }),
+            Step::Connect => self.connect(),
+            Step::Checkpoint => self.db().checkpoint().map(|_| {
+                self.disk.note(Note::Synced(self.states.len() - 1));
+            }),
+            Step::Flush => {
+                let rung = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+                self.db().flush(rung).map(|()| self.promise(rung))
+            }
+            Step::Reopen => self.reopen(),
+        };
+        result.or_else(allow)
+    }
+
+    /// Notes what was promised of the newest state.
+    fn promise(&self, rung: Durability) {
+        let state = self.states.len() - 1;
+        match rung {
+            Durability::Memory | Durability::Buffered => {}
+            Durability::Os => self.disk.note(Note::Written(state)),
+            Durability::Disk => self.disk.note(Note::Synced(state)),
+        }
+    }
+
+    fn default_rung(&self) -> Durability {
+        let mut random = Random::new(self.seed ^ 0x0b71_0145);
+        let _ = (random.below(4), random.below(2));
+        random.pick(&Durability::ALL).unwrap_or(Durability::Disk)
+    }
+
+    /// Something that makes a new state, or is refused and makes none.
+    fn attempt(
+        &mut self,
+        rung: Durability,
+        work: impl FnOnce(&mut Self, &Database) -> Result<()>,
+    ) -> Result<()> {
+        self.disk.note(Note::Begun(self.states.len()));
+        let Some(db) = self.db.take() else { unreachable!("it is open between two steps") };
+        let done = work(self, &db);
+        let digest = done.and_then(|()| digest(&db));
+        self.db = Some(db);
+        let digest = digest?;
+        let is_new = self.states.last() != Some(&digest);
+        self.states.push(digest);
+        // Who changed nothing was promised nothing.
+        if is_new {
+            self.promise(rung);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, rung: Option<Durability>, changes: u64) -> Result<()> {
+        let options = rung.map_or(TransactionOptions::new(), |rung| {
+            TransactionOptions::new().durability(rung)
+        });
+        self.attempt(rung.unwrap_or(self.default_rung()), |work, db| {
+            let tx = db.begin_write_with(&options)?;
+            for _ in 0..changes {
+                work.change(db, &tx)?;
+            }
+            tx.commit().map(|_| ())
+        })
+    }
+
+    fn roll_back(&mut self) -> Result<()> {
+        let Some(db) = self.db.take() else { unreachable!("it is open between two steps") };
+        let tx = db.begin_write()?;
+        let changed = self.change(&db, &tx);
+        drop(tx);
+        self.db = Some(db);
+        changed
+    }
+
+    /// Inserts, updates or deletes a row of some table.
+    fn change(&mut self, db: &Database, tx: &WriteTransaction<'_>) -> Result<()> {
+        let Some(table) = self.some_table(db) else { return Ok(()) };
+        let rows = rows_of(tx, &table)?;
+        let row = self.random.pick(&rows);
+        let text = "text ".repeat(1 + self.random.below(20) as usize);
+        let n = self.random.below(30);
+        let changed = match (row, self.random.below(10)) {
+            (Some(row), 0..=1) => tx.delete(&table, row),
+            (Some(row), 2..=4) => {
+                let (n_column, text_column) = (table.column("n")?, table.column("text")?);
+                if self.random.percent(50) {
+                    tx.update_values(&table, row, &[(n_column, n.into())])
+                } else {
+                    tx.update_values(&table, row, &[(text_column, text.as_str().into())])
+                }
+            }
+            _ => {
+                self.next += 1;
+                let values = [Some(Value::U64(self.next)), Some(n.into()), Some(text.as_str().into())];
+                tx.insert_values(&table, &values).map(|_| ())
+            }
+        };
+        changed.or_else(allow)
+    }
+
+    fn some_table(&mut self, db: &Database) -> Option<Table> {
+        let name = self.random.pick(&TABLES)?;
+        db.table(name).or_else(|_| db.table(TABLES[0])).ok()
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        let name = self.random.pick(&TABLES).unwrap_or(TABLES[0]);
+        let name = if self.db().table(TABLES[0]).is_err() { TABLES[0] } else { name };
+        if self.db().table(name).is_ok() {
+            return Ok(());
+        }
+        let index = IndexSchema::new("primary", ["id"]).unique();
+        let index = if name == TABLES[1] { index.hash() } else { index };
+        let schema = TableSchema::new(name)
+            .column("id", ColumnType::U64)
+            .column("n", ColumnType::U64)
+            .column("text", ColumnType::STRING)
+            .index(index);
+        self.attempt(self.default_rung(), |_, db| db.create_table(schema).map(|_| ()))
+    }
+
+    fn define(
+        &mut self,
+        define: impl FnOnce(&mut Self, &Database, Table) -> Result<()>,
+    ) -> Result<()> {
+        self.attempt(self.default_rung(), |work, db| match work.some_table(db) {
+            Some(table) => define(work, db, table),
+            None => Ok(()),
+        })
+    }
+
+    fn connect(&mut self) -> Result<()> {
+        let (Ok(first), Ok(second)) = (self.db().table(TABLES[0]), self.db().table(TABLES[1])) else {
+            return Ok(());
+        };
+        let Ok(set) = self.db().set(SET) else {
+            let schema = SetSchema::new(SET, TABLES[0], SetOrder::Last).member(TABLES[1]);
+            return self
+                .attempt(self.default_rung(), |_, db| db.create_set(schema).map(|_| ()));
+        };
+        self.attempt(self.default_rung(), |work, db| {
+            let tx = db.begin_write()?;
+            let owner = work.random.pick(&rows_of(&tx, &first)?);
+            let member = work.random.pick(&rows_of(&tx, &second)?);
+            if let (Some(owner), Some(member)) = (owner, member) {
+                match tx.owner_of(&set, &second, member)? {
+                    Some(_) => tx.disconnect(&set, &second, member)?,
+                    None => tx.connect(&set, owner, &second, member)?,
+                }
+            }
+            tx.commit().map(|_| ())
+        })
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.close();
+        self.db = Some(Database::open_in(Arc::new(self.disk.clone()), options(self.seed))?);
+        Ok(())
+    }
+}
+
+fn rows_of(tx: &WriteTransaction<'_>, table: &Table) -> Result<Vec<RowId>> {
+    Ok(tx.scan(table)?.map(|row| row.id()).collect())
+}
+
+/// What is refused because of what the tables are like is no fault.
+fn allow(error: Error) -> Result<()> {
+    match error.kind() {
+        ErrorKind::IsMember
+        | ErrorKind::HasMembers
+        | ErrorKind::TableInSet
+        | ErrorKind::IndexExists
+        | ErrorKind::LimitReached
+        | ErrorKind::UnknownIndex => Ok(()),
+        _ => Err(error),
+    }
+}
