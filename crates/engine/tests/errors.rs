@@ -668,10 +668,10 @@ fn databases_in_folders() -> Result<()> {
     drop((good, db));
 
     // Whose log the first file is cannot be told any more, then it is the log of another.
-    bytes[20] ^= 1;
+    (bytes[20], bytes[84]) = (bytes[20] ^ 1, bytes[84] ^ 1);
     std::fs::write(&first, &bytes).expect("to be written");
     check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "missing");
-    bytes[20] ^= 1;
+    (bytes[20], bytes[84]) = (bytes[20] ^ 1, bytes[84] ^ 1);
     std::fs::write(&first, &bytes).expect("to be written");
     let (other, second) = (path.join("other"), "log-0000000000000002");
     drop(Database::open_at(&other, options())?);

@@ -12,8 +12,9 @@ use std::time::SystemTime;
 use crate::checksum::Checksum;
 use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 
-/// Bytes of the header.
-pub(crate) const HEADER_LEN: u64 = 64;
+/// Bytes of the header: twice the same, should one be damaged.
+pub(crate) const HEADER_LEN: u64 = 2 * COPY_LEN as u64;
+const COPY_LEN: usize = 64;
 /// The version that is written.
 const VERSION: u16 = 1;
 const MAGIC: &[u8; 8] = b"RMNTLOG1";
@@ -39,7 +40,7 @@ pub(crate) struct Header {
     pub(crate) nonce: u32,
 }
 
-const _: () = assert!(8 + 2 + 6 + 16 + 8 + 8 + 8 + 4 + 4 == HEADER_LEN as usize);
+const _: () = assert!(8 + 2 + 6 + 16 + 8 + 8 + 8 + 4 + 4 == COPY_LEN);
 
 impl Header {
     /// What the checksums of the file's frames carry.
@@ -53,7 +54,7 @@ impl Header {
 
     /// Writes the header; the file's frames come behind it.
     pub(crate) fn write(&self, file: &dyn StorageFile) -> io::Result<()> {
-        let mut bytes = [0; HEADER_LEN as usize];
+        let mut bytes = [0; COPY_LEN];
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
         bytes[16..32].copy_from_slice(&self.database);
@@ -63,7 +64,7 @@ impl Header {
         bytes[56..60].copy_from_slice(&self.nonce.to_le_bytes());
         let value = checksum_of(&bytes);
         bytes[60..].copy_from_slice(&value.to_le_bytes());
-        write_all_at(file, 0, &bytes)
+        write_all_at(file, 0, &[bytes, bytes].concat())
     }
 
     /// The nonce in the header of a file, which may be wrong in other places.
@@ -76,25 +77,29 @@ impl Header {
     /// The header of a file, if it has a whole one.
     pub(crate) fn read(file: &dyn StorageFile) -> io::Result<Option<Self>> {
         let mut bytes = [0; HEADER_LEN as usize];
-        let count = read_at_most(file, 0, &mut bytes)?;
+        read_at_most(file, 0, &mut bytes)?;
+        let (copies, _) = bytes.as_chunks::<COPY_LEN>();
+        Ok(copies.iter().find_map(Self::from_bytes))
+    }
+
+    fn from_bytes(bytes: &[u8; COPY_LEN]) -> Option<Self> {
         let word = |at: usize| {
             let word: [u8; 8] = std::array::from_fn(|i| bytes[at + i]);
             u64::from_le_bytes(word)
         };
         let stored = (word(56) >> 32) as u32;
         let version = u16::from_le_bytes([bytes[8], bytes[9]]);
-        let whole = count == bytes.len() && stored == checksum_of(&bytes);
-        if !whole || bytes[..8] != *MAGIC || version != VERSION {
-            return Ok(None);
+        if stored != checksum_of(bytes) || bytes[..8] != *MAGIC || version != VERSION {
+            return None;
         }
         let mut database = [0; 16];
         database.copy_from_slice(&bytes[16..32]);
         let (number, start, timestamp, nonce) = (word(32), word(40), word(48), word(56) as u32);
-        Ok(Some(Self { database, number, start, timestamp, nonce }))
+        Some(Self { database, number, start, timestamp, nonce })
     }
 }
 
-fn checksum_of(header: &[u8; HEADER_LEN as usize]) -> u32 {
+fn checksum_of(header: &[u8; COPY_LEN]) -> u32 {
     let mut checksum = Checksum::new();
     checksum.add(&header[..60]);
     checksum.value()

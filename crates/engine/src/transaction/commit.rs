@@ -9,6 +9,8 @@
 //! taken, appended under it, before the clock shows them, and brought to the rung that was asked
 //! for when all else is done: so the log has commits in the order of their timestamps.
 
+use std::cell::Cell;
+
 use super::reading::ReadTransaction;
 use super::recent;
 use super::validate::{Latched, reads_of, validate};
@@ -79,7 +81,8 @@ struct Published {
 /// Validations beside other commits before one is made under the commit latch.
 const VALIDATIONS_BESIDE: u32 = 4;
 
-/// Commits the changes in `writes`, and waits for the rung.
+/// Commits the changes in `writes`, and waits for the rung. `ended` is set when they cannot be
+/// taken back any more.
 ///
 /// # Errors
 /// `Conflict`, if what was read has changed; then nothing is published. `LogFailed`: then either
@@ -90,9 +93,11 @@ pub(crate) fn commit(
     heap: Heap<'_>,
     writes: &WriteSet<'_>,
     durability: Option<Durability>,
+    ended: &Cell<bool>,
 ) -> Result<CommitTicket> {
     let snapshot = transaction.snapshot.get();
     if writes.len() == 0 {
+        ended.set(true);
         return Ok(CommitTicket { timestamp: snapshot.timestamp, position: 0 });
     }
     let log = transaction.db.log();
@@ -127,6 +132,8 @@ pub(crate) fn commit(
             }
             CommitStage::Retire(published) => {
                 retire(heap, writes, published.timestamp);
+                // Whatever becomes of the log now, others may have read it.
+                ended.set(true);
                 CommitStage::Endure(published)
             }
             CommitStage::Endure(published) => {

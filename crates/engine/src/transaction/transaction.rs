@@ -510,9 +510,7 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
-        let ticket = commit::commit(&self.read, self.heap, &self.writes, self.durability)?;
-        self.ended.set(true);
-        Ok(ticket)
+        commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended)
     }
 
     /// A change of a table that programs change directly.
