@@ -25,7 +25,7 @@ use crate::table::set::{SetCore, SetTables};
 use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
 use crate::transaction::clock::{self, HeldSlot};
-use crate::transaction::commit;
+use crate::transaction::commit::{self, LoggedDefinition};
 use crate::transaction::gate::{self, ClosedGate};
 
 /// How long a change waits for active transactions.
@@ -78,13 +78,17 @@ fn create_table_locked(db: &Instance, schema: TableSchema) -> Result<Arc<TableCo
     root_words.next.store(header.tables.load(Relaxed), Relaxed);
     header.tables.store(root.offset(), Release);
     let created = Definition::CreateTable { table: id, schema };
-    if let Err(error) = record(db, &created) {
-        change.unlink_root(&core);
-        change.free_root(&core);
-        return Err(error);
-    }
+    let logged = match record(db, &created) {
+        Ok(logged) => logged,
+        Err(error) => {
+            change.unlink_root(&core);
+            change.free_root(&core);
+            return Err(error);
+        }
+    };
     let core = Arc::new(core);
     db.catalog().add(Arc::clone(&core));
+    logged.endure(db)?;
     Ok(core)
 }
 
@@ -129,12 +133,12 @@ fn drop_table_locked(db: &Instance, core: &TableCore) -> Result<()> {
     core.set_dropped(true);
     let dropped = Definition::DropTable { table: core.id };
     let waited = change.wait_for_readers().and_then(|()| record(db, &dropped));
-    waited.inspect_err(|_| core.set_dropped(false))?;
+    let logged = waited.inspect_err(|_| core.set_dropped(false))?;
     db.catalog().remove(core);
     change.unlink_root(core);
     change.free_rows(core);
     change.free_root(core);
-    Ok(())
+    logged.endure(db)
 }
 
 /// Creates an index on a table with rows.
@@ -169,17 +173,17 @@ pub(crate) fn drop_index(db: &Instance, core: &TableCore, ordinal: usize) -> Res
     index.set_dropped(true);
     let dropped = Definition::DropIndex { table: core.id, name: index.schema.name.clone() };
     let waited = change.wait_for_readers().and_then(|()| record(db, &dropped));
-    waited.inspect_err(|_| index.set_dropped(false))?;
+    let logged = waited.inspect_err(|_| index.set_dropped(false))?;
     change.heap.memory.get(core.root).indexes[ordinal].store(0, Release);
     IndexCore::destroy(change.heap, index.schema.kind, index.root);
-    Ok(())
+    logged.endure(db)
 }
 
-/// Logs a change, which nobody sees yet.
-fn record(db: &Instance, definition: &Definition) -> Result<()> {
+/// Logs a change, which nobody sees yet. From here on it is made, whatever becomes of the log.
+fn record(db: &Instance, definition: &Definition) -> Result<LoggedDefinition> {
     match db.log() {
-        Some(_) => commit::log_definition(db, &definition.to_bytes()),
-        None => Ok(()),
+        Some(log) => commit::log_definition(db, log, &definition.to_bytes()),
+        None => Ok(LoggedDefinition::default()),
     }
 }
 
@@ -341,9 +345,10 @@ impl<'d> Change<'d> {
         let indexes = vec![index.schema.clone()];
         let schema = TableSchema { indexes, ..core.schema.clone() };
         let created = Definition::CreateIndex { table: core.id, schema };
-        record(self.db, &created)
+        let logged = record(self.db, &created)
             .inspect_err(|_| IndexCore::destroy(self.heap, index.schema.kind, root))?;
-        self.publish_index(core, ordinal, index.schema, root)
+        self.publish_index(core, ordinal, index.schema, root)?;
+        logged.endure(self.db)
     }
 
     fn build_ordered(&self, core: &TableCore, index: &IndexCore) -> Result<u64> {

@@ -31,14 +31,17 @@ pub(super) enum Kind {
     Threads,
     Schedules,
     Models,
+    Crashes,
+    Failures,
+    Flips,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Check {
     pub(super) kind: Kind,
-    /// The isolation of the histories, or the name of a model.
+    /// The isolation of the histories, the name of a model, or `disks`.
     pub(super) what: String,
-    /// Histories, or schedules for each scheduler.
+    /// Histories, schedules for each scheduler, or seeds of traces.
     pub(super) count: u64,
 }
 
@@ -51,8 +54,15 @@ pub(super) enum Verdict {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 4] =
-        [Self::Interleaved, Self::Threads, Self::Schedules, Self::Models];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Interleaved,
+        Self::Threads,
+        Self::Schedules,
+        Self::Models,
+        Self::Crashes,
+        Self::Failures,
+        Self::Flips,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -60,7 +70,15 @@ impl Kind {
             Self::Threads => "threads",
             Self::Schedules => "schedules",
             Self::Models => "models",
+            Self::Crashes => "crashes",
+            Self::Failures => "failures",
+            Self::Flips => "flips",
         }
+    }
+
+    /// Whether it is about what a disk holds; then there is but one way to run it.
+    fn is_of_disks(self) -> bool {
+        matches!(self, Self::Crashes | Self::Failures | Self::Flips)
     }
 
     fn needs_shuttle(self) -> bool {
@@ -82,6 +100,7 @@ impl Check {
     pub(super) fn name(&self) -> String {
         match self.kind {
             Kind::Models => format!("`{}`", self.what),
+            kind if kind.is_of_disks() => kind.name().to_owned(),
             kind => format!("{}, {}", kind.name(), self.what),
         }
     }
@@ -136,6 +155,10 @@ impl Check {
         }
         let program: PathBuf = target.join("release/remanent-simulator");
         let mut simulator = Command::new(program);
+        if self.kind.is_of_disks() {
+            simulator.args([self.kind.name(), "--seed", SEED, "--count", &count]);
+            return simulator;
+        }
         simulator.args(["histories", "--seed", SEED, "--count", &count]);
         simulator.args(["--mode", self.kind.name(), "--isolation", &self.what]);
         simulator
@@ -182,6 +205,9 @@ fn verdict(status: Option<ExitStatus>, text: &str) -> Verdict {
         let rest = text.split_once(before)?.1;
         Some(rest.split_whitespace().next()?.to_owned())
     };
+    if let Some(state) = number(": state ") {
+        return found(format!("{} states", state.trim_end_matches(':')));
+    }
     match (number(": history "), number("failed: execution ")) {
         (Some(history), _) => found(format!("{history} histories")),
         (None, Some(schedule)) => found(format!("{schedule} schedules")),

@@ -8,7 +8,7 @@ use std::io;
 
 use super::file::{self, DatabaseId, HEADER_LEN, Header};
 use super::record::{Frame, PAYLOAD_MAX, Place, find_frame};
-use crate::storage::{Storage, StorageFile, read_at_most};
+use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 
 /// Where a frame stands, to read it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +78,8 @@ pub(crate) struct Reader<'s> {
     bytes: Vec<u8>,
     offset: usize,
     timestamp: u64,
+    /// The position before which a frame says that all was synced.
+    sure: u64,
 }
 
 /// Why a log cannot be read from a position on at all.
@@ -139,6 +141,7 @@ impl<'s> Reader<'s> {
             current,
             bytes: Vec::new(),
             offset: 0,
+            sure: position,
         };
         reader.load()?;
         Ok(Some(reader))
@@ -190,6 +193,9 @@ impl<'s> Reader<'s> {
             return Err(io::ErrorKind::InvalidData.into());
         };
         self.timestamp = timestamp_of(&found.frame).unwrap_or(before);
+        if found.synced_before {
+            self.sure = place.position;
+        }
         Ok(Next::Frame { frame: found.frame, at: FrameAt { file: self.current, offset: start } })
     }
 
@@ -209,13 +215,27 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Has all files synced that were read: the system may have had them in memory only.
+    /// Has all synced that was read, which the system may have had in memory only. What is not
+    /// known to be synced is written once more: where a sync has failed before, another one alone
+    /// would succeed without having done anything.
     ///
     /// # Errors
     /// What the system says.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        for header in &self.files {
-            self.storage.open(&file::name_of(header.number))?.sync()?;
+        for (number, header) in self.files.iter().enumerate().take(self.current + 1) {
+            let next = self.files.get(number + 1).filter(|_| number < self.current);
+            let end = next.map_or(header.start + self.offset as u64, |next| next.start);
+            if end <= self.sure && number < self.current {
+                continue;
+            }
+            let file = self.storage.open(&file::name_of(header.number))?;
+            let from = self.sure.max(header.start);
+            let mut bytes = vec![0; end.saturating_sub(from) as usize];
+            let at = HEADER_LEN + from - header.start;
+            let count = read_at_most(&*file, at, &mut bytes)?;
+            header.write(&*file)?;
+            write_all_at(&*file, at, &bytes[..count])?;
+            file.sync()?;
         }
         Ok(())
     }

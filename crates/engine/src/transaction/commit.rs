@@ -188,20 +188,39 @@ fn endure(log: Option<&Log>, published: Published, durability: Option<Durability
     log.bring_to(published.position, rung)
 }
 
+/// A change of tables or indexes that is in the log, and not at its rung yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LoggedDefinition {
+    position: u64,
+}
+
+impl LoggedDefinition {
+    /// Brings it to the rung of the database, when all can see it.
+    ///
+    /// # Errors
+    /// `LogFailed`; the change is made all the same.
+    pub(crate) fn endure(self, db: &Instance) -> Result<()> {
+        db.log().map_or(Ok(()), |log| log.bring_to(self.position, log.durability()))
+    }
+}
+
 /// Logs a change of tables or indexes, with a timestamp of its own. Whoever makes it holds the
 /// definition lock, and shows it to nobody before this has succeeded.
 ///
 /// # Errors
 /// `LogFailed`, `LimitReached` if the definition does not fit a frame of the log.
-pub(crate) fn log_definition(db: &Instance, definition: &[u8]) -> Result<()> {
-    let Some(log) = db.log() else { return Ok(()) };
+pub(crate) fn log_definition(
+    db: &Instance,
+    log: &Log,
+    definition: &[u8],
+) -> Result<LoggedDefinition> {
     if definition.len() > log.fragment {
         return Err(Error::new(ErrorKind::LimitReached)
             .because(format!("a definition that is logged has {} bytes at most", log.fragment)));
     }
     log.check()?;
     let header = db.memory().header();
-    let position = loop {
+    loop {
         let appended = {
             let _latched = header.commit.0.latch.lock();
             let timestamp = header.clock.0.load(Relaxed) + 1;
@@ -212,11 +231,10 @@ pub(crate) fn log_definition(db: &Instance, definition: &[u8]) -> Result<()> {
             appended
         };
         match appended {
-            Appended::At(position, _) => break position,
+            Appended::At(position, _) => return Ok(LoggedDefinition { position }),
             Appended::Full(bytes) => log.make_room(bytes)?,
         }
-    };
-    log.bring_to(position, log.durability())
+    }
 }
 
 /// Publishes a timestamp that no transaction has.

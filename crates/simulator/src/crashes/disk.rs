@@ -20,6 +20,8 @@ pub(super) enum Call {
     Write { file: usize, at: u64, bytes: Vec<u8> },
     SetLen { file: usize, len: u64 },
     Sync { file: usize },
+    /// A sync that failed: what it was for is nowhere any more.
+    LostSync { file: usize },
     Rename { from: String, to: String },
     Remove { name: String },
     SyncNames,
@@ -82,6 +84,16 @@ impl Disk {
                 state.files.push(bytes);
                 state.names.insert(name, file);
             }
+        }
+        disk
+    }
+
+    /// A disk with files that have these numbers.
+    pub(super) fn numbered(names: BTreeMap<String, usize>, files: Vec<Vec<u8>>) -> Self {
+        let disk = Self::default();
+        {
+            let mut state = disk.state();
+            (state.names, state.files) = (names, files);
         }
         disk
     }
@@ -246,9 +258,13 @@ impl StorageFile for OpenFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state();
-        state.attempt()?;
-        state.calls.push(Call::Sync { file: self.file });
-        Ok(())
+        let attempt = state.attempt();
+        let file = self.file;
+        state.calls.push(match attempt {
+            Ok(()) => Call::Sync { file },
+            Err(_) => Call::LostSync { file },
+        });
+        attempt
     }
 }
 

@@ -18,7 +18,7 @@ use crate::random::Random;
 /// How often a manner is tried that depends on chance.
 const TRIES: u64 = 12;
 /// One state of so many goes on after it was opened.
-const GO_ON_EVERY: u64 = 16;
+const GO_ON_EVERY: u64 = 8;
 
 /// All crash states of a seed: how many there were.
 pub(super) fn run(seed: u64) -> Result<u64, Wrong> {
@@ -82,7 +82,10 @@ impl Point<'_> {
                 self.count += 1;
                 let content = survival.after(manner, &mut self.random);
                 let goes_on = self.random.below(GO_ON_EVERY) == 0;
-                let tried = self.try_one(content, manner, goes_on);
+                let mut tried = self.try_one(content, manner, goes_on);
+                if goes_on && manner == Manner::Kept {
+                    tried = tried.and_then(|()| self.go_on_and_crash(survival));
+                }
                 tried.map_err(|what| Wrong {
                     state: self.count,
                     what: format!("{manner:?}: {what}"),
@@ -109,6 +112,22 @@ impl Point<'_> {
         }
         self.crash_again(content, &disk, Allowed { lowest: state, highest: state })?;
         go_on(&disk, self.seed)
+    }
+
+    /// The process died and another goes on, with what the system has in memory; then the machine
+    /// stops. What the first had not synced is lost then, unless the second saw to it.
+    fn go_on_and_crash(&mut self, survival: &Survival) -> Result<(), String> {
+        let disk = survival.disk();
+        let states = commit_some(&disk, self.seed)?;
+        let mut survival = survival.clone();
+        disk.calls().iter().for_each(|call| survival.call(call));
+        let last = states.len() - 1;
+        for manner in [Manner::Lost, Manner::Torn] {
+            let db = open(&Disk::with(survival.after(manner, &mut self.random)), self.seed)?;
+            judge(&db, &states, Allowed { lowest: last, highest: last })
+                .map_err(|error| format!("another process went on: {error}"))?;
+        }
+        Ok(())
     }
 
     /// Stops the machine once more, while the database was opened and closed.
@@ -144,17 +163,18 @@ fn open(disk: &Disk, seed: u64) -> Result<Database, String> {
 
 /// A database that was opened after a crash is one like any other.
 fn go_on(disk: &Disk, seed: u64) -> Result<(), String> {
+    let states = commit_some(disk, seed)?;
+    let last = states.len() - 1;
+    let db = open(&Disk::with(disk.content()), seed)?;
+    let allowed = Allowed { lowest: last, highest: last };
+    judge(&db, &states, allowed).map_err(|error| format!("going on: {error}"))?;
+    Ok(())
+}
+
+/// Opens the database, makes a few commits that are synced, and closes it: all its states.
+fn commit_some(disk: &Disk, seed: u64) -> Result<Vec<u64>, String> {
     let words = |error: remanent_engine::Error| format!("going on: {error}");
     let mut work = Work::begin(disk, seed).map_err(words)?;
     work.commit_some(3).map_err(words)?;
-    let last = work.states.len() - 1;
-    let allowed = Allowed { lowest: last, highest: last };
-    // The machine stops without a word; then what was synced is there.
-    let kept = disk.content();
-    let states = std::mem::take(&mut work.states);
-    for content in [kept, { drop(work); disk.content() }] {
-        let db = open(&Disk::with(content), seed)?;
-        judge(&db, &states, allowed).map_err(|error| format!("going on: {error}"))?;
-    }
-    Ok(())
+    Ok(std::mem::take(&mut work.states))
 }

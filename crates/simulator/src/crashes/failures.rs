@@ -1,8 +1,10 @@
 //! Calls that fail: each call of a trace in turn, once with an error, once because the disk is
 //! full, and once as a write that is short, which is none.
 //!
-//! Whatever fails, the database says so and nothing that it promised is lost: what is on the disk
-//! then opens, with all that was acknowledged before. A commit that failed may be there or not.
+//! Whatever fails, the database says so and nothing that it promised is lost, before or after: work
+//! goes on as far as it can, then what is on the disk opens, with all that was acknowledged. A
+//! commit that failed may be there or not. What a sync was for that failed is lost for good: that
+//! is what systems do (Rebello et al., Can Applications Recover from fsync Failures?, 2020).
 
 use std::sync::Arc;
 
@@ -10,8 +12,10 @@ use remanent_engine::Database;
 
 use super::Wrong;
 use super::disk::{Call, Disk, Failure, Note};
-use super::judge::{Allowed, judge};
+use super::judge::{Allowed, digest, judge};
+use super::survival::{Manner, Survival};
 use super::work::{Work, options};
+use crate::random::Random;
 
 /// Fails every call of a seed's trace: how many there were.
 pub(super) fn run(seed: u64) -> Result<u64, Wrong> {
@@ -47,63 +51,43 @@ fn fail(seed: u64, number: u64, failure: Failure, lasts: bool) -> Result<(), Str
     disk.fail_at(number, failure, lasts);
     let states = match Work::begin(&disk, seed) {
         Ok(mut work) => {
-            let done = work.run();
-            if let Err(error) = &done
-                && !disk.has_failed()
-            {
-                return Err(format!("nothing failed, but: {error}"));
+            match work.run() {
+                Err(error) if !disk.has_failed() => {
+                    return Err(format!("nothing failed, but: {error}"));
+                }
+                // The step that failed was to open the database once more.
+                Ok(()) | Err(_) => work.close(),
             }
-            if done.is_err() {
-                read_on(&mut work)?;
-            }
-            work.close();
             work.states
         }
         Err(error) if !disk.has_failed() => return Err(format!("nothing failed, but: {error}")),
-        Err(_) => Vec::new(),
+        Err(_) => vec![digest_of_nothing(seed)?],
     };
-    let mut allowed = Allowed::default();
+    let (mut survival, mut begun, mut written, mut synced) = (Survival::default(), 0, 0, 0);
     for call in disk.calls() {
         match call {
-            Call::Note(Note::Begun(state)) => allowed.highest = allowed.highest.max(state),
-            Call::Note(Note::Written(state) | Note::Synced(state)) => {
-                allowed.lowest = allowed.lowest.max(state);
-            }
-            _ => {}
+            Call::Note(Note::Begun(state)) => begun = state.max(begun),
+            Call::Note(Note::Written(state)) => written = state.max(written),
+            Call::Note(Note::Synced(state)) => synced = state.max(synced),
+            call => survival.call(&call),
         }
     }
-    let disk = Disk::with(disk.content());
-    let db = Database::open_in(Arc::new(disk), options(seed))
-        .map_err(|error| format!("it cannot be opened afterwards: {error}"))?;
-    if let Some(damage) = db.damage() {
-        return Err(format!("it is said to be damaged: {damage}"));
+    let highest = begun.min(states.len() - 1);
+    let mut random = Random::new(seed);
+    for (manner, lowest) in [(Manner::Kept, written.max(synced)), (Manner::Lost, synced)] {
+        let left = Disk::with(survival.after(manner, &mut random));
+        let db = Database::open_in(Arc::new(left), options(seed))
+            .map_err(|error| format!("{manner:?}: it cannot be opened afterwards: {error}"))?;
+        if let Some(damage) = db.damage() {
+            return Err(format!("{manner:?}: it is said to be damaged: {damage}"));
+        }
+        judge(&db, &states, Allowed { lowest, highest })
+            .map_err(|what| format!("{manner:?}: {what}"))?;
     }
-    if states.is_empty() {
-        return match db.table_names().is_empty() {
-            true => Ok(()),
-            false => Err("there are tables that nobody made".to_owned()),
-        };
-    }
-    if allowed.highest >= states.len() {
-        // What failed last has no digest, and may be there all the same.
-        let judged = judge(&db, &states, Allowed { highest: states.len() - 1, ..allowed });
-        let last = allowed.lowest < states.len();
-        return match judged {
-            Err(error) if !(last && error.starts_with("what was found never was")) => Err(error),
-            _ => Ok(()),
-        };
-    }
-    judge(&db, &states, allowed).map(|_| ())
+    Ok(())
 }
 
-/// A database whose log has failed can be read.
-fn read_on(work: &mut Work<'_>) -> Result<(), String> {
-    let Some(db) = work.open_db() else { return Ok(()) };
-    let read = db.begin_read().and_then(|tx| {
-        for name in db.table_names() {
-            tx.scan(&db.table(&name)?)?.count();
-        }
-        Ok(())
-    });
-    read.map_err(|error| format!("it cannot be read any more: {error}"))
+fn digest_of_nothing(seed: u64) -> Result<u64, String> {
+    let db = Database::open_in(Arc::new(Disk::default()), options(seed));
+    db.and_then(|db| digest(&db)).map_err(|error| error.to_string())
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::disk::{Call, Content, write};
+use super::disk::{Call, Content, Disk, write};
 use crate::random::Random;
 
 /// Bytes that a disk writes whole or not at all.
@@ -42,7 +42,11 @@ pub(super) struct Survival {
 
 #[derive(Clone, Debug, Default)]
 struct File {
+    /// What the system shows as long as it runs.
+    shown: Vec<u8>,
+    /// What the disk has.
     sure: Vec<u8>,
+    /// What it may have besides.
     pending: Vec<Call>,
 }
 
@@ -52,7 +56,11 @@ impl Survival {
         let mut survival = Self::default();
         for (name, bytes) in content {
             survival.names.insert(name.clone(), survival.files.len());
-            survival.files.push(File { sure: bytes.clone(), pending: Vec::new() });
+            survival.files.push(File {
+                shown: bytes.clone(),
+                sure: bytes.clone(),
+                pending: Vec::new(),
+            });
         }
         survival
     }
@@ -66,7 +74,9 @@ impl Survival {
                 self.pending_names.push(call.clone());
             }
             Call::Write { file, .. } | Call::SetLen { file, .. } => {
-                self.files[*file].pending.push(call.clone());
+                let file = &mut self.files[*file];
+                apply(&mut file.shown, call);
+                file.pending.push(call.clone());
             }
             Call::Sync { file } => {
                 let file = &mut self.files[*file];
@@ -74,6 +84,7 @@ impl Survival {
                     apply(&mut file.sure, &call);
                 }
             }
+            Call::LostSync { file } => self.files[*file].pending.clear(),
             Call::Rename { .. } | Call::Remove { .. } => self.pending_names.push(call.clone()),
             Call::SyncNames => {
                 for call in std::mem::take(&mut self.pending_names) {
@@ -82,6 +93,14 @@ impl Survival {
             }
             Call::Note(_) => {}
         }
+    }
+
+    /// The disk as it is for whoever comes after a process that died: all calls were made, and none
+    /// of them is sure that was not.
+    pub(super) fn disk(&self) -> Disk {
+        let mut names = self.names.clone();
+        self.pending_names.iter().for_each(|call| apply_name(&mut names, call));
+        Disk::numbered(names, self.files.iter().map(|file| file.shown.clone()).collect())
     }
 
     /// What the disk holds if the machine stops now.
@@ -103,13 +122,15 @@ impl Survival {
     }
 
     fn bytes(&self, file: usize, manner: Manner, random: &mut Random) -> Vec<u8> {
-        let File { sure, pending } = &self.files[file];
+        let File { shown, sure, pending } = &self.files[file];
+        if manner == Manner::Kept {
+            return shown.clone();
+        }
         let mut bytes = sure.clone();
         let cut = random.below(pending.len() as u64 + 1) as usize;
         for (number, call) in pending.iter().enumerate() {
             match manner {
-                Manner::Kept => apply(&mut bytes, call),
-                Manner::Lost => {}
+                Manner::Kept | Manner::Lost => {}
                 Manner::Cut if number < cut => apply(&mut bytes, call),
                 Manner::Cut => {}
                 Manner::Chosen if random.percent(50) => apply(&mut bytes, call),

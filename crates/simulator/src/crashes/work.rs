@@ -90,15 +90,21 @@ impl<'d> Work<'d> {
         Ok(Self { disk, seed, random: Random::new(seed), db: Some(db), states, next: 0 })
     }
 
-    /// Does all steps. At its end the database is closed.
+    /// Does all steps, those behind a call that failed too. At its end the database is closed.
     ///
     /// # Errors
     /// What the database says, if it should not have.
     pub(super) fn run(&mut self) -> Result<()> {
-        self.create_table()?;
+        self.create_table().or_else(|error| match self.disk.has_failed() {
+            true => Ok(()),
+            false => Err(error),
+        })?;
         for _ in 0..STEPS {
             let step = self.random.weighted(STEP_WEIGHTS).unwrap_or(Step::Commit);
-            self.step(step)?;
+            match self.step(step) {
+                Err(_) if self.disk.has_failed() && self.db.is_some() => {}
+                done => done?,
+            }
         }
         self.close();
         Ok(())
@@ -119,6 +125,7 @@ impl<'d> Work<'d> {
 
     pub(super) fn close(&mut self) {
         self.db = None;
+        // Closing says nothing of what went wrong.
         if !self.disk.has_failed() {
             self.disk.note(Note::Synced(self.states.len() - 1));
         }
@@ -127,11 +134,6 @@ impl<'d> Work<'d> {
     /// The database, which is open.
     pub(super) fn db(&self) -> &Database {
         self.db.as_ref().unwrap_or_else(|| unreachable!("it is open between two steps"))
-    }
-
-    /// The database, unless it was being opened when something failed.
-    pub(super) fn open_db(&self) -> Option<&Database> {
-        self.db.as_ref()
     }
 
     fn step(&mut self, step: Step) -> Result<()> {
@@ -197,9 +199,14 @@ impl<'d> Work<'d> {
         self.disk.note(Note::Begun(self.states.len()));
         let Some(db) = self.db.take() else { unreachable!("it is open between two steps") };
         let done = work(self, &db);
-        let digest = done.and_then(|()| digest(&db));
+        let digest = digest(&db);
         self.db = Some(db);
-        let digest = digest?;
+        if done.is_err() && self.disk.has_failed() {
+            // It may be in memory, and it may be on the disk.
+            self.states.push(digest?);
+            return done;
+        }
+        let digest = done.and(digest)?;
         let is_new = self.states.last() != Some(&digest);
         self.states.push(digest);
         // Who changed nothing was promised nothing.
@@ -312,6 +319,9 @@ impl<'d> Work<'d> {
     }
 
     fn reopen(&mut self) -> Result<()> {
+        if self.disk.has_failed() {
+            return Ok(());
+        }
         self.close();
         self.db = Some(Database::open_in(Arc::new(self.disk.clone()), options(self.seed))?);
         Ok(())
