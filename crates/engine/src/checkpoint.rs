@@ -74,7 +74,8 @@ impl Database {
         let failed = |error: io::Error| storage_failed(&error);
         let _lock = target.lock().map_err(failed)?;
         let names = target.names().map_err(failed)?;
-        let is_ours = |name: &String| file::number_of(name).is_some() || image_timestamp(name).is_some();
+        let is_ours =
+            |name: &String| file::number_of(name).is_some() || image_timestamp(name).is_some();
         if names.iter().any(is_ours) {
             return Err(Error::new(ErrorKind::InvalidOptions)
                 .because("there is a database in that storage already"));

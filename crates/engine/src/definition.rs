@@ -34,11 +34,22 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 /// A change as it is logged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Definition {
-    CreateTable { table: u32, schema: TableSchema },
-    DropTable { table: u32 },
+    CreateTable {
+        table: u32,
+        schema: TableSchema,
+    },
+    DropTable {
+        table: u32,
+    },
     /// The schema has one index, the one that is created.
-    CreateIndex { table: u32, schema: TableSchema },
-    DropIndex { table: u32, name: String },
+    CreateIndex {
+        table: u32,
+        schema: TableSchema,
+    },
+    DropIndex {
+        table: u32,
+        name: String,
+    },
 }
 
 /// One change of tables or indexes: a slot, its heap, a snapshot of everything committed.
@@ -219,9 +230,9 @@ pub(crate) fn repeat(db: &Instance, definition: Definition) -> Result<()> {
         Definition::DropIndex { table: id, name } => {
             let core = table(id)?;
             let index = core.indexes().find(|index| index.schema.name == name);
-            let ordinal = index.map(|index| index.ordinal).ok_or_else(|| {
-                Error::new(ErrorKind::UnknownIndex).because(format!("`{name}`"))
-            })?;
+            let ordinal = index
+                .map(|index| index.ordinal)
+                .ok_or_else(|| Error::new(ErrorKind::UnknownIndex).because(format!("`{name}`")))?;
             drop_index(db, &core, ordinal)
         }
     }

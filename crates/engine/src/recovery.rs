@@ -25,8 +25,8 @@ use crate::log::writer::{Log, LogEnd};
 use crate::memory::Entitlement;
 use crate::memory::atomic::{Acquire, Release};
 use crate::options::{LogOptions, Options};
-use crate::storage::{Folder, Storage};
 use crate::storage::stream::FileReader;
+use crate::storage::{Folder, Storage};
 use crate::table::Table;
 use crate::table::row::RowId;
 use crate::transaction::{Isolation, TransactionOptions, WriteTransaction, reclaim};
@@ -266,7 +266,8 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&self, image: Option<&str>, options: Options) -> Result<Recovered> {
-        let mut told = Telling { progress: Progress::default(), options: self.log_options, next: 0 };
+        let mut told =
+            Telling { progress: Progress::default(), options: self.log_options, next: 0 };
         let (db, head) = match image {
             None => (Database::open(options)?, ImageHead::default()),
             Some(name) => self.load(name, options, &mut told)?,
@@ -436,12 +437,7 @@ impl<'d> Replay<'d> {
         Ok(End { position: 0, timestamp: timestamp.max(self.since), damage: None })
     }
 
-    fn apply_parts(
-        &mut self,
-        reader: &Reader<'_>,
-        parts: &[FrameAt],
-        last: &[u8],
-    ) -> Result<u64> {
+    fn apply_parts(&mut self, reader: &Reader<'_>, parts: &[FrameAt], last: &[u8]) -> Result<u64> {
         let mut bytes = Vec::new();
         for &part in parts {
             let part = reader.fragment(part).map_err(|error| storage_failed(&error))?;
@@ -486,9 +482,7 @@ impl<'d> Replay<'d> {
     fn make_vacant(&mut self, table: &Table, row: u32) -> Result<()> {
         let memory = self.db.instance.memory();
         let directory = &memory.get(table.core.root).directory;
-        let is_taken = || {
-            u64::from(row) < directory.limit() && directory.newest(memory, row) != 0
-        };
+        let is_taken = || u64::from(row) < directory.limit() && directory.newest(memory, row) != 0;
         if is_taken() {
             self.end_transaction()?;
             reclaim::everything(&self.db.instance);

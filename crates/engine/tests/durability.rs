@@ -90,9 +90,8 @@ fn opened_many_times() {
 #[test]
 fn a_transaction_larger_than_buffer_and_file() {
     let place = Place::new();
-    let options = || {
-        Options::new().budget(256 << 20).log_file_size(256 << 10).log_buffer_size(128 << 10)
-    };
+    let options =
+        || Options::new().budget(256 << 20).log_file_size(256 << 10).log_buffer_size(128 << 10);
     let db = place.open(options());
     let table = db.create_table(numbers()).unwrap();
     let long = "x".repeat(200_000);
@@ -196,7 +195,8 @@ fn a_checkpoint_lets_older_files_go() {
     for n in 0..20_000 {
         insert(&db, &table, n % 50 + n / 10_000 * 50, &format!("row {n}"));
         db.write(|tx| {
-            let row = tx.find(&table, table.index("primary")?, &[(n % 50 + n / 10_000 * 50).into()])?;
+            let row =
+                tx.find(&table, table.index("primary")?, &[(n % 50 + n / 10_000 * 50).into()])?;
             tx.delete(&table, row.unwrap().id())
         })
         .unwrap();

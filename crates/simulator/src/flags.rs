@@ -26,7 +26,11 @@ struct Flag {
 }
 
 const FLAGS: &[Flag] = &[
-    flag("count", "N", "this many histories instead of 2,000, of each mode if none is named; or seeds, of 20"),
+    flag(
+        "count",
+        "N",
+        "this many histories instead of 2,000, of each mode if none is named; or seeds, of 20",
+    ),
     flag("seed", "S", "the first history's seed, those after it count on; drawn if not given"),
     flag("mode", "M", "interleaved, threads, or, in builds with --cfg shuttle, schedules"),
     flag("isolation", "I", "serializable, snapshot or mixed; drawn for each history if not given"),

@@ -9,8 +9,8 @@ use std::io::Read;
 
 use remanent_schema::TableSchema;
 
-use crate::checksum::Checksum;
 use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Entitlement;
@@ -115,7 +115,8 @@ impl<'s> Blocks<'s> {
             return Err(damaged(format!("it has version {version}, which is not known here")));
         }
         let count = number(&self.payload, 2)?;
-        let mut head = ImageHead { timestamp: long_number(&self.payload, 6)?, ..ImageHead::default() };
+        let mut head =
+            ImageHead { timestamp: long_number(&self.payload, 6)?, ..ImageHead::default() };
         if version == VERSION {
             head.database.copy_from_slice(&self.payload[14..30]);
             head.position = long_number(&self.payload, 30)?;

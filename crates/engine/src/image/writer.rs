@@ -6,8 +6,8 @@
 use std::io::Write;
 use std::sync::PoisonError;
 
-use crate::checksum::Checksum;
 use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;

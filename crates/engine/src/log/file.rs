@@ -147,11 +147,7 @@ pub(crate) fn make(
     filled(storage.create(&name)?, size, fill)
 }
 
-fn filled(
-    file: Box<dyn StorageFile>,
-    size: u64,
-    fill: bool,
-) -> io::Result<Box<dyn StorageFile>> {
+fn filled(file: Box<dyn StorageFile>, size: u64, fill: bool) -> io::Result<Box<dyn StorageFile>> {
     if fill {
         let zeros = vec![0; STEP.min(size as usize)];
         let mut at = 0;

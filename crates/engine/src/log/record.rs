@@ -53,11 +53,28 @@ pub(crate) enum Frame<'a> {
 /// A change of one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation<'a> {
-    Insert { table: u32, row: u32, bytes: &'a [u8] },
-    Update { table: u32, row: u32, bytes: &'a [u8] },
+    Insert {
+        table: u32,
+        row: u32,
+        bytes: &'a [u8],
+    },
+    Update {
+        table: u32,
+        row: u32,
+        bytes: &'a [u8],
+    },
     /// The row's first and last bytes stay as they are; those between become `bytes`.
-    Patch { table: u32, row: u32, first: usize, last: usize, bytes: &'a [u8] },
-    Delete { table: u32, row: u32 },
+    Patch {
+        table: u32,
+        row: u32,
+        first: usize,
+        last: usize,
+        bytes: &'a [u8],
+    },
+    Delete {
+        table: u32,
+        row: u32,
+    },
 }
 
 /// What a frame is for, before it has its operations and its place.
@@ -272,7 +289,9 @@ pub(crate) fn find_frame(bytes: &[u8], place: Place, timestamp: u64) -> Option<F
     let mut number = || take_varint(&mut numbers);
     let frame = match body[0] & !SYNCED_BEFORE {
         COMMIT => Frame::Commit { timestamp: timestamp.checked_add(number()?)?, operations },
-        FRAGMENT_OF => Frame::Fragment { first: place.position.checked_sub(number()?)?, operations },
+        FRAGMENT_OF => {
+            Frame::Fragment { first: place.position.checked_sub(number()?)?, operations }
+        }
         COMMIT_OF => Frame::CommitOf {
             timestamp: timestamp.checked_add(number()?)?,
             first: place.position.checked_sub(number()?)?,

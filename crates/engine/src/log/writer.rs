@@ -747,7 +747,8 @@ impl Buffer {
         self.unsynced_commits += 1;
         let bytes = end.saturating_sub(log.synced.load(Ordering::Relaxed));
         let timed = batch.time != Duration::MAX;
-        let late = timed && self.unsynced_since.get_or_insert_with(Instant::now).elapsed() >= batch.time;
+        let late =
+            timed && self.unsynced_since.get_or_insert_with(Instant::now).elapsed() >= batch.time;
         late || self.unsynced_commits >= batch.commits || bytes >= batch.bytes
     }
 }

@@ -98,7 +98,8 @@ impl Storage for Folder {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(self.at(name))?;
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(self.at(name))?;
         Ok(Box::new(file))
     }
 

@@ -143,11 +143,7 @@ pub(crate) fn write_all_at(file: &dyn StorageFile, at: u64, bytes: &[u8]) -> io:
 }
 
 /// Reads until `bytes` is full or the file ends, and says how many there were.
-pub(crate) fn read_at_most(
-    file: &dyn StorageFile,
-    at: u64,
-    bytes: &mut [u8],
-) -> io::Result<usize> {
+pub(crate) fn read_at_most(file: &dyn StorageFile, at: u64, bytes: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < bytes.len() {
         match file.read_at(at + done as u64, &mut bytes[done..]) {

@@ -16,14 +16,33 @@ pub(super) type Content = BTreeMap<String, Vec<u8>>;
 /// A call that changes something, or a note of the program's.
 #[derive(Clone, Debug)]
 pub(super) enum Call {
-    Create { name: String, file: usize },
-    Write { file: usize, at: u64, bytes: Vec<u8> },
-    SetLen { file: usize, len: u64 },
-    Sync { file: usize },
+    Create {
+        name: String,
+        file: usize,
+    },
+    Write {
+        file: usize,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    SetLen {
+        file: usize,
+        len: u64,
+    },
+    Sync {
+        file: usize,
+    },
     /// A sync that failed: what it was for is nowhere any more.
-    LostSync { file: usize },
-    Rename { from: String, to: String },
-    Remove { name: String },
+    LostSync {
+        file: usize,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    Remove {
+        name: String,
+    },
     SyncNames,
     Note(Note),
 }

@@ -143,7 +143,7 @@ impl Point<'_> {
         calls[..stop].iter().for_each(|call| survival.call(call));
         let manner = self.random.pick(&Manner::ALL).unwrap_or(Manner::Torn);
         let after = survival.after(manner, &mut self.random);
-            let disk = Disk::with(after);
+        let disk = Disk::with(after);
         let db = open(&disk, self.seed).map_err(|error| format!("crashed again: {error}"))?;
         let judged = judge(&db, self.states, allowed);
         judged.map_err(|error| format!("crashed again: {error}"))?;

@@ -54,11 +54,8 @@ pub(super) fn check_indexes(db: &Database) -> std::result::Result<(), String> {
             let Some(parts) = schema.indexes.iter().find(|schema| schema.name == index) else {
                 continue;
             };
-            let columns: Vec<_> = parts
-                .parts
-                .iter()
-                .filter_map(|part| table.column(&part.column).ok())
-                .collect();
+            let columns: Vec<_> =
+                parts.parts.iter().filter_map(|part| table.column(&part.column).ok()).collect();
             for row in tx.scan(&table).map_err(words)? {
                 let key: Vec<_> = columns.iter().map(|&column| row.value(column)).collect();
                 if parts.unique {

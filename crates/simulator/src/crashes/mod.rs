@@ -58,7 +58,11 @@ impl Crashes {
             }
             notes = format!("{:.1} s", start.elapsed().as_secs_f64());
         }
-        println!("{}: {} seeds, {states} states, all right, in {notes}", self.kind.name(), self.count);
+        println!(
+            "{}: {} seeds, {states} states, all right, in {notes}",
+            self.kind.name(),
+            self.count
+        );
         true
     }
 }

@@ -28,8 +28,7 @@ pub(super) enum Manner {
 }
 
 impl Manner {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Kept, Self::Lost, Self::Cut, Self::Chosen, Self::Torn];
+    pub(super) const ALL: [Self; 5] = [Self::Kept, Self::Lost, Self::Cut, Self::Chosen, Self::Torn];
 }
 
 /// A disk with what is sure on it and what is not yet.

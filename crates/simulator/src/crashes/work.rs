@@ -217,9 +217,8 @@ impl<'d> Work<'d> {
     }
 
     fn commit(&mut self, rung: Option<Durability>, changes: u64) -> Result<()> {
-        let options = rung.map_or(TransactionOptions::new(), |rung| {
-            TransactionOptions::new().durability(rung)
-        });
+        let options = rung
+            .map_or(TransactionOptions::new(), |rung| TransactionOptions::new().durability(rung));
         self.attempt(rung.unwrap_or(self.default_rung()), |work, db| {
             let tx = db.begin_write_with(&options)?;
             for _ in 0..changes {
@@ -257,7 +256,8 @@ impl<'d> Work<'d> {
             }
             _ => {
                 self.next += 1;
-                let values = [Some(Value::U64(self.next)), Some(n.into()), Some(text.as_str().into())];
+                let values =
+                    [Some(Value::U64(self.next)), Some(n.into()), Some(text.as_str().into())];
                 tx.insert_values(&table, &values).map(|_| ())
             }
         };
@@ -296,13 +296,13 @@ impl<'d> Work<'d> {
     }
 
     fn connect(&mut self) -> Result<()> {
-        let (Ok(first), Ok(second)) = (self.db().table(TABLES[0]), self.db().table(TABLES[1])) else {
+        let (Ok(first), Ok(second)) = (self.db().table(TABLES[0]), self.db().table(TABLES[1]))
+        else {
             return Ok(());
         };
         let Ok(set) = self.db().set(SET) else {
             let schema = SetSchema::new(SET, TABLES[0], SetOrder::Last).member(TABLES[1]);
-            return self
-                .attempt(self.default_rung(), |_, db| db.create_set(schema).map(|_| ()));
+            return self.attempt(self.default_rung(), |_, db| db.create_set(schema).map(|_| ()));
         };
         self.attempt(self.default_rung(), |work, db| {
             let tx = db.begin_write()?;
