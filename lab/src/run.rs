@@ -20,7 +20,7 @@ use crate::samples::Samples;
 use crate::scratch::Scratch;
 use crate::table;
 use crate::workloads::{Cell, Group, View, Workload};
-use crate::{course, grid};
+use crate::{course, grid, sheet};
 
 /// What every record of a run says.
 struct Stamp {
@@ -46,6 +46,9 @@ pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<E
     }
     progress.finish_and_clear();
     let mut out = io::stdout().lock();
+    if workload.view() == View::Rungs {
+        sheet::print_rungs(&mut out, &records)?;
+    }
     table::print_figures(&mut out, &workload.figures(&records))?;
     table::print_skipped(&mut out, &records)?;
     let page = report::write(&choice.out)?;
@@ -67,8 +70,9 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
         )?;
     }
     let cores = match workload.view() {
-        View::Phases => "pinned",
+        View::Phases | View::Returns => "pinned",
         View::OverReaders | View::Course => "not pinned",
+        View::Rungs => "pinned but where threads commit",
     };
     writeln!(out, "rounds: {}, interleaved; one process per cell, {cores}", choice.rounds)?;
     Ok(())
@@ -80,6 +84,8 @@ fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
         View::Phases => table::print_group(out, title, records),
         View::OverReaders => grid::print_group(out, title, records),
         View::Course => course::print_group(out, title, records),
+        View::Rungs => sheet::print_group_of_rungs(out, title, records),
+        View::Returns => sheet::print_group_of_returns(out, title, records),
     }
 }
 

@@ -45,7 +45,10 @@ fn main() {
 
 fn build(include: &Path, library_dir: Option<&Path>, library: &str) {
     let mut shim = cc::Build::new();
-    shim.files(["src/shim.c", "src/pairs.c"]).include(include).opt_level(2).compile("lab_berkeley_db_shim");
+    shim.files(["src/shim.c", "src/pairs.c"])
+        .include(include)
+        .opt_level(2)
+        .compile("lab_berkeley_db_shim");
     if let Some(directory) = library_dir {
         println!("cargo::rustc-link-search=native={}", directory.display());
     }

@@ -66,8 +66,7 @@ const PAIRS_NOSYNC_32: &str =
     "TDS: file, 32 KiB pages, a cache of 32 MiB, DB_TXN_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
 const PAIRS_WRITE_NOSYNC: &str =
     "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
-const PAIRS_SYNC: &str =
-    "TDS: file, 32 KiB pages, all in cache, synced commits, log buffer 8 MiB, DB_AUTO_COMMIT; \
+const PAIRS_SYNC: &str = "TDS: file, 32 KiB pages, all in cache, synced commits, log buffer 8 MiB, DB_AUTO_COMMIT; \
     threads: DB_THREAD, DB_LOCK_DEFAULT, syncs by log_stat";
 const RECOVERED: &str =
     "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, no checkpoint; DB_RECOVER";

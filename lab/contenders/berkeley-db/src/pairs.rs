@@ -130,8 +130,7 @@ impl Pairs {
         let (key_len, capacity) = (KEY_LEN as u32, VALUE_LEN as u32);
         // SAFETY: the handle is open; the key is live, and at most `capacity` bytes are written
         // to `out`, which has as many.
-        let code =
-            unsafe { lab_pairs_get(self.handle, key, key_len, buffer, capacity, &mut len) };
+        let code = unsafe { lab_pairs_get(self.handle, key, key_len, buffer, capacity, &mut len) };
         match done(code)? {
             Done::Yes => Ok(len == capacity),
             Done::Absent => Ok(false),
@@ -158,9 +157,7 @@ impl PairStore for Pairs {
         let (start, count) = (ordered.as_ptr().cast(), pairs.len() as u64);
         let (key_len, value_len) = (KEY_LEN as u32, VALUE_LEN as u32);
         // SAFETY: the handle is open; `ordered` is live and holds `count` keys and values.
-        check(unsafe {
-            lab_pairs_put_many(self.handle, start, count, key_len, value_len)
-        })
+        check(unsafe { lab_pairs_put_many(self.handle, start, count, key_len, value_len) })
     }
 
     fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {

@@ -26,7 +26,8 @@ const SHARED_ORDERED: &[Setting] =
     &[setting("RwLock<BTreeMap<i32, [u8; 206]>>, locked once for each transaction")];
 const SHARED_UNORDERED: &[Setting] =
     &[setting("RwLock<HashMap<i32, [u8; 206], Fx>>, locked once; deletes by counting ids")];
-const ORDERED_PAIRS: &[Setting] = &[setting("Mutex<BTreeMap<u64, [u8; 32]>>, locked for each call")];
+const ORDERED_PAIRS: &[Setting] =
+    &[setting("Mutex<BTreeMap<u64, [u8; 32]>>, locked for each call")];
 const HASHED_PAIRS: &[Setting] =
     &[setting("Mutex<HashMap<u64, [u8; 32], Fx>>, locked for each call")];
 const FLAT_PAIRS: &[Setting] =

@@ -104,12 +104,7 @@ impl Environment {
 
     /// As [`Environment::put`]; replaces what is there. Any thread may do so: writers wait for
     /// each other.
-    pub(crate) fn set(
-        &self,
-        key: u64,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Outcome<()> {
+    pub(crate) fn set(&self, key: u64, len: usize, fill: impl FnOnce(&mut [u8])) -> Outcome<()> {
         self.put_with(0, key, len, fill)
     }
 

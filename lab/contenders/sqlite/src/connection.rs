@@ -190,11 +190,7 @@ impl Session {
     }
 
     /// As [`Session::open`], in a process that uses SQLite in one thread.
-    pub(crate) fn open_alone(
-        path: &CStr,
-        setting_up: &str,
-        statements: &[&str],
-    ) -> Outcome<Self> {
+    pub(crate) fn open_alone(path: &CStr, setting_up: &str, statements: &[&str]) -> Outcome<Self> {
         Self::open_for(Threads::One, path, setting_up, statements)
     }
 
