@@ -1,8 +1,8 @@
 //! The page's part of small pairs: a drawing of each phase over the rungs, and the sheets.
 //!
 //! Rungs stand from left to right in the order of what they promise; a contender is a line through
-//! the rungs on which it stands. Commits of threads are drawn over the number of threads. The tables
-//! are those that the terminal prints.
+//! the rungs on which it stands. Commits of threads are drawn over the number of threads. The
+//! tables are those that the terminal prints.
 
 use std::fmt::Write;
 

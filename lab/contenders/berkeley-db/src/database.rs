@@ -1,8 +1,9 @@
 //! One Berkeley DB database through the C shim, owned by one thread or shared by several.
 //!
-//! Calls the C of shim.c, as `pairs` does that of pairs.c. A `Database` always holds an open handle, which
-//! is closed exactly once: by `close`, or when it is dropped. A `Shared` one is the same with a
-//! free-threaded handle; its transactions and cursors borrow it, and end when they are dropped.
+//! Calls the C of shim.c, as `pairs` does that of pairs.c. A `Database` always holds an open
+//! handle, which is closed exactly once: by `close`, or when it is dropped. A `Shared` one is the
+//! same with a free-threaded handle; its transactions and cursors borrow it, and end when they are
+//! dropped.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;

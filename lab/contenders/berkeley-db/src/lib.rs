@@ -4,7 +4,8 @@
 //! log), each in memory or in files, in a private environment whose cache holds everything. On
 //! a machine without the library this crate compiles to a contender that names the command
 //! that installs it. The C calls are in `database` and `pairs`, which exist only with the library.
-//! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for readers.
+//! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for
+//! readers.
 
 #[cfg(berkeley_db)]
 mod database;
@@ -66,8 +67,8 @@ const PAIRS_NOSYNC_32: &str =
     "TDS: file, 32 KiB pages, a cache of 32 MiB, DB_TXN_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
 const PAIRS_WRITE_NOSYNC: &str =
     "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
-const PAIRS_SYNC: &str = "TDS: file, 32 KiB pages, all in cache, synced commits, log buffer 8 MiB, DB_AUTO_COMMIT; \
-    threads: DB_THREAD, DB_LOCK_DEFAULT, syncs by log_stat";
+const PAIRS_SYNC: &str = "TDS: file, 32 KiB pages, all in cache, synced commits, log buffer 8 MiB, \
+    DB_AUTO_COMMIT; threads: DB_THREAD, DB_LOCK_DEFAULT, syncs by log_stat";
 const RECOVERED: &str =
     "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, no checkpoint; DB_RECOVER";
 

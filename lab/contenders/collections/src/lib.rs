@@ -2,9 +2,9 @@
 //!
 //! `BTreeMap` is the ordered limit, `HashMap` the unordered one, each behind one uncontended
 //! `std::sync::Mutex`, as an application without a database would hold its working data; behind
-//! an `RwLock` where threads share it. A flat array is the limit of reading small pairs in order. No transactions, no undo, no durability. Records of
-//! variable length are boxed; records of fixed length lie in the map, which is the best such an
-//! application can do.
+//! an `RwLock` where threads share it. A flat array is the limit of reading small pairs in order.
+//! No transactions, no undo, no durability. Records of variable length are boxed; records of fixed
+//! length lie in the map, which is the best such an application can do.
 
 mod array;
 mod btree;

@@ -50,8 +50,8 @@ const PAIRS_NOSYNC: &str = "NOSYNC|NOTLS, keys as bytes, RESERVE: pages go to th
     at commit, in no order, so that a crash of the machine may corrupt it";
 const PAIRS_SYNCED: &str = "default flags (synced commits) and NOTLS, keys as bytes, RESERVE; \
     commits wait for each other, and it does not count its syncs";
-const RETURNS_NOSYNC: &str = "NOSYNC|NOTLS; nothing to replay: the file is the database, whose last \
-    committed root is looked up; GB are of that file";
+const RETURNS_NOSYNC: &str = "NOSYNC|NOTLS; nothing to replay: the file is the database, whose \
+    last committed root is looked up; GB are of that file";
 
 const WRITEMAP: &str =
     "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; a crash of the machine may corrupt it";

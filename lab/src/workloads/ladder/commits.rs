@@ -1,10 +1,10 @@
 //! Threads that commit: each inserts pairs of its own, one in a transaction, until time is up.
 //!
-//! All threads have their committers and have committed once before the clock starts; it stops when
-//! the last commit has returned. Keys of different threads lie far apart, so that engines with locks
-//! on pages are not measured by their conflicts; an aborted transaction is tried again, and its time
-//! counts. Afterwards every pair of every thread is read and compared, and the one behind the last
-//! must not be there. What an engine counts of its syncs is read before and after.
+//! All threads have their committers and have committed once before the clock starts; it stops
+//! when the last commit has returned. Keys of different threads lie far apart, so that engines with
+//! locks on pages are not measured by their conflicts; an aborted transaction is tried again, and
+//! its time counts. Afterwards every pair of every thread is read and compared, and the one behind
+//! the last must not be there. What an engine counts of its syncs is read before and after.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
