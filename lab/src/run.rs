@@ -46,9 +46,6 @@ pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<E
     }
     progress.finish_and_clear();
     let mut out = io::stdout().lock();
-    if workload.view() == View::Rungs {
-        sheet::print_rungs(&mut out, &records)?;
-    }
     table::print_figures(&mut out, &workload.figures(&records))?;
     table::print_skipped(&mut out, &records)?;
     let page = report::write(&choice.out)?;

@@ -46,24 +46,24 @@ impl Time {
     }
 }
 
-/// Prints a rung when it is measured, or a number of threads.
+/// Prints all rungs, each with what it holds, then each phase over them; or threads that commit.
 pub(crate) fn print_group_of_rungs(
     out: &mut dyn Write,
     title: &str,
     records: &[Record],
 ) -> Outcome<()> {
-    if records.iter().any(|record| threads_of(record).is_some()) {
-        writeln!(out, "\n== {title}")?;
-        return of_threads(records).iter().try_for_each(|sheet| print(out, sheet));
+    for rung in RUNGS {
+        let alone = |record: &&Record| threads_of(record).is_none();
+        let of_rung = records.iter().filter(alone).filter(|record| record.setting == Some(rung));
+        let of_rung: Vec<Record> = of_rung.cloned().collect();
+        if let Some(rows) = of_rung.first().and_then(|record| record.rows) {
+            let title = format!("{rung}: {} pairs of 8 and 32 bytes", quantity::grouped(rows));
+            table::print_group(out, &title, &of_rung)?;
+        }
     }
-    table::print_group(out, title, records)
-}
-
-/// Prints every phase over all rungs.
-pub(crate) fn print_rungs(out: &mut dyn Write, records: &[Record]) -> Outcome<()> {
-    writeln!(out, "\n== pairs by promise, medians")?;
-    of_rungs(records).iter().try_for_each(|sheet| print(out, sheet))?;
-    of_threads(records).iter().try_for_each(|sheet| print(out, sheet))
+    writeln!(out, "\n== {title}, medians")?;
+    let mut sheets = of_rungs(records).into_iter().chain(of_threads(records));
+    sheets.try_for_each(|sheet| print(out, &sheet))
 }
 
 /// Prints what came back.

@@ -22,7 +22,6 @@ use serde_json::Value;
 use crate::cell::{CellRequest, Line};
 use crate::command::{Choice, Scale};
 use crate::contenders;
-use crate::quantity::grouped;
 use crate::record::Record;
 use crate::workloads::{Cell, Figure, Group, View, Workload};
 
@@ -73,13 +72,7 @@ impl Workload for Ladder {
     }
 
     fn plan(&self, choice: &Choice) -> Vec<Group> {
-        let crews: &[u64] = match choice.scale {
-            Scale::Quick => &CREWS_QUICK,
-            _ => &CREWS,
-        };
-        let rungs = RUNGS.into_iter().map(|rung| group_of_rung(choice, rung));
-        let crews = crews.iter().map(|&threads| group_of_threads(choice, threads));
-        let mut groups: Vec<Group> = rungs.chain(crews).collect();
+        let mut groups = vec![group_of_rungs(choice), group_of_threads(choice)];
         groups.retain(|group| !group.cells.is_empty());
         groups
     }
@@ -101,47 +94,56 @@ impl Workload for Ladder {
     }
 }
 
-fn group_of_rung(choice: &Choice, rung: Promise) -> Group {
-    let rows = rows(choice, rung);
+/// All rungs, interleaved, since they are compared with each other as contenders are.
+fn group_of_rungs(choice: &Choice) -> Group {
     let mut cells = Vec::new();
-    for contender in installed(choice) {
-        for setting in contender.pair_settings().iter().filter(|setting| setting.promise == rung) {
-            cells.push(Cell {
-                contender,
-                setting,
-                rows,
-                readers: 0,
-                per_transaction: 1,
-                parameters: BTreeMap::new(),
-                seconds_max: seconds_max(choice.scale, 2.0, 0.15),
-                pinned: true,
-            });
+    for rung in RUNGS {
+        for contender in installed(choice) {
+            let settings = contender.pair_settings().iter();
+            for setting in settings.filter(|setting| setting.promise == rung) {
+                cells.push(Cell {
+                    contender,
+                    setting,
+                    rows: rows(choice, rung),
+                    readers: 0,
+                    per_transaction: 1,
+                    parameters: BTreeMap::new(),
+                    seconds_max: seconds_max(choice.scale, 2.0, 0.15),
+                    pinned: true,
+                });
+            }
         }
     }
-    let title = format!("{rung}: {} pairs of 8 and 32 bytes", grouped(rows));
-    Group { title, rounds: choice.rounds, cells }
+    Group { title: "pairs by promise".to_owned(), rounds: choice.rounds, cells }
 }
 
-fn group_of_threads(choice: &Choice, threads: u64) -> Group {
+/// Every number of threads, interleaved.
+fn group_of_threads(choice: &Choice) -> Group {
+    let crews: &[u64] = match choice.scale {
+        Scale::Quick => &CREWS_QUICK,
+        _ => &CREWS,
+    };
     let mut cells = Vec::new();
-    for contender in installed(choice).filter(|contender| contender.threads_commit()) {
-        let synced =
-            |setting: &&Setting| (setting.promise, setting.medium) == (Promise::Disk, Medium::Disk);
-        for setting in contender.pair_settings().iter().filter(synced) {
-            cells.push(Cell {
-                contender,
-                setting,
-                rows: rows(choice, Promise::Disk),
-                readers: 0,
-                per_transaction: 1,
-                parameters: BTreeMap::from([(THREADS.to_owned(), Value::from(threads))]),
-                seconds_max: seconds_max(choice.scale, 1.0, 0.25),
-                pinned: false,
-            });
+    for &threads in crews {
+        for contender in installed(choice).filter(|contender| contender.threads_commit()) {
+            let synced = |setting: &&Setting| {
+                (setting.promise, setting.medium) == (Promise::Disk, Medium::Disk)
+            };
+            for setting in contender.pair_settings().iter().filter(synced) {
+                cells.push(Cell {
+                    contender,
+                    setting,
+                    rows: rows(choice, Promise::Disk),
+                    readers: 0,
+                    per_transaction: 1,
+                    parameters: BTreeMap::from([(THREADS.to_owned(), Value::from(threads))]),
+                    seconds_max: seconds_max(choice.scale, 1.0, 0.25),
+                    pinned: false,
+                });
+            }
         }
     }
-    let word = if threads == 1 { "thread commits" } else { "threads commit" };
-    Group { title: format!("disk: {threads} {word}"), rounds: choice.rounds, cells }
+    Group { title: "threads that commit to the disk".to_owned(), rounds: choice.rounds, cells }
 }
 
 fn rows(choice: &Choice, rung: Promise) -> u64 {
