@@ -159,8 +159,8 @@ pub(crate) fn of_returns(records: &[Record]) -> Vec<Sheet> {
                     number(Some(record), |r| r.bytes.map(quantity::bytes)),
                     number(Some(record), |r| three(r.wall_s_per_gb)),
                     number(Some(record), |r| three(r.cpu_s_per_gb)),
-                    number(Some(record), |r| r.wall_ns().map(quantity::rate)),
-                    number(Some(record), |r| r.cpu_ns().map(quantity::rate)),
+                    number(Some(record), |r| r.wall_ns().and_then(rows_rate)),
+                    number(Some(record), |r| r.cpu_ns().and_then(rows_rate)),
                 ],
             )
         };
@@ -171,6 +171,11 @@ pub(crate) fn of_returns(records: &[Record]) -> Vec<Sheet> {
         });
     }
     sheets
+}
+
+/// Rows a second; none where a row takes less than can be, since nothing was done for each.
+fn rows_rate(ns: f64) -> Option<String> {
+    (ns >= 1.0).then(|| quantity::rate(ns))
 }
 
 /// How many threads commit, where threads do.
