@@ -76,6 +76,10 @@ pub(crate) struct PhaseSample {
     /// Look-ups of other threads meanwhile, and the CPU time of those threads.
     pub(crate) reads: Option<u64>,
     pub(crate) reader_cpu_ns: Option<u64>,
+    /// How often the log was synced meanwhile, where the engine tells.
+    pub(crate) syncs: Option<u64>,
+    /// Bytes that the phase went through, where it is about bytes.
+    pub(crate) bytes: Option<u64>,
     /// Memory over the course of the phase.
     pub(crate) course: Vec<Point>,
     pub(crate) verified: bool,

@@ -10,6 +10,14 @@ pub(crate) fn all() -> Vec<&'static dyn Contender> {
     let mut all = usual();
     let after_rust = usize::from(cfg!(feature = "remanent"));
     all.splice(after_rust..after_rust, in_c());
+    all.extend(of_pairs_alone());
+    all
+}
+
+/// The contenders of a run about small pairs that names none.
+pub(crate) fn with_pairs() -> Vec<&'static dyn Contender> {
+    let mut all = usual();
+    all.extend(of_pairs_alone());
     all
 }
 
@@ -28,6 +36,15 @@ pub(crate) fn usual() -> Vec<&'static dyn Contender> {
         &lab_sqlite::Sqlite,
         #[cfg(feature = "redb")]
         &lab_redb::Redb,
+    ]
+}
+
+/// Who takes part with small pairs and in nothing else.
+fn of_pairs_alone() -> Vec<&'static dyn Contender> {
+    vec![
+        &lab_collections::Array,
+        #[cfg(feature = "rocksdb")]
+        &lab_rocksdb::RocksDb,
     ]
 }
 

@@ -47,7 +47,9 @@ fn contender_table() -> Table {
         };
         let owned = contender.settings().iter().map(|setting| (setting, "one"));
         let shared = contender.shared_settings().iter().map(|setting| (setting, "several"));
-        for (setting, threads) in owned.chain(shared) {
+        let pairs = contender.pair_settings().iter().map(|setting| (setting, "one, pairs"));
+        let back = contender.return_settings().iter().map(|setting| (setting, "one, back"));
+        for (setting, threads) in owned.chain(shared).chain(pairs).chain(back) {
             let tier = match setting.tier {
                 Tier::Always => "always",
                 Tier::Small => "small sizes",

@@ -42,6 +42,12 @@ pub(crate) fn rate(ns_per_operation: f64) -> String {
     }
 }
 
+/// The leading digit alone, so that rounds which stopped nearby say the same.
+pub(crate) fn rounded(number: u64) -> u64 {
+    let magnitude = 10_u64.pow(number.max(1).ilog10());
+    (number / magnitude).max(1) * magnitude
+}
+
 /// A ratio, as a factor.
 pub(crate) fn factor(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}x") } else { format!("{ratio:.0}x") }

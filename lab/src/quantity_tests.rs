@@ -19,6 +19,7 @@ fn units_fit() {
     assert_eq!(rate(200.0), "5M");
     assert_eq!(rate(36_275.0), "27.6k");
     assert_eq!(rate(5e6), "200");
+    assert_eq!(rounded(51_234), 50_000);
     assert_eq!(factor(1.234), "1.23x");
     assert_eq!(factor(12.34), "12x");
     assert_eq!(bytes(110_592), "108 KiB");

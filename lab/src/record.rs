@@ -47,6 +47,16 @@ pub(crate) struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reader_cpu_ns_per_read: Option<Spread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) commits_per_sync: Option<f64>,
+    /// Bytes of the log or image that one round went through, at the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<u64>,
+    /// Seconds for 1,000,000,000 of those bytes, at the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wall_s_per_gb: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu_s_per_gb: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bytes_per_data_byte: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verified: Option<bool>,

@@ -10,6 +10,8 @@ mod over_readers;
 
 mod course;
 
+mod sheets;
+
 mod chart;
 
 mod lines;

@@ -20,7 +20,7 @@ use crate::samples::Samples;
 use crate::scratch::Scratch;
 use crate::table;
 use crate::workloads::{Cell, Group, View, Workload};
-use crate::{course, grid};
+use crate::{course, grid, sheet};
 
 /// What every record of a run says.
 struct Stamp {
@@ -67,8 +67,9 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
         )?;
     }
     let cores = match workload.view() {
-        View::Phases => "pinned",
+        View::Phases | View::Returns => "pinned",
         View::OverReaders | View::Course => "not pinned",
+        View::Rungs => "pinned but where threads commit",
     };
     writeln!(out, "rounds: {}, interleaved; one process per cell, {cores}", choice.rounds)?;
     Ok(())
@@ -80,6 +81,8 @@ fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
         View::Phases => table::print_group(out, title, records),
         View::OverReaders => grid::print_group(out, title, records),
         View::Course => course::print_group(out, title, records),
+        View::Rungs => sheet::print_group_of_rungs(out, title, records),
+        View::Returns => sheet::print_group_of_returns(out, title, records),
     }
 }
 

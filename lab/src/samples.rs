@@ -61,6 +61,12 @@ impl Samples {
             let samples: Vec<f64> = samples.iter().filter_map(sample).collect();
             if verified { Spread::of(samples) } else { None }
         };
+        let ratio_of = |part: &dyn Fn(&PhaseSample) -> Option<f64>| {
+            let ratios: Vec<f64> = samples.iter().filter_map(part).collect();
+            if verified { middle_ratio(ratios) } else { None }
+        };
+        // A nanosecond for a byte is a second for a gigabyte.
+        let per_byte = |sample: &PhaseSample, ns| Some(per(ns, sample.bytes?));
         let middle = |bytes: fn(&Held) -> u64| middle_of(self.held.iter().map(bytes).collect());
         let (data_bytes, held_bytes) = (middle(|held| held.data_bytes), middle(|h| h.held_bytes));
         let ratio = data_bytes.zip(held_bytes).map(|(data, held)| held as f64 / data.max(1) as f64);
@@ -75,6 +81,13 @@ impl Samples {
                 let reads = sample.reads.filter(|&reads| reads > 0)?;
                 Some(per(sample.reader_cpu_ns?, reads))
             }),
+            commits_per_sync: ratio_of(&|sample| {
+                let syncs = sample.syncs.filter(|&syncs| syncs > 0)?;
+                Some(per(sample.operations, syncs))
+            }),
+            bytes: middle_of(samples.iter().filter_map(|sample| sample.bytes).collect()),
+            wall_s_per_gb: ratio_of(&|sample| per_byte(sample, sample.wall_ns)),
+            cpu_s_per_gb: ratio_of(&|sample| per_byte(sample, sample.cpu_ns)),
             course: samples.last().map(|sample| sample.course.clone()).unwrap_or_default(),
             bytes_per_data_byte: ratio.map(|ratio| (ratio * 1000.0).round() / 1000.0),
             verified: Some(verified),
@@ -102,6 +115,12 @@ fn note(setting: &str, samples: &[PhaseSample]) -> String {
         }
     }
     note
+}
+
+/// The middle of ratios, to three places behind the point.
+fn middle_ratio(mut ratios: Vec<f64>) -> Option<f64> {
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).map(|ratio| (ratio * 1000.0).round() / 1000.0)
 }
 
 fn middle_of(mut values: Vec<u64>) -> Option<u64> {

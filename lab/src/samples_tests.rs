@@ -40,6 +40,23 @@ fn a_failure_is_one_record_with_its_first_reason() {
 }
 
 #[test]
+fn syncs_and_bytes_are_divided_sample_by_sample() {
+    let mut samples = Samples::default();
+    for (syncs, bytes) in [(10, 4000), (5, 2000), (2, 500)] {
+        let Line::Phase(sample) = phase(10, 1000, true) else { unreachable!() };
+        let (syncs, bytes) = (Some(syncs), Some(bytes));
+        samples.add(vec![Line::Phase(PhaseSample { syncs, bytes, ..sample })]);
+    }
+    let record = &samples.records(&about())[0];
+    assert_eq!(record.commits_per_sync, Some(2.0));
+    assert_eq!((record.bytes, record.cpu_s_per_gb), (Some(2000), Some(0.5)));
+    assert_eq!(record.wall_s_per_gb, Some(1.0));
+    samples.add(vec![phase(10, 1000, false)]);
+    let record = &samples.records(&about())[0];
+    assert_eq!((record.commits_per_sync, record.cpu_s_per_gb), (None, None));
+}
+
+#[test]
 fn look_ups_of_readers_have_their_own_time() {
     let mut samples = Samples::default();
     for (reads, reader_cpu_ns) in [(100, 5_000), (300, 12_000), (200, 20_000)] {

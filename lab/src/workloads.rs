@@ -11,6 +11,10 @@ mod long_reader;
 
 mod sets;
 
+pub(crate) mod ladder;
+
+mod recovery;
+
 use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Outcome, Setting};
@@ -22,8 +26,14 @@ use crate::contenders;
 use crate::record::Record;
 
 /// Every workload of the laboratory.
-pub(crate) const ALL: &[&dyn Workload] =
-    &[&sensors::Sensors, &readers::Readers, &long_reader::LongReader, &sets::Sets];
+pub(crate) const ALL: &[&dyn Workload] = &[
+    &sensors::Sensors,
+    &readers::Readers,
+    &long_reader::LongReader,
+    &sets::Sets,
+    &ladder::Ladder,
+    &recovery::Recovery,
+];
 
 /// A question that the laboratory puts to every contender.
 pub(crate) trait Workload: Sync {
@@ -81,6 +91,10 @@ pub(crate) enum View {
     OverReaders,
     /// For each contender, the course of its memory.
     Course,
+    /// For each phase, every contender over what it promises; commits over threads.
+    Rungs,
+    /// What it costs to come back, for each byte and each row.
+    Returns,
 }
 
 /// Cells that are interleaved with each other.

@@ -1,6 +1,6 @@
-//! Looks for Berkeley DB and, where it is, compiles the shim against its own header.
+//! Looks for Berkeley DB and, where it is, compiles the shims against its own header.
 //!
-//! The C compiler is asked to compile and link the shim against each place where Debian, Fedora
+//! The C compiler is asked to compile and link the shims against each place where Debian, Fedora
 //! and a build by hand put `db.h` and the library. When none answers, the crate compiles to a
 //! stub that reports what is missing: the laboratory's build never fails for it. The script
 //! runs again in every build until the header is found, so that an installation is noticed.
@@ -20,6 +20,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=BERKELEY_DB_DIR");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/shim.c");
+    println!("cargo::rerun-if-changed=src/pairs.c");
     let own = env::var_os("BERKELEY_DB_DIR").map(PathBuf::from);
     let library_dir = own.as_ref().map(|own| own.join("lib"));
     let headers: Vec<PathBuf> = match &own {
@@ -44,7 +45,10 @@ fn main() {
 
 fn build(include: &Path, library_dir: Option<&Path>, library: &str) {
     let mut shim = cc::Build::new();
-    shim.file("src/shim.c").include(include).opt_level(2).compile("lab_berkeley_db_shim");
+    shim.files(["src/shim.c", "src/pairs.c"])
+        .include(include)
+        .opt_level(2)
+        .compile("lab_berkeley_db_shim");
     if let Some(directory) = library_dir {
         println!("cargo::rustc-link-search=native={}", directory.display());
     }
@@ -52,14 +56,14 @@ fn build(include: &Path, library_dir: Option<&Path>, library: &str) {
     println!("cargo::rustc-cfg=berkeley_db");
 }
 
-/// Whether the shim, as a shared object, compiles and finds every symbol it calls.
+/// Whether the shims, as a shared object, compile and find every symbol they call.
 fn links(include: &Path, library_dir: Option<&Path>, library: &str) -> bool {
     let Some(out) = env::var_os("OUT_DIR").map(PathBuf::from) else { return false };
     let Ok(compiler) = cc::Build::new().cargo_metadata(false).try_get_compiler() else {
         return false;
     };
     let mut command: Command = compiler.to_command();
-    command.args(["-shared", "-fPIC", "src/shim.c", "-I"]).arg(include);
+    command.args(["-shared", "-fPIC", "src/shim.c", "src/pairs.c", "-I"]).arg(include);
     if let Some(directory) = library_dir {
         command.arg("-L").arg(directory);
     }

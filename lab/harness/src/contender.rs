@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::pairs::{CommitStore, PairStore};
 use crate::readers::SharedStore;
 use crate::sensors::{RecordShape, SensorStore};
 use crate::sets::{SetOrder, SetStore};
@@ -81,6 +82,63 @@ pub trait Contender: Sync {
     /// Whatever the engine reports; always, when it has no such setting.
     fn open_set(&self, _: &Setting, _: &Place<'_>, _: SetOrder) -> Outcome<Box<dyn SetStore>> {
         Err("it has no network sets".into())
+    }
+
+    /// Every configuration in which the engine keeps small pairs, owned by one thread.
+    fn pair_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Opens an empty database of pairs, in one of the settings for pairs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when it has no such setting.
+    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Err("it has no pairs".into())
+    }
+
+    /// Whether threads may commit pairs together, in its settings for pairs with synced commits.
+    fn threads_commit(&self) -> bool {
+        false
+    }
+
+    /// Opens an empty database of pairs for threads that commit.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when threads cannot.
+    fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        Err("threads cannot commit in it".into())
+    }
+
+    /// Every configuration in which a database of pairs comes back after its process is gone: from
+    /// its log after a kill; in promise [`Promise::Memory`] from an image.
+    fn return_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Opens an empty database of pairs that is to come back, in one of those settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Contender::open_pairs`].
+    fn open_to_return(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        self.open_pairs(setting, place)
+    }
+
+    /// Opens the database of pairs that [`Contender::open_to_return`] made in the same place.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when it has no such setting.
+    fn reopen_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Err("it does not come back".into())
+    }
+
+    /// Whether a file of the database is read when it comes back: its log, or its image.
+    fn is_returned_from(&self, _file: &str) -> bool {
+        true
     }
 }
 

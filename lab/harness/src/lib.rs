@@ -1,14 +1,15 @@
 //! What every contender of the laboratory implements, and how a measured process is read.
 //!
 //! An adapter crate depends on this crate and on its engine, on nothing else: `contender` says
-//! what it is and which settings it offers; `sensors`, `readers` and `sets` are the interfaces of
-//! the sensor workload, of one writer among readers, and of network sets. `clock` and `footprint`
-//! measure the process that an engine runs in. Nothing here knows how a run is planned, recorded
-//! or drawn; that is the `lab` program.
+//! what it is and which settings it offers; `sensors`, `readers`, `sets` and `pairs` are the
+//! interfaces of the sensor workload, of one writer among readers, of network sets, and of small
+//! pairs. `clock` and `footprint` measure the process that an engine runs in. Nothing here knows
+//! how a run is planned, recorded or drawn; that is the `lab` program.
 
 pub mod clock;
 pub mod contender;
 pub mod footprint;
+pub mod pairs;
 pub mod readers;
 pub mod sensors;
 pub mod sets;

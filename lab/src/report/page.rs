@@ -9,7 +9,7 @@ use std::fmt::Write;
 use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
-use super::{Run, course, over_readers};
+use super::{Run, course, over_readers, sheets};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
@@ -68,6 +68,8 @@ fn section_of_run(run: &Run) -> String {
         None | Some(View::Phases) => text.push_str(&sections_of_phases(&run.records)),
         Some(View::OverReaders) => text.push_str(&over_readers::sections(&run.records)),
         Some(View::Course) => text.push_str(&course::sections(&run.records)),
+        Some(View::Rungs) => text.push_str(&sheets::of_rungs(&run.records)),
+        Some(View::Returns) => text.push_str(&sheets::of_returns(&run.records)),
     }
     text.push_str(&settings_table(&run.records));
     text.push_str(&skipped_list(&run.records));

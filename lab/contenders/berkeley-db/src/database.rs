@@ -1,8 +1,9 @@
 //! One Berkeley DB database through the C shim, owned by one thread or shared by several.
 //!
-//! The only file of this crate that calls C. A `Database` always holds an open handle, which
-//! is closed exactly once: by `close`, or when it is dropped. A `Shared` one is the same with a
-//! free-threaded handle; its transactions and cursors borrow it, and end when they are dropped.
+//! Calls the C of shim.c, as `pairs` does that of pairs.c. A `Database` always holds an open
+//! handle, which is closed exactly once: by `close`, or when it is dropped. A `Shared` one is the
+//! same with a free-threaded handle; its transactions and cursors borrow it, and end when they are
+//! dropped.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -16,12 +17,12 @@ use lab_harness::sensors::{
 };
 use lab_harness::{Medium, Outcome, Place, Promise, Setting};
 
-const TRANSACTIONS: c_int = 1;
-const LOG_IN_MEMORY: c_int = 2;
-const FILE: c_int = 4;
-const NOSYNC: c_int = 8;
-const WRITE_NOSYNC: c_int = 16;
-const SHARED: c_int = 32;
+pub(crate) const TRANSACTIONS: c_int = 1;
+pub(crate) const LOG_IN_MEMORY: c_int = 2;
+pub(crate) const FILE: c_int = 4;
+pub(crate) const NOSYNC: c_int = 8;
+pub(crate) const WRITE_NOSYNC: c_int = 16;
+pub(crate) const SHARED: c_int = 32;
 
 /// Bytes of a shared database's key, whose order is the order of ids.
 const KEY_LEN: u32 = 4;
@@ -349,7 +350,8 @@ impl Drop for Shared {
     }
 }
 
-fn done(code: c_int) -> Outcome<Done> {
+/// How a call ended that did not fail.
+pub(crate) fn done(code: c_int) -> Outcome<Done> {
     // SAFETY: pure functions of their argument.
     let (absent, aborted) = unsafe { (lab_bdb_is_absent(code), lab_bdb_is_aborted(code)) };
     match code {
@@ -368,7 +370,8 @@ pub(crate) fn version() -> String {
     number.trim_end_matches([':', ',']).to_owned()
 }
 
-fn check(code: c_int) -> Outcome<()> {
+/// Fails with the library's own words unless the code is 0.
+pub(crate) fn check(code: c_int) -> Outcome<()> {
     if code == 0 {
         return Ok(());
     }

@@ -3,14 +3,18 @@
 //! Data Store (no transactions, no locks) and Transactional Data Store (transactions, locks, a
 //! log), each in memory or in files, in a private environment whose cache holds everything. On
 //! a machine without the library this crate compiles to a contender that names the command
-//! that installs it. The C calls are in `database`, which exists only with the library. Shared by
-//! threads it is a Transactional Data Store in memory with snapshot isolation for readers.
+//! that installs it. The C calls are in `database` and `pairs`, which exist only with the library.
+//! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for
+//! readers.
 
 #[cfg(berkeley_db)]
 mod database;
 #[cfg(berkeley_db)]
+mod pairs;
+#[cfg(berkeley_db)]
 mod threads;
 
+use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Missing, Outcome, Place, Promise, Setting, Tier};
@@ -39,6 +43,43 @@ const IN_MEMORY: &str = "TDS: btree in memory, 8 KiB pages, log in memory (8 MiB
 const NOSYNC: &str = "TDS: file, 8 KiB pages, DB_TXN_NOSYNC, log buffer 8 MiB";
 const WRITE_NOSYNC: &str = "TDS: file, 8 KiB pages, DB_TXN_WRITE_NOSYNC, log buffer 8 MiB";
 const SYNC: &str = "TDS: file, 8 KiB pages, synced commits, log buffer 8 MiB";
+
+const PAIRS: &[Setting] = &[
+    pairs_in("", Promise::None, Medium::Memory, PAIRS_DATA_STORE),
+    pairs_in("32mb", Promise::None, Medium::Ramdisk, PAIRS_DATA_STORE_32),
+    pairs_in("", Promise::Memory, Medium::Memory, PAIRS_IN_MEMORY),
+    pairs_in("", Promise::Buffered, Medium::Disk, PAIRS_NOSYNC),
+    pairs_in("32mb", Promise::Buffered, Medium::Disk, PAIRS_NOSYNC_32),
+    pairs_in("", Promise::Os, Medium::Disk, PAIRS_WRITE_NOSYNC),
+    pairs_in("", Promise::Disk, Medium::Disk, PAIRS_SYNC),
+];
+
+const RETURNS: &[Setting] = &[pairs_in("", Promise::Os, Medium::Disk, RECOVERED)];
+
+const PAIRS_DATA_STORE: &str = "DS: btree in memory, 32 KiB pages, no transactions, no locks; bulk \
+    reads by DB_MULTIPLE_KEY into 4 MiB";
+const PAIRS_DATA_STORE_32: &str = "DS: btree in a file, 32 KiB pages, a cache of 32 MiB";
+const PAIRS_IN_MEMORY: &str =
+    "TDS: btree in memory, 32 KiB pages, log in memory (8 MiB), DB_AUTO_COMMIT";
+const PAIRS_NOSYNC: &str =
+    "TDS: file, 32 KiB pages, all in cache, DB_TXN_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
+const PAIRS_NOSYNC_32: &str =
+    "TDS: file, 32 KiB pages, a cache of 32 MiB, DB_TXN_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
+const PAIRS_WRITE_NOSYNC: &str =
+    "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, log buffer 8 MiB, DB_AUTO_COMMIT";
+const PAIRS_SYNC: &str = "TDS: file, 32 KiB pages, all in cache, synced commits, log buffer 8 MiB, \
+    DB_AUTO_COMMIT; threads: DB_THREAD, DB_LOCK_DEFAULT, syncs by log_stat";
+const RECOVERED: &str =
+    "TDS: file, 32 KiB pages, all in cache, DB_TXN_WRITE_NOSYNC, no checkpoint; DB_RECOVER";
+
+const fn pairs_in(
+    variant: &'static str,
+    promise: Promise,
+    medium: Medium,
+    note: &'static str,
+) -> Setting {
+    Setting { variant, promise, medium, tier: Tier::Always, note }
+}
 
 const fn setting(promise: Promise, medium: Medium, tier: Tier, note: &'static str) -> Setting {
     Setting { variant: "", promise, medium, tier, note }
@@ -77,8 +118,49 @@ impl Contender for BerkeleyDb {
         Ok(Box::new(database::Shared::open(place)?))
     }
 
+    fn pair_settings(&self) -> &'static [Setting] {
+        PAIRS
+    }
+
+    #[cfg(berkeley_db)]
+    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place, false)?))
+    }
+
+    fn threads_commit(&self) -> bool {
+        true
+    }
+
+    #[cfg(berkeley_db)]
+    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        Ok(Box::new(pairs::open_commits(setting, place)?))
+    }
+
+    fn return_settings(&self) -> &'static [Setting] {
+        RETURNS
+    }
+
+    #[cfg(berkeley_db)]
+    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place, true)?))
+    }
+
+    fn is_returned_from(&self, file: &str) -> bool {
+        file.starts_with("log.")
+    }
+
     #[cfg(not(berkeley_db))]
     fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Err(not_installed().reason.into())
+    }
+
+    #[cfg(not(berkeley_db))]
+    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Err(not_installed().reason.into())
+    }
+
+    #[cfg(not(berkeley_db))]
+    fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         Err(not_installed().reason.into())
     }
 

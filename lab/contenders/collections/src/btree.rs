@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use lab_harness::pairs::PairStore;
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
@@ -13,6 +14,7 @@ use lab_harness::sensors::{
 use lab_harness::{Contender, Outcome, Place, Setting};
 
 use crate::FIXED_VALUE_LEN;
+use crate::pairs::Ordered;
 use crate::threads::{Fields, Locked};
 
 /// The `btreemap` contender.
@@ -58,6 +60,14 @@ impl Contender for BTree {
 
     fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Ok(Box::new(Locked::<BTreeMap<i32, Fields>>::default()))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        crate::ORDERED_PAIRS
+    }
+
+    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(Ordered::default()))
     }
 }
 

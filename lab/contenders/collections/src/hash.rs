@@ -5,6 +5,7 @@
 
 use std::sync::Mutex;
 
+use lab_harness::pairs::PairStore;
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
@@ -13,6 +14,7 @@ use lab_harness::{Contender, Outcome, Place, Setting};
 use rustc_hash::FxHashMap;
 
 use crate::FIXED_VALUE_LEN;
+use crate::pairs::Hashed;
 use crate::threads::{Fields, Locked};
 
 /// The `hashmap` contender.
@@ -58,6 +60,14 @@ impl Contender for Hash {
 
     fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Ok(Box::new(Locked::<FxHashMap<i32, Fields>>::default()))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        crate::HASHED_PAIRS
+    }
+
+    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(Hashed::default()))
     }
 }
 

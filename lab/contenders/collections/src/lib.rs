@@ -2,16 +2,19 @@
 //!
 //! `BTreeMap` is the ordered limit, `HashMap` the unordered one, each behind one uncontended
 //! `std::sync::Mutex`, as an application without a database would hold its working data; behind
-//! an `RwLock` where threads share it. No transactions, no undo, no durability. Records of
-//! variable length are boxed; records of fixed length lie in the map, which is the best such an
-//! application can do.
+//! an `RwLock` where threads share it. A flat array is the limit of reading small pairs in order.
+//! No transactions, no undo, no durability. Records of variable length are boxed; records of fixed
+//! length lie in the map, which is the best such an application can do.
 
+mod array;
 mod btree;
 mod hash;
+mod pairs;
 mod threads;
 
 use lab_harness::{Medium, Promise, Setting, Tier};
 
+pub use array::Array;
 pub use btree::BTree;
 pub use hash::Hash;
 
@@ -23,6 +26,12 @@ const SHARED_ORDERED: &[Setting] =
     &[setting("RwLock<BTreeMap<i32, [u8; 206]>>, locked once for each transaction")];
 const SHARED_UNORDERED: &[Setting] =
     &[setting("RwLock<HashMap<i32, [u8; 206], Fx>>, locked once; deletes by counting ids")];
+const ORDERED_PAIRS: &[Setting] =
+    &[setting("Mutex<BTreeMap<u64, [u8; 32]>>, locked for each call")];
+const HASHED_PAIRS: &[Setting] =
+    &[setting("Mutex<HashMap<u64, [u8; 32], Fx>>, locked for each call")];
+const FLAT_PAIRS: &[Setting] =
+    &[setting("Vec<[u8; 40]>, a record at the place that its key says; no lock")];
 
 /// The value of a fixed record: the nested integer and the string.
 const FIXED_VALUE_LEN: usize =

@@ -1,4 +1,4 @@
-//! One LMDB environment with one table of integer keys.
+//! One LMDB environment with one table of integer keys, or of keys of eight bytes.
 //!
 //! The only file of this crate that calls C. An `Environment` always holds an open environment
 //! and one reset read transaction, which every read of its owner renews; both end when it is
@@ -54,8 +54,23 @@ pub(crate) enum Move {
 }
 
 impl Environment {
-    /// Opens a new environment in an empty directory.
+    /// Opens a new environment in an empty directory, with integer keys.
     pub(crate) fn open(directory: &Path, flags: c_uint, map_bytes: usize) -> Outcome<Self> {
+        Self::open_table(directory, flags, map_bytes, ffi::MDB_INTEGERKEY)
+    }
+
+    /// Opens an environment whose keys are ordered as their bytes; a key is then an integer whose
+    /// bytes in memory are the key's.
+    pub(crate) fn open_bytes(directory: &Path, flags: c_uint, map_bytes: usize) -> Outcome<Self> {
+        Self::open_table(directory, flags, map_bytes, 0)
+    }
+
+    fn open_table(
+        directory: &Path,
+        flags: c_uint,
+        map_bytes: usize,
+        table: c_uint,
+    ) -> Outcome<Self> {
         let path = CString::new(directory.as_os_str().as_bytes())?;
         let mut made =
             Self { env: ptr::null_mut(), reader: ptr::null_mut(), dbi: Default::default() };
@@ -67,7 +82,7 @@ impl Environment {
             check(ffi::mdb_env_set_mapsize(made.env, map_bytes))?;
             check(ffi::mdb_env_open(made.env, path.as_ptr(), flags | ffi::MDB_NOTLS, 0o644))?;
             check(ffi::mdb_txn_begin(made.env, ptr::null_mut(), 0, &mut txn))?;
-            let table = ffi::MDB_CREATE | ffi::MDB_INTEGERKEY;
+            let table = ffi::MDB_CREATE | table;
             check(ffi::mdb_dbi_open(txn, ptr::null(), table, &mut made.dbi))?;
             check(ffi::mdb_txn_commit(txn))?;
             let reading = ffi::MDB_RDONLY;
@@ -80,6 +95,22 @@ impl Environment {
     /// Inserts a value of `len` bytes, written in place by `fill`, in a transaction of its own.
     pub(crate) fn put(
         &mut self,
+        key: u64,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Outcome<()> {
+        self.put_with(ffi::MDB_NOOVERWRITE, key, len, fill)
+    }
+
+    /// As [`Environment::put`]; replaces what is there. Any thread may do so: writers wait for
+    /// each other.
+    pub(crate) fn set(&self, key: u64, len: usize, fill: impl FnOnce(&mut [u8])) -> Outcome<()> {
+        self.put_with(0, key, len, fill)
+    }
+
+    fn put_with(
+        &self,
+        flag: c_uint,
         mut key: u64,
         len: usize,
         fill: impl FnOnce(&mut [u8]),
@@ -92,7 +123,7 @@ impl Environment {
         // that nobody else refers to before the commit.
         unsafe {
             check(ffi::mdb_txn_begin(self.env, ptr::null_mut(), 0, &mut txn))?;
-            let flags = ffi::MDB_RESERVE | ffi::MDB_NOOVERWRITE;
+            let flags = ffi::MDB_RESERVE | flag;
             let put = ffi::mdb_put(txn, self.dbi, &mut name, &mut value, flags);
             if put != 0 {
                 ffi::mdb_txn_abort(txn);

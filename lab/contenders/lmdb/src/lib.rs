@@ -4,12 +4,15 @@
 //! disk promises what memory does and on a disk what the operating system does; and the
 //! default, synced at every commit. A plain NOSYNC is there on request. Keys are native
 //! integers (INTEGERKEY), values are written in place (RESERVE), read transactions are reset
-//! and renewed, all as its documentation advises. LMDB has no database without files.
+//! and renewed, all as its documentation advises. Small pairs have keys of bytes. LMDB has no
+//! database without files.
 
 mod environment;
+mod pairs;
 mod threads;
 
 use environment::Environment;
+use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
@@ -32,6 +35,23 @@ const SETTINGS: &[Setting] = &[
 
 const SHARED: &[Setting] =
     &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, ONE_READING_EACH)];
+
+const PAIRS: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, PAIRS_WRITEMAP),
+    setting("", Promise::Os, Medium::Disk, Tier::Always, PAIRS_NOSYNC),
+    setting("", Promise::Disk, Medium::Disk, Tier::Always, PAIRS_SYNCED),
+];
+
+const RETURNS: &[Setting] = &[setting("", Promise::Os, Medium::Disk, Tier::Always, RETURNS_NOSYNC)];
+
+const PAIRS_WRITEMAP: &str = "NOSYNC|WRITEMAP|NOTLS, keys as bytes, RESERVE; no database without \
+    files, hence on a RAM disk";
+const PAIRS_NOSYNC: &str = "NOSYNC|NOTLS, keys as bytes, RESERVE: pages go to the operating system \
+    at commit, in no order, so that a crash of the machine may corrupt it";
+const PAIRS_SYNCED: &str = "default flags (synced commits) and NOTLS, keys as bytes, RESERVE; \
+    commits wait for each other, and it does not count its syncs";
+const RETURNS_NOSYNC: &str = "NOSYNC|NOTLS; nothing to replay: the file is the database, whose \
+    last committed root is looked up; GB are of that file";
 
 const WRITEMAP: &str =
     "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; a crash of the machine may corrupt it";
@@ -92,6 +112,34 @@ impl Contender for Lmdb {
         // Pages that a snapshot keeps are not reused meanwhile.
         let map_bytes = place.data_bytes as usize * 8 + (1 << 30);
         Ok(Box::new(threads::Shared(Environment::open(place.files()?, flags, map_bytes)?)))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        PAIRS
+    }
+
+    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn threads_commit(&self) -> bool {
+        true
+    }
+
+    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn return_settings(&self) -> &'static [Setting] {
+        RETURNS
+    }
+
+    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn is_returned_from(&self, file: &str) -> bool {
+        file == "data.mdb"
     }
 }
 

@@ -5,8 +5,10 @@
 //! The key is a native `u64` that orders as (sensor_id, timestamp); values are written in place
 //! with `insert_reserve`.
 
+mod pairs;
 mod threads;
 
+use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
@@ -34,6 +36,16 @@ const SETTINGS: &[Setting] = &[
 
 const SHARED: &[Setting] = &[setting(Promise::Memory, Medium::Memory, Tier::Always, IN_MEMORY)];
 
+const PAIRS: &[Setting] = &[
+    setting(Promise::Memory, Medium::Memory, Tier::Always, IN_MEMORY),
+    setting(Promise::Buffered, Medium::Disk, Tier::Always, UNSYNCED),
+    setting(Promise::Disk, Medium::Disk, Tier::Always, SYNCED),
+];
+
+const RETURNS: &[Setting] = &[setting(Promise::Os, Medium::Disk, Tier::Always, REPAIRED)];
+
+const REPAIRED: &str = "Durability::None, one Immediate commit at the end, since it has no promise \
+    of that kind; no log: the file is repaired, and GB are of that file";
 const IN_MEMORY: &str = "InMemoryBackend, Durability::None, cache holds everything";
 const UNSYNCED: &str = "file, Durability::None, cache holds everything";
 const SYNCED: &str = "file, Durability::Immediate, cache holds everything";
@@ -88,6 +100,34 @@ impl Contender for Redb {
 
     fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Ok(Box::new(threads::Shared::open(place)?))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        PAIRS
+    }
+
+    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn threads_commit(&self) -> bool {
+        true
+    }
+
+    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn return_settings(&self) -> &'static [Setting] {
+        RETURNS
+    }
+
+    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn is_returned_from(&self, file: &str) -> bool {
+        file == pairs::FILE
     }
 }
 

@@ -4,12 +4,14 @@
 //! grows while rows are inserted, and the time for that counts. The variant `ahead` commits the
 //! memory for all rows when it opens, as a program with a fixed memory does. The variant `hash` has
 //! one hash index in place of the ordered one and answers equality alone. Shared by threads, and
-//! for sets, it has its defaults and nothing else.
+//! for sets, it has its defaults and nothing else. Small pairs have a file of their own.
 
+mod pairs;
 mod sets;
 mod stores;
 mod threads;
 
+use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
@@ -79,6 +81,34 @@ impl Contender for Remanent {
 
     fn open_set(&self, _: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
         Ok(Box::new(sets::Sets::open(Options::new(), order)?))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        pairs::SETTINGS
+    }
+
+    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        pairs::open(setting, place)
+    }
+
+    fn threads_commit(&self) -> bool {
+        pairs::THREADS_COMMIT
+    }
+
+    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        pairs::open_commits(setting, place)
+    }
+
+    fn return_settings(&self) -> &'static [Setting] {
+        pairs::RETURNS
+    }
+
+    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        pairs::reopen(setting, place)
+    }
+
+    fn is_returned_from(&self, file: &str) -> bool {
+        pairs::is_returned_from(file)
     }
 }
 

@@ -186,7 +186,21 @@ impl Session {
     /// Opens a database by its path for the calling thread, runs `setting_up` and prepares the
     /// statements.
     pub(crate) fn open(path: &CStr, setting_up: &str, statements: &[&str]) -> Outcome<Self> {
-        let connection = Connection::open_for(Threads::Several, path)?;
+        Self::open_for(Threads::Several, path, setting_up, statements)
+    }
+
+    /// As [`Session::open`], in a process that uses SQLite in one thread.
+    pub(crate) fn open_alone(path: &CStr, setting_up: &str, statements: &[&str]) -> Outcome<Self> {
+        Self::open_for(Threads::One, path, setting_up, statements)
+    }
+
+    fn open_for(
+        threads: Threads,
+        path: &CStr,
+        setting_up: &str,
+        statements: &[&str],
+    ) -> Outcome<Self> {
+        let connection = Connection::open_for(threads, path)?;
         connection.execute(setting_up)?;
         let mut made = Self { connection, statements: Vec::new() };
         for sql in statements {

@@ -4,13 +4,16 @@
 //! files in WAL mode with exclusive locking and a memory map. One operation per transaction is
 //! autocommit. The table is an ordinary rowid table with a primary key on both columns, which
 //! the documentation prefers for rows of this size; the `packed` variant makes the key one
-//! integer primary key instead, as an application would that wants the last bit of speed. Shared
-//! by threads it is in multi-thread mode, with a connection for each thread.
+//! integer primary key instead, as an application would that wants the last bit of speed. Small
+//! pairs have that as well. Shared by threads it is in multi-thread mode, with a connection for
+//! each thread.
 
 mod connection;
+mod pairs;
 mod store;
 mod threads;
 
+use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
@@ -33,6 +36,20 @@ const SETTINGS: &[Setting] = &[
 const SHARED: &[Setting] =
     &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, CONNECTION_EACH)];
 
+const PAIRS: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Memory, Tier::Always, PAIRS_IN_MEMORY),
+    setting("", Promise::Os, Medium::Disk, Tier::Always, PAIRS_OFF),
+    setting("", Promise::Disk, Medium::Disk, Tier::Always, PAIRS_FULL),
+];
+
+const RETURNS: &[Setting] = &[setting("", Promise::Os, Medium::Disk, Tier::Always, PAIRS_LOGGED)];
+
+const PAIRS_IN_MEMORY: &str = ":memory:, the key an integer primary key";
+const PAIRS_OFF: &str = "WAL, synchronous=OFF, mmap, exclusive locking, integer primary key";
+const PAIRS_FULL: &str = "WAL, synchronous=FULL, mmap, integer primary key; exclusive locking, or \
+    a connection for each thread; it does not count its syncs, which are one for each commit";
+const PAIRS_LOGGED: &str =
+    "WAL, synchronous=OFF, no checkpoint before the kill; the log is indexed, not replayed";
 const CONNECTION_EACH: &str =
     "WAL, synchronous=OFF, mmap, one connection a thread, integer primary key, default checkpoints";
 const IN_MEMORY: &str = ":memory:, rowid table, primary key on two columns";
@@ -79,5 +96,37 @@ impl Contender for Sqlite {
 
     fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
         Ok(Box::new(threads::Shared::create(place)?))
+    }
+
+    fn pair_settings(&self) -> &'static [Setting] {
+        PAIRS
+    }
+
+    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        pairs::open(setting, place)
+    }
+
+    fn threads_commit(&self) -> bool {
+        true
+    }
+
+    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+        pairs::open_commits(setting, place)
+    }
+
+    fn return_settings(&self) -> &'static [Setting] {
+        RETURNS
+    }
+
+    fn open_to_return(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        pairs::open_to_return(setting, place)
+    }
+
+    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+        pairs::open(setting, place)
+    }
+
+    fn is_returned_from(&self, file: &str) -> bool {
+        file == pairs::LOG
     }
 }

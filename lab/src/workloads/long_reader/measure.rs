@@ -106,6 +106,7 @@ pub(super) fn measure(
         course: updates.course,
         verified: fault.is_none(),
         note,
+        ..PhaseSample::default()
     })])
 }
 

@@ -17,6 +17,7 @@ use super::check::{self, CheckValue};
 use super::dataset::Dataset;
 use super::plan::{PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64};
 use crate::cell::{CellRequest, Held, Line, PhaseSample};
+use crate::quantity::rounded;
 
 /// Reads of one phase at small sizes, over several passes.
 const READS_MIN: usize = 100_000;
@@ -271,7 +272,7 @@ fn timed(
 impl Timed {
     fn sample(self, phase: &str, per_transaction: usize, of: usize, verified: bool) -> PhaseSample {
         let note = if self.operations < of {
-            format!("{STOPPED} at about {} of {of} operations", rounded(self.operations))
+            format!("{STOPPED} at about {} of {of} operations", rounded(self.operations as u64))
         } else {
             String::new()
         };
@@ -286,12 +287,6 @@ impl Timed {
             ..PhaseSample::default()
         }
     }
-}
-
-/// The leading digit alone, so that rounds which stopped nearby say the same.
-fn rounded(number: usize) -> usize {
-    let magnitude = 10_usize.pow(number.max(1).ilog10());
-    (number / magnitude).max(1) * magnitude
 }
 
 #[cfg(test)]

@@ -121,7 +121,6 @@ fn a_phase_out_of_time_reports_what_it_did() {
     assert!(done < 1_000_000_000);
     let sample = timed.sample("write", 1, 1_000_000_000, true);
     assert!(sample.note.starts_with(&format!("{STOPPED} at about ")), "{}", sample.note);
-    assert_eq!(rounded(51_234), 50_000);
 }
 
 fn measured(lie: Lie) -> Vec<Record> {

@@ -1,0 +1,64 @@
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::*;
+
+#[test]
+fn rungs_are_interleaved_and_so_are_numbers_of_threads() {
+    let groups = Ladder.plan(&choice(Scale::Ordinary, None));
+    let rungs: BTreeSet<_> = groups[0].cells.iter().map(|cell| cell.setting.promise).collect();
+    assert!(rungs.contains(&Promise::None), "{rungs:?}");
+    assert!(groups[0].cells.iter().all(|cell| cell.pinned && cell.parameters.is_empty()));
+    for cell in &groups[0].cells {
+        let synced = cell.setting.promise == Promise::Disk;
+        assert_eq!(cell.rows, if synced { 100_000 } else { 1_000_000 });
+    }
+    if cfg!(feature = "lmdb") {
+        assert_eq!(rungs.last(), Some(&Promise::Disk));
+        let threads: BTreeSet<_> =
+            groups[1].cells.iter().map(|cell| cell.parameters[THREADS].as_u64()).collect();
+        assert_eq!(threads, CREWS.map(Some).into());
+    }
+}
+
+#[test]
+fn threads_commit_to_a_disk_and_are_not_pinned() {
+    for group in Ladder.plan(&choice(Scale::Quick, None)).iter().skip(1) {
+        for cell in &group.cells {
+            assert_eq!(cell.setting.promise, Promise::Disk, "{}", group.title);
+            assert_eq!(cell.setting.medium, Medium::Disk, "{}", group.title);
+            assert!(!cell.pinned, "{}", group.title);
+        }
+    }
+}
+
+#[test]
+fn a_size_that_is_asked_for_is_the_only_one() {
+    let groups = Ladder.plan(&choice(Scale::Ordinary, Some(77)));
+    assert!(groups.iter().all(|group| group.cells.iter().all(|cell| cell.rows == 77)));
+}
+
+#[test]
+fn settings_of_a_contender_differ_in_what_a_cell_is_found_by() {
+    for contender in contenders::with_pairs() {
+        for settings in [contender.pair_settings(), contender.return_settings()] {
+            let found_by = |s: &Setting| (s.variant, s.promise, s.medium);
+            for (place, setting) in settings.iter().enumerate() {
+                let again = settings[..place].iter().any(|s| found_by(s) == found_by(setting));
+                assert!(!again, "{} {setting:?}", contender.name());
+            }
+        }
+    }
+}
+
+fn choice(scale: Scale, rows: Option<u64>) -> Choice {
+    Choice {
+        scale,
+        large: false,
+        rows,
+        minutes: None,
+        rounds: 2,
+        contenders: Ladder.contenders(),
+        out: PathBuf::new(),
+    }
+}
