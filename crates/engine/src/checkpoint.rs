@@ -103,29 +103,15 @@ pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
     (digits.len() == 16).then_some(timestamp)
 }
 
-/// Makes a checkpoint if so much was logged, unless somebody else does. If it fails, nothing is
-/// lost and another is tried when as much again was logged.
-#[inline]
-pub(crate) fn make_if_due(db: &Instance) {
-    let checkpoints = &db.checkpoints;
-    let Some(log) = db.log() else { return };
-    if checkpoints.after.load(Relaxed) > 0 && log.written() >= checkpoints.due_at.load(Relaxed) {
-        make_in_turn(db, log);
-    }
-}
-
-#[cold]
-fn make_in_turn(db: &Instance, log: &Log) {
+/// Makes a checkpoint if one is due, unless somebody else does. If it fails, nothing is lost and
+/// another is tried when as much again was logged.
+pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
     let checkpoints = &db.checkpoints;
     let Ok(_making) = checkpoints.making.try_lock() else { return };
     if log.written() < checkpoints.due_at.load(Relaxed) {
         return;
     }
-    let made = make_locked(db, log);
-    let size = made.unwrap_or_else(|_| {
-        checkpoints.failed.fetch_add(1, Relaxed);
-        0
-    });
+    let size = make_locked(db, log).unwrap_or(0);
     let after = checkpoints.after.load(Relaxed).max(size);
     checkpoints.due_at.store(log.end() + after, Relaxed);
 }
@@ -151,7 +137,6 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
     let (head, size) = write_image(db, storage, head, || log.sync())?;
-    db.checkpoints.made.fetch_add(1, Relaxed);
     if !log.keeps() {
         remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
     }

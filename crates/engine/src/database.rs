@@ -8,12 +8,9 @@ use std::sync::PoisonError;
 
 use remanent_schema::{IndexSchema, Record, SetSchema, TableSchema};
 
-use crate::checkpoint;
 use crate::definition;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::instance::Instance;
-use crate::log::Durability;
-use crate::log::writer::{Log, LogStatistics};
 use crate::memory::MemoryUse;
 use crate::options::Options;
 use crate::table::table::TableAt;
@@ -712,109 +709,11 @@ impl Database {
         reclaim::everything(&self.instance);
     }
 
-    /// The rung that a commit has reached by now.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_engine::{Database, Durability, Options, schema::*};
-    /// # let path = std::env::temp_dir().join(format!("remanent-ticket-{}", std::process::id()));
-    /// let db = Database::open_at(&path, Options::new().durability(Durability::Buffered))?;
-    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
-    /// if db.durability_of(&ticket) < Durability::Disk {
-    ///     db.wait_for(&ticket, Durability::Disk)?;
-    /// }
-    /// assert_eq!(db.durability_of(&ticket), Durability::Disk);
-    /// # drop(db);
-    /// # std::fs::remove_dir_all(&path).ok();
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn durability_of(&self, ticket: &CommitTicket) -> Durability {
-        match self.instance.log() {
-            None => Durability::Memory,
-            Some(log) => log.rung_of(ticket.position()),
-        }
-    }
-
-    /// Waits until a commit has reached a rung, which this call sees to.
-    ///
-    /// # Errors
-    /// `LogFailed`. Without a log only `Memory` can be reached; `InvalidOptions` for any other.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_engine::{Database, Durability, ErrorKind, Options, schema::*};
-    /// let db = Database::open(Options::new())?;
-    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
-    /// db.wait_for(&ticket, Durability::Memory)?;
-    /// let error = db.wait_for(&ticket, Durability::Os).unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn wait_for(&self, ticket: &CommitTicket, durability: Durability) -> Result<()> {
-        match self.instance.log() {
-            Some(log) => log.bring_to(ticket.position(), durability),
-            None if durability == Durability::Memory => Ok(()),
-            None => Err(Error::new(ErrorKind::InvalidOptions)
-                .because("the database is in memory alone, it has no log")),
-        }
-    }
-
-    /// Brings everything committed so far to a rung.
-    ///
-    /// # Errors
-    /// As [`Database::wait_for`].
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_engine::{Database, Durability, Options, schema::*};
-    /// # let path = std::env::temp_dir().join(format!("remanent-flush-{}", std::process::id()));
-    /// let db = Database::open_at(&path, Options::new().durability(Durability::Buffered))?;
-    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
-    /// db.flush(Durability::Disk)?;
-    /// let log = db.log_statistics().expect("it has a log");
-    /// assert_eq!(log.bytes_synced, log.bytes);
-    /// # drop(db);
-    /// # std::fs::remove_dir_all(&path).ok();
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn flush(&self, durability: Durability) -> Result<()> {
-        match self.instance.log() {
-            Some(log) => log.bring_to(log.end(), durability),
-            None if durability == Durability::Memory => Ok(()),
-            None => Err(Error::new(ErrorKind::InvalidOptions)
-                .because("the database is in memory alone, it has no log")),
-        }
-    }
-
-    /// Figures of the log, if there is one.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_engine::{Database, Options, schema::*};
-    /// # let path = std::env::temp_dir().join(format!("remanent-figures-{}", std::process::id()));
-    /// let db = Database::open_at(&path, Options::new())?;
-    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
-    /// let log = db.log_statistics().expect("it has a log");
-    /// assert_eq!((log.commits, log.bytes_synced), (1, log.bytes));
-    /// # drop(db);
-    /// # std::fs::remove_dir_all(&path).ok();
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn log_statistics(&self) -> Option<LogStatistics> {
-        self.instance.log().map(Log::statistics)
-    }
-
     /// Whether it may be written; and a checkpoint, if one is due.
     #[inline]
     fn before_writing(&self) -> Result<()> {
         self.instance.check_writable()?;
-        if self.instance.log().is_some() {
-            checkpoint::make_if_due(&self.instance);
-        }
+        self.instance.checkpoint_if_due();
         Ok(())
     }
 

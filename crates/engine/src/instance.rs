@@ -50,8 +50,8 @@ pub(crate) struct Checkpoints {
     pub(crate) after: AtomicU64,
     /// The position of the log at which the next one is due.
     pub(crate) due_at: AtomicU64,
-    pub(crate) made: AtomicU64,
-    pub(crate) failed: AtomicU64,
+    /// Makes one; what knows how stands above this module.
+    make: OnceLock<fn(&Instance, &Log)>,
 }
 
 impl Instance {
@@ -105,12 +105,31 @@ impl Instance {
     }
 
     /// Logs commits from now on. Nobody uses the database yet.
-    pub(crate) fn attach_log(&self, log: Log, checkpoint_after: u64) {
+    pub(crate) fn attach_log(
+        &self,
+        log: Log,
+        checkpoint_after: u64,
+        make_checkpoint: fn(&Self, &Log),
+    ) {
+        let _ = self.checkpoints.make.set(make_checkpoint);
         self.memory.count_outside(log.memory());
         self.checkpoints.after.store(checkpoint_after, Relaxed);
         self.checkpoints.due_at.store(log.end() + checkpoint_after, Relaxed);
         let fresh = self.log.set(log).is_ok();
         assert!(fresh, "a database has one log");
+    }
+
+    /// Makes a checkpoint if so much was logged.
+    #[inline]
+    pub(crate) fn checkpoint_if_due(&self) {
+        let Some(log) = self.log() else { return };
+        let Checkpoints { after, due_at, make, .. } = &self.checkpoints;
+        if after.load(Relaxed) > 0
+            && log.written() >= due_at.load(Relaxed)
+            && let Some(make) = make.get()
+        {
+            make(self, log);
+        }
     }
 
     /// Lets nothing be written, for something is missing.

@@ -34,6 +34,7 @@ mod slot;
 mod snapshot;
 mod storage;
 mod table;
+mod tickets;
 mod transaction;
 
 #[cfg(all(test, shuttle))]

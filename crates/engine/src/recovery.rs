@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::checkpoint::{NEW_IMAGE, image_timestamp};
+use crate::checkpoint::{self, NEW_IMAGE, image_timestamp};
 use crate::database::Database;
 use crate::definition::{self, Definition};
 use crate::error::{Error, ErrorKind, Result};
@@ -210,7 +210,7 @@ impl Recovered {
             timestamp: self.end.timestamp,
         };
         let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
-        db.instance.attach_log(log, options.checkpoint_after);
+        db.instance.attach_log(log, options.checkpoint_after, checkpoint::make_in_turn);
         Ok(db)
     }
 }

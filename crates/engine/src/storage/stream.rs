@@ -1,4 +1,7 @@
 //! A file as a stream, from its beginning to its end.
+//!
+//! Images are streams; here they meet files. Reading and writing go through a buffer of a
+//! megabyte, and what is larger past it.
 
 use std::io::{self, Read, Write};
 
