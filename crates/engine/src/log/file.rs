@@ -138,7 +138,7 @@ pub(crate) fn make(
     if let Some(spare) = names.iter().find(|name| name.starts_with(SPARE)) {
         storage.rename(spare, &name)?;
         let file = storage.open(&name)?;
-        if file.len()? == size {
+        if fill && file.len()? == size {
             return Ok(file);
         }
         file.set_len(0)?;
