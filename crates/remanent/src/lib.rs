@@ -46,3 +46,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/network-sets.md")]
 struct NetworkSets;
+
+/// The example of the page on durability.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/durability.md")]
+struct Durable;

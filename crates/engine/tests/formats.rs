@@ -1,0 +1,134 @@
+//! Files that earlier versions wrote, as they lie in `tests/formats`, are read.
+//!
+//! Each holds the cities below, the set that joins some of them, and what its maker did besides.
+//! The folder of a database is copied before it is opened, for opening goes on writing. A version
+//! that changes a format adds files and keeps these; `write_anew` makes those of this version.
+
+#[path = "durability/place.rs"]
+mod place;
+
+use std::path::{Path, PathBuf};
+
+use place::Place;
+use remanent_engine::schema::*;
+use remanent_engine::{Database, Durability, Options, Result};
+
+const CITIES: [(&str, Option<u32>); 4] =
+    [("Aalen", Some(68_000)), ("Bonn", Some(336_000)), ("Ulm", Some(126_000)), ("Weit", None)];
+
+fn formats() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/formats")
+}
+
+fn options() -> Options {
+    Options::new().budget(64 << 20).log_file_size(4096).durability(Durability::Buffered)
+}
+
+/// The cities by name and by people, and who is near Ulm.
+fn check(db: &Database) -> Result<()> {
+    let (table, set) = (db.table("City")?, db.set("Near")?);
+    let (name, people) = (table.column("name")?, table.column("people")?);
+    let tx = db.begin_read()?;
+    for (city, count) in CITIES {
+        let row = tx.find(&table, table.index("primary")?, &[city.into()])?.expect("it is there");
+        assert_eq!(row.get::<u32>(people), count);
+    }
+    let mut cursor = tx.cursor(&table, table.index("by_people")?)?;
+    assert_eq!(cursor.last().and_then(|row| row.str(name)), Some("Bonn"));
+    let ulm = tx.find(&table, table.index("primary")?, &["Ulm".into()])?.expect("it is there");
+    let mut members = tx.members(&set, ulm.id())?;
+    let near = std::iter::from_fn(|| members.next().expect("it can be read"));
+    let near: Vec<_> = near.filter_map(|member| member.row().str(name)).collect();
+    assert_eq!(near, ["Aalen", "Bonn"]);
+    assert_eq!(tx.scan(&table)?.count(), CITIES.len());
+    Ok(())
+}
+
+#[test]
+fn images() -> Result<()> {
+    for name in ["image-version-1", "image-version-2"] {
+        let mut file = std::fs::File::open(formats().join(name)).expect("it is committed");
+        check(&Database::load(options(), &mut file)?)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn folders() -> Result<()> {
+    for name in ["folder-version-1", "folder-version-1-checkpoint"] {
+        let place = Place::new();
+        place.folder();
+        for entry in std::fs::read_dir(formats().join(name)).expect("it is committed") {
+            let entry = entry.expect("it can be read");
+            let copied = std::fs::copy(entry.path(), place.path().join(entry.file_name()));
+            copied.expect("it can be copied");
+        }
+        let db = place.open(options());
+        assert!(db.damage().is_none());
+        check(&db)?;
+        db.write(|tx| {
+            tx.insert_values(&db.table("City")?, &[Some("Zell".into()), None]).map(|_| ())
+        })?;
+        drop(db);
+        assert_eq!(place.open(options()).table_names(), ["City", "Near"]);
+    }
+    Ok(())
+}
+
+/// Every kind of frame and operation: what ends as the cities was longer on its way there.
+fn make(db: &Database, checkpoint: bool) -> Result<()> {
+    let gone = db.create_table(TableSchema::new("Gone").column("a", ColumnType::I32))?;
+    db.drop_table(&gone)?;
+    let schema = TableSchema::new("City")
+        .column("name", ColumnType::STRING)
+        .nullable_column("people", ColumnType::U32)
+        .primary_key(["name"]);
+    let table = db.create_table(schema)?;
+    let set = db.create_set(SetSchema::new("Near", "City", SetOrder::Last).member("City"))?;
+    let people = table.column("people")?;
+    let long = "a name that is taken back ".repeat(150);
+    let rows = db.write(|tx| {
+        let insert = |name: &str| tx.insert_values(&table, &[Some(name.into()), Some(1.into())]);
+        let rows: Vec<_> =
+            CITIES.iter().map(|(name, _)| insert(name)).collect::<Result<_>>()?;
+        insert(&long[..900])?;
+        (0..20).try_for_each(|n| insert(&format!("{n} {}", &long[..800])).map(|_| ()))?;
+        Ok(rows)
+    })?;
+    if checkpoint {
+        db.checkpoint()?;
+    }
+    db.write(|tx| {
+        let others: Vec<_> =
+            tx.scan(&table)?.map(|row| row.id()).filter(|id| !rows.contains(id)).collect();
+        others.iter().try_for_each(|id| tx.delete(&table, *id))
+    })?;
+    db.create_index(&table, IndexSchema::new("by_people", ["people"]))?;
+    let passing = db.create_index(&table, IndexSchema::new("passing", ["people"]))?;
+    db.drop_index(&table, passing)?;
+    for (row, (_, count)) in rows.iter().zip(CITIES) {
+        let count = count.map_or(Value::Null, Value::U32);
+        db.write(|tx| tx.update_values(&table, *row, &[(people, count)]))?;
+    }
+    db.write(|tx| {
+        tx.connect(&set, rows[2], &table, rows[0])?;
+        tx.connect(&set, rows[2], &table, rows[1])
+    })
+}
+
+/// `cargo test -p remanent-engine --test formats -- --ignored` writes the files of this version.
+#[test]
+#[ignore = "writes into the source tree"]
+fn write_anew() -> Result<()> {
+    for (name, checkpoint) in
+        [("folder-version-1", false), ("folder-version-1-checkpoint", true)]
+    {
+        let path = formats().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        let db = Database::open_at(&path, options().log_buffer_size(4096))?;
+        make(&db, checkpoint)?;
+        let image = std::fs::File::create(formats().join("image-version-2"));
+        db.save(&mut image.expect("it can be made"))?;
+    }
+    Ok(())
+}
