@@ -241,7 +241,7 @@ pub(crate) fn repeat(db: &Instance, definition: Definition) -> Result<()> {
 impl Definition {
     /// The bytes that are logged: a byte for the kind, the table's number, then the schema, the
     /// schema with the index alone, or the index's name.
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (kind, table, rest) = match self {
             Self::CreateTable { table, schema } => (1_u8, table, schema.to_bytes()),
             Self::DropTable { table } => (2, table, Vec::new()),

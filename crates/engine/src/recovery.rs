@@ -627,3 +627,6 @@ fn in_use(error: &io::Error) -> Error {
         _ => storage_failed(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

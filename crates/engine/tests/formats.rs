@@ -89,8 +89,7 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
     let long = "a name that is taken back ".repeat(150);
     let rows = db.write(|tx| {
         let insert = |name: &str| tx.insert_values(&table, &[Some(name.into()), Some(1.into())]);
-        let rows: Vec<_> =
-            CITIES.iter().map(|(name, _)| insert(name)).collect::<Result<_>>()?;
+        let rows: Vec<_> = CITIES.iter().map(|(name, _)| insert(name)).collect::<Result<_>>()?;
         insert(&long[..900])?;
         (0..20).try_for_each(|n| insert(&format!("{n} {}", &long[..800])).map(|_| ()))?;
         Ok(rows)
@@ -120,9 +119,7 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
 #[test]
 #[ignore = "writes into the source tree"]
 fn write_anew() -> Result<()> {
-    for (name, checkpoint) in
-        [("folder-version-1", false), ("folder-version-1-checkpoint", true)]
-    {
+    for (name, checkpoint) in [("folder-version-1", false), ("folder-version-1-checkpoint", true)] {
         let path = formats().join(name);
         let _ = std::fs::remove_dir_all(&path);
         let db = Database::open_at(&path, options().log_buffer_size(4096))?;
