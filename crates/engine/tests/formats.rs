@@ -2,7 +2,7 @@
 //!
 //! Each holds the cities below, the set that joins some of them, and what its maker did besides.
 //! The folder of a database is copied before it is opened, for opening goes on writing. A version
-//! that changes a format adds files and keeps these; `write_anew` makes those of this version.
+//! that changes a format adds files and keeps these; `what_is_written_now` makes those of this one.
 
 #[path = "durability/place.rs"]
 mod place;
@@ -115,17 +115,26 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
     })
 }
 
-/// `cargo test -p remanent-engine --test formats -- --ignored` writes the files of this version.
+/// With `REMANENT_WRITE_FORMATS` in its environment this writes the files of this version into the
+/// source tree; else what it writes is read again.
 #[test]
-#[ignore = "writes into the source tree"]
-fn write_anew() -> Result<()> {
+fn what_is_written_now() -> Result<()> {
+    let anew = std::env::var_os("REMANENT_WRITE_FORMATS").is_some();
     for (name, checkpoint) in [("folder-version-1", false), ("folder-version-1-checkpoint", true)] {
-        let path = formats().join(name);
-        let _ = std::fs::remove_dir_all(&path);
+        let place = Place::new();
+        let path = if anew { formats().join(name) } else { place.path().to_owned() };
+        if anew {
+            let _ = std::fs::remove_dir_all(&path);
+        }
         let db = Database::open_at(&path, options().log_buffer_size(4096))?;
         make(&db, checkpoint)?;
-        let image = std::fs::File::create(formats().join("image-version-2"));
-        db.save(&mut image.expect("it can be made"))?;
+        check(&db)?;
+        if anew {
+            let image = std::fs::File::create(formats().join("image-version-2"));
+            db.save(&mut image.expect("it can be made"))?;
+        }
+        drop(db);
+        check(&Database::open_at(&path, options())?)?;
     }
     Ok(())
 }

@@ -99,7 +99,10 @@ proptest! {
                 (Change::Update(t, r, _, new), Operation::Update { table, row, bytes }) => {
                     prop_assert_eq!((*t, *r, new.as_slice()), (table, row, bytes));
                 }
-                (Change::Update(t, r, old, new), Operation::Patch { table, row, first, last, bytes }) => {
+                (
+                    Change::Update(t, r, old, new),
+                    Operation::Patch { table, row, first, last, bytes },
+                ) => {
                     prop_assert_eq!((*t, *r), (table, row));
                     let patched = [&old[..first], bytes, &old[old.len() - last..]].concat();
                     prop_assert_eq!(new, &patched);
