@@ -17,6 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Commits are in memory; in a folder, as REM_BUFFERED.
+#define REM_MEMORY 1
+
+// Commits are in the log's memory.
+#define REM_BUFFERED 2
+
+// The operating system has them.
+#define REM_OS 3
+
+// The disk has them.
+#define REM_DISK 4
+
 // The column may be null.
 #define REM_NULLABLE 1
 
@@ -142,6 +154,15 @@ typedef struct rem_options {
     void *memory;
     // Bytes of that memory, which is the budget then.
     uint64_t memory_size;
+    // The folder that the database lies in, UTF-8 with a final NUL, made if it is not there; null
+    // for one in memory alone.
+    const char *path;
+    // What a commit waits for, REM_BUFFERED to REM_DISK; 0 for REM_DISK. In a folder only.
+    uint32_t durability;
+    // 1 to open a damaged database to write: what lies behind the damage is put aside.
+    uint32_t accept_damage;
+    // Bytes of log after which a checkpoint is made; 0 for 64 MiB, the largest number for never.
+    uint64_t checkpoint_after;
 } rem_options;
 
 // Memory in use, in bytes.
@@ -226,6 +247,14 @@ typedef struct rem_value {
     union rem_word word;
 } rem_value;
 
+// A commit, to be asked about later.
+typedef struct rem_ticket {
+    // Snapshots from this timestamp on see it.
+    uint64_t timestamp;
+    // Where it ends in the log; 0 if it is not there.
+    uint64_t position;
+} rem_ticket;
+
 // A column to be made, or a field of a struct.
 typedef struct rem_column_schema {
     // UTF-8 with a final NUL.
@@ -293,6 +322,8 @@ typedef struct rem_transaction_options {
     uint64_t snapshot_pinned_max;
     // Whose it is, UTF-8 with a final NUL; or null.
     const char *name;
+    // What the commit waits for, REM_MEMORY to REM_DISK; 0 for what the database does.
+    uint32_t durability;
 } rem_transaction_options;
 
 // A point in a transaction to roll back to.
@@ -410,6 +441,21 @@ typedef struct rem_savepoint {
 
 // What was read is not a whole image, or one of another version.
 #define REM_DAMAGED_IMAGE 35
+
+// The log cannot be read, not even in part, or belongs to another database.
+#define REM_DAMAGED_LOG 36
+
+// Writing the log failed. What is in memory can be read; nothing can be committed any more.
+#define REM_LOG_FAILED 37
+
+// Files of the database cannot be read, made or renamed.
+#define REM_STORAGE_FAILED 38
+
+// Somebody else has the database open.
+#define REM_DATABASE_IN_USE 39
+
+// The database can only be read, for something that was logged is missing.
+#define REM_DATABASE_READ_ONLY 40
 
 // The handle refers to nothing, or not any more.
 #define REM_BAD_HANDLE 1000
@@ -586,6 +632,30 @@ rem_status rem_update(const struct rem_draft *draft, uint32_t id);
 rem_status rem_delete(const struct rem_transaction *transaction,
                       struct rem_table table,
                       uint32_t id);
+
+// The rung that a commit has reached by now.
+rem_status rem_durability_of(const struct rem_database *database_token,
+                             struct rem_ticket ticket,
+                             uint32_t *out);
+
+// Waits until a commit has reached a rung, which this call sees to.
+rem_status rem_wait_for(const struct rem_database *database_token,
+                        struct rem_ticket ticket,
+                        uint32_t durability);
+
+// Brings everything committed so far to a rung.
+rem_status rem_flush(const struct rem_database *database_token, uint32_t durability);
+
+// Writes an image beside the log and lets go what it makes needless.
+rem_status rem_checkpoint(const struct rem_database *database_token);
+
+// Writes an image into another folder, which is then a database of its own. `path` is UTF-8 with a
+// final NUL.
+rem_status rem_backup(const struct rem_database *database_token, const char *path);
+
+// What was missing when the database was opened, as a text that stays until the thread asks again;
+// null if nothing was. Such a database can only be read.
+rem_status rem_damage(const struct rem_database *database_token, const char **out);
 
 // Gets a Bool.
 rem_status rem_get_bool(const struct rem_row *row, struct rem_column column, bool *out);
@@ -843,6 +913,10 @@ rem_status rem_begin_write(const struct rem_database *database,
 
 // Commits, and ends the transaction; it has ended if this fails, too.
 rem_status rem_commit(const struct rem_transaction *transaction);
+
+// As `rem_commit`, and gives a ticket to ask about the commit later.
+rem_status rem_commit_with_ticket(const struct rem_transaction *transaction,
+                                  struct rem_ticket *out);
 
 // Takes back what the transaction wrote, and ends it.
 rem_status rem_rollback(const struct rem_transaction *transaction);

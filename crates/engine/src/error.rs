@@ -232,7 +232,7 @@ error_kinds! {
     /// Somebody else has the database open.
     DatabaseInUse = 39, "55R01", "the database is in use";
     /// The database can only be read, for something that was logged is missing.
-    ReadOnly = 40, "25006", "the database can only be read";
+    DatabaseReadOnly = 40, "25006", "the database can only be read";
 }
 
 impl Error {

@@ -161,7 +161,7 @@ impl Instance {
     #[cold]
     fn read_only(&self) -> Error {
         let damage = self.damage().map_or(String::new(), Damage::to_string);
-        Error::new(ErrorKind::ReadOnly).because(damage)
+        Error::new(ErrorKind::DatabaseReadOnly).because(damage)
     }
 
     /// Calls the program's callback if more memory is held than it wanted to be told of.

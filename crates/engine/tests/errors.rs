@@ -661,7 +661,7 @@ fn databases_in_folders() -> Result<()> {
     std::fs::write(&first, &bytes).expect("to be written");
     let db = Database::open_at(&path, options())?;
     assert!(db.damage().is_some_and(|damage| damage.commits_behind > 0));
-    check(db.begin_write().map(|_| ()), ErrorKind::ReadOnly, "log-0000000000000001");
+    check(db.begin_write().map(|_| ()), ErrorKind::DatabaseReadOnly, "log-0000000000000001");
     let good = db.table("Item")?;
     let rows = db.read(|tx| Ok(tx.scan(&good)?.count()))?;
     assert!((1..1000).contains(&rows));

@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 
 use remanent_engine::{CallerMemory, Database, Options};
 
+use super::durability::rung;
 use super::session::{Base, DATABASES, Session, database};
 use super::status::*;
 use crate::border::{In, Out};
@@ -33,6 +34,15 @@ pub struct rem_options {
     pub memory: *mut c_void,
     /// Bytes of that memory, which is the budget then.
     pub memory_size: u64,
+    /// The folder that the database lies in, UTF-8 with a final NUL, made if it is not there; null
+    /// for one in memory alone.
+    pub path: *const std::ffi::c_char,
+    /// What a commit waits for, REM_BUFFERED to REM_DISK; 0 for REM_DISK. In a folder only.
+    pub durability: u32,
+    /// 1 to open a damaged database to write: what lies behind the damage is put aside.
+    pub accept_damage: u32,
+    /// Bytes of log after which a checkpoint is made; 0 for 64 MiB, the largest number for never.
+    pub checkpoint_after: u64,
 }
 
 /// Memory in use, in bytes.
@@ -77,17 +87,39 @@ pub extern "C" fn rem_open(
         if !out.put(std::ptr::null()) {
             return Err(REM_NULL_ARGUMENT);
         }
-        let options = In::from(options).get().map_or(Options::new(), rem_options::settle);
-        let base = Base::new(Database::open(options).map_err(of)?);
+        let base = Base::new(open(In::from(options).get())?);
         let token = DATABASES.add(base).map_err(|_| REM_TOO_MANY_HANDLES)?;
         out.put(token as *const rem_database);
         Ok(())
     })
 }
 
+fn open(options: Option<&rem_options>) -> Outcome<Database> {
+    let Some(options) = options else {
+        return Database::open(Options::new()).map_err(of);
+    };
+    let settled = options.settle()?;
+    match In::from(options.path).text() {
+        None => Database::open(settled).map_err(of),
+        Some(path) => {
+            let path = std::str::from_utf8(path).map_err(|_| REM_BAD_TEXT)?;
+            Database::open_at(path, settled).map_err(of)
+        }
+    }
+}
+
 impl rem_options {
-    fn settle(&self) -> Options {
-        let mut options = Options::new().commit_ahead(self.commit_ahead);
+    fn settle(&self) -> Outcome<Options> {
+        let mut options =
+            Options::new().commit_ahead(self.commit_ahead).accept_damage(self.accept_damage != 0);
+        if let Some(durability) = rung(self.durability)? {
+            options = options.durability(durability);
+        }
+        options = match self.checkpoint_after {
+            0 => options,
+            u64::MAX => options.checkpoint_after(0),
+            bytes => options.checkpoint_after(bytes),
+        };
         if self.budget != 0 {
             options = options.budget(self.budget);
         }
@@ -102,7 +134,7 @@ impl rem_options {
             let memory = unsafe { CallerMemory::from_raw(memory, self.memory_size as usize) };
             options = options.caller_memory(memory);
         }
-        options
+        Ok(options)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! In the order of a program: [`database`] opens and closes, [`schema`] makes tables and finds
 //! handles, [`transaction`] begins and ends, [`row`] reads, [`draft`] writes, [`search`] finds and
-//! walks, [`sets`] links; [`attach`] shares a database with the other interfaces; [`status`] has
+//! walks, [`sets`] links; [`durability`] is
+//! what survives; [`attach`] shares a database with the other interfaces; [`status`] has
 //! the numbers. Handles of databases and transactions are tokens; rows,
 //! drafts and cursors are small values that carry their transaction's token, so they are known to
 //! be stale when it has ended. `remanent.h` is made from these files by `cargo xtask headers`.
@@ -11,6 +12,7 @@
 pub mod attach;
 pub mod database;
 pub mod draft;
+pub mod durability;
 pub mod row;
 pub mod schema;
 pub mod search;

@@ -83,6 +83,16 @@ pub const REM_TABLE_IN_SET: rem_status = 33;
 pub const REM_STREAM_FAILED: rem_status = 34;
 /// What was read is not a whole image, or one of another version.
 pub const REM_DAMAGED_IMAGE: rem_status = 35;
+/// The log cannot be read, not even in part, or belongs to another database.
+pub const REM_DAMAGED_LOG: rem_status = 36;
+/// Writing the log failed. What is in memory can be read; nothing can be committed any more.
+pub const REM_LOG_FAILED: rem_status = 37;
+/// Files of the database cannot be read, made or renamed.
+pub const REM_STORAGE_FAILED: rem_status = 38;
+/// Somebody else has the database open.
+pub const REM_DATABASE_IN_USE: rem_status = 39;
+/// The database can only be read, for something that was logged is missing.
+pub const REM_DATABASE_READ_ONLY: rem_status = 40;
 /// The handle refers to nothing, or not any more.
 pub const REM_BAD_HANDLE: rem_status = 1000;
 /// The transaction belongs to another thread.
@@ -157,6 +167,11 @@ const NAMES: &[(rem_status, &CStr, &CStr)] = &[
     (REM_TABLE_IN_SET, c"REM_TABLE_IN_SET", c"2BP01"),
     (REM_STREAM_FAILED, c"REM_STREAM_FAILED", c"58R01"),
     (REM_DAMAGED_IMAGE, c"REM_DAMAGED_IMAGE", c"XX001"),
+    (REM_DAMAGED_LOG, c"REM_DAMAGED_LOG", c"XX002"),
+    (REM_LOG_FAILED, c"REM_LOG_FAILED", c"58R02"),
+    (REM_STORAGE_FAILED, c"REM_STORAGE_FAILED", c"58R03"),
+    (REM_DATABASE_IN_USE, c"REM_DATABASE_IN_USE", c"55R01"),
+    (REM_DATABASE_READ_ONLY, c"REM_DATABASE_READ_ONLY", c"25006"),
     (REM_BAD_HANDLE, c"REM_BAD_HANDLE", c"HY000"),
     (REM_WRONG_THREAD, c"REM_WRONG_THREAD", c"HY010"),
     (REM_BUFFER_TOO_SMALL, c"REM_BUFFER_TOO_SMALL", c"22001"),

@@ -5,9 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use remanent_engine::{Isolation, Priority, TransactionOptions};
+use remanent_engine::{CommitTicket, Isolation, Priority, TransactionOptions};
 
 use super::database::rem_database;
+use super::durability::{rem_ticket, rung};
 use super::session::{DATABASES, Place, Session, find};
 use super::status::*;
 use crate::border::{In, Out};
@@ -34,6 +35,8 @@ pub struct rem_transaction_options {
     pub snapshot_pinned_max: u64,
     /// Whose it is, UTF-8 with a final NUL; or null.
     pub name: *const std::ffi::c_char,
+    /// What the commit waits for, REM_MEMORY to REM_DISK; 0 for what the database does.
+    pub durability: u32,
 }
 
 /// Transactions are as if they ran one after the other.
@@ -157,6 +160,9 @@ impl rem_transaction_options {
         if let Some(name) = In::from(self.name).text() {
             options = options.name(std::str::from_utf8(name).map_err(|_| REM_BAD_TEXT)?);
         }
+        if let Some(durability) = rung(self.durability)? {
+            options = options.durability(durability);
+        }
         Ok(options)
     }
 }
@@ -171,14 +177,30 @@ pub extern "C" fn rem_commit(transaction: *const rem_transaction) -> rem_status 
     };
     let committed = commit(slot);
     Session::slots().put_back(slot);
-    status(committed)
+    status(committed.map(|_| ()))
+}
+
+/// As `rem_commit`, and gives a ticket to ask about the commit later.
+// SAFETY: no other function has this name.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_commit_with_ticket(
+    transaction: *const rem_transaction,
+    out: *mut rem_ticket,
+) -> rem_status {
+    call(|| {
+        let slot = find(transaction as u64)?;
+        let committed = commit(slot);
+        Session::slots().put_back(slot);
+        let ticket = committed?.as_ref().map_or(rem_ticket::default(), rem_ticket::from);
+        if Out::from(out).put(ticket) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+    })
 }
 
 #[inline]
-fn commit(slot: Place) -> Outcome {
+fn commit(slot: Place) -> Outcome<Option<CommitTicket>> {
     slot.forget();
     // SAFETY: cursors are gone; no call is using the transaction.
-    unsafe { slot.held.commit() }.map(|_| ()).map_err(of)
+    unsafe { slot.held.commit() }.map_err(of)
 }
 
 /// Takes back what the transaction wrote, and ends it.

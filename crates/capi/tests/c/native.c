@@ -185,7 +185,7 @@ static void refusals(void)
 {
     const rem_transaction *tx, *other;
     const rem_database *second;
-    rem_transaction_options options = {REM_SNAPSHOT, 1, 0, 0, 0, 0, "report"};
+    rem_transaction_options options = {REM_SNAPSHOT, 1, 0, 0, 0, 0, "report", 0};
     rem_snapshot held[4];
     rem_memory memory;
     rem_table table;

@@ -47,6 +47,17 @@ fn the_native_interface_does_what_its_header_says() {
 }
 
 #[test]
+fn what_was_committed_is_there_again() {
+    let program = scratch().join("durable");
+    let mut build = compiler("durable.c", generated());
+    build.arg(here().join("tests/c/durable.c"));
+    link(&mut build, &program);
+    let folder = scratch().join("durable_files");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    succeed(Command::new(program).arg(folder));
+}
+
+#[test]
 fn structs_lie_in_c_as_they_do_here() {
     compile_and_run("layouts.c");
 }

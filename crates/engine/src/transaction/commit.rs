@@ -322,6 +322,18 @@ impl CommitTicket {
         self.timestamp
     }
 
+    /// The ticket as two numbers, the second one of the log's: for interfaces to other languages.
+    #[doc(hidden)]
+    pub fn to_parts(&self) -> (u64, u64) {
+        (self.timestamp, self.position)
+    }
+
+    /// The ticket that was these two numbers.
+    #[doc(hidden)]
+    pub fn from_parts(timestamp: u64, position: u64) -> Self {
+        Self { timestamp, position }
+    }
+
     /// Where the commit ends in the log; 0 if nothing was logged.
     pub(crate) fn position(&self) -> u64 {
         self.position
