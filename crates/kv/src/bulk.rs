@@ -1,0 +1,213 @@
+//! Reading many records at once: straight out of the database, or into the caller's buffer.
+//!
+//! What is read without copying comes in batches, while the rows of the next ones are on their way
+//! from memory. What is copied lies in the buffer one record behind the other: the key's length and
+//! the value's length in four bytes each, little-endian, then the key's bytes, then the value's.
+
+use remanent_engine::{Error, ErrorKind, ReadTransaction, Result, Scan};
+
+use crate::KeyValue;
+use crate::cursor::Cursor;
+use crate::database::KvDatabase;
+use crate::layout::pair_of;
+
+/// All records of a database, as references into it; made by [`KvDatabase::bulk`].
+///
+/// Iterate with `for_each`, `fold` or the like where every nanosecond counts: they go through
+/// whole batches.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::Options;
+/// # use remanent_kv::{Environment, KvOptions};
+/// # let environment = Environment::open(Options::new())?;
+/// # let database = environment.create("d", KvOptions::ordered())?;
+/// let tx = environment.begin_write()?;
+/// database.put(&tx, b"a", b"12")?;
+/// database.put(&tx, b"b", b"345")?;
+/// let bytes = database.bulk(&tx)?.fold(0, |sum, (_, value)| sum + value.len());
+/// assert_eq!(bytes, 5);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[must_use = "it does nothing by itself"]
+pub struct Bulk<'t> {
+    source: Source<'t>,
+}
+
+enum Source<'t> {
+    Ordered(Box<Cursor<'t>>),
+    Rows(Scan<'t>),
+}
+
+impl KvDatabase {
+    /// All records: in key order, each key's values in order, or in the order of rows where the
+    /// database is hashed and has no duplicates.
+    ///
+    /// # Errors
+    /// As [`KvDatabase::cursor`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::Options;
+    /// # use remanent_kv::{Environment, KvOptions};
+    /// # let environment = Environment::open(Options::new())?;
+    /// # let database = environment.create("d", KvOptions::ordered())?;
+    /// let tx = environment.begin_write()?;
+    /// database.put(&tx, b"b", b"2")?;
+    /// database.put(&tx, b"a", b"1")?;
+    /// let keys: Vec<&[u8]> = database.bulk(&tx)?.map(|(key, _)| key).collect();
+    /// assert_eq!(keys, [b"a", b"b"]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn bulk<'t>(&'t self, tx: &'t ReadTransaction<'_>) -> Result<Bulk<'t>> {
+        let source = match self.shared.is_ordered() {
+            true => Source::Ordered(Box::new(self.cursor(tx)?)),
+            false => Source::Rows(tx.scan(&self.shared.table)?),
+        };
+        Ok(Bulk { source })
+    }
+}
+
+impl<'t> Iterator for Bulk<'t> {
+    type Item = KeyValue<'t>;
+
+    fn next(&mut self) -> Option<KeyValue<'t>> {
+        match &mut self.source {
+            Source::Ordered(cursor) => cursor.next().ok().flatten(),
+            Source::Rows(scan) => scan.next().map(|row| pair_of(row.bytes())),
+        }
+    }
+}
+
+/// The bytes before a record in a buffer: two lengths.
+const HEAD: usize = 8;
+
+/// Records that were copied into a buffer; iterates over them.
+///
+/// # Examples
+/// ```
+/// # use remanent_engine::Options;
+/// # use remanent_kv::{BulkRecords, Environment, KvOptions};
+/// # let environment = Environment::open(Options::new())?;
+/// # let database = environment.create("d", KvOptions::ordered())?;
+/// let tx = environment.begin_write()?;
+/// database.put(&tx, b"a", b"1")?;
+/// database.put(&tx, b"b", b"2")?;
+/// let mut buffer = vec![0; 1 << 16];
+/// let records = database.cursor(&tx)?.next_bulk(&mut buffer)?;
+/// assert_eq!(records.collect::<Vec<_>>(), [(&b"a"[..], &b"1"[..]), (&b"b"[..], &b"2"[..])]);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BulkRecords<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> BulkRecords<'b> {
+    /// The records in bytes that [`Cursor::next_bulk`] has written, perhaps sent elsewhere since.
+    /// What follows the last whole record is left out.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_kv::BulkRecords;
+    /// let bytes = [1, 0, 0, 0, 2, 0, 0, 0, b'k', b'v', b'w'];
+    /// let mut records = BulkRecords::of(&bytes);
+    /// assert_eq!(records.next(), Some((&b"k"[..], &b"vw"[..])));
+    /// assert_eq!(records.next(), None);
+    /// ```
+    pub fn of(bytes: &'b [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The bytes of the records that are still to come.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_kv::BulkRecords;
+    /// assert!(BulkRecords::of(&[]).as_bytes().is_empty());
+    /// ```
+    pub fn as_bytes(&self) -> &'b [u8] {
+        self.rest
+    }
+}
+
+impl<'b> Iterator for BulkRecords<'b> {
+    type Item = KeyValue<'b>;
+
+    #[inline]
+    fn next(&mut self) -> Option<KeyValue<'b>> {
+        let (head, rest) = self.rest.split_first_chunk::<HEAD>()?;
+        let head = u64::from_le_bytes(*head);
+        let (key, rest) = rest.split_at_checked(head as u32 as usize)?;
+        let (value, rest) = rest.split_at_checked((head >> 32) as usize)?;
+        self.rest = rest;
+        Some((key, value))
+    }
+}
+
+impl Cursor<'_> {
+    /// Copies the records that follow the cursor's position into `buffer`, as many as it holds
+    /// whole, and moves to the last of them. At the end it gives none.
+    ///
+    /// # Errors
+    /// `ValueTooLong` if not even one record fits; as [`Cursor::next`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::Options;
+    /// # use remanent_kv::{Environment, KvOptions};
+    /// # let environment = Environment::open(Options::new())?;
+    /// # let database = environment.create("d", KvOptions::ordered())?;
+    /// let tx = environment.begin_write()?;
+    /// for key in 0..100_u8 {
+    ///     database.put(&tx, &[key], b"value")?;
+    /// }
+    /// let mut cursor = database.cursor(&tx)?;
+    /// let mut buffer = [0; 200];
+    /// let mut count = 0;
+    /// loop {
+    ///     let records = cursor.next_bulk(&mut buffer)?.count();
+    ///     if records == 0 {
+    ///         break;
+    ///     }
+    ///     count += records;
+    /// }
+    /// assert_eq!(count, 100);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn next_bulk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<BulkRecords<'b>> {
+        let mut end = 0;
+        let mut before = self.place();
+        while let Some(record) = self.next()? {
+            match put_record(record, &mut buffer[end..]) {
+                Some(len) => end += len,
+                None if end == 0 => {
+                    self.return_to(before);
+                    let (room, (key, value)) = (buffer.len(), record);
+                    let need = HEAD + key.len() + value.len();
+                    return Err(Error::new(ErrorKind::ValueTooLong).because(format!(
+                        "the buffer has {room} bytes, the next record takes {need}"
+                    )));
+                }
+                None => {
+                    self.return_to(before);
+                    break;
+                }
+            }
+            before = self.place();
+        }
+        Ok(BulkRecords { rest: &buffer[..end] })
+    }
+}
+
+/// Writes a record to the start of `place`, if there is room for it; gives its length.
+#[inline]
+fn put_record((key, value): KeyValue<'_>, place: &mut [u8]) -> Option<usize> {
+    let len = HEAD + key.len() + value.len();
+    let (head, rest) = place.get_mut(..len)?.split_first_chunk_mut::<HEAD>()?;
+    *head = (key.len() as u64 | (value.len() as u64) << 32).to_le_bytes();
+    let (key_place, value_place) = rest.split_at_mut(key.len());
+    key_place.copy_from_slice(key);
+    value_place.copy_from_slice(value);
+    Some(len)
+}
