@@ -1,2 +1,253 @@
-//! x
-fn main() {}
+//! Reading and writing a million records of 8 and 32 bytes, beside bare maps in the same run.
+//!
+//! `cargo run --release -p remanent-kv --example figures [records]`. Each line is one measurement:
+//! what, nanoseconds an operation, millions of operations a second, medians of five rounds in which
+//! all are measured one after the other. Every answer is checked. Time is the processor's, by one
+//! thread; the figures hold for the machine that they were measured on and for no other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use remanent_engine::{Options, Result};
+use remanent_kv::{Environment, KvDatabase, KvOptions};
+use rustc_hash::FxBuildHasher;
+
+const ROUNDS: usize = 5;
+
+type Key = [u8; 8];
+type Value = [u8; 32];
+
+/// What is measured, and how long it took in each round.
+struct Figures {
+    operations: u64,
+    times: Vec<(&'static str, Vec<Duration>)>,
+}
+
+impl Figures {
+    fn time<T>(&mut self, what: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = black_box(work());
+        let took = start.elapsed();
+        match self.times.iter_mut().find(|(name, _)| *name == what) {
+            Some((_, times)) => times.push(took),
+            None => self.times.push((what, vec![took])),
+        }
+        result
+    }
+
+    fn show(&mut self) -> String {
+        let mut lines = String::new();
+        for (what, times) in &mut self.times {
+            times.sort();
+            let seconds = times[times.len() / 2].as_secs_f64();
+            let count = self.operations as f64;
+            let (ns, millions) = (seconds * 1e9 / count, count / seconds / 1e6);
+            lines += &format!("{what:<48} {ns:>8.1} ns {millions:>8.2} M/s\n");
+        }
+        lines
+    }
+}
+
+fn key_of(number: u64) -> Key {
+    number.to_be_bytes()
+}
+
+fn value_of(number: u64) -> Value {
+    [number as u8; 32]
+}
+
+/// Numbers below `count` in no order: a permutation if `count` is one less than a prime.
+fn shuffled(count: u64) -> Vec<u64> {
+    let mut numbers: Vec<u64> = (0..count).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for i in (1..numbers.len()).rev() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        numbers.swap(i, (state % (i as u64 + 1)) as usize);
+    }
+    numbers
+}
+
+struct Maps {
+    hash: HashMap<Key, Value, FxBuildHasher>,
+    tree: BTreeMap<Box<[u8]>, Box<[u8]>>,
+    flat: Vec<[u64; 5]>,
+}
+
+impl Maps {
+    fn new(count: u64) -> Self {
+        let records = || (0..count).map(|number| (key_of(number), value_of(number)));
+        let boxed = |(key, value): (Key, Value)| -> (Box<[u8]>, Box<[u8]>) {
+            (Box::new(key), Box::new(value))
+        };
+        Self {
+            hash: records().collect(),
+            tree: records().map(boxed).collect(),
+            flat: (0..count).map(|number| [number; 5]).collect(),
+        }
+    }
+
+    fn read(&self, figures: &mut Figures, order: &[u64]) {
+        let sum: u64 = figures.time("flat array, all records", || {
+            self.flat.iter().map(|record| record[0] + record[4]).sum()
+        });
+        assert_eq!(sum, 2 * order.iter().sum::<u64>());
+        figures.time("hash map, at random", || {
+            for number in order {
+                assert_eq!(self.hash[&key_of(*number)][31], *number as u8);
+            }
+        });
+        figures.time("hash map, at random, each key of the one before", || {
+            dependent(order, |number| self.hash[&key_of(number)][31]);
+        });
+        figures.time("BTreeMap, at random", || {
+            for number in order {
+                assert_eq!(self.tree[&key_of(*number)[..]][31], *number as u8);
+            }
+        });
+    }
+}
+
+/// Looks up so that no look-up can begin before the one before it has ended.
+fn dependent(order: &[u64], get: impl Fn(u64) -> u8) {
+    let mut zero = 0;
+    for number in order {
+        let found = get(*number + zero);
+        assert_eq!(found, *number as u8);
+        zero = u64::from(found ^ *number as u8);
+    }
+}
+
+fn write(
+    figures: &mut Figures,
+    count: u64,
+    labels: [&'static str; 2],
+    options: KvOptions,
+) -> Result<(Environment, KvDatabase)> {
+    let environment = Environment::open(Options::new().budget(1 << 30))?;
+    let database = environment.create("records", options)?;
+    for label in labels {
+        figures.time(label, || {
+            (0..count).try_for_each(|number| {
+                environment.write(|tx| database.put(tx, &key_of(number), &value_of(number)))
+            })
+        })?;
+    }
+    Ok((environment, database))
+}
+
+fn read(
+    figures: &mut Figures,
+    environment: &Environment,
+    database: &KvDatabase,
+    order: &[u64],
+    labels: [&'static str; 7],
+) -> Result<()> {
+    figures.time(labels[0], || {
+        order.iter().try_for_each(|number| {
+            environment.read(|tx| {
+                let value = database.get(tx, &key_of(*number))?;
+                assert_eq!(value.map(|value| value[31]), Some(*number as u8));
+                Ok(())
+            })
+        })
+    })?;
+    let mut calls = database.auto_commit();
+    figures.time(labels[1], || {
+        order.iter().try_for_each(|number| {
+            let value = calls.get(&key_of(*number))?;
+            assert_eq!(value.map(|value| value[31]), Some(*number as u8));
+            Ok(())
+        })
+    })?;
+    figures.time(labels[2], || {
+        let mut calls = database.auto_commit();
+        let mut zero = 0;
+        order.iter().try_for_each(|number| {
+            let value = calls.get(&key_of(*number + zero))?.map(|value| value[31]);
+            assert_eq!(value, Some(*number as u8));
+            zero = u64::from(value.unwrap_or(0) ^ *number as u8);
+            Ok(())
+        })
+    })?;
+    let keys: Vec<Key> = order.iter().map(|number| key_of(*number)).collect();
+    figures.time(labels[3], || {
+        keys.chunks(64).zip(order.chunks(64)).try_for_each(|(keys, order)| {
+            calls.get_batch(keys, |i, value| {
+                assert_eq!(value.map(|value| value[31]), Some(order[i] as u8));
+            })
+        })
+    })?;
+    let tx = environment.begin_read()?;
+    let expected: u64 = order.iter().map(|number| u64::from(*number as u8) * 2).sum();
+    let sum = figures.time(labels[4], || -> Result<u64> {
+        let bulk = database.bulk(&tx)?;
+        Ok(bulk.fold(0, |sum, (key, value)| sum + u64::from(key[7]) + u64::from(value[31])))
+    })?;
+    assert_eq!(sum, expected);
+    let mut cursor = database.cursor(&tx)?;
+    let mut sum = 0;
+    figures.time(labels[5], || -> Result<()> {
+        while let Some((key, value)) = cursor.next()? {
+            sum += u64::from(key[7]) + u64::from(value[31]);
+        }
+        Ok(())
+    })?;
+    assert_eq!(sum, expected);
+    let mut cursor = database.cursor(&tx)?;
+    let mut buffer = vec![0; 256 << 10];
+    let mut sum = 0;
+    figures.time(labels[6], || -> Result<()> {
+        loop {
+            let before = sum;
+            for (key, value) in cursor.next_bulk(&mut buffer)? {
+                sum += u64::from(key[7]) + u64::from(value[31]) + 1;
+            }
+            if sum == before {
+                return Ok(());
+            }
+        }
+    })?;
+    assert_eq!(sum, expected + order.len() as u64);
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
+    let order = shuffled(count);
+    let maps = Maps::new(count);
+    let mut figures = Figures { operations: count, times: Vec::new() };
+    for _ in 0..ROUNDS {
+        maps.read(&mut figures, &order);
+        let labels = ["ordered: put, one a transaction", "ordered: put again"];
+        let (environment, database) = write(&mut figures, count, labels, KvOptions::ordered())?;
+        let labels = [
+            "ordered: get, a transaction each",
+            "ordered: get without transactions",
+            "ordered: get, each key of the one before",
+            "ordered: get, batches of 64",
+            "ordered: bulk",
+            "ordered: cursor",
+            "ordered: bulk into a buffer of 256 KiB",
+        ];
+        read(&mut figures, &environment, &database, &order, labels)?;
+        drop((environment, database));
+        let labels = ["hashed: put, one a transaction", "hashed: put again"];
+        let (environment, database) = write(&mut figures, count, labels, KvOptions::hashed())?;
+        let labels = [
+            "hashed: get, a transaction each",
+            "hashed: get without transactions",
+            "hashed: get, each key of the one before",
+            "hashed: get, batches of 64",
+            "hashed: bulk",
+            "hashed: cursor",
+            "hashed: bulk into a buffer of 256 KiB",
+        ];
+        read(&mut figures, &environment, &database, &order, labels)?;
+    }
+    let lines = figures.show();
+    std::io::Write::write_all(&mut std::io::stdout(), lines.as_bytes()).expect("a terminal");
+    Ok(())
+}

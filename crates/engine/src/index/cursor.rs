@@ -81,6 +81,17 @@ impl<'m> IndexCursor<'m> {
 
     /// Moves to the next entry in `direction`.
     pub(crate) fn step(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
+        self.step_from(keys, direction, |_| false)
+    }
+
+    /// As [`IndexCursor::step`]; where the node was changed, `entry` may say which entry the cursor
+    /// stood at. Without it, what has come to lie under the entry's leaf is passed over.
+    pub(crate) fn step_from(
+        &mut self,
+        keys: &dyn LeafKeys,
+        direction: Direction,
+        entry: impl FnOnce(&mut KeyBuffer) -> bool,
+    ) -> Option<Leaf> {
         let position = self.position?;
         let depth = self.path.len();
         let stepped = if self.forgotten {
@@ -102,6 +113,11 @@ impl<'m> IndexCursor<'m> {
                 self.seek_beyond_path(keys, direction)
             }
             Err(Restart) => {
+                let mut stood_at = KeyBuffer::new();
+                if entry(&mut stood_at) {
+                    let bytes = stood_at.as_slice();
+                    return self.seek(keys, direction, Some(Bound { bytes, inclusive: false }));
+                }
                 self.path.truncate(depth);
                 if self.path.push(&[position.byte]).is_err() {
                     return None;

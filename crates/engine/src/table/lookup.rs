@@ -106,6 +106,8 @@ pub struct Cursor<'t> {
     /// How often reclaimers had passed the reader by before the cursor came to its node.
     passed: u64,
     passage: Passage,
+    /// The version it stands at, which its snapshot sees; 0 is none.
+    at: u64,
 }
 
 /// What a cursor has passed since it was last sent somewhere: rows are numbered from where it was
@@ -300,7 +302,7 @@ impl<'t> Cursor<'t> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(view: View<'t>) -> Self {
         let cursor = IndexCursor::new(view.table.ordered(view.index));
-        Self { view, cursor, passed: 0, passage: Passage::default() }
+        Self { view, cursor, passed: 0, passage: Passage::default(), at: 0 }
     }
 
     /// A cursor over an index, which must be ordered.
@@ -569,15 +571,25 @@ impl<'t> Cursor<'t> {
 
     fn seek(&mut self, direction: Direction, bound: Option<Bound<'_>>) -> Option<u64> {
         let keys = self.view.keys();
-        let leaf = self.cursor.seek(&keys, direction, bound)?;
-        self.first_visible(&keys, direction, leaf)
+        let leaf = self.cursor.seek(&keys, direction, bound);
+        let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
+        self.at = found.unwrap_or(0);
+        found
     }
 
     fn step(&mut self, direction: Direction) -> Option<u64> {
         let _operation = self.enter()?;
         let keys = self.view.keys();
-        let leaf = self.cursor.step(&keys, direction);
+        // Where the tree has changed, it goes on from the entry: the transaction itself may have put
+        // one beside it, under what was a leaf.
+        let (at, table, plan) = (self.at, self.view.table, &self.view.index.plan);
+        let leaf = self.cursor.step_from(&keys, direction, |entry| {
+            at != 0
+                && plan.encode_row(bytes_at(table.memory, at), entry).is_ok()
+                && entry.push_u32_be(Version::at(table.memory, at).row()).is_ok()
+        });
         let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
+        self.at = found.unwrap_or(0);
         self.remember_step(direction, found);
         found
     }
