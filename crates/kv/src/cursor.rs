@@ -626,7 +626,10 @@ impl<'t> Cursor<'t> {
     #[inline]
     fn row_beyond(&mut self, at: Position<'t>) -> Result<Option<Row<'t>>> {
         match &mut self.index {
-            Some(index) if !self.astray => Ok(index.next()),
+            Some(index) if !self.astray => {
+                let found = index.next();
+                self.elsewhere(found, at, IndexCursor::next)
+            }
             Some(_) => self.find(Find::Above, at.pair),
             None => self.tx.row_after(&self.shared().table, Some(at.row)),
         }
@@ -635,9 +638,32 @@ impl<'t> Cursor<'t> {
     /// The row before a position, which is the cursor's own.
     fn row_ahead(&mut self, at: Position<'t>) -> Result<Option<Row<'t>>> {
         match &mut self.index {
-            Some(index) if !self.astray => Ok(index.previous()),
+            Some(index) if !self.astray => {
+                let found = index.previous();
+                self.elsewhere(found, at, IndexCursor::previous)
+            }
             Some(_) => self.find(Find::Below, at.pair),
             None => self.tx.row_before(&self.shared().table, Some(at.row)),
+        }
+    }
+
+    /// Goes past a record that was deleted and put again where the cursor stands: it is another
+    /// row at the same place.
+    #[inline]
+    fn elsewhere(
+        &mut self,
+        found: Option<Row<'t>>,
+        at: Position<'t>,
+        step: impl FnOnce(&mut IndexCursor<'t>) -> Option<Row<'t>>,
+    ) -> Result<Option<Row<'t>>> {
+        let duplicates = self.has_duplicates();
+        let is_here = found.is_some_and(|row| {
+            let (key, value) = pair_of(row.bytes());
+            key == at.pair.0 && (!duplicates || value == at.pair.1)
+        });
+        match &mut self.index {
+            Some(index) if is_here => Ok(step(index)),
+            _ => Ok(found),
         }
     }
 
