@@ -4,7 +4,9 @@
 //! from memory. What is copied lies in the buffer one record behind the other: the key's length and
 //! the value's length in four bytes each, little-endian, then the key's bytes, then the value's.
 
-use remanent_engine::{Error, ErrorKind, ReadTransaction, Result, Scan};
+use std::ops::ControlFlow;
+
+use remanent_engine::{Cursor as IndexCursor, Error, ErrorKind, ReadTransaction, Result, Scan};
 
 use crate::KeyValue;
 use crate::cursor::Cursor;
@@ -35,9 +37,20 @@ pub struct Bulk<'t> {
 }
 
 enum Source<'t> {
-    Ordered(Box<Cursor<'t>>),
+    Ordered(Box<Ahead<'t>>),
     Rows(Scan<'t>),
 }
+
+/// A cursor over an index, and records that it has passed already.
+struct Ahead<'t> {
+    index: IndexCursor<'t>,
+    records: Vec<KeyValue<'t>>,
+    given: usize,
+    is_at_end: bool,
+}
+
+/// How many records are read ahead by an iterator that is asked for one after the other.
+const BATCH: usize = 256;
 
 impl KvDatabase {
     /// All records: in key order, each key's values in order, or in the order of rows where the
@@ -60,22 +73,73 @@ impl KvDatabase {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn bulk<'t>(&'t self, tx: &'t ReadTransaction<'_>) -> Result<Bulk<'t>> {
-        let source = match self.shared.is_ordered() {
-            true => Source::Ordered(Box::new(self.cursor(tx)?)),
-            false => Source::Rows(tx.scan(&self.shared.table)?),
-        };
-        Ok(Bulk { source })
+        let shared = &self.shared;
+        if !shared.is_ordered() {
+            return Ok(Bulk { source: Source::Rows(tx.scan(&shared.table)?) });
+        }
+        let index = tx.cursor(&shared.table, shared.primary)?;
+        let ahead = Ahead { index, records: Vec::new(), given: 0, is_at_end: false };
+        Ok(Bulk { source: Source::Ordered(Box::new(ahead)) })
     }
 }
 
 impl<'t> Iterator for Bulk<'t> {
     type Item = KeyValue<'t>;
 
+    #[inline]
     fn next(&mut self) -> Option<KeyValue<'t>> {
         match &mut self.source {
-            Source::Ordered(cursor) => cursor.next().ok().flatten(),
+            Source::Ordered(ahead) => ahead.next(),
             Source::Rows(scan) => scan.next().map(|row| pair_of(row.bytes())),
         }
+    }
+
+    /// Goes through whole batches, without keeping them; so do `for_each`, `count` and their like.
+    #[inline]
+    fn fold<B, F: FnMut(B, KeyValue<'t>) -> B>(self, initial: B, mut fold: F) -> B {
+        match self.source {
+            Source::Ordered(ahead) => ahead.fold(initial, fold),
+            Source::Rows(scan) => scan.fold(initial, |b, row| fold(b, pair_of(row.bytes()))),
+        }
+    }
+}
+
+impl<'t> Ahead<'t> {
+    #[inline]
+    fn next(&mut self) -> Option<KeyValue<'t>> {
+        if self.given == self.records.len() && !self.is_at_end {
+            self.read_ahead();
+        }
+        let record = *self.records.get(self.given)?;
+        self.given += 1;
+        Some(record)
+    }
+
+    fn read_ahead(&mut self) {
+        self.records.clear();
+        self.given = 0;
+        let records = &mut self.records;
+        // An index says nothing of a snapshot that has expired but that there are no rows.
+        let swept = self.index.sweep(|row| {
+            records.push(pair_of(row.bytes()));
+            if records.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        self.is_at_end = swept.is_err() || self.records.len() < BATCH;
+    }
+
+    #[inline]
+    fn fold<B>(mut self, initial: B, mut fold: impl FnMut(B, KeyValue<'t>) -> B) -> B {
+        let given = self.records.iter().skip(self.given);
+        let mut folded = Some(given.fold(initial, |folded, record| fold(folded, *record)));
+        if !self.is_at_end {
+            let swept = self.index.sweep(|row| {
+                folded = folded.take().map(|folded| fold(folded, pair_of(row.bytes())));
+                ControlFlow::Continue(())
+            });
+            debug_assert!(swept.is_ok() || folded.is_some());
+        }
+        let Some(folded) = folded else { unreachable!("it is put back after each record") };
+        folded
     }
 }
 

@@ -236,6 +236,25 @@ impl KeyBuffer {
         if self.len > KEY_LEN_MAX { Err(KeyTooLong) } else { Ok(()) }
     }
 
+    /// Adds short text as keys have it: a zero byte as 00 FF, then 00 01. `None` if there may be no
+    /// room for it in the buffer itself; then nothing is added.
+    #[inline]
+    pub(crate) fn push_escaped(&mut self, text: &[u8]) -> Option<()> {
+        let most = text.len().checked_mul(2)?.checked_add(2)?;
+        let place = self.small.get_mut(self.len..)?.get_mut(..most)?;
+        let mut end = 0;
+        for byte in text {
+            // Written for every byte, kept for zeros: no branch that depends on the text.
+            place[end] = *byte;
+            place[end + 1] = 0xff;
+            end += 1 + usize::from(*byte == 0);
+        }
+        place[end] = 0;
+        place[end + 1] = 1;
+        self.len += end + 2;
+        Some(())
+    }
+
     /// Replaces the bytes from `start` on by their complements.
     #[inline]
     pub(crate) fn complement_from(&mut self, start: usize) {

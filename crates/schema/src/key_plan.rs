@@ -360,6 +360,31 @@ impl KeyPlan {
         Some(parts.len())
     }
 
+    /// Encodes the key of a plan that is one blob and never null; any other plan gives `None`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let schema = TableSchema::new("T").column("key", ColumnType::BLOB).primary_key(["key"]);
+    /// let schema = schema.build()?;
+    /// let plan = KeyPlan::new(&RowLayout::new(&schema), &schema.indexes[0])?;
+    /// let (mut key, mut same) = (KeyBuffer::new(), KeyBuffer::new());
+    /// plan.encode_blob(b"a\0b", &mut key).expect("a blob")?;
+    /// plan.encode_values(&[Value::Bytes(b"a\0b")], &mut same)?;
+    /// assert_eq!(key, same);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn encode_blob(&self, bytes: &[u8], out: &mut KeyBuffer) -> Option<Result<(), KeyError>> {
+        let [step] = self.steps.as_slice() else { return None };
+        if step.nullable || !matches!(step.column_type, ColumnType::Blob { .. }) {
+            return None;
+        }
+        out.clear();
+        let put = put_text(bytes, step.descending, out).and_then(|()| out.check_len());
+        Some(put.map_err(KeyError::from))
+    }
+
     /// Whether `key`, encoded by this plan, is the row's key.
     ///
     /// # Examples

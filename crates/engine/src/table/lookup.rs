@@ -101,13 +101,13 @@ pub(crate) struct View<'t> {
 /// # Ok::<(), remanent_engine::Error>(())
 /// ```
 pub struct Cursor<'t> {
-    view: View<'t>,
-    cursor: IndexCursor<'t>,
+    pub(super) view: View<'t>,
+    pub(super) cursor: IndexCursor<'t>,
     /// How often reclaimers had passed the reader by before the cursor came to its node.
     passed: u64,
     passage: Passage,
     /// The version it stands at, which its snapshot sees; 0 is none.
-    at: u64,
+    pub(super) at: u64,
 }
 
 /// What a cursor has passed since it was last sent somewhere: rows are numbered from where it was
@@ -262,7 +262,7 @@ impl<'t> View<'t> {
     }
 
     /// The visible version of a leaf's row, if it has the leaf's key.
-    fn visible_leaf(&self, leaf: Leaf) -> Option<u64> {
+    pub(super) fn visible_leaf(&self, leaf: Leaf) -> Option<u64> {
         let tree = self.table.ordered(self.index);
         match tree.key_of(leaf) {
             Some(key) => self.visible_with_key(tree.row_of(leaf), key),
@@ -535,7 +535,7 @@ impl<'t> Cursor<'t> {
 
     /// Says that a call is under way, unless the snapshot has expired: then there are no more rows.
     #[inline]
-    fn enter(&mut self) -> Option<Operation<'t>> {
+    pub(super) fn enter(&mut self) -> Option<Operation<'t>> {
         let operation = self.view.reader.enter(self.view.table.memory);
         // Read before anything is looked at: whoever takes a node out after this counts up again.
         let passed = self.view.reader.passed();
@@ -589,8 +589,7 @@ impl<'t> Cursor<'t> {
                 && entry.push_u32_be(Version::at(table.memory, at).row()).is_ok()
         });
         let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
-        self.at = found.unwrap_or(0);
-        self.remember_step(direction, found);
+        self.pass(direction, 1, found);
         found
     }
 
@@ -605,11 +604,12 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn remember_step(&mut self, direction: Direction, found: Option<u64>) {
+    pub(super) fn pass(&mut self, direction: Direction, rows: i64, found: Option<u64>) {
+        self.at = found.unwrap_or(0);
         let Some(reads) = self.view.reader.reads else { return };
         let passage = &mut self.passage;
         let forward = direction == Direction::Forward;
-        passage.at += if forward { 1 } else { -1 };
+        passage.at += if forward { rows } else { -rows };
         if let Some(range) = passage.range {
             if passage.at > passage.highest {
                 passage.highest = passage.at;

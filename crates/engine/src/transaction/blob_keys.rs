@@ -8,6 +8,7 @@ use super::reading::{ReadTransaction, encode_whole};
 use crate::error::Result;
 use crate::index::batch::GROUP;
 use crate::snapshot::Snapshot;
+use crate::table::lookup::View;
 use crate::table::row::Row;
 use crate::table::{IndexHandle, Table};
 
@@ -39,7 +40,7 @@ impl ReadTransaction<'_> {
     ) -> Result<Option<Row<'t>>> {
         let view = self.view(table, index)?;
         let mut bytes = KeyBuffer::new();
-        encode_whole(&view, &[Value::Bytes(key)], &mut bytes)?;
+        encode_blob(&view, key, &mut bytes)?;
         Ok(self.first(&view, bytes.as_slice())?.map(|at| Row::at(view.table, at)))
     }
 
@@ -74,7 +75,7 @@ impl ReadTransaction<'_> {
         let mut buffers = [const { KeyBuffer::new() }; GROUP];
         for (group, keys) in keys.chunks(GROUP).enumerate() {
             for (buffer, key) in buffers.iter_mut().zip(keys) {
-                encode_whole(&view, &[Value::Bytes(key.as_ref())], buffer)?;
+                encode_blob(&view, key.as_ref(), buffer)?;
             }
             let _operation = self.enter()?;
             view.group(&buffers[..keys.len()], |i, at| {
@@ -110,5 +111,14 @@ impl ReadTransaction<'_> {
             self.extent.set(None);
             self.snapshot.set(Snapshot { timestamp, ..own });
         }
+    }
+}
+
+/// Encodes a key that has to be one blob; what else the index may be, the general way says.
+#[inline]
+fn encode_blob(view: &View<'_>, key: &[u8], bytes: &mut KeyBuffer) -> Result<()> {
+    match view.index.plan.encode_blob(key, bytes) {
+        Some(encoded) => encoded.map_err(|error| view.index.key_error(error)),
+        None => encode_whole(view, &[Value::Bytes(key)], bytes),
     }
 }
