@@ -1,6 +1,6 @@
 //! Reading and writing a million records of 8 and 32 bytes, beside bare maps in the same run.
 //!
-//! `cargo run --release -p remanent-kv --example figures [records]`. Each line is one measurement:
+//! `cargo run --release -p remanent-kv --example figures [records [rounds]]`. Each line is one measurement:
 //! what, nanoseconds an operation, millions of operations a second, medians of five rounds in which
 //! all are measured one after the other. Every answer is checked. Time is the processor's, by one
 //! thread; the figures hold for the machine that they were measured on and for no other.
@@ -14,6 +14,9 @@ use remanent_kv::{Environment, KvDatabase, KvOptions};
 use rustc_hash::FxBuildHasher;
 
 const ROUNDS: usize = 5;
+
+/// How often a measurement is taken that is over in a few milliseconds.
+const OFTEN: u32 = 20;
 
 type Key = [u8; 8];
 type Value = [u8; 32];
@@ -29,11 +32,24 @@ impl Figures {
         let start = processor_time();
         let result = black_box(work());
         let took = processor_time() - start;
+        self.note(what, took);
+        result
+    }
+
+    /// As [`Figures::time`], often enough for the system's clock.
+    fn time_often<T>(&mut self, what: &'static str, mut work: impl FnMut() -> T) -> T {
+        let start = processor_time();
+        let result = (1..OFTEN).fold(work(), |_, _| black_box(work()));
+        let took = processor_time() - start;
+        self.note(what, took / OFTEN);
+        result
+    }
+
+    fn note(&mut self, what: &'static str, took: Duration) {
         match self.times.iter_mut().find(|(name, _)| *name == what) {
             Some((_, times)) => times.push(took),
             None => self.times.push((what, vec![took])),
         }
-        result
     }
 
     fn show(&mut self) -> String {
@@ -97,7 +113,7 @@ impl Maps {
     }
 
     fn read(&self, figures: &mut Figures, order: &[u64]) {
-        let sum: u64 = figures.time("flat array, all records", || {
+        let sum: u64 = figures.time_often("flat array, all records", || {
             self.flat.iter().map(|record| record[0] + record[4]).sum()
         });
         assert_eq!(sum, 2 * order.iter().sum::<u64>());
@@ -129,26 +145,20 @@ fn dependent(order: &[u64], get: impl Fn(u64) -> u8) {
 
 fn write(
     figures: &mut Figures,
-    count: u64,
-    labels: [&'static str; 2],
-    options: KvOptions,
-) -> Result<(Environment, KvDatabase)> {
-    let environment = Environment::open(Options::new().budget(1 << 30))?;
-    let database = environment.create("records", options)?;
-    for label in labels {
-        figures.time(label, || {
-            (0..count).try_for_each(|number| {
-                environment.write(|tx| database.put(tx, &key_of(number), &value_of(number)))
-            })
-        })?;
-    }
-    Ok((environment, database))
+    (environment, database): (&Environment, &KvDatabase),
+    label: &'static str,
+) -> Result<()> {
+    let count = figures.operations;
+    figures.time(label, || {
+        (0..count).try_for_each(|number| {
+            environment.write(|tx| database.put(tx, &key_of(number), &value_of(number)))
+        })
+    })
 }
 
 fn read(
     figures: &mut Figures,
-    environment: &Environment,
-    database: &KvDatabase,
+    (environment, database): (&Environment, &KvDatabase),
     order: &[u64],
     labels: [&'static str; 7],
 ) -> Result<()> {
@@ -189,7 +199,7 @@ fn read(
     })?;
     let tx = environment.begin_read()?;
     let expected: u64 = order.iter().map(|number| u64::from(*number as u8) * 2).sum();
-    let sum = figures.time(labels[4], || -> Result<u64> {
+    let sum = figures.time_often(labels[4], || -> Result<u64> {
         let bulk = database.bulk(&tx)?;
         Ok(bulk.fold(0, |sum, (key, value)| sum + u64::from(key[7]) + u64::from(value[31])))
     })?;
@@ -221,38 +231,52 @@ fn read(
     Ok(())
 }
 
+fn measure(
+    figures: &mut Figures,
+    order: &[u64],
+    options: KvOptions,
+    labels: [&'static str; 9],
+) -> Result<()> {
+    let environment = Environment::open(Options::new().budget(1 << 30))?;
+    let database = environment.create("records", options)?;
+    let [first, again, reading @ ..] = labels;
+    write(figures, (&environment, &database), first)?;
+    read(figures, (&environment, &database), order, reading)?;
+    write(figures, (&environment, &database), again)
+}
+
 fn main() -> Result<()> {
     let count = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
+    let rounds = std::env::args().nth(2).and_then(|count| count.parse().ok()).unwrap_or(ROUNDS);
     let order = shuffled(count);
     let maps = Maps::new(count);
     let mut figures = Figures { operations: count, times: Vec::new() };
-    for _ in 0..ROUNDS {
+    let ordered = [
+        "ordered: put, one a transaction",
+        "ordered: put again, one a transaction",
+        "ordered: get, a transaction each",
+        "ordered: get without transactions",
+        "ordered: get, each key of the one before",
+        "ordered: get, batches of 64",
+        "ordered: bulk",
+        "ordered: cursor",
+        "ordered: bulk into a buffer of 256 KiB",
+    ];
+    let hashed = [
+        "hashed: put, one a transaction",
+        "hashed: put again, one a transaction",
+        "hashed: get, a transaction each",
+        "hashed: get without transactions",
+        "hashed: get, each key of the one before",
+        "hashed: get, batches of 64",
+        "hashed: bulk",
+        "hashed: cursor",
+        "hashed: bulk into a buffer of 256 KiB",
+    ];
+    for _ in 0..rounds {
         maps.read(&mut figures, &order);
-        let labels = ["ordered: put, one a transaction", "ordered: put again"];
-        let (environment, database) = write(&mut figures, count, labels, KvOptions::ordered())?;
-        let labels = [
-            "ordered: get, a transaction each",
-            "ordered: get without transactions",
-            "ordered: get, each key of the one before",
-            "ordered: get, batches of 64",
-            "ordered: bulk",
-            "ordered: cursor",
-            "ordered: bulk into a buffer of 256 KiB",
-        ];
-        read(&mut figures, &environment, &database, &order, labels)?;
-        drop((environment, database));
-        let labels = ["hashed: put, one a transaction", "hashed: put again"];
-        let (environment, database) = write(&mut figures, count, labels, KvOptions::hashed())?;
-        let labels = [
-            "hashed: get, a transaction each",
-            "hashed: get without transactions",
-            "hashed: get, each key of the one before",
-            "hashed: get, batches of 64",
-            "hashed: bulk",
-            "hashed: cursor",
-            "hashed: bulk into a buffer of 256 KiB",
-        ];
-        read(&mut figures, &environment, &database, &order, labels)?;
+        measure(&mut figures, &order, KvOptions::ordered(), ordered)?;
+        measure(&mut figures, &order, KvOptions::hashed(), hashed)?;
     }
     let lines = figures.show();
     std::io::Write::write_all(&mut std::io::stdout(), lines.as_bytes()).expect("a terminal");

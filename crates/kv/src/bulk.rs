@@ -4,6 +4,7 @@
 //! from memory. What is copied lies in the buffer one record behind the other: the key's length and
 //! the value's length in four bytes each, little-endian, then the key's bytes, then the value's.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use remanent_engine::{Cursor as IndexCursor, Error, ErrorKind, ReadTransaction, Result, Scan};
@@ -120,26 +121,27 @@ impl<'t> Ahead<'t> {
         self.given = 0;
         let records = &mut self.records;
         // An index says nothing of a snapshot that has expired but that there are no rows.
-        let swept = self.index.sweep(|row| {
+        let swept = self.index.sweep((), |(), row| {
             records.push(pair_of(row.bytes()));
             if records.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        self.is_at_end = swept.is_err() || self.records.len() < BATCH;
+        self.is_at_end = swept.is_continue();
     }
 
     #[inline]
     fn fold<B>(mut self, initial: B, mut fold: impl FnMut(B, KeyValue<'t>) -> B) -> B {
         let given = self.records.iter().skip(self.given);
-        let mut folded = Some(given.fold(initial, |folded, record| fold(folded, *record)));
-        if !self.is_at_end {
-            let swept = self.index.sweep(|row| {
-                folded = folded.take().map(|folded| fold(folded, pair_of(row.bytes())));
-                ControlFlow::Continue(())
-            });
-            debug_assert!(swept.is_ok() || folded.is_some());
+        let folded = given.fold(initial, |folded, record| fold(folded, *record));
+        if self.is_at_end {
+            return folded;
         }
-        let Some(folded) = folded else { unreachable!("it is put back after each record") };
-        folded
+        let swept = self.index.sweep(folded, |folded, row| {
+            ControlFlow::<Infallible, B>::Continue(fold(folded, pair_of(row.bytes())))
+        });
+        match swept {
+            ControlFlow::Continue(folded) => folded,
+            ControlFlow::Break(never) => match never {},
+        }
     }
 }
 

@@ -166,14 +166,14 @@ fn is_same(found: &IndexSchema, expected: &IndexSchema) -> bool {
 }
 
 /// Key and value of a row: two ends from the row's start, then the bytes, as the row format has it.
+/// The value's end is the row's.
 #[inline]
 pub(crate) fn pair_of(row: &[u8]) -> (&[u8], &[u8]) {
-    const ENDS: usize = 8;
-    let end = |at: usize| {
-        let word = [row[at], row[at + 1], row[at + 2], row[at + 3]];
-        u32::from_le_bytes(word) as usize
+    let Some((ends, bytes)) = row.split_first_chunk::<8>() else {
+        unreachable!("a row has its fixed part")
     };
-    (&row[ENDS..end(0)], &row[end(0)..end(4)])
+    let key_end = u64::from_le_bytes(*ends) as u32 as usize;
+    bytes.split_at(key_end - 8)
 }
 
 #[cfg(test)]
