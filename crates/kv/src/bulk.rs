@@ -242,26 +242,20 @@ impl Cursor<'_> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn next_bulk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<BulkRecords<'b>> {
-        let mut end = 0;
-        let mut before = self.place();
-        while let Some(record) = self.next()? {
-            match put_record(record, &mut buffer[end..]) {
-                Some(len) => end += len,
-                None if end == 0 => {
-                    self.return_to(before);
-                    let (room, (key, value)) = (buffer.len(), record);
-                    let need = HEAD + key.len() + value.len();
-                    return Err(Error::new(ErrorKind::ValueTooLong).because(format!(
-                        "the buffer has {room} bytes, the next record takes {need}"
-                    )));
-                }
-                None => {
-                    self.return_to(before);
-                    break;
-                }
-            }
-            before = self.place();
-        }
+        let before = self.place();
+        let Some(first) = self.next()? else { return Ok(BulkRecords { rest: &[] }) };
+        let Some(mut end) = put_record(first, buffer) else {
+            self.return_to(before);
+            let (room, (key, value)) = (buffer.len(), first);
+            let need = HEAD + key.len() + value.len();
+            return Err(Error::new(ErrorKind::ValueTooLong)
+                .because(format!("the buffer has {room} bytes, the next record takes {need}")));
+        };
+        self.advance_while(|record| {
+            let len = put_record(record, &mut buffer[end..]);
+            end += len.unwrap_or(0);
+            len.is_some()
+        })?;
         Ok(BulkRecords { rest: &buffer[..end] })
     }
 }

@@ -5,6 +5,7 @@
 //! is *astray* after a search that found nothing; then the next move finds the way back from the
 //! key and the value. So a search that fails leaves the position as it was.
 
+use std::ops::ControlFlow;
 use std::ptr;
 
 use remanent_engine::schema::Value;
@@ -591,6 +592,39 @@ impl<'t> Cursor<'t> {
     pub(crate) fn return_to(&mut self, place: Place<'t>) {
         self.at = place.0;
         self.astray = true;
+    }
+
+    /// Moves to the records that follow, as long as `accept` takes them.
+    #[inline]
+    pub(crate) fn advance_while(
+        &mut self,
+        mut accept: impl FnMut(KeyValue<'t>) -> bool,
+    ) -> Result<()> {
+        if self.astray || self.index.is_none() {
+            let mut before = self.place();
+            while let Some(record) = self.next()? {
+                if !accept(record) {
+                    self.return_to(before);
+                    break;
+                }
+                before = self.place();
+            }
+            return Ok(());
+        }
+        if let Some(index) = &mut self.index {
+            let at = &mut self.at;
+            let _ = index.sweep((), |(), row| {
+                let pair = pair_of(row.bytes());
+                if !accept(pair) {
+                    return ControlFlow::Break(());
+                }
+                *at = Some(Position { row: row.id(), pair });
+                ControlFlow::Continue(())
+            });
+            // It stands at the record that was not accepted, or beyond the last.
+            self.astray = true;
+        }
+        Ok(())
     }
 
     fn has_duplicates(&self) -> bool {

@@ -191,8 +191,11 @@ impl Environment {
 
     /// Removes a key/value database and all its records. Handles of it fail from now on.
     ///
+    /// It waits for transactions to end, those that only read too: among them is what an
+    /// [`crate::AutoCommit`] holds that has not been told to rest.
+    ///
     /// # Errors
-    /// As [`Environment::open_database`]; as [`Database::drop_table`]; `InvalidOptions` while it
+    /// As [`Environment::open_database`]; as [`Database::drop_table`], `TableBusy` above all; `InvalidOptions` while it
     /// is a secondary database or has some.
     ///
     /// # Examples

@@ -240,18 +240,21 @@ impl KeyBuffer {
     /// room for it in the buffer itself; then nothing is added.
     #[inline]
     pub(crate) fn push_escaped(&mut self, text: &[u8]) -> Option<()> {
-        let most = text.len().checked_mul(2)?.checked_add(2)?;
-        let place = self.small.get_mut(self.len..)?.get_mut(..most)?;
-        let mut end = 0;
+        let most = text.len().checked_mul(2)?.checked_add(self.len + 2)?;
+        if most > SMALL {
+            return None;
+        }
+        // Masked, since the compiler cannot know that all of it fits; and written for every byte,
+        // kept for zeros, so that no branch depends on the text.
+        let mut end = self.len;
         for byte in text {
-            // Written for every byte, kept for zeros: no branch that depends on the text.
-            place[end] = *byte;
-            place[end + 1] = 0xff;
+            self.small[end % SMALL] = *byte;
+            self.small[(end + 1) % SMALL] = 0xff;
             end += 1 + usize::from(*byte == 0);
         }
-        place[end] = 0;
-        place[end + 1] = 1;
-        self.len += end + 2;
+        self.small[end % SMALL] = 0;
+        self.small[(end + 1) % SMALL] = 1;
+        self.len = end + 2;
         Some(())
     }
 

@@ -124,17 +124,32 @@ impl<'t> View<'t> {
     /// The first visible row with exactly this key.
     #[inline]
     pub(crate) fn first(&self, key: &[u8]) -> Option<u64> {
+        let len = self.table.core.prefetch_len;
+        self.first_that(key, len, |row| self.index.plan.matches_row(row, key))
+    }
+
+    /// As [`View::first`], for a caller who knows how much of a row to ask for, and has a quicker way
+    /// to tell whether it has the key.
+    #[inline]
+    pub(crate) fn first_that(
+        &self,
+        key: &[u8],
+        prefetch_len: usize,
+        has_key: impl Fn(&[u8]) -> bool,
+    ) -> Option<u64> {
         if self.index.is_ordered() {
             let found = self.table.ordered(self.index).lookup(key);
-            return self.first_found(key, found);
+            if let Found::One { leaf, .. } = found {
+                self.table.memory.region().prefetch_bytes(leaf.hint(), prefetch_len);
+            }
+            return self.resolve_found(key, found, has_key);
         }
         let index = self.table.hash(self.index);
         for_each_match(index, hash_of(key), |row, hint| {
-            let len = self.table.core.prefetch_len;
-            self.table.memory.region().prefetch_bytes(hint, len);
-            match self.visible_with_key(row, key) {
-                Some(at) => ControlFlow::Break(at),
-                None => ControlFlow::Continue(()),
+            self.table.memory.region().prefetch_bytes(hint, prefetch_len);
+            match self.visible_row(row) {
+                Some(at) if has_key(bytes_at(self.table.memory, at)) => ControlFlow::Break(at),
+                _ => ControlFlow::Continue(()),
             }
         })
     }
@@ -203,7 +218,9 @@ impl<'t> View<'t> {
             }
         }
         for ((version, key), found) in versions.iter_mut().zip(keys).zip(found) {
-            *version = self.resolve_found(key.as_slice(), *found).unwrap_or(0);
+            let key = key.as_slice();
+            let has_key = |row: &[u8]| self.index.plan.matches_row(row, key);
+            *version = self.resolve_found(key, *found, has_key).unwrap_or(0);
         }
     }
 
@@ -223,24 +240,19 @@ impl<'t> View<'t> {
     }
 
     #[inline]
-    fn first_found(&self, key: &[u8], found: Found) -> Option<u64> {
-        if let Found::One { leaf, .. } = found {
-            let len = self.table.core.prefetch_len;
-            self.table.memory.region().prefetch_bytes(leaf.hint(), len);
-        }
-        self.resolve_found(key, found)
-    }
-
-    #[inline]
-    fn resolve_found(&self, key: &[u8], found: Found) -> Option<u64> {
+    fn resolve_found(
+        &self,
+        key: &[u8],
+        found: Found,
+        has_key: impl Fn(&[u8]) -> bool,
+    ) -> Option<u64> {
         match found {
             Found::None => None,
             Found::One { leaf, exact } => {
                 if let Some(row) = leaf.plain_row() {
                     let at = self.visible_row(row)?;
-                    let has_key =
-                        exact || self.index.plan.matches_row(bytes_at(self.table.memory, at), key);
-                    return has_key.then_some(at);
+                    let found = exact || has_key(bytes_at(self.table.memory, at));
+                    return found.then_some(at);
                 }
                 let tree = self.table.ordered(self.index);
                 self.visible_with_key(tree.row_of(leaf), key)

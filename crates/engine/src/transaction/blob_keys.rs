@@ -12,6 +12,10 @@ use crate::table::lookup::View;
 use crate::table::row::Row;
 use crate::table::{IndexHandle, Table};
 
+/// How many bytes of a row are asked for before it is known whether it is the one: short rows are
+/// the rule, and what is asked for in vain is in the way of the next look-up.
+const PREFETCH_LEN: usize = 128;
+
 impl ReadTransaction<'_> {
     /// The first row whose key in an index over one blob column is `key`.
     ///
@@ -40,8 +44,15 @@ impl ReadTransaction<'_> {
     ) -> Result<Option<Row<'t>>> {
         let view = self.view(table, index)?;
         let mut bytes = KeyBuffer::new();
-        encode_blob(&view, key, &mut bytes)?;
-        Ok(self.first(&view, bytes.as_slice())?.map(|at| Row::at(view.table, at)))
+        let Some(encoded) = view.index.plan.encode_blob(key, &mut bytes) else {
+            return self.find(table, index, &[Value::Bytes(key)]);
+        };
+        encoded.map_err(|error| view.index.key_error(error))?;
+        let _operation = self.enter()?;
+        let has_key = |row: &[u8]| view.index.plan.blob_of(row) == key;
+        let found = view.first_that(bytes.as_slice(), PREFETCH_LEN, has_key);
+        self.remember_key(&view, bytes.as_slice(), found);
+        Ok(found.map(|at| Row::at(view.table, at)))
     }
 
     /// Looks many such keys up at once, overlapping their cache misses; `visit` gets the number of
