@@ -442,7 +442,8 @@ impl Shared {
 
     /// Whether this is what is known of a table.
     pub(crate) fn is_of(&self, table: &Table) -> bool {
-        matches!((self.table.column_at(0), table.column_at(0)), (Ok(own), Ok(other)) if own == other)
+        let columns = (self.table.column_at(0), table.column_at(0));
+        matches!(columns, (Ok(own), Ok(other)) if own == other)
     }
 
     /// Whether records have an order, and cursors go by it.

@@ -195,8 +195,8 @@ impl Environment {
     /// [`crate::AutoCommit`] holds that has not been told to rest.
     ///
     /// # Errors
-    /// As [`Environment::open_database`]; as [`Database::drop_table`], `TableBusy` above all; `InvalidOptions` while it
-    /// is a secondary database or has some.
+    /// As [`Environment::open_database`]; as [`Database::drop_table`], `TableBusy` above all;
+    /// `InvalidOptions` while it is a secondary database or has some.
     ///
     /// # Examples
     /// ```

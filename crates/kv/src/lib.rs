@@ -55,3 +55,7 @@ pub use statistics::KvStatistics;
 /// assert_eq!(line((b"a", b"1")), "a=1");
 /// ```
 pub type KeyValue<'t> = (&'t [u8], &'t [u8]);
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/key-value.md")]
+struct KeyValueDatabases;

@@ -1,4 +1,7 @@
 //! A part of a value: read, or replaced by bytes of the same or another length.
+//!
+//! Values are immutable in memory, so a part is put by writing the whole value anew: it costs what
+//! the value is long. Reading a part copies nothing.
 
 use remanent_engine::{Error, ErrorKind, ReadTransaction, Result, WriteTransaction};
 

@@ -1,4 +1,7 @@
-//! What a database holds, counted.
+//! What a database holds, counted by going through it in one transaction.
+//!
+//! Nothing is counted as records come and go, so that a change costs nothing for it. Memory is the
+//! accountant's business, for the whole environment.
 
 use remanent_engine::{ReadTransaction, Result};
 

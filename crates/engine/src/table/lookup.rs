@@ -128,8 +128,8 @@ impl<'t> View<'t> {
         self.first_that(key, len, |row| self.index.plan.matches_row(row, key))
     }
 
-    /// As [`View::first`], for a caller who knows how much of a row to ask for, and has a quicker way
-    /// to tell whether it has the key.
+    /// As [`View::first`], for a caller who knows how much of a row to ask for, and has a quicker
+    /// way to tell whether it has the key.
     #[inline]
     pub(crate) fn first_that(
         &self,
@@ -592,8 +592,8 @@ impl<'t> Cursor<'t> {
     fn step(&mut self, direction: Direction) -> Option<u64> {
         let _operation = self.enter()?;
         let keys = self.view.keys();
-        // Where the tree has changed, it goes on from the entry: the transaction itself may have put
-        // one beside it, under what was a leaf.
+        // Where the tree has changed, it goes on from the entry: the transaction itself may have
+        // put one beside it, under what was a leaf.
         let (at, table, plan) = (self.at, self.view.table, &self.view.index.plan);
         let leaf = self.cursor.step_from(&keys, direction, |entry| {
             at != 0

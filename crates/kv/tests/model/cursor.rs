@@ -3,8 +3,8 @@
 //! In a hashed database without duplicates the model does not know the order: there, moves that go
 //! by it are left out, but for those that begin and end where the model knows it.
 
-use remanent_engine::{ErrorKind, WriteTransaction};
-use remanent_kv::{KeyValue, Kind, KvDatabase};
+use remanent_engine::{ErrorKind, Result, WriteTransaction};
+use remanent_kv::{Cursor, KeyValue, Kind, KvDatabase};
 
 use crate::operation::{Bytes, Step};
 use crate::run::{Model, pairs, put};
@@ -72,26 +72,31 @@ pub(crate) fn walk(
             }
             _ => {
                 let expected = walk.step(step);
-                let found = match step {
-                    Step::First => cursor.first(),
-                    Step::Last => cursor.last(),
-                    Step::Next => cursor.next(),
-                    Step::Previous => cursor.previous(),
-                    Step::Current => cursor.current(),
-                    Step::Set(key) => cursor.set(key),
-                    Step::SetRange(key) => cursor.set_range(key),
-                    Step::GetBoth(key, value) => cursor.get_both(key, value),
-                    Step::GetBothRange(key, value) => cursor.get_both_range(key, value),
-                    Step::NextDuplicate => cursor.next_duplicate(),
-                    Step::PreviousDuplicate => cursor.previous_duplicate(),
-                    Step::NextNoDuplicate => cursor.next_no_duplicate(),
-                    Step::PreviousNoDuplicate => cursor.previous_no_duplicate(),
-                    _ => unreachable!("handled above"),
-                };
+                let found = moved(&mut cursor, step);
                 let expected = expected.as_ref().map(|(key, value)| (&key[..], &value[..]));
                 assert_eq!(found.unwrap(), expected, "{step:?}");
             }
         }
+    }
+}
+
+/// The move that a step is.
+fn moved<'t>(cursor: &mut Cursor<'t>, step: &Step) -> Result<Option<KeyValue<'t>>> {
+    match step {
+        Step::First => cursor.first(),
+        Step::Last => cursor.last(),
+        Step::Next => cursor.next(),
+        Step::Previous => cursor.previous(),
+        Step::Current => cursor.current(),
+        Step::Set(key) => cursor.set(key),
+        Step::SetRange(key) => cursor.set_range(key),
+        Step::GetBoth(key, value) => cursor.get_both(key, value),
+        Step::GetBothRange(key, value) => cursor.get_both_range(key, value),
+        Step::NextDuplicate => cursor.next_duplicate(),
+        Step::PreviousDuplicate => cursor.previous_duplicate(),
+        Step::NextNoDuplicate => cursor.next_no_duplicate(),
+        Step::PreviousNoDuplicate => cursor.previous_no_duplicate(),
+        _ => unreachable!("handled above"),
     }
 }
 
