@@ -196,3 +196,28 @@ fn a_cursor_meets_what_stays() {
         }
     });
 }
+
+/// A serializable transaction is refused if somebody commits a record among those that it has read
+/// in bulk, and not if it lies beyond them.
+#[test]
+fn what_was_read_in_bulk_is_validated() {
+    for (new_key, bulk, refused) in [(5_u8, true, true), (5, false, true), (250, false, false)] {
+        for options in [KvOptions::ordered(), KvOptions::ordered().with_duplicates()] {
+            let environment = environment();
+            let database = environment.create("d", options).unwrap();
+            (0..100).for_each(|key| database.auto_commit().put(&[key * 2], b"v").unwrap());
+            let tx = environment.begin_write().unwrap();
+            if bulk {
+                assert_eq!(database.bulk(&tx).unwrap().count(), 100);
+            } else {
+                let mut buffer = [0; 100];
+                let mut cursor = database.cursor(&tx).unwrap();
+                assert_eq!(cursor.next_bulk(&mut buffer).unwrap().count(), 10);
+            }
+            database.auto_commit().put(&[new_key], b"new").unwrap();
+            database.put(&tx, &[201], b"read").unwrap();
+            let committed = tx.commit().map(|_| ()).map_err(|error| error.is_conflict());
+            assert_eq!(committed, if refused { Err(true) } else { Ok(()) });
+        }
+    }
+}

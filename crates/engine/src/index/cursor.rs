@@ -140,27 +140,6 @@ impl<'m> IndexCursor<'m> {
         count
     }
 
-    /// Asks for the node that comes after the cursor's, as many of its lines as its own has. What
-    /// is found on the way may be old or gone, which costs an idle request and nothing else.
-    pub(crate) fn prefetch_next_node(&self) {
-        let Some(position) = self.position else { return };
-        let region = self.index.region();
-        let path = self.path.as_slice();
-        let (mut node, mut depth, mut next) = (self.index.root(), 0, None);
-        loop {
-            depth += node.prefix_len();
-            let Some(&byte) = path.get(depth) else { break };
-            if let Some((_, Child::Node(at))) = node.child_from(region, byte as usize + 1) {
-                next = Some(at);
-            }
-            let Child::Node(below) = node.child(region, byte) else { break };
-            (node, depth) = (Node::at(region, below), depth + 1);
-        }
-        if let Some(next) = next {
-            region.prefetch_lines(next.offset(), position.node.size());
-        }
-    }
-
     /// Whether the current entry's key begins with `prefix`; `None` if the path is too short to
     /// tell.
     pub(crate) fn path_begins_with(&self, prefix: &[u8]) -> Option<bool> {

@@ -223,11 +223,6 @@ impl<'m> Node<'m> {
         State(self.header.state.load(Relaxed)).count()
     }
 
-    /// Its size in bytes.
-    pub(crate) fn size(self) -> usize {
-        size_of_kind(self.kind())
-    }
-
     /// Whether another child needs a larger node.
     pub(crate) fn is_full(self) -> bool {
         State(self.header.state.load(Relaxed)).is_full()

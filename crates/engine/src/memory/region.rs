@@ -353,11 +353,6 @@ impl Region {
         super::atomic::prefetch(self.base.as_ptr().wrapping_add(offset as usize));
     }
 
-    /// Asks for all of a block, which may be larger than what [`Region::prefetch_bytes`] asks for.
-    pub(crate) fn prefetch_lines(&self, offset: u64, len: usize) {
-        (0..len).step_by(LINE).for_each(|at| self.prefetch(offset + at as u64));
-    }
-
     /// Asks the processor for `len` bytes from `offset` on, a few lines of them at most.
     #[inline]
     pub(crate) fn prefetch_bytes(&self, offset: u64, len: usize) {

@@ -84,16 +84,16 @@ impl Directory {
         newest_of(self.slot(memory, row).load(Acquire))
     }
 
-    /// A row's word, for [`newest_of`]; quick while rows are of the same chunk as the one before.
+    /// As [`Directory::newest`], quick while rows are of the same chunk as the one before.
     #[inline]
-    pub(crate) fn word_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
+    pub(crate) fn newest_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
         if row.wrapping_sub(near.first) >= near.len {
             let (chunk, place) = place_of(row);
             let at = memory.region().offset_of(self.slot(memory, row)) - u64::from(place) * 8;
             *near = Chunk { first: row - place, len: chunk_len(chunk), at };
         }
         let slot = near.at + u64::from(row - near.first) * 8;
-        memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire)
+        newest_of(memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire))
     }
 
     /// Asks the processor for the row's slot.
@@ -321,12 +321,6 @@ impl Drop for LatchedRow<'_> {
 #[inline]
 pub(crate) fn newest_of(word: u64) -> u64 {
     if word & FREE != 0 { 0 } else { word & !LATCHED }
-}
-
-/// Whether a slot's word is nothing but a version, as it mostly is.
-#[inline]
-pub(crate) fn is_plain(word: u64) -> bool {
-    word & (LATCHED | FREE) == 0 && word != 0
 }
 
 /// The chunk of a row in its segment, and the row's place in the chunk.

@@ -9,18 +9,14 @@ use std::ops::ControlFlow;
 use super::lookup::Cursor;
 use super::row::{Row, RowId};
 use super::scan::Scan;
-use super::segment::{Chunk, is_plain, newest_of};
-use super::version::{Version, bytes_at, is_seen, visible, visible_bytes};
+use super::segment::{Chunk, newest_of};
+use super::version::{Version, bytes_at, visible_bytes};
 use crate::index::cursor::Direction;
 use crate::index::node::{Leaf, NODE_LEAVES_MAX};
 use crate::memory::atomic::{Acquire, Relaxed};
 
 /// How many rows ahead of the one visited are asked for.
-const AHEAD: usize = 32;
-
-/// Room for the leaves of a node, and for looking ahead of the last.
-const WORDS: usize = NODE_LEAVES_MAX + AHEAD;
-type Words = [u64; WORDS];
+const AHEAD: usize = 16;
 
 /// The processor's unit of memory, in bytes.
 const LINE: u64 = 64;
@@ -61,7 +57,7 @@ impl<'t> Cursor<'t> {
         initial: A,
         mut visit: impl FnMut(A, Row<'t>) -> ControlFlow<B, A>,
     ) -> ControlFlow<B, A> {
-        let mut leaves = [0; WORDS];
+        let mut leaves = [0; NODE_LEAVES_MAX];
         let mut near = Chunk::default();
         let mut folded = initial;
         let mut found = if self.at != 0 { self.next_at() } else { self.first_at() };
@@ -84,67 +80,49 @@ impl<'t> Cursor<'t> {
     fn sweep_node<A, B>(
         &mut self,
         initial: A,
-        (words, near): (&mut Words, &mut Chunk),
+        (leaves, near): (&mut [u64; NODE_LEAVES_MAX], &mut Chunk),
         visit: &mut impl FnMut(A, Row<'t>) -> ControlFlow<B, A>,
     ) -> ControlFlow<B, A> {
         let Some(_operation) = self.enter() else { return ControlFlow::Continue(initial) };
-        let Some(leaves) = words.first_chunk_mut() else { unreachable!("there is room") };
         let count = self.cursor.take_leaves(leaves);
-        self.cursor.prefetch_next_node();
-        let count = self.find_versions(words, count, near);
-        let (memory, layout) = (self.view.table.memory, &self.view.table.core.layout);
-        let hands_out = self.view.reader.reads.is_some();
-        let mut folded = initial;
-        for (i, &at) in words[..count].iter().enumerate() {
-            if hands_out {
-                self.view.hand_out(at);
-            }
-            let row = RowId(Version::at(memory, at).row());
-            folded = match visit(folded, Row::of_bytes(layout, bytes_at(memory, at), row)) {
-                ControlFlow::Continue(folded) => folded,
-                broken_off => {
-                    self.pass(Direction::Forward, i as i64 + 1, Some(at));
-                    // The tree's cursor stands at the last leaf that was taken.
-                    self.cursor.forget_node();
-                    return broken_off;
-                }
-            };
-        }
-        if let Some(&last) = words[..count].last() {
-            self.pass(Direction::Forward, count as i64, Some(last));
-        }
-        ControlFlow::Continue(folded)
-    }
-
-    /// Puts in the place of leaves the versions that the snapshot sees; how many they are.
-    fn find_versions(&self, words: &mut Words, count: usize, near: &mut Chunk) -> usize {
+        let leaves = &leaves[..count];
         let view = self.view;
         let (memory, directory) = (view.table.memory, view.table.directory());
-        let snapshot = view.reader.snapshot;
-        let mut found = 0;
-        for i in 0..count.min(NODE_LEAVES_MAX) {
-            // Beyond the last leaf are others, of a node before: to ask for them does no harm.
-            let ahead = Leaf::of_word(words[i + AHEAD] | 1).hint();
+        let (snapshot, hands_out) = (view.reader.snapshot, view.reader.reads.is_some());
+        let layout = &view.table.core.layout;
+        let (mut visited, mut last) = (0, 0);
+        let mut folded = ControlFlow::Continue(initial);
+        for (i, &word) in leaves.iter().enumerate() {
+            let ahead = Leaf::of_word(*leaves.get(i + AHEAD).unwrap_or(&word)).hint();
             memory.region().prefetch(ahead);
             memory.region().prefetch(ahead + LINE);
-            let leaf = Leaf::of_word(words[i]);
-            let version = match leaf.plain_row() {
+            let leaf = Leaf::of_word(word);
+            let found = match leaf.plain_row() {
                 Some(row) => {
-                    let word = directory.word_near(memory, near, row);
-                    if is_plain(word) && is_seen(memory, word, snapshot) {
-                        Some(word)
-                    } else {
-                        visible(memory, newest_of(word), snapshot)
-                    }
+                    let newest = directory.newest_near(memory, near, row);
+                    visible_bytes(memory, newest, snapshot).map(|(at, bytes)| (row, at, bytes))
                 }
-                None => view.visible_leaf(leaf),
+                None => view
+                    .visible_leaf(leaf)
+                    .map(|at| (Version::at(memory, at).row(), at, bytes_at(memory, at))),
             };
-            if let Some(at) = version {
-                words[found] = at;
-                found += 1;
+            let Some((row, at, bytes)) = found else { continue };
+            (visited, last) = (visited + 1, at);
+            if hands_out {
+                view.hand_out(at);
+            }
+            let ControlFlow::Continue(before) = folded else { break };
+            folded = visit(before, Row::of_bytes(layout, bytes, RowId(row)));
+            if folded.is_break() {
+                // The tree's cursor stands at the last leaf that was taken.
+                self.cursor.forget_node();
+                break;
             }
         }
-        found
+        if visited > 0 {
+            self.pass(Direction::Forward, visited, Some(last));
+        }
+        folded
     }
 }
 

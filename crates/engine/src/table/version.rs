@@ -170,14 +170,6 @@ pub(crate) fn visible_bytes(
     None
 }
 
-/// Whether the version at `at` is a row that the snapshot sees at once, without asking the slot of
-/// a transaction.
-#[inline]
-pub(crate) fn is_seen(memory: &Memory, at: u64, snapshot: Snapshot) -> bool {
-    let version = Version::at(memory, at);
-    version.begin.load(Acquire) <= snapshot.timestamp && !version.is_tombstone()
-}
-
 /// The versions from `newest` on, newest first.
 pub(crate) fn chain(memory: &Memory, newest: u64) -> impl Iterator<Item = (u64, &Version)> {
     let first = (newest != 0).then(|| (newest, Version::at(memory, newest)));
