@@ -29,8 +29,8 @@ impl<'t> Cursor<'t> {
     /// before, until it breaks off or there are no more. The cursor then stands at the last row
     /// that was visited; one that stands nowhere begins at the first.
     ///
-    /// As quick as memory allows where rows were inserted in key order. After a snapshot has
-    /// expired there are no more rows.
+    /// Quickest where rows were inserted in key order. After a snapshot has expired there are no
+    /// more rows.
     ///
     /// # Examples
     /// ```
