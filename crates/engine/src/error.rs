@@ -236,14 +236,29 @@ error_kinds! {
 }
 
 impl Error {
-    /// An error of this kind with nothing more to say.
+    /// An error of this kind with nothing more to say; for layers above the engine.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Error, ErrorKind};
+    /// let error = Error::new(ErrorKind::InvalidOptions).because("the range is empty");
+    /// assert_eq!(error.to_string(), "the options are not valid: the range is empty");
+    /// ```
     #[cold]
-    pub(crate) fn new(kind: ErrorKind) -> Self {
+    pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Reason { kind, because: None, met: None, row: None, holder: None }))
     }
 
     /// Adds what exactly it was.
-    pub(crate) fn because(mut self, because: impl Into<Cow<'static, str>>) -> Self {
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Error, ErrorKind};
+    /// let error = Error::new(ErrorKind::KeyTooLong).because("at most 1024 bytes");
+    /// assert_eq!(error.kind(), ErrorKind::KeyTooLong);
+    /// ```
+    #[must_use]
+    pub fn because(mut self, because: impl Into<Cow<'static, str>>) -> Self {
         self.0.because = Some(because.into());
         self
     }

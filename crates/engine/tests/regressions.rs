@@ -294,3 +294,25 @@ fn reclaiming_needs_no_memory() -> Result<()> {
     assert_eq!(db.memory().rows, 0);
     Ok(())
 }
+
+/// A cursor stood at the only key that begins with `a`; its transaction inserted `a` and a zero,
+/// which turned the leaf into a node with both under it, and the next step passed over all of it.
+#[test]
+fn a_cursor_finds_what_its_transaction_puts_beside_it() {
+    let db = Database::open(Options::new()).unwrap();
+    let schema = TableSchema::new("T").column("key", ColumnType::BLOB).primary_key(["key"]);
+    let table = db.create_table(schema).unwrap();
+    let (key, primary) = (table.column("key").unwrap(), table.index("primary").unwrap());
+    let tx = db.begin_write().unwrap();
+    let insert = |key: &[u8]| tx.insert_values(&table, &[Some(Value::Bytes(key))]).unwrap();
+    insert(b"a");
+    let mut cursor = tx.cursor(&table, primary).unwrap();
+    assert!(cursor.first().is_some());
+    insert(b"a\0");
+    assert_eq!(cursor.next().and_then(|row| row.blob(key)), Some(&b"a\0"[..]));
+    insert(b"a\0\0");
+    insert(b"a\x01");
+    assert_eq!(cursor.next().and_then(|row| row.blob(key)), Some(&b"a\0\0"[..]));
+    assert_eq!(cursor.next().and_then(|row| row.blob(key)), Some(&b"a\x01"[..]));
+    assert!(cursor.next().is_none());
+}

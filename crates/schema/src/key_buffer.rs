@@ -236,6 +236,28 @@ impl KeyBuffer {
         if self.len > KEY_LEN_MAX { Err(KeyTooLong) } else { Ok(()) }
     }
 
+    /// Adds short text as keys have it: a zero byte as 00 FF, then 00 01. `None` if there may be no
+    /// room for it in the buffer itself; then nothing is added.
+    #[inline]
+    pub(crate) fn push_escaped(&mut self, text: &[u8]) -> Option<()> {
+        let most = text.len().checked_mul(2)?.checked_add(self.len + 2)?;
+        if most > SMALL {
+            return None;
+        }
+        // Masked, since the compiler cannot know that all of it fits; and written for every byte,
+        // kept for zeros, so that no branch depends on the text.
+        let mut end = self.len;
+        for byte in text {
+            self.small[end % SMALL] = *byte;
+            self.small[(end + 1) % SMALL] = 0xff;
+            end += 1 + usize::from(*byte == 0);
+        }
+        self.small[end % SMALL] = 0;
+        self.small[(end + 1) % SMALL] = 1;
+        self.len = end + 2;
+        Some(())
+    }
+
     /// Replaces the bytes from `start` on by their complements.
     #[inline]
     pub(crate) fn complement_from(&mut self, start: usize) {

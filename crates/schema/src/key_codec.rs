@@ -27,6 +27,10 @@ pub(crate) trait KeySink {
 
     /// Takes bytes, complemented if the part is descending.
     fn put_slice(&mut self, bytes: &[u8], descending: bool) -> Result<(), Self::Stop>;
+
+    /// Takes text that is not descending in one go, if that is quick; otherwise gives `None`, and
+    /// has taken nothing.
+    fn put_whole_text(&mut self, text: &[u8]) -> Option<()>;
 }
 
 impl KeySink for KeyBuffer {
@@ -45,6 +49,11 @@ impl KeySink for KeyBuffer {
             self.complement_from(start);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn put_whole_text(&mut self, text: &[u8]) -> Option<()> {
+        self.push_escaped(text)
     }
 }
 
@@ -96,6 +105,21 @@ impl KeySink for KeyComparison<'_> {
             _ => Err(order_of(bytes.iter().map(|byte| byte ^ flip), self.rest)),
         }
     }
+
+    #[inline]
+    fn put_whole_text(&mut self, text: &[u8]) -> Option<()> {
+        let mut rest = self.rest;
+        for byte in text {
+            rest = match rest {
+                [0, 0xff, rest @ ..] if *byte == 0 => rest,
+                [first, rest @ ..] if first == byte && *byte != 0 => rest,
+                _ => return None,
+            };
+        }
+        let [0, 1, rest @ ..] = rest else { return None };
+        self.rest = rest;
+        Some(())
+    }
 }
 
 /// What a part's bytes are xored with.
@@ -121,6 +145,9 @@ pub(crate) fn put_text<S: KeySink>(
     descending: bool,
     sink: &mut S,
 ) -> Result<(), S::Stop> {
+    if !descending && sink.put_whole_text(text).is_some() {
+        return Ok(());
+    }
     let flip = flip_of(descending);
     let mut rest = text;
     while let Some(nul) = rest.iter().position(|byte| *byte == 0) {

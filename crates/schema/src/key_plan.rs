@@ -360,6 +360,56 @@ impl KeyPlan {
         Some(parts.len())
     }
 
+    /// Encodes the key of a plan that is one blob and never null; any other plan gives `None`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let schema = TableSchema::new("T").column("key", ColumnType::BLOB).primary_key(["key"]);
+    /// let schema = schema.build()?;
+    /// let plan = KeyPlan::new(&RowLayout::new(&schema), &schema.indexes[0])?;
+    /// let (mut key, mut same) = (KeyBuffer::new(), KeyBuffer::new());
+    /// plan.encode_blob(b"a\0b", &mut key).expect("a blob")?;
+    /// plan.encode_values(&[Value::Bytes(b"a\0b")], &mut same)?;
+    /// assert_eq!(key, same);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn encode_blob(&self, bytes: &[u8], out: &mut KeyBuffer) -> Option<Result<(), KeyError>> {
+        let [step] = self.steps.as_slice() else { return None };
+        if step.nullable || !matches!(step.column_type, ColumnType::Blob { .. }) {
+            return None;
+        }
+        out.clear();
+        let put = put_text(bytes, step.descending, out).and_then(|()| out.check_len());
+        Some(put.map_err(KeyError::from))
+    }
+
+    /// The row's key as it is, of a plan that [`KeyPlan::encode_blob`] encodes keys of.
+    ///
+    /// # Panics
+    /// If the plan is of another sort.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let schema = TableSchema::new("T").column("key", ColumnType::BLOB).primary_key(["key"]);
+    /// let schema = schema.build()?;
+    /// let layout = RowLayout::new(&schema);
+    /// let plan = KeyPlan::new(&layout, &schema.indexes[0])?;
+    /// let mut row = [0; 16];
+    /// let len = layout.encode(&[Some(Value::Bytes(b"abc"))], &mut row)?;
+    /// assert_eq!(plan.blob_of(&row[..len]), b"abc");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn blob_of<'r>(&self, row: &'r [u8]) -> &'r [u8] {
+        let [Step { form: Form::Text { start }, offset, .. }] = self.steps.as_slice() else {
+            unreachable!("the key of this plan is no blob")
+        };
+        text_of(row, *offset, *start, self.fixed_size)
+    }
+
     /// Whether `key`, encoded by this plan, is the row's key.
     ///
     /// # Examples
@@ -463,6 +513,17 @@ impl KeyPlan {
     }
 }
 
+/// A variable part of a row: where its end stands, and where the end of the part before it.
+#[inline]
+fn text_of(row: &[u8], offset: u32, start: u32, fixed: u32) -> &[u8] {
+    let end = u32::from_le_bytes(head(&row[offset as usize..]));
+    let start = match start {
+        NO_START => fixed,
+        slot => u32::from_le_bytes(head(&row[slot as usize..])),
+    };
+    &row[start as usize..end as usize]
+}
+
 impl Step {
     fn new(layout: &RowLayout, index: usize, descending: bool) -> Option<Step> {
         let leaf = &layout.leaves()[index];
@@ -511,12 +572,7 @@ impl Step {
         }
         match self.form {
             Form::Text { start } => {
-                let end = u32::from_le_bytes(head(place));
-                let start = match start {
-                    NO_START => fixed,
-                    slot => u32::from_le_bytes(head(&row[slot as usize..])),
-                };
-                put_text(&row[start as usize..end as usize], self.descending, sink)
+                put_text(text_of(row, self.offset, start, fixed), self.descending, sink)
             }
             _ => self.put_fixed(place, sink),
         }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use remanent_schema::KeyBuffer;
 
-use super::node::{Child, Leaf, Node, Restart, State};
+use super::node::{Child, Leaf, NODE_LEAVES_MAX, Node, Restart, State};
 use super::ordered::OrderedIndex;
 use super::{EntryKey, LeafKeys};
 
@@ -81,6 +81,17 @@ impl<'m> IndexCursor<'m> {
 
     /// Moves to the next entry in `direction`.
     pub(crate) fn step(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
+        self.step_from(keys, direction, |_| false)
+    }
+
+    /// As [`IndexCursor::step`]; where the node was changed, `entry` may say which entry the cursor
+    /// stood at. Without it, what has come to lie under the entry's leaf is passed over.
+    pub(crate) fn step_from(
+        &mut self,
+        keys: &dyn LeafKeys,
+        direction: Direction,
+        entry: impl FnOnce(&mut KeyBuffer) -> bool,
+    ) -> Option<Leaf> {
         let position = self.position?;
         let depth = self.path.len();
         let stepped = if self.forgotten {
@@ -102,6 +113,11 @@ impl<'m> IndexCursor<'m> {
                 self.seek_beyond_path(keys, direction)
             }
             Err(Restart) => {
+                let mut stood_at = KeyBuffer::new();
+                if entry(&mut stood_at) {
+                    let bytes = stood_at.as_slice();
+                    return self.seek(keys, direction, Some(Bound { bytes, inclusive: false }));
+                }
                 self.path.truncate(depth);
                 if self.path.push(&[position.byte]).is_err() {
                     return None;
@@ -109,6 +125,19 @@ impl<'m> IndexCursor<'m> {
                 self.seek_beyond_path(keys, direction)
             }
         }
+    }
+
+    /// Takes the leaves that follow at the same node, forwards, and stands at the last of them; 0
+    /// if there are none, or the node was changed: then a step goes on.
+    pub(crate) fn take_leaves(&mut self, out: &mut [u64; NODE_LEAVES_MAX]) -> usize {
+        let Some(position) = self.position.filter(|_| !self.forgotten) else { return 0 };
+        let Position { node, version, byte } = position;
+        let (count, last) = node.leaves_beyond(self.index.region(), byte, out);
+        if node.validate(version).is_err() {
+            return 0;
+        }
+        self.position = Some(Position { byte: last, ..position });
+        count
     }
 
     /// Whether the current entry's key begins with `prefix`; `None` if the path is too short to

@@ -19,6 +19,9 @@ use crate::memory::{Entitlement, Heap, Purpose, Ref};
 /// Bytes of shared prefix that a node holds at most.
 pub(crate) const PREFIX_MAX: usize = 16;
 
+/// The most leaves that hang at one node.
+pub(crate) const NODE_LEAVES_MAX: usize = 256;
+
 const OBSOLETE: u64 = 1;
 const LOCKED: u64 = 2;
 /// One change, in the count of them that fills bits 2 to 31.
@@ -126,6 +129,13 @@ impl Leaf {
     pub(crate) fn plain(row: u32, version: u64) -> Self {
         let hint = (version >> Self::HINT_UNIT_SHIFT) & ((1 << Self::HINT_BITS) - 1);
         Self(hint << 34 | u64::from(row) << 2 | Self::PLAIN)
+    }
+
+    /// The leaf that a child's word is.
+    #[inline]
+    pub(crate) fn of_word(word: u64) -> Self {
+        debug_assert!(word & 1 == 1);
+        Self(word)
     }
 
     /// A leaf whose key stands in the block at `block`.
@@ -371,6 +381,37 @@ impl<'m> Node<'m> {
             Kind::Node48 => self.node48(region).child_from(from),
             Kind::Node256 => self.node256(region).child_from(from),
         }
+    }
+
+    /// The leaves that follow `byte` before the next child that is a node, in order; how many there
+    /// are, and the byte of the last. Each word may be passed to [`Leaf::of_word`].
+    pub(crate) fn leaves_beyond(
+        self,
+        region: &'m Region,
+        byte: u8,
+        out: &mut [u64; NODE_LEAVES_MAX],
+    ) -> (usize, u8) {
+        let (mut count, mut last) = (0, byte);
+        if self.kind() == Kind::Node256 {
+            let children = &self.node256(region).children;
+            for (i, child) in children.iter().enumerate().skip(byte as usize + 1) {
+                let word = child.load(Acquire);
+                if word & 1 == 1 {
+                    out[count % NODE_LEAVES_MAX] = word;
+                    (count, last) = (count + 1, i as u8);
+                } else if word != 0 {
+                    break;
+                }
+            }
+            return (count, last);
+        }
+        while let Some((next, Child::Leaf(leaf))) = self.child_from(region, last as usize + 1) {
+            // A node that is changed meanwhile may seem to have no end.
+            let Some(place) = out.get_mut(count) else { break };
+            *place = leaf.0;
+            (count, last) = (count + 1, next);
+        }
+        (count, last)
     }
 
     /// The last child under a byte of at most `to`; `to` may be -1.

@@ -182,6 +182,6 @@ impl RowDraft {
     /// ```
     #[inline]
     pub fn row(&self) -> Row<'_> {
-        Row::of_draft(&self.table.core.layout, &self.bytes, RowId(u32::MAX))
+        Row::of_bytes(&self.table.core.layout, &self.bytes, RowId(u32::MAX))
     }
 }

@@ -265,6 +265,29 @@ impl Table {
             .because(format!("number {leaf} of `{}`", self.name())))
     }
 
+    /// The same table as one of records: for records whose table goes by another name than theirs.
+    ///
+    /// # Errors
+    /// `SchemaMismatch` if it does not have the record's columns and indexes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// #[derive(Record)]
+    /// struct Note<'a> {
+    ///     text: &'a str,
+    /// }
+    /// # let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("Diary").column("text", ColumnType::STRING);
+    /// let diary = db.create_table(schema)?.typed::<Note>()?;
+    /// db.write(|tx| tx.insert(&diary, &Note { text: "rain" }))?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn typed<R: Record>(self) -> Result<TypedTable<R>> {
+        TypedTable::new(self)
+    }
+
     /// The index with this number: those of the schema in its order, then those created later.
     ///
     /// # Errors

@@ -101,11 +101,13 @@ pub(crate) struct View<'t> {
 /// # Ok::<(), remanent_engine::Error>(())
 /// ```
 pub struct Cursor<'t> {
-    view: View<'t>,
-    cursor: IndexCursor<'t>,
+    pub(super) view: View<'t>,
+    pub(super) cursor: IndexCursor<'t>,
     /// How often reclaimers had passed the reader by before the cursor came to its node.
     passed: u64,
     passage: Passage,
+    /// The version it stands at, which its snapshot sees; 0 is none.
+    pub(super) at: u64,
 }
 
 /// What a cursor has passed since it was last sent somewhere: rows are numbered from where it was
@@ -122,17 +124,32 @@ impl<'t> View<'t> {
     /// The first visible row with exactly this key.
     #[inline]
     pub(crate) fn first(&self, key: &[u8]) -> Option<u64> {
+        let len = self.table.core.prefetch_len;
+        self.first_that(key, len, |row| self.index.plan.matches_row(row, key))
+    }
+
+    /// As [`View::first`], for a caller who knows how much of a row to ask for, and has a quicker
+    /// way to tell whether it has the key.
+    #[inline]
+    pub(crate) fn first_that(
+        &self,
+        key: &[u8],
+        prefetch_len: usize,
+        has_key: impl Fn(&[u8]) -> bool,
+    ) -> Option<u64> {
         if self.index.is_ordered() {
             let found = self.table.ordered(self.index).lookup(key);
-            return self.first_found(key, found);
+            if let Found::One { leaf, .. } = found {
+                self.table.memory.region().prefetch_bytes(leaf.hint(), prefetch_len);
+            }
+            return self.resolve_found(key, found, has_key);
         }
         let index = self.table.hash(self.index);
         for_each_match(index, hash_of(key), |row, hint| {
-            let len = self.table.core.prefetch_len;
-            self.table.memory.region().prefetch_bytes(hint, len);
-            match self.visible_with_key(row, key) {
-                Some(at) => ControlFlow::Break(at),
-                None => ControlFlow::Continue(()),
+            self.table.memory.region().prefetch_bytes(hint, prefetch_len);
+            match self.visible_row(row) {
+                Some(at) if has_key(bytes_at(self.table.memory, at)) => ControlFlow::Break(at),
+                _ => ControlFlow::Continue(()),
             }
         })
     }
@@ -201,7 +218,9 @@ impl<'t> View<'t> {
             }
         }
         for ((version, key), found) in versions.iter_mut().zip(keys).zip(found) {
-            *version = self.resolve_found(key.as_slice(), *found).unwrap_or(0);
+            let key = key.as_slice();
+            let has_key = |row: &[u8]| self.index.plan.matches_row(row, key);
+            *version = self.resolve_found(key, *found, has_key).unwrap_or(0);
         }
     }
 
@@ -221,24 +240,19 @@ impl<'t> View<'t> {
     }
 
     #[inline]
-    fn first_found(&self, key: &[u8], found: Found) -> Option<u64> {
-        if let Found::One { leaf, .. } = found {
-            let len = self.table.core.prefetch_len;
-            self.table.memory.region().prefetch_bytes(leaf.hint(), len);
-        }
-        self.resolve_found(key, found)
-    }
-
-    #[inline]
-    fn resolve_found(&self, key: &[u8], found: Found) -> Option<u64> {
+    fn resolve_found(
+        &self,
+        key: &[u8],
+        found: Found,
+        has_key: impl Fn(&[u8]) -> bool,
+    ) -> Option<u64> {
         match found {
             Found::None => None,
             Found::One { leaf, exact } => {
                 if let Some(row) = leaf.plain_row() {
                     let at = self.visible_row(row)?;
-                    let has_key =
-                        exact || self.index.plan.matches_row(bytes_at(self.table.memory, at), key);
-                    return has_key.then_some(at);
+                    let found = exact || has_key(bytes_at(self.table.memory, at));
+                    return found.then_some(at);
                 }
                 let tree = self.table.ordered(self.index);
                 self.visible_with_key(tree.row_of(leaf), key)
@@ -260,7 +274,7 @@ impl<'t> View<'t> {
     }
 
     /// The visible version of a leaf's row, if it has the leaf's key.
-    fn visible_leaf(&self, leaf: Leaf) -> Option<u64> {
+    pub(super) fn visible_leaf(&self, leaf: Leaf) -> Option<u64> {
         let tree = self.table.ordered(self.index);
         match tree.key_of(leaf) {
             Some(key) => self.visible_with_key(tree.row_of(leaf), key),
@@ -300,7 +314,7 @@ impl<'t> Cursor<'t> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(view: View<'t>) -> Self {
         let cursor = IndexCursor::new(view.table.ordered(view.index));
-        Self { view, cursor, passed: 0, passage: Passage::default() }
+        Self { view, cursor, passed: 0, passage: Passage::default(), at: 0 }
     }
 
     /// A cursor over an index, which must be ordered.
@@ -533,7 +547,7 @@ impl<'t> Cursor<'t> {
 
     /// Says that a call is under way, unless the snapshot has expired: then there are no more rows.
     #[inline]
-    fn enter(&mut self) -> Option<Operation<'t>> {
+    pub(super) fn enter(&mut self) -> Option<Operation<'t>> {
         let operation = self.view.reader.enter(self.view.table.memory);
         // Read before anything is looked at: whoever takes a node out after this counts up again.
         let passed = self.view.reader.passed();
@@ -569,16 +583,25 @@ impl<'t> Cursor<'t> {
 
     fn seek(&mut self, direction: Direction, bound: Option<Bound<'_>>) -> Option<u64> {
         let keys = self.view.keys();
-        let leaf = self.cursor.seek(&keys, direction, bound)?;
-        self.first_visible(&keys, direction, leaf)
+        let leaf = self.cursor.seek(&keys, direction, bound);
+        let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
+        self.at = found.unwrap_or(0);
+        found
     }
 
     fn step(&mut self, direction: Direction) -> Option<u64> {
         let _operation = self.enter()?;
         let keys = self.view.keys();
-        let leaf = self.cursor.step(&keys, direction);
+        // Where the tree has changed, it goes on from the entry: the transaction itself may have
+        // put one beside it, under what was a leaf.
+        let (at, table, plan) = (self.at, self.view.table, &self.view.index.plan);
+        let leaf = self.cursor.step_from(&keys, direction, |entry| {
+            at != 0
+                && plan.encode_row(bytes_at(table.memory, at), entry).is_ok()
+                && entry.push_u32_be(Version::at(table.memory, at).row()).is_ok()
+        });
         let found = leaf.and_then(|leaf| self.first_visible(&keys, direction, leaf));
-        self.remember_step(direction, found);
+        self.pass(direction, 1, found);
         found
     }
 
@@ -593,11 +616,12 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn remember_step(&mut self, direction: Direction, found: Option<u64>) {
+    pub(super) fn pass(&mut self, direction: Direction, rows: i64, found: Option<u64>) {
+        self.at = found.unwrap_or(0);
         let Some(reads) = self.view.reader.reads else { return };
         let passage = &mut self.passage;
         let forward = direction == Direction::Forward;
-        passage.at += if forward { 1 } else { -1 };
+        passage.at += if forward { rows } else { -rows };
         if let Some(range) = passage.range {
             if passage.at > passage.highest {
                 passage.highest = passage.at;

@@ -1,12 +1,13 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
-//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older
-//! versions follow behind it. [`table`] changes a row and its indexes together and takes changes
-//! back, [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`]
-//! finds rows by key, [`position`] keeps a place among them, [`scan`] reads them all; [`row`] is
-//! what a reader holds and [`draft`] one in the making. [`reader`] is who reads, [`read_set`] what
-//! was read, [`pins`] which snapshots need which versions. [`describe`] puts rows into words,
-//! [`set`] keeps network sets in tables. Nothing here knows how transactions commit, or of any log.
+//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
+//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
+//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`] finds
+//! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
+//! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
+//! [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need which
+//! versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables. Nothing here
+//! knows how transactions commit, or of any log.
 
 pub(crate) mod constraint;
 pub(crate) mod describe;
@@ -23,6 +24,7 @@ pub(crate) mod row;
 pub(crate) mod scan;
 pub(crate) mod segment;
 pub(crate) mod set;
+pub(crate) mod sweep;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod table;
 pub(crate) mod typed;

@@ -108,9 +108,9 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// The row that a draft is.
-    #[inline]
-    pub(super) fn of_draft(layout: &'t RowLayout, bytes: &'t [u8], id: RowId) -> Self {
+    /// The row of these bytes: a draft's, or a version's whose row is known.
+    #[inline(always)]
+    pub(super) fn of_bytes(layout: &'t RowLayout, bytes: &'t [u8], id: RowId) -> Self {
         Self { layout, bytes, id }
     }
 

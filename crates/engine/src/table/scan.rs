@@ -57,11 +57,11 @@ pub const BATCH_ROWS: usize = 256;
 /// # Ok::<(), remanent_engine::Error>(())
 /// ```
 pub struct Scan<'t> {
-    table: TableAt<'t>,
-    reader: Reader<'t>,
+    pub(super) table: TableAt<'t>,
+    pub(super) reader: Reader<'t>,
     /// The next row id to look at, and the end.
-    next: u64,
-    limit: u64,
+    pub(super) next: u64,
+    pub(super) limit: u64,
     batch: Vec<Row<'t>>,
     /// How many rows of the batch were given out.
     given: usize,
@@ -156,6 +156,16 @@ impl<'t> Iterator for Scan<'t> {
         let row = self.batch.get(self.given).copied()?;
         self.given += 1;
         Some(row)
+    }
+
+    /// Goes through whole batches of slots; so do `for_each`, `count`, `sum` and their like.
+    fn fold<B, F: FnMut(B, Row<'t>) -> B>(mut self, initial: B, mut fold: F) -> B {
+        let given = std::mem::take(&mut self.batch).into_iter().skip(self.given);
+        let mut folded = given.fold(initial, &mut fold);
+        while self.next < self.limit {
+            folded = self.fold_batch(folded, &mut fold);
+        }
+        folded
     }
 }
 

@@ -51,6 +51,14 @@ struct Segment {
     chunks: [AtomicU64; CHUNKS],
 }
 
+/// Where a chunk of slots lies, to find others in it. Chunks never move while their table lives.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Chunk {
+    first: u32,
+    len: u32,
+    at: u64,
+}
+
 /// The word of a row that this thread has latched. Dropping it unlatches the row unchanged.
 pub(crate) struct LatchedRow<'m> {
     slot: &'m AtomicU64,
@@ -76,6 +84,18 @@ impl Directory {
         newest_of(self.slot(memory, row).load(Acquire))
     }
 
+    /// As [`Directory::newest`], quick while rows are of the same chunk as the one before.
+    #[inline]
+    pub(crate) fn newest_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
+        if row.wrapping_sub(near.first) >= near.len {
+            let (chunk, place) = place_of(row);
+            let at = memory.region().offset_of(self.slot(memory, row)) - u64::from(place) * 8;
+            *near = Chunk { first: row - place, len: chunk_len(chunk), at };
+        }
+        let slot = near.at + u64::from(row - near.first) * 8;
+        newest_of(memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire))
+    }
+
     /// Asks the processor for the row's slot.
     #[inline]
     pub(crate) fn prefetch(&self, memory: &Memory, row: u32) {
@@ -93,6 +113,20 @@ impl Directory {
     /// Row ids below this may be in use.
     pub(crate) fn limit(&self) -> u64 {
         self.next.load(Acquire)
+    }
+
+    /// The slots from `row` on, as many as lie beside it before `limit`.
+    pub(crate) fn slots_beside<'m>(
+        &self,
+        memory: &'m Memory,
+        row: u32,
+        limit: u64,
+    ) -> &'m [AtomicU64] {
+        let (chunk, place) = place_of(row);
+        let in_chunk = u64::from(chunk_len(chunk) - place);
+        let count = in_chunk.min(limit - u64::from(row)) as usize;
+        let first = memory.region().offset_of(self.slot(memory, row));
+        memory.region().words(first, count)
     }
 
     /// The slots of the rows from `row` on that lie one behind the other, up to `limit`.

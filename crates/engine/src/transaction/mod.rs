@@ -1,13 +1,14 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
-//! what it holds, [`drafts`] rows that it is given whole; [`sets`] links owners and members,
-//! [`members`] follows the links. [`clock`] is how a snapshot begins and ends, [`gate`] how writers
-//! are kept out, [`write_set`] remembers changes, [`precedence`] is who yields, [`validate`]
-//! compares what was read with the [`recent`] commits, [`commit`] publishes, [`retry`] tries again,
-//! [`reclaim`] cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in
-//! `table/`; here is who may see what, and when.
+//! what it holds, [`drafts`] rows that it is given whole, [`blob_keys`] keys that are one blob;
+//! [`sets`] links owners and members, [`members`] follows the links. [`clock`] is how a snapshot
+//! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes,
+//! [`precedence`] is who yields, [`validate`] compares what was read with the [`recent`] commits,
+//! [`commit`] publishes, [`retry`] tries again, [`reclaim`] cleans up, [`snapshots`] are those that
+//! are held. Rows and indexes are changed in `table/`; here is who may see what, and when.
 
+pub(crate) mod blob_keys;
 pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod drafts;

@@ -690,7 +690,7 @@ impl<'db> ReadTransaction<'db> {
 
     /// Says that a call is under way.
     #[inline(always)]
-    fn enter(&self) -> Result<Operation<'_>> {
+    pub(super) fn enter(&self) -> Result<Operation<'_>> {
         let operation = self.reader().enter(self.memory());
         if let Some(reads) = &self.reads {
             reads.touch();
@@ -716,7 +716,7 @@ impl<'db> ReadTransaction<'db> {
     }
 
     #[inline(always)]
-    fn remember_key(&self, view: &View<'_>, key: &[u8], found: Option<u64>) {
+    pub(super) fn remember_key(&self, view: &View<'_>, key: &[u8], found: Option<u64>) {
         if let Some(reads) = &self.reads {
             remember_key(reads, view, key, found);
         }
@@ -761,7 +761,11 @@ fn remember_key(reads: &ReadSet<'_>, view: &View<'_>, key: &[u8], found: Option<
     }
 }
 
-fn encode_whole(view: &View<'_>, key: &[Value<'_>], bytes: &mut KeyBuffer) -> Result<()> {
+pub(super) fn encode_whole(
+    view: &View<'_>,
+    key: &[Value<'_>],
+    bytes: &mut KeyBuffer,
+) -> Result<()> {
     let encoded = view.index.plan.encode_values(key, bytes);
     let parts = encoded.map_err(|error| view.index.key_error(error))?;
     if parts == view.index.plan.parts() {
