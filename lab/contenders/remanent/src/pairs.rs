@@ -1,42 +1,57 @@
-//! Small pairs, through the typed interface: everything about them is in this file.
+//! Small pairs, through the key/value interface: everything about them is in this file.
 //!
-//! A record is a key of 8 bytes and a value of 32, with the ordered or the hash index on the key.
-//! Each call is a transaction of its own, the smallest there is; no cheaper way is offered, so
-//! that the settings without transactions and in memory are the same. What has a log or takes
-//! plain keys will have its stores here, and its settings in the lists below.
+//! A key/value database of the ordered or the hashed kind lies in memory alone, or in a folder with
+//! a log at each rung. Without transactions it is used through `auto_commit`, which keeps its
+//! snapshot from one read to the next; otherwise each call is a transaction of its own. No
+//! checkpoints are made while it is measured, as others make none by themselves.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use lab_harness::pairs::{CommitStore, Key, Pair, PairStore, Seen, VALUE_LEN, Value};
+use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, Value};
+use lab_harness::readers::Ended;
 use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
-use remanent::schema::BinaryArray;
-use remanent::{Database, Options, Record, TypedTable};
+use remanent::{Database, Durability, Options};
+use remanent_kv::{AutoCommit, Environment, KvDatabase, KvOptions};
 
 /// Settings of pairs that one thread owns.
 pub(crate) const SETTINGS: &[Setting] = &[
-    setting("", Promise::None, Medium::Memory, SMALLEST),
-    setting("hash", Promise::None, Medium::Memory, SMALLEST_HASHED),
+    setting("", Promise::None, Medium::Memory, AUTO_COMMIT),
+    setting("hash", Promise::None, Medium::Memory, AUTO_COMMIT_HASHED),
     setting("", Promise::Memory, Medium::Memory, ORDERED),
     setting("hash", Promise::Memory, Medium::Memory, HASHED),
+    setting("", Promise::Buffered, Medium::Disk, LOGGED),
+    setting("hash", Promise::Buffered, Medium::Disk, LOGGED_HASHED),
+    setting("", Promise::Os, Medium::Disk, LOGGED),
+    setting("", Promise::Disk, Medium::Disk, LOGGED),
 ];
 
 /// Settings in which pairs come back.
-pub(crate) const RETURNS: &[Setting] = &[setting("", Promise::Memory, Medium::Disk, IMAGE)];
+pub(crate) const RETURNS: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Disk, IMAGE),
+    setting("", Promise::Os, Medium::Disk, REPLAY),
+];
 
 /// Whether threads commit to a disk.
-pub(crate) const THREADS_COMMIT: bool = false;
+pub(crate) const THREADS_COMMIT: bool = true;
 
-const SMALLEST: &str =
-    "as in memory, since nothing is cheaper than its smallest transaction; unique ordered index";
-const SMALLEST_HASHED: &str =
-    "as in memory, since nothing is cheaper than its smallest transaction; unique hash index";
-const ORDERED: &str = "defaults; record of two binary columns, unique ordered index on the key";
-const HASHED: &str = "defaults; record of two binary columns, unique hash index on the key";
+const AUTO_COMMIT: &str = "key/value, ordered; auto_commit: reads keep their snapshot until \
+    somebody commits";
+const AUTO_COMMIT_HASHED: &str = "key/value, hashed; auto_commit: reads keep their snapshot until \
+    somebody commits";
+const ORDERED: &str = "key/value, ordered; a transaction for each call";
+const HASHED: &str = "key/value, hashed; a transaction for each call";
+const LOGGED: &str =
+    "key/value, ordered, in a folder; a transaction for each call; checkpoint_after(0)";
+const LOGGED_HASHED: &str =
+    "key/value, hashed, in a folder; a transaction for each call; checkpoint_after(0)";
 const IMAGE: &str = "Database::save, Database::load, through a buffer of 1 MiB";
+const REPLAY: &str = "key/value, ordered, in a folder; the whole log is repeated, checkpoint_after(0)";
 
 const IMAGE_FILE: &str = "pairs.image";
+const FOLDER: &str = "pairs.remanent";
+const NAME: &str = "pairs";
 
 const IMAGE_BUFFER_BYTES: usize = 1 << 20;
 
@@ -51,145 +66,207 @@ const fn setting(
 
 /// Opens an empty database for a setting.
 pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    let db = Database::open(Options::new())?;
-    Ok(match setting.variant {
-        "hash" => Box::new(Hashed { table: db.create_table_of()?, db }),
-        _ => {
-            let table = db.create_table_of()?;
-            let image = place.directory.map(image_of);
-            Box::new(Ordered { db, table, image })
-        }
+    let pairs = Pairs::open(setting, place)?;
+    Ok(match setting.promise {
+        Promise::None => Box::new(AutoCommitted::over(pairs)),
+        _ => Box::new(pairs),
     })
 }
 
 /// Opens an empty database in which threads commit.
-pub(crate) fn open_commits(_: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Err("it has no log yet".into())
+pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(Pairs::open(setting, place)?))
 }
 
 /// Whether a file is read when a database comes back.
 pub(crate) fn is_returned_from(file: &str) -> bool {
-    file == IMAGE_FILE
+    file == IMAGE_FILE || file.starts_with("log-") || file.starts_with("image-")
 }
 
 /// Opens the database that [`open`] made in the same place and saved or left behind.
-pub(crate) fn reopen(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    let image = image_of(place.files()?);
-    let mut stream = BufReader::with_capacity(IMAGE_BUFFER_BYTES, File::open(&image)?);
-    let db = Database::load(Options::new(), &mut stream)?;
-    let table = db.table_of::<OrderedPair>()?;
-    Ok(Box::new(Ordered { db, table, image: Some(image) }))
+pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    let image = place.files()?.join(IMAGE_FILE);
+    let database = match rung(setting.promise) {
+        Some(durability) => Database::open_at(place.files()?.join(FOLDER), options(durability))?,
+        None => {
+            let file = File::open(&image)?;
+            let mut stream = BufReader::with_capacity(IMAGE_BUFFER_BYTES, file);
+            Database::load(Options::new(), &mut stream)?
+        }
+    };
+    let environment = Environment::over(database);
+    let database = environment.open_database(NAME)?;
+    Ok(Box::new(Pairs { environment, database, image: Some(image) }))
 }
 
-fn image_of(directory: &Path) -> PathBuf {
-    directory.join(IMAGE_FILE)
+fn options(durability: Durability) -> Options {
+    Options::new().durability(durability).checkpoint_after(0)
 }
 
-#[derive(Record)]
-#[record(name = "Pair", primary_key(key))]
-struct OrderedPair {
-    key: BinaryArray<8>,
-    value: BinaryArray<VALUE_LEN>,
+/// The rung that keeps a promise; none needs a log below `Buffered`.
+fn rung(promise: Promise) -> Option<Durability> {
+    match promise {
+        Promise::None | Promise::Memory => None,
+        Promise::Buffered => Some(Durability::Buffered),
+        Promise::Os => Some(Durability::Os),
+        Promise::Disk => Some(Durability::Disk),
+    }
 }
 
-#[derive(Record)]
-#[record(name = "Pair", unique_hash_index(keys(key)))]
-struct HashedPair {
-    key: BinaryArray<8>,
-    value: BinaryArray<VALUE_LEN>,
-}
-
-struct Ordered {
-    db: Database,
-    table: TypedTable<OrderedPair>,
+struct Pairs {
+    environment: Environment,
+    database: KvDatabase,
     /// Where an image goes.
     image: Option<PathBuf>,
 }
 
-struct Hashed {
-    db: Database,
-    table: TypedTable<HashedPair>,
+impl Pairs {
+    fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Self> {
+        let environment = match rung(setting.promise) {
+            Some(durability) => {
+                let folder = place.files()?.join(FOLDER);
+                Environment::over(Database::open_at(folder, options(durability))?)
+            }
+            None => Environment::open(Options::new())?,
+        };
+        let kind = match setting.variant {
+            "hash" => KvOptions::hashed(),
+            _ => KvOptions::ordered(),
+        };
+        let database = environment.create(NAME, kind)?;
+        let image = place.directory.map(|directory: &Path| directory.join(IMAGE_FILE));
+        Ok(Self { environment, database, image })
+    }
+
+    fn put(&self, key: &Key, value: &Value) -> Outcome<()> {
+        Ok(self.environment.write(|tx| self.database.put(tx, key, value))?)
+    }
+
+    fn get(&self, key: &Key, out: &mut Value) -> Outcome<bool> {
+        let tx = self.environment.begin_read()?;
+        Ok(copy(self.database.get(&tx, key)?, out))
+    }
 }
 
-macro_rules! changes_and_reads {
-    ($record:ident, $key:ident) => {
-        fn insert(&mut self, key: &Key, value: &Value) -> Outcome<()> {
-            let record = $record { key: BinaryArray(*key), value: BinaryArray(*value) };
-            self.db.write(|tx| tx.insert(&self.table, &record))?;
-            Ok(())
-        }
-
-        fn overwrite(&mut self, key: &Key, value: &Value) -> Outcome<()> {
-            let record = $record { key: BinaryArray(*key), value: BinaryArray(*value) };
-            let key = $key { key: BinaryArray(*key) };
-            let found = self.db.write(|tx| {
-                let Some(row) = tx.get_row(&self.table, &key)? else { return Ok(false) };
-                tx.update(&self.table, row.id(), &record)?;
-                Ok(true)
-            })?;
-            if found { Ok(()) } else { Err("a key is not there".into()) }
-        }
-
-        fn insert_many(&mut self, pairs: &[Pair]) -> Outcome<()> {
-            self.db.write(|tx| {
-                for (key, value) in pairs {
-                    let record = $record { key: BinaryArray(*key), value: BinaryArray(*value) };
-                    tx.insert(&self.table, &record)?;
-                }
-                Ok(())
-            })?;
-            Ok(())
-        }
-
-        fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {
-            let key = $key { key: BinaryArray(*key) };
-            let found = self.db.read(|tx| {
-                let Some(record) = tx.get(&self.table, &key)? else { return Ok(false) };
-                *out = record.value.0;
-                Ok(true)
-            })?;
-            Ok(found)
-        }
-
-        fn accounted_bytes(&self) -> Option<u64> {
-            Some(self.db.memory().held)
-        }
-
-        fn close(self: Box<Self>) -> Outcome<()> {
-            Ok(())
-        }
-    };
+fn copy(found: Option<&[u8]>, out: &mut Value) -> bool {
+    let found = found.and_then(|value| <&Value>::try_from(value).ok());
+    found.map(|value| *out = *value).is_some()
 }
 
-impl PairStore for Ordered {
-    changes_and_reads!(OrderedPair, OrderedPairPrimary);
+impl PairStore for Pairs {
+    fn insert(&mut self, key: &Key, value: &Value) -> Outcome<()> {
+        self.put(key, value)
+    }
+
+    fn overwrite(&mut self, key: &Key, value: &Value) -> Outcome<()> {
+        self.put(key, value)
+    }
+
+    fn insert_many(&mut self, pairs: &[Pair]) -> Outcome<()> {
+        let database = &self.database;
+        Ok(self.environment.write(|tx| {
+            pairs.iter().try_for_each(|(key, value)| database.put(tx, key, value))
+        })?)
+    }
+
+    fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {
+        self.get(key, out)
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.database.options() == KvOptions::ordered()
+    }
 
     fn read_in_order(&mut self, seen: &mut Seen) -> Outcome<()> {
-        self.db.read(|tx| {
-            let mut cursor = tx.cursor_by::<_, OrderedPairPrimary>(&self.table)?;
-            let mut record = cursor.first();
-            while let Some(pair) = record {
-                seen.see(&pair.key.0, &pair.value.0);
-                record = cursor.next();
-            }
-            Ok(())
-        })?;
+        let tx = self.environment.begin_read()?;
+        self.database.bulk(&tx)?.for_each(|(key, value)| seen.see_bytes(key, value));
         Ok(())
+    }
+
+    fn accounted_bytes(&self) -> Option<u64> {
+        Some(self.environment.memory().held)
     }
 
     fn save(&mut self) -> Outcome<()> {
         let image = self.image.as_ref().ok_or("this setting has no directory")?;
         let mut stream = BufWriter::with_capacity(IMAGE_BUFFER_BYTES, File::create(image)?);
-        self.db.save(&mut stream)?;
+        self.environment.database().save(&mut stream)?;
         stream.flush()?;
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
         Ok(())
     }
 }
 
-impl PairStore for Hashed {
-    changes_and_reads!(HashedPair, HashedPairKeys);
+impl CommitStore for Pairs {
+    fn committer(&self) -> Outcome<Box<dyn Committer + '_>> {
+        Ok(Box::new(self))
+    }
+
+    fn syncs(&self) -> Outcome<Option<u64>> {
+        Ok(self.environment.database().log_statistics().map(|log| log.syncs))
+    }
+}
+
+impl Committer for &Pairs {
+    fn commit(&mut self, key: &Key, value: &Value) -> Outcome<Ended> {
+        self.put(key, value)?;
+        Ok(Ended::Committed)
+    }
+
+    fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {
+        self.get(key, out)
+    }
+}
+
+/// Pairs that are used without transactions. The database lives as long as the process, which
+/// measures this setting and nothing else.
+struct AutoCommitted {
+    pairs: &'static Pairs,
+    calls: AutoCommit<'static>,
+}
+
+impl AutoCommitted {
+    fn over(pairs: Pairs) -> Self {
+        let pairs: &'static Pairs = Box::leak(Box::new(pairs));
+        Self { pairs, calls: pairs.database.auto_commit() }
+    }
+}
+
+impl PairStore for AutoCommitted {
+    fn insert(&mut self, key: &Key, value: &Value) -> Outcome<()> {
+        Ok(self.calls.put(key, value)?)
+    }
+
+    fn overwrite(&mut self, key: &Key, value: &Value) -> Outcome<()> {
+        Ok(self.calls.put(key, value)?)
+    }
+
+    fn insert_many(&mut self, pairs: &[Pair]) -> Outcome<()> {
+        pairs.iter().try_for_each(|(key, value)| Ok(self.calls.put(key, value)?))
+    }
+
+    fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {
+        Ok(copy(self.calls.get(key)?, out))
+    }
 
     fn is_ordered(&self) -> bool {
-        false
+        self.pairs.is_ordered()
+    }
+
+    fn read_in_order(&mut self, seen: &mut Seen) -> Outcome<()> {
+        let tx = self.calls.newest()?;
+        self.pairs.database.bulk(tx)?.for_each(|(key, value)| seen.see_bytes(key, value));
+        Ok(())
+    }
+
+    fn accounted_bytes(&self) -> Option<u64> {
+        self.pairs.accounted_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Outcome<()> {
+        Ok(())
     }
 }
