@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
 use crate::options::Options;
-use crate::table::table::TableAt;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
 use crate::transaction::{
     CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
@@ -49,12 +48,6 @@ pub struct Database {
 }
 
 impl Database {
-    /// Frees a row id that was taken from a table's directory and not used.
-    pub(crate) fn give_back_row(&self, table: &Table, row: u32) {
-        let memory = self.instance.memory();
-        TableAt { memory, core: &table.core }.directory().give_back(memory, row);
-    }
-
     /// Opens a new, empty database.
     ///
     /// # Errors

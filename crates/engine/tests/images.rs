@@ -168,3 +168,62 @@ fn a_database_that_is_too_small_says_so() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::BudgetReached);
     Ok(())
 }
+
+/// A table that has grown, shrunk, or has rows already.
+#[test]
+fn an_image_is_loaded_into_a_later_schema() -> Result<()> {
+    let db = world(200)?;
+    let mut image = Vec::new();
+    db.save(&mut image)?;
+    let line = || {
+        TableSchema::new("Line")
+            .column("rank", ColumnType::I32)
+            .column("kind", ColumnType::U8)
+            .default(7_u8)
+            .column("text", ColumnType::STRING)
+            .nullable_column("note", ColumnType::BLOB)
+            .nullable_column("more", ColumnType::STRING)
+            .index(IndexSchema::new("by_text", ["text", "rank"]))
+    };
+    let later = Database::open(Options::new())?;
+    let lines = later.create_table(line())?;
+    later.load_into(&mut image.as_slice())?;
+    let (rank, text, kind) = (lines.column("rank")?, lines.column("text")?, lines.column("kind")?);
+    let (old, tx, now) = (db.table("Line")?, db.begin_read()?, later.begin_read()?);
+    let mut count = 0;
+    for row in tx.scan(&old)? {
+        let same = now.row(&lines, row.id())?.expect("it was loaded");
+        assert_eq!(same.get::<i32>(rank), row.get(old.column("rank")?));
+        assert_eq!(same.str(text), row.str(old.column("text")?));
+        assert_eq!(same.get::<u8>(kind), Some(7));
+        assert!(same.is_null(lines.column("more")?));
+        count += 1;
+    }
+    assert_eq!(now.scan(&lines)?.count(), count);
+    let set = later.set("Lines")?;
+    let orders = later.table("Order")?;
+    let linked: usize = now
+        .scan(&orders)?
+        .map(|order| now.members(&set, order.id()).and_then(|members| members.count()))
+        .sum::<Result<u64>>()? as usize;
+    assert_eq!(linked, count);
+    let mut cursor = now.cursor(&lines, lines.index("by_text")?)?;
+    let mut entries = usize::from(cursor.first().is_some());
+    while entries > 0 && cursor.next().is_some() {
+        entries += 1;
+    }
+    assert_eq!(entries, count);
+
+    let into = |schema: TableSchema| {
+        let db = Database::open(Options::new())?;
+        db.create_table(schema)?;
+        db.load_into(&mut image.as_slice())
+    };
+    let fails = |schema, kind| assert_eq!(into(schema).map_err(|error| error.kind()), Err(kind));
+    let without = TableSchema::new("Line").column("rank", ColumnType::I32);
+    fails(without, ErrorKind::SchemaMismatch);
+    fails(line().column("must", ColumnType::U8), ErrorKind::SchemaMismatch);
+    let error = later.load_into(&mut image.as_slice()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TableExists);
+    Ok(())
+}

@@ -269,6 +269,8 @@ impl<'d> AutoCommit<'d> {
         work: impl Fn(&KvDatabase, &WriteTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
         let database = self.database;
+        // A snapshot that nobody reads must not keep what is about to be replaced.
+        self.reading = None;
         database.shared.database.write_with(&self.options, |tx| work(database, tx))
     }
 }

@@ -4,23 +4,23 @@
 //! before anybody sees the database, and what is wrong leaves none. Rows keep their ids, so that
 //! what programs or sets have noted of them stays true.
 
-use std::cell::RefCell;
 use std::io::Read;
 
-use remanent_schema::TableSchema;
+use remanent_schema::{RowLayout, TableSchema, Value};
 
 use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Entitlement;
 use crate::options::Options;
+use crate::snapshot::Snapshot;
 use crate::table::row::RowId;
+use crate::table::table::TableAt;
 use crate::table::{Set, Table};
-use crate::transaction::WriteTransaction;
+use crate::transaction::clock::{self, HeldSlot};
 
-/// Rows that are inserted in one transaction.
-const ROWS_A_TRANSACTION: usize = 10_000;
+/// Rows that are loaded are as if they had been committed with the first timestamp there is.
+const FIRST: Snapshot = Snapshot { timestamp: 1, own: 1 };
 /// A payload is read in steps, so that a wrong length does not ask for memory that is not needed.
 const STEP: usize = 1 << 20;
 
@@ -44,6 +44,50 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Fills the tables of a database that is new with the rows of an image, whose tables may have
+    /// had fewer columns: what a program does whose schema has grown. Columns are the same if they
+    /// have the same name; those that the image does not know get their default, or null. Tables
+    /// that are not there are created as the image has them. Rows keep their ids.
+    ///
+    /// # Errors
+    /// As [`Database::load`]; `SchemaMismatch` if the image has a column that its table has not, if
+    /// a value does not fit its column any more, or if a new column has neither default nor null;
+    /// `TableExists` if a table has had rows. Then some rows are there, and others not.
+    /// `InvalidOptions` if the database lies in a folder, for what is loaded is not logged: load
+    /// into one in memory, and make its folder by [`Database::backup`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let city = || TableSchema::new("City").column("name", ColumnType::STRING);
+    /// let db = Database::open(Options::new())?;
+    /// let cities = db.create_table(city())?;
+    /// let ulm = db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into())]))?;
+    /// let mut image = Vec::new();
+    /// db.save(&mut image)?;
+    ///
+    /// let db = Database::open(Options::new())?;
+    /// let cities = db.create_table(city().nullable_column("people", ColumnType::U32))?;
+    /// db.load_into(&mut image.as_slice())?;
+    /// let tx = db.begin_read()?;
+    /// let row = tx.row(&cities, ulm)?.expect("it was saved");
+    /// assert_eq!(row.str(cities.column("name")?), Some("Ulm"));
+    /// assert!(row.is_null(cities.column("people")?));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn load_into(&self, stream: &mut dyn Read) -> Result<()> {
+        if self.instance.log().is_some() {
+            return Err(Error::new(ErrorKind::InvalidOptions)
+                .because("what is loaded is not logged; load into a database in memory"));
+        }
+        let mut blocks = Blocks::open(stream)?;
+        let (tables, _) = blocks.tables(self)?;
+        Load::new(self, tables)?.all(&mut blocks, &mut |_, _| ())?;
+        self.set_names().iter().try_for_each(|name| check_links(self, &self.set(name)?))
+    }
+}
+
 /// As [`Database::load`]; tells how many rows and bytes were read, now and then.
 ///
 /// # Errors
@@ -56,16 +100,7 @@ pub(crate) fn read(
     let mut blocks = Blocks::open(stream)?;
     let db = Database::open(options)?;
     let (tables, head) = blocks.tables(&db)?;
-    let mut load = Load { db: &db, tables, count: 0, last: None };
-    loop {
-        match blocks.next()? {
-            ROWS => load.rows(&blocks.payload)?,
-            END if blocks.payload == load.count.to_le_bytes() => break,
-            END => return Err(damaged("it has another number of rows than it says")),
-            _ => return Err(damaged("a block stands where it cannot")),
-        }
-        tell(load.count, blocks.bytes);
-    }
+    Load::new(&db, tables)?.all(&mut blocks, tell)?;
     db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
     Ok((db, head))
 }
@@ -125,8 +160,8 @@ impl<'s> Blocks<'s> {
         Ok((count, head, version))
     }
 
-    /// The tables of the image, created.
-    fn tables(&mut self, db: &Database) -> Result<(Vec<Table>, ImageHead)> {
+    /// The tables of the image, created unless they are there.
+    fn tables(&mut self, db: &Database) -> Result<(Vec<Filled>, ImageHead)> {
         let (count, head, version) = self.head()?;
         let mut tables = Vec::new();
         for expected in 0..count {
@@ -144,7 +179,7 @@ impl<'s> Blocks<'s> {
             }
             let schema = TableSchema::from_bytes(schema)
                 .map_err(|error| damaged(format!("table {expected}: {error}")))?;
-            tables.push(create(db, schema)?);
+            tables.push(Filled::find_or_create(db, schema)?);
         }
         db.instance.catalog().skip_to(head.next_table);
         Ok((tables, head))
@@ -187,82 +222,129 @@ impl<'s> Blocks<'s> {
     }
 }
 
+/// A table that is filled, and how rows become its rows.
+struct Filled {
+    table: Table,
+    /// If the image's rows are others: their layout, and which of its leaves each leaf of the table
+    /// is.
+    from: Option<(RowLayout, Vec<Option<usize>>)>,
+}
+
+impl Filled {
+    fn find_or_create(db: &Database, schema: TableSchema) -> Result<Self> {
+        let Ok(core) = db.instance.catalog().by_name(&schema.name) else {
+            return Ok(Self { table: create(db, schema)?, from: None });
+        };
+        let table = Table { core };
+        let root = db.instance.memory().get(table.core.root);
+        if root.directory.limit() > 0 {
+            return Err(Error::new(ErrorKind::TableExists)
+                .because(format!("`{}` has had rows", table.name())));
+        }
+        let (from, to) = (RowLayout::new(&schema), &table.core.layout);
+        let leaf_of = |path: &str| from.leaf_by_path(path);
+        let leaves: Vec<_> = to.leaves().iter().map(|leaf| leaf_of(&leaf.path)).collect();
+        let gone = from.leaves().iter().find(|leaf| to.leaf_by_path(&leaf.path).is_none());
+        if let Some(gone) = gone {
+            return Err(Error::new(ErrorKind::SchemaMismatch).because(format!(
+                "`{}` has no column `{}`",
+                table.name(),
+                gone.path
+            )));
+        }
+        Ok(Self { table, from: Some((from, leaves)) })
+    }
+
+    /// The bytes of a row of the table, put together in `buffer` if the image's row is another.
+    fn row<'b>(&self, row: u32, bytes: &'b [u8], buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        let layout = &self.table.core.layout;
+        let read = self.from.as_ref().map_or(layout, |(from, _)| from);
+        if !read.is_well_formed(bytes) {
+            return Err(damaged(format!("row {row} of `{}` is not one", self.table.name())));
+        }
+        let Some((from, leaves)) = &self.from else { return Ok(bytes) };
+        let value = |leaf: &Option<usize>| leaf.map(|leaf| from.read_value(bytes, leaf));
+        let values: Vec<Option<Value<'_>>> = leaves.iter().map(value).collect();
+        let encoded = layout.encoded_len(&values).and_then(|length| {
+            buffer.clear();
+            buffer.resize(length, 0);
+            layout.encode(&values, buffer)
+        });
+        encoded.map_err(|error| {
+            let because = format!("row {row} of `{}`: {error}", self.table.name());
+            Error::new(ErrorKind::SchemaMismatch).because(because)
+        })?;
+        Ok(buffer)
+    }
+}
+
+/// Puts rows into tables that nobody uses yet: without transactions, as of the first timestamp.
 struct Load<'d> {
     db: &'d Database,
-    tables: Vec<Table>,
+    held: HeldSlot<'d>,
+    tables: Vec<Filled>,
     count: u64,
     /// The number of the table and the id of the row that came last.
     last: Option<(u32, u32)>,
+    buffer: Vec<u8>,
 }
 
-impl Load<'_> {
-    fn rows(&mut self, payload: &[u8]) -> Result<()> {
-        let of = number(payload, 0)?;
-        let Some(table) = self.tables.get(of as usize).cloned() else {
-            return Err(damaged("rows are of a table that is not there"));
-        };
-        let mut rest = &payload[4..];
-        while !rest.is_empty() {
-            let tx = self.db.begin_write()?;
-            // Ids that nobody has: kept while others are given out, free afterwards.
-            let unused = RefCell::new(Vec::new());
-            for _ in 0..ROWS_A_TRANSACTION {
-                if rest.is_empty() {
-                    break;
-                }
-                let (row, length) = (number(rest, 0)?, number(rest, 4)? as usize);
-                let Some(bytes) = rest.get(8..8 + length) else {
-                    return Err(damaged("a row is longer than its block"));
-                };
-                rest = &rest[8 + length..];
-                if self.last.is_some_and(|last| last >= (of, row)) {
-                    return Err(damaged("rows are out of order"));
-                }
-                self.last = Some((of, row));
-                insert(&tx, &table, row, bytes, &unused)?;
-                self.count += 1;
+impl<'d> Load<'d> {
+    fn new(db: &'d Database, tables: Vec<Filled>) -> Result<Self> {
+        let (held, _) = clock::begin_exclusive(db.instance.memory(), db.instance.slots())?;
+        Ok(Self { db, held, tables, count: 0, last: None, buffer: Vec::new() })
+    }
+
+    fn all(mut self, blocks: &mut Blocks<'_>, tell: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        loop {
+            match blocks.next()? {
+                ROWS => self.rows(&blocks.payload)?,
+                END if blocks.payload == self.count.to_le_bytes() => break,
+                END => return Err(damaged("it has another number of rows than it says")),
+                _ => return Err(damaged("a block stands where it cannot")),
             }
-            tx.commit()?;
-            for row in unused.into_inner().into_iter().rev() {
-                self.db.give_back_row(&table, row);
-            }
+            tell(self.count, blocks.bytes);
+        }
+        let memory = self.db.instance.memory();
+        for filled in &self.tables {
+            memory.get(filled.table.core.root).directory.thread_free(memory);
         }
         Ok(())
     }
-}
 
-fn insert(
-    tx: &WriteTransaction<'_>,
-    table: &Table,
-    row: u32,
-    bytes: &[u8],
-    unused: &RefCell<Vec<u32>>,
-) -> Result<()> {
-    if !table.core.layout.is_well_formed(bytes) {
-        return Err(damaged(format!("row {row} of `{}` is not one", table.name())));
-    }
-    let target = (None, Entitlement::Ordinary);
-    let inserted = tx.change_any(table, target, |at, heap, snapshot| {
-        loop {
-            let free = at.directory().allocate(heap)?;
-            if free < row {
-                unused.borrow_mut().push(free);
-                continue;
+    fn rows(&mut self, payload: &[u8]) -> Result<()> {
+        let of = number(payload, 0)?;
+        let Some(filled) = self.tables.get(of as usize) else {
+            return Err(damaged("rows are of a table that is not there"));
+        };
+        let memory = self.db.instance.memory();
+        let heap = memory.heap(self.held.cache());
+        let at = TableAt { memory, core: &filled.table.core };
+        let mut rest = &payload[4..];
+        while !rest.is_empty() {
+            let (row, length) = (number(rest, 0)?, number(rest, 4)? as usize);
+            let Some(bytes) = rest.get(8..8 + length) else {
+                return Err(damaged("a row is longer than its block"));
+            };
+            rest = &rest[8 + length..];
+            if self.last.is_some_and(|last| last >= (of, row)) || row == u32::MAX {
+                return Err(damaged("rows are out of order"));
             }
-            if free > row {
-                return Err(damaged("a row id is there twice"));
-            }
-            return at.insert_as(heap, snapshot, row, bytes.len(), |out| {
+            self.last = Some((of, row));
+            let bytes = filled.row(row, bytes, &mut self.buffer)?;
+            at.directory().claim(heap, row)?;
+            let inserted = at.insert_as(heap, FIRST, row, bytes.len(), |out| {
                 out.copy_from_slice(bytes);
                 Ok(())
             });
+            inserted.map_err(|error| match error.kind() {
+                ErrorKind::DuplicateKey => damaged(format!("a key is there twice: {error}")),
+                _ => error,
+            })?;
+            heap.cache.retired.redeem();
+            self.count += 1;
         }
-    });
-    match inserted {
-        Err(error) if error.kind() == ErrorKind::DuplicateKey => {
-            Err(damaged(format!("a key is there twice: {error}")))
-        }
-        other => other.map(|_| ()),
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use remanent_engine::{Database, Folder, Options, Storage};
+use remanent_engine::{Database, Folder, Options};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -29,12 +29,6 @@ impl Place {
 
     pub(crate) fn folder(&self) -> Arc<Folder> {
         Arc::new(Folder::create(&self.path).unwrap())
-    }
-
-    pub(crate) fn names(&self) -> Vec<String> {
-        let mut names = self.folder().names().unwrap();
-        names.sort();
-        names
     }
 }
 

@@ -47,7 +47,8 @@ const LOGGED: &str =
 const LOGGED_HASHED: &str =
     "key/value, hashed, in a folder; a transaction for each call; checkpoint_after(0)";
 const IMAGE: &str = "Database::save, Database::load, through a buffer of 1 MiB";
-const REPLAY: &str = "key/value, ordered, in a folder; the whole log is repeated, checkpoint_after(0)";
+const REPLAY: &str =
+    "key/value, ordered, in a folder; the whole log is repeated, checkpoint_after(0)";
 
 const IMAGE_FILE: &str = "pairs.image";
 const FOLDER: &str = "pairs.remanent";
@@ -164,9 +165,9 @@ impl PairStore for Pairs {
 
     fn insert_many(&mut self, pairs: &[Pair]) -> Outcome<()> {
         let database = &self.database;
-        Ok(self.environment.write(|tx| {
-            pairs.iter().try_for_each(|(key, value)| database.put(tx, key, value))
-        })?)
+        Ok(self
+            .environment
+            .write(|tx| pairs.iter().try_for_each(|(key, value)| database.put(tx, key, value)))?)
     }
 
     fn read(&mut self, key: &Key, out: &mut Value) -> Outcome<bool> {
