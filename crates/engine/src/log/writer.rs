@@ -27,9 +27,11 @@ use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, StorageFile, write_all_at};
 
-/// A mark of the time is made when so many bytes are written at once, or so long after the last.
+/// A mark of the time is made when so many bytes are written at once, or so long after the last,
+/// which every so many writes is looked at.
 const MARK_BYTES: usize = 2048;
 const MARK_TIME: Duration = Duration::from_secs(1);
+const MARK_WRITES: u32 = 16;
 /// Files that are written and not synced are synced before there are more of them than this.
 const UNSYNCED_FILES_MAX: usize = 8;
 /// Files kept to be used again.
@@ -106,6 +108,7 @@ struct OpenFile {
     /// Names were made that may not be synced.
     names_unsynced: bool,
     marked: Instant,
+    writes_since: u32,
 }
 
 /// Frames that have not been written.
@@ -213,6 +216,7 @@ impl Log {
             unsynced: Vec::new(),
             names_unsynced: true,
             marked: Instant::now(),
+            writes_since: 0,
         };
         let log = Self {
             storage,
@@ -584,9 +588,10 @@ impl Log {
 
     /// Notes what time it is, now and then.
     fn mark_time(&self, file: &mut OpenFile, buffer: &mut Buffer) {
-        let due = buffer.bytes.len() >= MARK_BYTES
-            || !buffer.bytes.is_empty() && file.marked.elapsed() >= MARK_TIME;
-        if !due {
+        let (bytes, looks) = (buffer.bytes.len(), file.writes_since.is_multiple_of(MARK_WRITES));
+        file.writes_since = file.writes_since.wrapping_add(1);
+        let late = || bytes > 0 && looks && file.marked.elapsed() >= MARK_TIME;
+        if bytes < MARK_BYTES && !late() {
             return;
         }
         file.marked = Instant::now();
