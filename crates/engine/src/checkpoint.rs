@@ -111,6 +111,10 @@ pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
     if log.written() < checkpoints.due_at.load(Relaxed) {
         return;
     }
+    // Who changes tables may be waiting for a transaction of this very thread.
+    if db.definition_lock().try_lock().is_err() {
+        return;
+    }
     let size = make_locked(db, log).unwrap_or(0);
     let after = checkpoints.after.load(Relaxed).max(size);
     checkpoints.due_at.store(log.end() + after, Relaxed);

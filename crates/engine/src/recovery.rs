@@ -293,8 +293,8 @@ impl Attempt<'_> {
         if self.until == RecoverUntil::End {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
-        unused.extend(reader.headless().iter().map(|&number| file::name_of(number)));
         let mut behind = reader.names_behind();
+        behind.extend(reader.headless().iter().map(|&number| file::name_of(number)));
         if end.damage.is_none() {
             // Nothing in them was ever synced, and what they go on from is not there.
             unused.append(&mut behind);
@@ -381,6 +381,7 @@ impl<'d> Replay<'d> {
 
     fn run(mut self, reader: &mut Reader<'_>, told: &mut Telling<'_>) -> Result<End> {
         let mut timestamp = self.since;
+        let before = told.progress.bytes_done;
         loop {
             let next = reader.next().map_err(|error| storage_failed(&error))?;
             let (frame, at) = match next {
@@ -411,6 +412,7 @@ impl<'d> Replay<'d> {
                 Frame::Commit { timestamp: of, operations } => {
                     if of > self.since {
                         told.progress.changes += self.apply_all(operations)?;
+                        told.progress.commits += 1;
                     }
                     timestamp = of;
                 }
@@ -419,6 +421,7 @@ impl<'d> Replay<'d> {
                     let parts = self.fragments.remove(&first).unwrap_or_default();
                     if of > self.since {
                         told.progress.changes += self.apply_parts(reader, &parts, &last)?;
+                        told.progress.commits += 1;
                     }
                     timestamp = of;
                 }
@@ -430,7 +433,7 @@ impl<'d> Replay<'d> {
                     timestamp = of;
                 }
             }
-            told.progress.commits += 1;
+            told.progress.bytes_done = before + reader.bytes_read();
             told.tell_sometimes();
         }
         self.end_transaction()?;

@@ -80,6 +80,8 @@ pub(crate) struct Reader<'s> {
     timestamp: u64,
     /// The position before which a frame says that all was synced.
     sure: u64,
+    /// Bytes of the files before the open one.
+    passed: u64,
 }
 
 /// Why a log cannot be read from a position on at all.
@@ -142,6 +144,7 @@ impl<'s> Reader<'s> {
             bytes: Vec::new(),
             offset: 0,
             sure: position,
+            passed: 0,
         };
         reader.load()?;
         Ok(Some(reader))
@@ -161,7 +164,12 @@ impl<'s> Reader<'s> {
         Ok(sum)
     }
 
-    /// Numbers of files that were made and never used.
+    /// Bytes that were read so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.passed + HEADER_LEN + self.offset as u64
+    }
+
+    /// Numbers of files that were made and never used, or whose header is damaged.
     pub(crate) fn headless(&self) -> &[u64] {
         &self.headless
     }
@@ -274,6 +282,7 @@ impl<'s> Reader<'s> {
         let fits = |next: &&Header| next.start == position && next.timestamp >= self.timestamp;
         let Some(next) = next.filter(fits) else { return Ok(false) };
         self.timestamp = next.timestamp;
+        self.passed += HEADER_LEN + self.bytes.len() as u64;
         self.current += 1;
         self.load()?;
         Ok(true)

@@ -48,13 +48,38 @@ fn flip_one(
     bytes[at] ^= 1 << random.below(8);
     let said = format!("{name}, byte {at}");
     let last = states.len() - 1;
-    match Database::open_in(Arc::new(Disk::with(content)), options(seed)) {
+    let disk = Disk::with(content);
+    match Database::open_in(Arc::new(disk.clone()), options(seed)) {
         Err(error) if error.is_damage() => Ok(()),
         Err(error) => Err(format!("{said}: {error}")),
         Ok(db) => {
-            let lowest = if db.damage().is_some() { 0 } else { last };
+            let is_damaged = db.damage().is_some();
+            let lowest = if is_damaged { 0 } else { last };
             let judged = judge(&db, states, Allowed { lowest, highest: last });
-            judged.map(|_| ()).map_err(|what| format!("{said}: {what}"))
+            let state = judged.map_err(|what| format!("{said}: {what}"))?;
+            drop(db);
+            if !is_damaged {
+                return Ok(());
+            }
+            let allowed = Allowed { lowest: state, highest: state };
+            go_on(&disk, seed, states, allowed).map_err(|what| format!("{said}: {what}"))
         }
     }
+}
+
+/// A damaged database is opened to write, with what could be read of it; then it is one like any
+/// other.
+fn go_on(disk: &Disk, seed: u64, states: &[u64], allowed: Allowed) -> Result<(), String> {
+    let words = |error: remanent_engine::Error| format!("accepted: {error}");
+    let accepted = options(seed).accept_damage(true);
+    let db = Database::open_in(Arc::new(disk.clone()), accepted).map_err(words)?;
+    judge(&db, states, allowed)?;
+    drop(db);
+    let mut work = Work::begin(disk, seed).map_err(words)?;
+    work.commit_some(2).map_err(words)?;
+    let states = std::mem::take(&mut work.states);
+    drop(work);
+    let db = Database::open_in(Arc::new(disk.clone()), options(seed)).map_err(words)?;
+    let last = states.len() - 1;
+    judge(&db, &states, Allowed { lowest: last, highest: last }).map(|_| ())
 }
