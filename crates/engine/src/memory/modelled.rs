@@ -275,7 +275,7 @@ macro_rules! modelled_atomic {
         #[derive(Default, Debug)]
         pub(crate) struct $name(std::sync::atomic::$name);
 
-        #[expect(dead_code, reason = "one list of operations serves all widths")]
+        #[allow(dead_code, reason = "one list of operations serves all widths and builds")]
         impl $name {
             pub(crate) const fn new(word: $word) -> Self {
                 Self(std::sync::atomic::$name::new(word))
