@@ -51,7 +51,6 @@ const REPLAY: &str =
     "key/value, ordered, in a folder; the whole log is repeated, checkpoint_after(0)";
 
 const IMAGE_FILE: &str = "pairs.image";
-const FOLDER: &str = "pairs.remanent";
 const NAME: &str = "pairs";
 
 const IMAGE_BUFFER_BYTES: usize = 1 << 20;
@@ -88,7 +87,7 @@ pub(crate) fn is_returned_from(file: &str) -> bool {
 pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
     let image = place.files()?.join(IMAGE_FILE);
     let database = match rung(setting.promise) {
-        Some(durability) => Database::open_at(place.files()?.join(FOLDER), options(durability))?,
+        Some(durability) => Database::open_at(place.files()?, options(durability))?,
         None => {
             let file = File::open(&image)?;
             let mut stream = BufReader::with_capacity(IMAGE_BUFFER_BYTES, file);
@@ -125,8 +124,7 @@ impl Pairs {
     fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Self> {
         let environment = match rung(setting.promise) {
             Some(durability) => {
-                let folder = place.files()?.join(FOLDER);
-                Environment::over(Database::open_at(folder, options(durability))?)
+                Environment::over(Database::open_at(place.files()?, options(durability))?)
             }
             None => Environment::open(Options::new())?,
         };
