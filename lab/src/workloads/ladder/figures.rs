@@ -1,8 +1,8 @@
 //! What Remanent costs on each rung beside the quickest database of that rung.
 //!
 //! Limits are databases of nobody and are left out; so is a variant of another contender that was
-//! given less. Wall time decides on the last rung, where CPU time says least. Nothing is asked for
-//! here: the lines are for comparison, phase by phase.
+//! given less. Wall time decides on the last rung, where CPU time says least. First what is asked of
+//! Remanent beside one other, then everything for comparison, phase by phase.
 
 use lab_harness::Promise;
 
@@ -18,17 +18,66 @@ const LIMITS: [&str; 3] = ["btreemap", "hashmap", "array"];
 /// How the name of a variant ends that was given less memory than others.
 const GIVEN_LESS: &str = "-32mb";
 
-/// Every figure, rung by rung.
+/// What is asked: on a rung, in a phase, of which of ours, so many times the speed of whom.
+const ASKED: &[(Promise, &str, &str, f64, &str)] = &[
+    (Promise::None, "read", "remanent-hash", 1.0 / 1.5, "hashmap"),
+    (Promise::None, "read", "remanent", 2.5, "btreemap"),
+    (Promise::None, "read", "remanent", 5.0, "berkeley-db"),
+    (Promise::Memory, "read", "remanent", 6.0, "berkeley-db"),
+    (Promise::Memory, "write", "remanent", 5.0, "berkeley-db"),
+    (Promise::Memory, "read", "remanent", 3.0, "lmdb"),
+    (Promise::Memory, "write", "remanent", 3.0, "lmdb"),
+    (Promise::Buffered, "write", "remanent", 5.0, "berkeley-db"),
+    (Promise::Os, "write", "remanent", 2.0, "berkeley-db"),
+];
+
+/// Pairs that a bulk read is to give a second of CPU time.
+const BULK_ASKED: f64 = 300e6;
+
+/// Every figure: what is asked, then rung by rung.
 pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
     let alone: Vec<Record> =
         records.iter().filter(|record| !record.extra.contains_key(THREADS)).cloned().collect();
-    let mut figures = Vec::new();
+    let mut figures: Vec<Figure> =
+        ASKED.iter().filter_map(|asked| asked_of(&alone, asked)).collect();
+    figures.extend(bulk(&alone));
     for rung in RUNGS {
         for phase in table::phases(&alone) {
             figures.extend(figure(&alone, rung, &phase));
         }
     }
     figures
+}
+
+fn cpu_ns(records: &[Record], rung: Promise, phase: &str, contender: &str) -> Option<f64> {
+    let wanted = |record: &&Record| {
+        record.setting == Some(rung) && record.phase == phase && record.contender == contender
+    };
+    records.iter().find(wanted).and_then(Record::cpu_ns)
+}
+
+fn asked_of(
+    records: &[Record],
+    &(rung, phase, ours, times, other): &(Promise, &str, &str, f64, &str),
+) -> Option<Figure> {
+    let ns = cpu_ns(records, rung, phase, ours)?;
+    let other_ns = cpu_ns(records, rung, phase, other);
+    Some(Figure {
+        what: format!("{rung}: {phase}, {ours} against {other}"),
+        asked: format!(">= {}", quantity::factor(times)),
+        measured: other_ns.map(|other_ns| quantity::factor(other_ns / ns)),
+        reached: other_ns.map(|other_ns| other_ns / ns >= times),
+    })
+}
+
+fn bulk(records: &[Record]) -> Option<Figure> {
+    let ns = cpu_ns(records, Promise::None, "bulk_read", "remanent")?;
+    Some(Figure {
+        what: "none: bulk read, remanent".to_owned(),
+        asked: format!(">= {} a second", quantity::rate(1e9 / BULK_ASKED)),
+        measured: Some(quantity::rate(ns)),
+        reached: Some(1e9 / ns >= BULK_ASKED),
+    })
 }
 
 fn figure(records: &[Record], rung: Promise, phase: &str) -> Option<Figure> {

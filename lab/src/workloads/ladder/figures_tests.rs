@@ -18,7 +18,9 @@ fn ours_is_compared_with_the_quickest_database_of_the_rung() {
         record("lmdb", Promise::Os, 700.0),
     ];
     let figures = figures(&records);
-    let [figure] = &figures[..] else { panic!("{figures:?}") };
+    let [berkeley, lmdb, figure] = &figures[..] else { panic!("{figures:?}") };
+    assert_eq!((berkeley.measured.as_deref(), berkeley.reached), (None, None));
+    assert_eq!((lmdb.measured.as_deref(), lmdb.reached), (Some("2.50x"), Some(false)));
     assert_eq!(figure.what, "memory/memory: read, ordered");
     let measured = figure.measured.as_deref().unwrap();
     assert!(measured.starts_with("2.50x: 10M against 4M a second of lmdb"), "{measured}");
