@@ -22,7 +22,12 @@ const FLAGS: [Flag; 9] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
-    flag("memory", 'm', Some("BYTES"), "the most memory to take, as 500M or 8G; half of the machine's"),
+    flag(
+        "memory",
+        'm',
+        Some("BYTES"),
+        "the most memory to take, as 500M or 8G; half of the machine's",
+    ),
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
     flag("until-time", '\0', Some("TIME"), "as it was then: 2026-11-21T20:15:00Z, RFC 3339"),
@@ -104,7 +109,8 @@ impl Flags {
     pub(crate) fn words<const N: usize>(&self, expected: [&str; N]) -> Result<[&str; N], Failure> {
         let command = &self.words[0];
         let words = &self.words[1..];
-        let wrong = |text: String| Failure::Usage(format!("{text}; see `remanent {command} --help`"));
+        let wrong =
+            |text: String| Failure::Usage(format!("{text}; see `remanent {command} --help`"));
         if let Some(missing) = expected.get(words.len()) {
             return Err(wrong(format!("`{command}` needs {missing}")));
         }

@@ -16,7 +16,7 @@ pub(crate) fn check(db: &Database, table: &Table) -> Result<Vec<String>> {
     let tx = db.begin_read()?;
     let mut wrong = Vec::new();
     for (name, handle) in table.indexes() {
-        let Some(schema) = index_schema(table, name) else { continue };
+        let schema = table.index_schema(handle)?;
         let missing = match schema.kind {
             IndexKind::Ordered => ordered(&tx, table, handle, &mut wrong)?,
             IndexKind::Hash => hash(&tx, table, handle, schema, &mut wrong)?,
@@ -26,11 +26,6 @@ pub(crate) fn check(db: &Database, table: &Table) -> Result<Vec<String>> {
         }
     }
     Ok(wrong)
-}
-
-/// The schema of one of the table's indexes that it was created with.
-pub(crate) fn index_schema<'t>(table: &'t Table, name: &str) -> Option<&'t IndexSchema> {
-    table.schema().indexes.iter().find(|index| index.name == name)
 }
 
 fn ordered(

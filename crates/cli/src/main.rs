@@ -92,17 +92,13 @@ fn run(flags: &Flags) -> Outcome {
     let Some(name) = flags.words.first() else {
         return match flags.help {
             true => answer(&help()),
-            false => {
-                Err(Failure::Usage("a command is missing; see `remanent --help`".to_owned()))
-            }
+            false => Err(Failure::Usage("a command is missing; see `remanent --help`".to_owned())),
         };
     };
     match COMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.run)(flags),
         None if name == "help" => answer(&help()),
-        None => {
-            Err(Failure::Usage(format!("there is no command `{name}`; see `remanent --help`")))
-        }
+        None => Err(Failure::Usage(format!("there is no command `{name}`; see `remanent --help`"))),
     }
 }
 

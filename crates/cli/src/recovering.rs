@@ -50,8 +50,12 @@ impl Source {
     }
 
     /// The database as it was at some moment, in memory.
-    pub(crate) fn recover(&self, flags: &Flags, until: RecoverUntil) -> Result<Database, Failure> {
-        let recovered = Database::recover(&self.folder, options(flags)?, until);
+    pub(crate) fn recover(
+        &self,
+        options: Options,
+        until: RecoverUntil,
+    ) -> Result<Database, Failure> {
+        let recovered = Database::recover(&self.folder, options, until);
         end_progress();
         recovered.map_err(refused)
     }

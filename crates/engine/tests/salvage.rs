@@ -14,7 +14,9 @@ use std::sync::OnceLock;
 
 use place::Place;
 use remanent_engine::schema::*;
-use remanent_engine::{Database, ErrorKind, LogEntryKind, LogOperation, Options, Salvaged, WriteTransaction};
+use remanent_engine::{
+    Database, ErrorKind, LogEntryKind, LogOperation, Options, Salvaged, WriteTransaction,
+};
 
 /// Rows in the image; some 900 fill a block.
 const ROWS: u64 = 4000;

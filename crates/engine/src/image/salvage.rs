@@ -204,10 +204,9 @@ fn piece(tag: u8, payload: &[u8], version: u16) -> Option<Piece<'_>> {
             let (id, schema) = table_of(payload, version).ok()?;
             Piece::Table { number: number(payload, 0).ok()?, id, schema: Box::new(schema) }
         }
-        ROWS => Piece::Rows {
-            number: number(payload, 0).ok()?,
-            rows: Rows { rest: payload.get(4..)? },
-        },
+        ROWS => {
+            Piece::Rows { number: number(payload, 0).ok()?, rows: Rows { rest: payload.get(4..)? } }
+        }
         END => Piece::End { rows: long_number(payload, 0).ok()? },
         _ => return None,
     })

@@ -10,7 +10,7 @@
 use std::io;
 
 use super::{
-    CHANGES_TOGETHER, Replay, RecoverUntil, Telling, change, settle, storage_failed, table_of,
+    CHANGES_TOGETHER, RecoverUntil, Replay, Telling, change, settle, storage_failed, table_of,
 };
 use crate::checkpoint::image_timestamp;
 use crate::database::Database;
