@@ -102,7 +102,8 @@ fn help() -> String {
     format!(
         "Reads a database and says what it holds and what is damaged\n\n\
          usage: remanent check DIR [flags]\n\n\
-         Nothing in the folder is changed; the database is read into memory, which has to hold it.\n\
+         Nothing in the folder is changed. The database is read into memory, which has to hold\n\
+         it; every index is compared with the rows.\n\
          \nflags:\n{}\n\
          Ends with 0, with 1 if anything is damaged, with 2 if it was called wrongly.\n",
         flags::help(&FLAG_NAMES)

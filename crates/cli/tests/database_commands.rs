@@ -88,7 +88,8 @@ fn check_says_what_there_is_and_changes_nothing() {
     let text = out(&output);
     for words in [
         "up to commit ",
-        "table Part: 299 rows, index primary (ordered), index quick (hash), index by_name (ordered)",
+        "table Part: 299 rows, index primary (ordered), index quick (hash)",
+        ", index by_name (ordered)\n",
         "set Holds: 1 members",
         "last commit: ",
         "nothing is damaged",

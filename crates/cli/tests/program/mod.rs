@@ -1,7 +1,7 @@
 //! The program run as people run it, and folders that vanish with the test.
 //!
 //! Each test file uses a part of this.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![expect(dead_code, reason = "each test file uses a part")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
