@@ -20,6 +20,10 @@ const STEP: usize = 1 << 20;
 const START: usize = 5 + 12;
 /// What a block has besides its payload.
 const EXTRA: u64 = 5 + 4;
+/// No rows block of several rows is longer; the writer ends one at half of this.
+const ROWS_LEN_MAX: u64 = 512 << 10;
+/// No table has a higher number.
+const TABLES_MAX: u32 = 1 << 24;
 /// No schema of a table is longer.
 const TABLE_LEN_MAX: u64 = 16 << 20;
 
@@ -168,8 +172,10 @@ impl Pieces {
             let step = count.min(STEP);
             for i in 0..step {
                 let place = at + i as u64;
-                let looks_like_one = block_len(&window[i..count], self.length - place).is_some();
-                if looks_like_one && self.block_at(place)?.is_some() {
+                let start = &window[i..count];
+                let length = block_len(start, self.length - place);
+                let is_likely = length.is_some_and(|length| is_likely(start, length));
+                if is_likely && self.block_at(place)?.is_some() {
                     return Ok(place);
                 }
             }
@@ -195,6 +201,20 @@ fn block_len(start: &[u8], left: u64) -> Option<u64> {
         _ => false,
     };
     (looks_right && length + EXTRA <= left).then_some(length)
+}
+
+/// Whether a block that begins like this is one that the writer makes: otherwise rows that look
+/// like blocks could have most of the image read for each of them.
+fn is_likely(start: &[u8], length: u64) -> bool {
+    match start[0] {
+        TABLE => number(start, 5).is_ok_and(|table| table < TABLES_MAX),
+        // Many rows, or a long one.
+        ROWS => {
+            let first = number(start, 13).map_or(0, u64::from);
+            length <= ROWS_LEN_MAX || 12 + first == length
+        }
+        _ => true,
+    }
 }
 
 fn piece(tag: u8, payload: &[u8], version: u16) -> Option<Piece<'_>> {
