@@ -9,6 +9,7 @@ mod examples;
 mod headers;
 mod install;
 mod planted;
+mod powerloss;
 mod process;
 mod size;
 mod thread_sanitizer;
@@ -42,6 +43,11 @@ const COMMANDS: &[Command] = &[
         name: "planted",
         summary: "put bugs into a copy of the engine and see that they are found; `planted NAME..`",
         run: planted::run,
+    },
+    Command {
+        name: "powerloss",
+        summary: "take the power from a writer, on ext4 and XFS; `powerloss N`, `powerloss help`",
+        run: powerloss::run,
     },
     Command {
         name: "size",
@@ -89,7 +95,7 @@ fn main() -> ExitCode {
 
 fn help(_root: &Path, _arguments: &[String]) -> Outcome {
     for command in COMMANDS {
-        println!("cargo xtask {:<7} {}", command.name, command.summary);
+        println!("cargo xtask {:<9} {}", command.name, command.summary);
     }
     Ok(())
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     if flags.help {
         return answer(&help());
     }
+    flags.only("ddl", &FLAG_NAMES)?;
     let usage = |text: String| Err(Failure::Usage(format!("{text}; see `remanent ddl --help`")));
     let (action, file) = match &flags.words[1..] {
         [] => return usage("what should be done with the schema?".to_owned()),

@@ -1,6 +1,7 @@
 //! The command line, first step: words into flags, by one list that `--help` prints too.
 //!
-//! Nothing is given meaning here; which flag a command knows is for the command to say.
+//! Nothing is given meaning here; which flag a command knows is for the command to say, and what
+//! stands behind a flag stays text until a command reads it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,10 +18,19 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 5] = [
+const FLAGS: [Flag; 9] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
+    flag(
+        "memory",
+        'm',
+        Some("BYTES"),
+        "the most memory to take, as 500M or 8G; half of the machine's",
+    ),
+    flag("rows", '\0', None, "every change of a row, and not only how many there are"),
+    flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
+    flag("until-time", '\0', Some("TIME"), "as it was then: 2026-11-21T20:15:00Z, RFC 3339"),
     flag("help", 'h', None, "this text"),
     flag("version", 'V', None, "the version"),
 ];
@@ -44,6 +54,10 @@ pub(crate) struct Flags {
     pub(crate) out: Option<PathBuf>,
     pub(crate) include: Vec<PathBuf>,
     pub(crate) char_bytes: bool,
+    pub(crate) memory: Option<String>,
+    pub(crate) rows: bool,
+    pub(crate) until_commit: Option<String>,
+    pub(crate) until_time: Option<String>,
     pub(crate) help: bool,
     pub(crate) version: bool,
 }
@@ -70,11 +84,40 @@ impl Flags {
                 "out" => flags.out = Some(folder(&mut parser)?),
                 "include" => flags.include.push(folder(&mut parser)?),
                 "char-bytes" => flags.char_bytes = true,
+                "memory" => flags.memory = Some(text(&mut parser)?),
+                "rows" => flags.rows = true,
+                "until-commit" => flags.until_commit = Some(text(&mut parser)?),
+                "until-time" => flags.until_time = Some(text(&mut parser)?),
                 "help" => flags.help = true,
                 _ => flags.version = true,
             }
         }
         Ok(flags)
+    }
+
+    /// Refuses flags that the command does not know.
+    pub(crate) fn only(&self, command: &str, names: &[&str]) -> Result<(), Failure> {
+        match self.given.iter().find(|given| !names.contains(given)) {
+            None => Ok(()),
+            Some(other) => Err(Failure::Usage(format!(
+                "--{other} has no meaning for `{command}`; see `remanent {command} --help`"
+            ))),
+        }
+    }
+
+    /// The words behind the command's name, as many as it takes.
+    pub(crate) fn words<const N: usize>(&self, expected: [&str; N]) -> Result<[&str; N], Failure> {
+        let command = &self.words[0];
+        let words = &self.words[1..];
+        let wrong =
+            |text: String| Failure::Usage(format!("{text}; see `remanent {command} --help`"));
+        if let Some(missing) = expected.get(words.len()) {
+            return Err(wrong(format!("`{command}` needs {missing}")));
+        }
+        if let Some(more) = words.get(N) {
+            return Err(wrong(format!("`{more}` is one word too many")));
+        }
+        Ok(std::array::from_fn(|i| words[i].as_str()))
     }
 }
 
@@ -87,13 +130,17 @@ pub(crate) fn help(names: &[&str]) -> String {
             short => format!("-{short},"),
         };
         let name = format!("{short} --{} {}", flag.name, flag.value.unwrap_or(""));
-        text + &format!("  {:<22} {}\n", name.trim_end(), flag.about)
+        text + &format!("  {:<25} {}\n", name.trim_end(), flag.about)
     })
 }
 
 fn folder(parser: &mut Parser) -> Result<PathBuf, Failure> {
     let value: OsString = parser.value().map_err(usage)?;
     value.parse_with(|text| Ok::<_, std::convert::Infallible>(PathBuf::from(text))).map_err(usage)
+}
+
+fn text(parser: &mut Parser) -> Result<String, Failure> {
+    parser.value().map_err(usage)?.parse().map_err(usage)
 }
 
 fn usage(error: lexopt::Error) -> Failure {

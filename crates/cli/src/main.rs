@@ -4,9 +4,19 @@
 //! run ends with 0, with 1 if what it was given is wrong, or with 2 if it was called wrongly. What
 //! was asked for goes to standard output, everything else to standard error.
 
-mod ddl;
 mod flags;
+
+mod backup;
+mod check;
+mod ddl;
+mod dump_log;
+mod restore;
+mod salvage;
+
 mod include_folders;
+mod index_check;
+mod recovering;
+mod sizes;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -35,27 +45,71 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// A command: its word, its line in the help, and what it does.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Flags) -> Outcome,
+}
+
+const COMMANDS: [Command; 6] = [
+    Command {
+        name: "ddl",
+        about: "reads a schema of either language; checks it, prints it, generates code",
+        run: ddl::run,
+    },
+    Command {
+        name: "check",
+        about: "reads a database and says what it holds and what is damaged; changes nothing",
+        run: check::run,
+    },
+    Command {
+        name: "dump-log",
+        about: "prints the log of a database, entry by entry",
+        run: dump_log::run,
+    },
+    Command {
+        name: "backup",
+        about: "copies a database that nobody has open into another folder",
+        run: backup::run,
+    },
+    Command {
+        name: "restore",
+        about: "makes a database of an earlier moment of one that keeps its history",
+        run: restore::run,
+    },
+    Command {
+        name: "salvage",
+        about: "makes a database of what can be read of a damaged one",
+        run: salvage::run,
+    },
+];
+
 fn run(flags: &Flags) -> Outcome {
     if flags.version {
         return answer(&format!("remanent {}\n", env!("CARGO_PKG_VERSION")));
     }
-    match flags.words.first().map(String::as_str) {
-        Some("ddl") => ddl::run(flags),
-        Some("help") | None if flags.help || !flags.words.is_empty() => answer(&help()),
-        None => Err(Failure::Usage("a command is missing; see `remanent --help`".to_owned())),
-        Some(other) => {
-            Err(Failure::Usage(format!("there is no command `{other}`; see `remanent --help`")))
-        }
+    let Some(name) = flags.words.first() else {
+        return match flags.help {
+            true => answer(&help()),
+            false => Err(Failure::Usage("a command is missing; see `remanent --help`".to_owned())),
+        };
+    };
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(flags),
+        None if name == "help" => answer(&help()),
+        None => Err(Failure::Usage(format!("there is no command `{name}`; see `remanent --help`"))),
     }
 }
 
 fn help() -> String {
+    let commands = COMMANDS.iter().fold(String::new(), |text, command| {
+        text + &format!("  {:<9} {}\n", command.name, command.about)
+    });
     format!(
         "The Remanent main-memory database\n\n\
          usage: remanent COMMAND [WORDS] [flags]\n\n\
-         commands:\n  \
-         ddl    reads a schema of either language; checks it, prints it, generates code\n\n\
-         flags:\n{}\n`remanent COMMAND --help` says more.\n",
+         commands:\n{commands}\nflags:\n{}\n`remanent COMMAND --help` says more.\n",
         flags::help(&["help", "version"])
     )
 }

@@ -1,12 +1,12 @@
 //! The program as people call it: what it answers, where, and with which status.
 
+mod program;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn remanent(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_remanent")).args(arguments).output().expect("it starts")
-}
+use program::{Folder, err, out, remanent};
 
 fn with_input(arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_remanent"))
@@ -22,41 +22,9 @@ fn with_input(arguments: &[&str], input: &str) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-fn out(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("it is text")
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("it is text")
-}
-
 fn sample(name: &str) -> String {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ddl/tests/samples");
     samples.join(name).to_string_lossy().into_owned()
-}
-
-/// A folder of this test's own, gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("remanent-cli-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("it can be made");
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");
-        std::fs::write(&path, text).expect("it can be written");
-        path.to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]

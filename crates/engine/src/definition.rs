@@ -238,6 +238,24 @@ pub(crate) fn repeat(db: &Instance, definition: Definition) -> Result<()> {
     }
 }
 
+/// A change that was logged, in words: the table's number, its name if that is known from the
+/// change, and what becomes of it.
+pub(crate) fn in_words(bytes: &[u8]) -> Option<(u32, Option<String>, String)> {
+    Some(match Definition::from_bytes(bytes)? {
+        Definition::CreateTable { table, schema } => {
+            let what = if schema.set.is_some() { "set" } else { "table" };
+            let words = format!("create {what} {}", schema.name);
+            (table, Some(schema.name), words)
+        }
+        Definition::DropTable { table } => (table, None, "drop the table".to_owned()),
+        Definition::CreateIndex { table, schema } => {
+            let name = schema.indexes.first().map_or("", |index| index.name.as_str());
+            (table, Some(schema.name.clone()), format!("create index {name} of {}", schema.name))
+        }
+        Definition::DropIndex { table, name } => (table, None, format!("drop index {name}")),
+    })
+}
+
 impl Definition {
     /// The bytes that are logged: a byte for the kind, the table's number, then the schema, the
     /// schema with the index alone, or the index's name.

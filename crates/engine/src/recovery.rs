@@ -6,6 +6,9 @@
 //! Whatever is found, the files are only read until all of it was; where something is missing
 //! that had been there, the database is opened to read, as it was at the last good commit.
 
+mod inspection;
+mod salvage;
+
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::io;
@@ -30,6 +33,9 @@ use crate::storage::{Folder, Storage};
 use crate::table::Table;
 use crate::table::row::RowId;
 use crate::transaction::{Isolation, TransactionOptions, WriteTransaction, reclaim};
+
+pub use inspection::ImageInfo;
+pub use salvage::Salvaged;
 
 /// Changes that are applied in one transaction, if they are those of small ones.
 const CHANGES_TOGETHER: usize = 4096;

@@ -9,6 +9,7 @@ use lexopt::{Arg, Parser};
 
 use crate::crashes::{Crashes, Kind};
 use crate::plan::Isolation;
+use crate::powerloss::PowerLoss;
 use crate::run::{MODES, Mode, Run};
 
 /// What was asked for.
@@ -16,6 +17,7 @@ use crate::run::{MODES, Mode, Run};
 pub(crate) enum Command {
     Histories(Run),
     Crashes(Crashes),
+    PowerLoss(PowerLoss),
     Help,
 }
 
@@ -51,6 +53,10 @@ const fn flag(name: &'static str, value: &'static str, about: &'static str) -> F
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Command, Box<dyn Error>> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(command) = PowerLoss::parse(&arguments)? {
+        return Ok(Command::PowerLoss(command));
+    }
     let mut parser = Parser::from_args(arguments);
     let mut run = Run::default();
     let mut is_named = false;
@@ -133,7 +139,9 @@ pub(crate) fn help() -> String {
     let mut text = String::from(
         "Random histories of transactions, checked; and what is there after a crash\n\n\
          usage: remanent-simulator histories [flags]\n\
-         \x20      remanent-simulator crashes|failures|flips [--seed S] [--count N]\n\nflags:\n",
+         \x20      remanent-simulator crashes|failures|flips [--seed S] [--count N]\n\
+         \x20      remanent-simulator powerloss-writer DIR SEED RUNG\n\
+         \x20      remanent-simulator powerloss-judge DIR SEED\n\nflags:\n",
     );
     for flag in FLAGS {
         let name = format!("--{} {}", flag.name, flag.value);

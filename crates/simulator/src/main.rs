@@ -4,7 +4,8 @@
 //! from a seed; `session`s carry it out on a `subject`, the table under test, `interleaved` in one
 //! thread or in `threads`, and write a `history`. Two checks judge it and share nothing but the
 //! model of the table in `state`: `replay` repeats all transactions in the order of their commits,
-//! `phenomena` looks for Adya's anomalies in the `graph` of dependencies.
+//! `phenomena` looks for Adya's anomalies in the `graph` of dependencies. `crashes` stops a disk
+//! that is simulated, `powerloss` is the program that runs on real ones.
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod flags;
@@ -14,6 +15,7 @@ mod plan;
 mod random;
 
 mod crashes;
+mod powerloss;
 
 mod session;
 mod subject;
@@ -48,7 +50,10 @@ fn main() -> ExitCode {
         }
         Ok(Command::Histories(run)) if run.run() => ExitCode::SUCCESS,
         Ok(Command::Crashes(crashes)) if crashes.run() => ExitCode::SUCCESS,
-        Ok(Command::Histories(_) | Command::Crashes(_)) => ExitCode::FAILURE,
+        Ok(Command::PowerLoss(command)) if command.run() => ExitCode::SUCCESS,
+        Ok(Command::Histories(_) | Command::Crashes(_) | Command::PowerLoss(_)) => {
+            ExitCode::FAILURE
+        }
         Err(error) => {
             eprintln!("remanent-simulator: {error}");
             ExitCode::from(2)

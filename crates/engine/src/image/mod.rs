@@ -1,13 +1,15 @@
 //! Images: a whole database to a stream and from one.
 //!
 //! [`writer`] writes what one snapshot sees while transactions go on, [`reader`] makes a new
-//! database of it; `FORMAT.md` has the bytes, `checksum.rs` guards them. Nothing here opens a file
-//! or knows what a stream is connected to.
+//! database of it, [`salvage`] takes a damaged one apart; `FORMAT.md` has the bytes, `checksum.rs`
+//! guards them. Nothing here opens a file or knows what a stream is connected to.
 
 mod reader;
+mod salvage;
 mod writer;
 
-pub(crate) use reader::{check_links, read, verify};
+pub(crate) use reader::{check_links, create, read, verify};
+pub(crate) use salvage::{Lost, Piece, Pieces};
 pub(crate) use writer::write;
 
 /// What an image begins with.

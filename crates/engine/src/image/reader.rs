@@ -141,23 +141,10 @@ impl<'s> Blocks<'s> {
 
     /// The number of tables, what the image says of itself, and its version.
     fn head(&mut self) -> Result<(u32, ImageHead, u16)> {
-        if self.next()? != DATABASE || self.payload.len() < 14 {
+        if self.next()? != DATABASE {
             return Err(damaged("it does not say what it holds"));
         }
-        let version = u16::from_le_bytes([self.payload[0], self.payload[1]]);
-        let known = [(1, 14), (VERSION, 42)].contains(&(version, self.payload.len()));
-        if !known {
-            return Err(damaged(format!("it has version {version}, which is not known here")));
-        }
-        let count = number(&self.payload, 2)?;
-        let mut head =
-            ImageHead { timestamp: long_number(&self.payload, 6)?, ..ImageHead::default() };
-        if version == VERSION {
-            head.database.copy_from_slice(&self.payload[14..30]);
-            head.position = long_number(&self.payload, 30)?;
-            head.next_table = number(&self.payload, 38)?;
-        }
-        Ok((count, head, version))
+        head_of(&self.payload)
     }
 
     /// The tables of the image, created unless they are there.
@@ -168,17 +155,13 @@ impl<'s> Blocks<'s> {
             if self.next()? != TABLE || number(&self.payload, 0)? != expected {
                 return Err(damaged("a table is missing"));
             }
-            let mut schema = &self.payload[4..];
-            if version >= 2 {
-                let id = number(schema, 0)?;
+            let (id, schema) = table_of(&self.payload, version)?;
+            if let Some(id) = id {
                 if id >= head.next_table {
                     return Err(damaged("a table has a number that is too high"));
                 }
                 db.instance.catalog().skip_to(id);
-                schema = &schema[4..];
             }
-            let schema = TableSchema::from_bytes(schema)
-                .map_err(|error| damaged(format!("table {expected}: {error}")))?;
             tables.push(Filled::find_or_create(db, schema)?);
         }
         db.instance.catalog().skip_to(head.next_table);
@@ -348,7 +331,37 @@ impl<'d> Load<'d> {
     }
 }
 
-fn create(db: &Database, schema: TableSchema) -> Result<Table> {
+/// What a database block says: the number of tables, the image's head, its version.
+pub(super) fn head_of(payload: &[u8]) -> Result<(u32, ImageHead, u16)> {
+    let Some(&[first, second]) = payload.get(..2) else {
+        return Err(damaged("it does not say what it holds"));
+    };
+    let version = u16::from_le_bytes([first, second]);
+    let known = [(1, 14), (VERSION, 42)].contains(&(version, payload.len()));
+    if !known {
+        return Err(damaged(format!("it has version {version}, which is not known here")));
+    }
+    let count = number(payload, 2)?;
+    let mut head = ImageHead { timestamp: long_number(payload, 6)?, ..ImageHead::default() };
+    if version == VERSION {
+        head.database.copy_from_slice(&payload[14..30]);
+        head.position = long_number(payload, 30)?;
+        head.next_table = number(payload, 38)?;
+    }
+    Ok((count, head, version))
+}
+
+/// What a table block says behind the table's number in the image: its id, its schema.
+pub(super) fn table_of(payload: &[u8], version: u16) -> Result<(Option<u32>, TableSchema)> {
+    let id = if version >= 2 { Some(number(payload, 4)?) } else { None };
+    let schema = payload.get(if id.is_some() { 8.. } else { 4.. }).unwrap_or_default();
+    let schema = TableSchema::from_bytes(schema)
+        .map_err(|error| damaged(format!("the schema of a table: {error}")))?;
+    Ok((id, schema))
+}
+
+/// Makes a table, or a set with its relation.
+pub(crate) fn create(db: &Database, schema: TableSchema) -> Result<Table> {
     let created = match schema.set.clone() {
         None => db.create_table(schema),
         Some(set) => db.create_set(set).map(|set| set.relation().clone()),
@@ -377,14 +390,14 @@ pub(crate) fn check_links(db: &Database, set: &Set) -> Result<()> {
     Ok(())
 }
 
-fn number(bytes: &[u8], at: usize) -> Result<u32> {
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<u32> {
     match bytes.get(at..at + 4) {
         Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
         _ => Err(damaged("a block is too short")),
     }
 }
 
-fn long_number(bytes: &[u8], at: usize) -> Result<u64> {
+pub(super) fn long_number(bytes: &[u8], at: usize) -> Result<u64> {
     Ok(u64::from(number(bytes, at)?) | u64::from(number(bytes, at + 4)?) << 32)
 }
 

@@ -15,6 +15,16 @@ use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 pub(crate) struct FrameAt {
     file: usize,
     offset: usize,
+    pub(crate) position: u64,
+    /// Whether it says that all before it was synced.
+    pub(crate) synced_before: bool,
+}
+
+impl FrameAt {
+    /// The byte of the file at which the frame begins.
+    pub(crate) fn byte(&self) -> u64 {
+        HEADER_LEN + self.offset as u64
+    }
 }
 
 /// What a log lacks.
@@ -155,6 +165,16 @@ impl<'s> Reader<'s> {
         self.files[self.current].database
     }
 
+    /// The position from which on it reads.
+    pub(crate) fn position(&self) -> u64 {
+        self.place(self.offset).position
+    }
+
+    /// The number of the file that a frame stands in.
+    pub(crate) fn number_of(&self, at: FrameAt) -> u64 {
+        self.files[at.file].number
+    }
+
     /// Bytes that there are to read from here on.
     pub(crate) fn bytes_left(&self) -> io::Result<u64> {
         let mut sum = 0;
@@ -204,7 +224,9 @@ impl<'s> Reader<'s> {
         if found.synced_before {
             self.sure = place.position;
         }
-        Ok(Next::Frame { frame: found.frame, at: FrameAt { file: self.current, offset: start } })
+        let (position, synced_before) = (place.position, found.synced_before);
+        let at = FrameAt { file: self.current, offset: start, position, synced_before };
+        Ok(Next::Frame { frame: found.frame, at })
     }
 
     /// The operations of a fragment that was met.

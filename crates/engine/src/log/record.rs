@@ -50,29 +50,49 @@ pub(crate) enum Frame<'a> {
     Close,
 }
 
-/// A change of one row.
+/// A change of one row as the log has it. Tables and rows are numbers here.
+///
+/// # Examples
+/// See [`Database::read_log`](crate::Database::read_log).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operation<'a> {
+#[non_exhaustive]
+pub enum Operation<'a> {
+    /// A new row.
     Insert {
+        /// The table's number.
         table: u32,
+        /// The row's number.
         row: u32,
+        /// The whole row.
         bytes: &'a [u8],
     },
+    /// A new version of a row.
     Update {
+        /// The table's number.
         table: u32,
+        /// The row's number.
         row: u32,
+        /// The whole row.
         bytes: &'a [u8],
     },
     /// The row's first and last bytes stay as they are; those between become `bytes`.
     Patch {
+        /// The table's number.
         table: u32,
+        /// The row's number.
         row: u32,
+        /// Bytes that stay at the row's beginning.
         first: usize,
+        /// Bytes that stay at its end.
         last: usize,
+        /// What stands between them.
         bytes: &'a [u8],
     },
+    /// The row is gone.
     Delete {
+        /// The table's number.
         table: u32,
+        /// The row's number.
         row: u32,
     },
 }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use remanent_schema::{Key, Record, RowLayout, TableSchema};
+use remanent_schema::{IndexSchema, Key, Record, RowLayout, TableSchema};
 
 use super::table::{IndexCore, TableCore};
 use crate::error::{Error, ErrorKind, Result};
@@ -309,6 +309,25 @@ impl Table {
             None => Err(Error::new(ErrorKind::UnknownIndex)
                 .because(format!("number {ordinal} of `{}`", self.name()))),
         }
+    }
+
+    /// What an index is: its columns, whether it is unique, how it is searched. Indexes that were
+    /// created after the table do not stand in [`Table::schema`].
+    ///
+    /// # Errors
+    /// `UnknownIndex`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let index = db.create_index(&table, IndexSchema::new("by_a", ["a"]))?;
+    /// assert_eq!(table.index_schema(index)?.parts[0].column, "a");
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn index_schema(&self, index: IndexHandle) -> Result<&IndexSchema> {
+        self.resolve(index).map(|index| &index.schema)
     }
 
     /// How the table's rows lie in bytes.

@@ -28,7 +28,7 @@ pub(super) fn run(seed: u64) -> Result<u64, Wrong> {
     work.run().map_err(|error| fault(format!("without a crash: {error}")))?;
     let mut point = Point {
         seed,
-        random: Random::new(seed ^ 0xc4a5_4e5),
+        random: Random::new(seed ^ 0x0c4a_54e5),
         states: &work.states,
         begun: 0,
         written: 0,

@@ -3,6 +3,8 @@
 //! A flipped bit is harmless, or it is noticed: the database opens with all there was, or opens to
 //! be read with what had been there at some earlier moment and says what is missing, or refuses to
 //! be opened. What it must not do is give something that never was, or lack something in silence.
+//! Salvage takes something out of whatever there is, and where it says that nothing is lost, all is
+//! there.
 
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use remanent_engine::Database;
 
 use super::Wrong;
 use super::disk::{Content, Disk};
-use super::judge::{Allowed, judge};
+use super::judge::{Allowed, check_indexes, digest, judge};
 use super::work::{Work, options};
 use crate::random::Random;
 
@@ -48,6 +50,7 @@ fn flip_one(
     bytes[at] ^= 1 << random.below(8);
     let said = format!("{name}, byte {at}");
     let last = states.len() - 1;
+    salvage(&content, seed, states[last]).map_err(|what| format!("{said}: salvage: {what}"))?;
     let disk = Disk::with(content);
     match Database::open_in(Arc::new(disk.clone()), options(seed)) {
         Err(error) if error.is_damage() => Ok(()),
@@ -82,4 +85,15 @@ fn go_on(disk: &Disk, seed: u64, states: &[u64], allowed: Allowed) -> Result<(),
     let db = Database::open_in(Arc::new(disk.clone()), options(seed)).map_err(words)?;
     let last = states.len() - 1;
     judge(&db, &states, Allowed { lowest: last, highest: last }).map(|_| ())
+}
+
+fn salvage(content: &Content, seed: u64, last: u64) -> Result<(), String> {
+    let words = |error: remanent_engine::Error| error.to_string();
+    let disk = Disk::with(content.clone());
+    let (db, salvaged) = Database::salvage(&disk, options(seed)).map_err(words)?;
+    check_indexes(&db)?;
+    if !salvaged.is_less_than_all() && digest(&db).map_err(words)? != last {
+        return Err(format!("it says that nothing is lost: {salvaged:?}"));
+    }
+    Ok(())
 }

@@ -18,6 +18,15 @@ fn every_flag_of_the_list_has_a_meaning() {
 }
 
 #[test]
+fn the_programs_for_power_loss_take_their_words() {
+    assert!(matches!(parsed("powerloss-writer /d 7 disk"), Ok(Command::PowerLoss(_))));
+    assert!(matches!(parsed("powerloss-judge /d 7"), Ok(Command::PowerLoss(_))));
+    for line in ["powerloss-writer /d 7", "powerloss-writer /d 7 tape", "powerloss-judge /d x"] {
+        assert!(parsed(line).is_err(), "{line}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_refused() {
     for line in ["history", "histories --seeds 1", "histories --count many", "histories --mode x"] {
         assert!(parsed(line).is_err(), "{line}");

@@ -1,0 +1,125 @@
+//! A folder that is there, read into memory: what `check`, `backup`, `restore` and `salvage` begin
+//! with.
+//!
+//! The folder is not changed. If it has the file by which a database is locked, that is locked as
+//! long as the program looks at it; a folder that cannot be written to needs no lock.
+
+use std::fmt::Debug;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use remanent_engine::{Database, Folder, Options, Progress, RecoverUntil, Storage};
+
+use crate::flags::Flags;
+use crate::{Failure, sizes};
+
+/// How often progress is shown.
+const PROGRESS_TIME: Duration = Duration::from_millis(100);
+
+/// A folder with a database that nobody else has open.
+pub(crate) struct Source {
+    pub(crate) folder: Folder,
+    _lock: Option<Box<dyn Debug + Send + Sync>>,
+}
+
+impl Source {
+    /// The folder with this path.
+    pub(crate) fn open(path: &str) -> Result<Self, Failure> {
+        let refused = |error: std::io::Error| Failure::Refused(format!("error: {path}: {error}"));
+        let folder = Folder::existing(path).map_err(refused)?;
+        let mut lock = None;
+        if std::path::Path::new(path).join("lock").exists() {
+            lock = match folder.lock() {
+                Ok(lock) => Some(lock),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Err(Failure::Refused(format!(
+                        "error: {path}: a program has this database open; close it first, or let \
+                         it make a backup itself"
+                    )));
+                }
+                Err(_) => None,
+            };
+        }
+        let names = folder.names().map_err(refused)?;
+        let is_ours = |name: &String| name.starts_with("log-") || name.starts_with("image-");
+        if !names.iter().any(is_ours) {
+            return Err(Failure::Refused(format!("error: {path}: there is no database in it")));
+        }
+        Ok(Self { folder, _lock: lock })
+    }
+
+    /// The database as it was at some moment, in memory.
+    pub(crate) fn recover(
+        &self,
+        options: Options,
+        until: RecoverUntil,
+    ) -> Result<Database, Failure> {
+        let recovered = Database::recover(&self.folder, options, until);
+        end_progress();
+        recovered.map_err(refused)
+    }
+}
+
+/// How the database is opened: the budget that was asked for, and progress if anybody looks.
+pub(crate) fn options(flags: &Flags) -> Result<Options, Failure> {
+    let mut options = Options::new();
+    if let Some(text) = &flags.memory {
+        let bytes = sizes::parse(text).ok_or_else(|| {
+            Failure::Usage(format!("--memory takes bytes such as 500M or 8G, not `{text}`"))
+        })?;
+        options = options.budget(bytes);
+    }
+    if std::io::stderr().is_terminal() {
+        let shown = Mutex::new(Instant::now());
+        options = options.progress(move |progress| {
+            let mut shown = shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if shown.elapsed() >= PROGRESS_TIME {
+                *shown = Instant::now();
+                show(progress);
+            }
+        });
+    }
+    Ok(options)
+}
+
+/// Writes a database into a folder that has none yet.
+pub(crate) fn write_to(db: &Database, target: &str) -> Result<u64, Failure> {
+    let wrong = |error: std::io::Error| Failure::Refused(format!("error: {target}: {error}"));
+    let folder = Folder::create(target).map_err(wrong)?;
+    db.backup(&folder).map_err(|error| Failure::Refused(format!("error: {target}: {error}")))
+}
+
+/// Refuses to go on with a database that is not whole.
+pub(crate) fn refuse_damage(db: &Database) -> Result<(), Failure> {
+    match db.damage() {
+        None => Ok(()),
+        Some(damage) => Err(Failure::Refused(format!(
+            "error: {damage}\nnothing was written; `remanent salvage` takes what can be read"
+        ))),
+    }
+}
+
+pub(crate) fn refused(error: remanent_engine::Error) -> Failure {
+    Failure::Refused(format!("error: {error}"))
+}
+
+/// Removes the line that shows progress.
+pub(crate) fn end_progress() {
+    if std::io::stderr().is_terminal() {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+}
+
+fn show(progress: &Progress) {
+    let percent = progress.bytes_done * 100 / progress.bytes.max(1);
+    let read = sizes::shown(progress.bytes_done);
+    let of = sizes::shown(progress.bytes);
+    // If nobody listens, there is nobody to tell that to either.
+    let _ = write!(
+        std::io::stderr(),
+        "\rreading: {read} of {of}, {percent} %; {} rows, {} commits\x1b[K",
+        progress.rows,
+        progress.commits
+    );
+}

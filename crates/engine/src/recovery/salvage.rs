@@ -1,0 +1,490 @@
+//! Taking out of a damaged folder what is still there.
+//!
+//! First it is decided where to begin: where most of the log can be repeated, and there with an
+//! image that is whole if there is one. Then all rows of the image are taken that stand in whole
+//! blocks, and all commits up to the first damage of the log. A change that cannot be made, since
+//! it builds on what is lost, is counted and left out; links that lead nowhere are taken out at
+//! the end. What comes of it may be a state that never was: each row is right, but rows that
+//! belong to it may be older or not there.
+
+use std::io;
+
+use super::{
+    CHANGES_TOGETHER, RecoverUntil, Replay, Telling, change, settle, storage_failed, table_of,
+};
+use crate::checkpoint::image_timestamp;
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{self, ImageHead, Lost, Piece, Pieces};
+use crate::log::Progress;
+use crate::log::dump::first_position;
+use crate::log::reader::{Damage, Next, Reader};
+use crate::log::record::{Frame, Operation, Operations};
+use crate::memory::Entitlement;
+use crate::options::Options;
+use crate::storage::Storage;
+use crate::storage::stream::FileReader;
+use crate::table::row::RowId;
+use crate::table::{Set, Table};
+use crate::transaction::{Isolation, TransactionOptions};
+
+/// What was taken out of a damaged folder, and what was not.
+///
+/// # Examples
+/// See [`Database::salvage`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// The image that was begun with.
+    pub image: Option<String>,
+    /// Places in the image where nothing could be read.
+    pub gaps: u64,
+    /// Bytes of the image in these places.
+    pub bytes_lost: u64,
+    /// Whether the image's end, which says how many rows it had, could not be read.
+    pub image_is_cut: bool,
+    /// Rows that were taken from the image.
+    pub rows: u64,
+    /// Rows that the image had, as it says.
+    pub rows_before: Option<u64>,
+    /// Rows that could be read and not taken: their table is lost, they are none, or they have a
+    /// key that another row has.
+    pub rows_refused: u64,
+    /// Tables and sets whose definition could be read and not be made.
+    pub tables_refused: u64,
+    /// Links of sets that led to rows which are not there.
+    pub links_lost: u64,
+    /// Commits that were repeated from the log, changes of tables included.
+    pub commits: u64,
+    /// Row changes that were repeated from the log.
+    pub changes: u64,
+    /// Row changes that could be read and not be repeated, since they build on what is lost.
+    pub changes_refused: u64,
+    /// Commits and changes of tables that could be read and not be repeated.
+    pub commits_refused: u64,
+    /// Why nothing of the log could be repeated, if that is so.
+    pub log_unusable: Option<String>,
+    /// Where the log is damaged, and how many commits lie behind that.
+    pub log_damage: Option<Damage>,
+    /// The last commit that was met.
+    pub timestamp: u64,
+}
+
+impl Salvaged {
+    /// Whether anything is known to be lost.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Folder, Options};
+    /// # let path = std::env::temp_dir().join(format!("remanent-lost-{}", std::process::id()));
+    /// drop(Database::open_at(&path, Options::new())?);
+    /// let folder = Folder::existing(&path).expect("a folder");
+    /// let (_, salvaged) = Database::salvage(&folder, Options::new())?;
+    /// assert!(!salvaged.is_less_than_all());
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn is_less_than_all(&self) -> bool {
+        let counted = [
+            self.gaps,
+            self.rows_refused,
+            self.tables_refused,
+            self.links_lost,
+            self.changes_refused,
+            self.commits_refused,
+        ];
+        let fewer = self.rows_before.is_some_and(|before| before != self.rows);
+        fewer
+            || self.image_is_cut
+            || self.log_unusable.is_some()
+            || self.log_damage.is_some()
+            || counted.iter().any(|&count| count > 0)
+    }
+}
+
+impl Database {
+    /// Makes a database in memory of whatever can be read in a damaged folder, and says what could
+    /// not. Nothing in the folder is changed or locked. For a folder that is not damaged it is
+    /// what [`Database::recover`] gives.
+    ///
+    /// # Errors
+    /// `DamagedImage` if there is neither an image nor a log; `StorageFailed` if a file cannot be
+    /// read, `BudgetReached` if it does not fit, and as [`Database::open`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Folder, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-salvage-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// drop(db);
+    ///
+    /// let folder = Folder::existing(&path).expect("a folder");
+    /// let (db, salvaged) = Database::salvage(&folder, Options::new())?;
+    /// assert_eq!((salvaged.changes, salvaged.changes_refused), (1, 0));
+    /// assert_eq!(db.begin_read()?.scan(&db.table("T")?)?.count(), 1);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn salvage(storage: &dyn Storage, mut options: Options) -> Result<(Self, Salvaged)> {
+        let log_options = options.take_log();
+        let begin = Begin::choose(storage)?;
+        let db = Self::open(options)?;
+        let mut told = Telling { progress: Progress::default(), options: &log_options, next: 0 };
+        let mut done = take_all(&db, storage, &begin, &mut told)?;
+        done.timestamp = settle(&db, done.timestamp)?;
+        told.tell();
+        Ok((db, done))
+    }
+}
+
+fn take_all(
+    db: &Database,
+    storage: &dyn Storage,
+    begin: &Begin,
+    told: &mut Telling<'_>,
+) -> Result<Salvaged> {
+    let head = ImageHead { timestamp: begin.timestamp, ..ImageHead::default() };
+    let replay = Replay::new(db, &head, RecoverUntil::End);
+    let mut salvage = Salvage { db, replay, told, done: Salvaged::default() };
+    if let Some(name) = &begin.image {
+        salvage.image(storage, name)?;
+    }
+    salvage.log(storage, begin)?;
+    salvage.replay.end_transaction()?;
+    salvage.drop_lost_links()?;
+    Ok(salvage.done)
+}
+
+/// Where salvage begins.
+struct Begin {
+    image: Option<String>,
+    is_whole: bool,
+    /// The timestamp of the image.
+    timestamp: u64,
+    database: Option<[u8; 16]>,
+    position: u64,
+    /// The last commit that the log reaches from here, or why there is none.
+    reached: Result<u64, String>,
+}
+
+impl Begin {
+    /// Where most can be had.
+    fn choose(storage: &dyn Storage) -> Result<Self> {
+        let failed = |error: io::Error| storage_failed(&error);
+        let start = first_position(storage).map_err(failed)?;
+        let mut choices = Vec::new();
+        for name in storage.names().map_err(failed)? {
+            if let Some(timestamp) = image_timestamp(&name) {
+                choices.push(Self::with_image(storage, name, timestamp, start)?);
+            }
+        }
+        if let Some(position) = start.filter(|&start| start == 0 || choices.is_empty()) {
+            choices.push(Self::found(storage, None, (0, None, position), position == 0)?);
+        }
+        // Of equals the last is taken.
+        choices.sort_by_key(|choice| choice.timestamp);
+        let value = |choice: &Self| {
+            let reached = choice.reached.as_ref().map_or(0, |&reached| reached);
+            (reached.max(choice.timestamp), choice.is_whole)
+        };
+        choices.into_iter().max_by_key(value).ok_or_else(|| {
+            Error::new(ErrorKind::DamagedImage).because("there is neither an image nor a log")
+        })
+    }
+
+    fn with_image(
+        storage: &dyn Storage,
+        name: String,
+        timestamp: u64,
+        start: Option<u64>,
+    ) -> Result<Self> {
+        let failed = |error: io::Error| storage_failed(&error);
+        let whole = image::verify(&mut FileReader::new(storage.open(&name).map_err(failed)?));
+        let is_whole = whole.as_ref().is_ok_and(|head| head.timestamp == timestamp);
+        let mut head = whole.ok();
+        if head.is_none() {
+            let mut pieces = Pieces::open(storage.open(&name).map_err(failed)?).map_err(failed)?;
+            if let Some(Piece::Head(found)) = pieces.next().map_err(failed)? {
+                head = Some(found);
+            }
+        }
+        // Without its head nobody knows where the log goes on; what is too old is passed over.
+        let place = match head {
+            Some(head) => (timestamp, Some(head.database), head.position),
+            None => (timestamp, None, start.unwrap_or(0)),
+        };
+        Self::found(storage, Some(name), place, is_whole)
+    }
+
+    fn found(
+        storage: &dyn Storage,
+        image: Option<String>,
+        (timestamp, database, position): (u64, Option<[u8; 16]>, u64),
+        is_whole: bool,
+    ) -> Result<Self> {
+        let reached = match Reader::open(storage, database, position) {
+            Ok(None) => Ok(timestamp),
+            Ok(Some(mut reader)) => loop {
+                match reader.next().map_err(|error| storage_failed(&error))? {
+                    Next::Frame { .. } => {}
+                    Next::End(end) => break Ok(end.timestamp),
+                }
+            },
+            Err(error) => Err(super::unreadable(error).to_string()),
+        };
+        Ok(Self { image, is_whole, timestamp, database, position, reached })
+    }
+}
+
+/// A salvage under way.
+struct Salvage<'d, 't, 'o> {
+    db: &'d Database,
+    replay: Replay<'d>,
+    told: &'t mut Telling<'o>,
+    done: Salvaged,
+}
+
+impl Salvage<'_, '_, '_> {
+    fn image(&mut self, storage: &dyn Storage, name: &str) -> Result<()> {
+        let failed = |error: io::Error| storage_failed(&error);
+        let opened = storage.open(name).and_then(|file| Ok((file.len()?, file)));
+        let (length, file) = opened.map_err(failed)?;
+        self.told.progress.bytes += length;
+        let mut pieces = Pieces::open(file).map_err(failed)?;
+        let mut tables: Vec<(u32, Table)> = Vec::new();
+        let mut next_table = 0;
+        self.done.image_is_cut = true;
+        while let Some(piece) = pieces.next().map_err(failed)? {
+            match piece {
+                Piece::Head(head) => next_table = head.next_table,
+                Piece::Table { number, id, schema } => {
+                    let created = self.create(id, *schema)?;
+                    tables.extend(created.map(|table| (number, table)));
+                }
+                Piece::Rows { number, mut rows } => {
+                    let table = tables.iter().find(|(of, _)| *of == number);
+                    while let Some(row) = rows.next() {
+                        self.row(table.map(|(_, table)| table.core.id), row)?;
+                    }
+                }
+                Piece::End { rows } => {
+                    self.done.rows_before = Some(rows);
+                    self.done.image_is_cut = false;
+                }
+                Piece::Malformed => self.done.gaps += 1,
+            }
+            self.told.progress.bytes_done = pieces.bytes_done();
+            self.told.tell_sometimes();
+        }
+        self.replay.end_transaction()?;
+        self.db.instance.catalog().skip_to(next_table);
+        let Lost { stretches, bytes } = pieces.lost;
+        self.done.gaps += stretches;
+        self.done.bytes_lost += bytes;
+        self.done.image = Some(name.to_owned());
+        Ok(())
+    }
+
+    fn create(
+        &mut self,
+        id: Option<u32>,
+        schema: remanent_schema::TableSchema,
+    ) -> Result<Option<Table>> {
+        let catalog = self.db.instance.catalog();
+        // Ids only grow, and no table gets that of another.
+        let fits = id.is_none_or(|id| catalog.next_id().is_ok_and(|next| next <= id));
+        if let Some(id) = id.filter(|_| fits) {
+            catalog.skip_to(id);
+        }
+        let created = match fits {
+            true => image::create(self.db, schema),
+            false => Err(Error::new(ErrorKind::DamagedImage)),
+        };
+        match created {
+            Err(error) if error.is_out_of_memory() => Err(error),
+            Err(_) => {
+                self.done.tables_refused += 1;
+                Ok(None)
+            }
+            Ok(table) => Ok(Some(table)),
+        }
+    }
+
+    fn row(&mut self, table: Option<u32>, row: Result<(u32, &[u8]), ()>) -> Result<()> {
+        let taken = match (table, row) {
+            (Some(table), Ok((row, bytes))) => {
+                self.apply(&Operation::Insert { table, row, bytes })?
+            }
+            _ => false,
+        };
+        if taken {
+            self.done.rows += 1;
+            self.told.progress.rows += 1;
+        } else {
+            self.done.rows_refused += 1;
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, storage: &dyn Storage, begin: &Begin) -> Result<()> {
+        let failed = |error: io::Error| storage_failed(&error);
+        self.done.timestamp = begin.timestamp;
+        if let Err(because) = &begin.reached {
+            self.done.log_unusable = Some(because.clone());
+            return Ok(());
+        }
+        let reader = Reader::open(storage, begin.database, begin.position);
+        let Some(mut reader) = reader.map_err(super::unreadable)? else { return Ok(()) };
+        let until = reader.bytes_left().map_err(failed)?;
+        self.told.progress.bytes += until;
+        let (before, start) = (self.told.progress.bytes_done, reader.position());
+        loop {
+            let (frame, at) = match reader.next().map_err(failed)? {
+                Next::Frame { frame, at } => (frame, at),
+                Next::End(end) => {
+                    self.done.timestamp = self.done.timestamp.max(end.timestamp);
+                    self.done.log_damage = end.damage;
+                    return Ok(());
+                }
+            };
+            self.told.progress.bytes_done = before + at.position - start;
+            match frame {
+                Frame::Fragment { first, .. } => {
+                    self.replay.fragments.entry(first).or_default().push(at);
+                }
+                Frame::Mark { .. } | Frame::Close => {}
+                Frame::Commit { timestamp, operations } => {
+                    self.commit(timestamp, Some(operations))?;
+                }
+                Frame::CommitOf { timestamp, first, operations } => {
+                    let last = operations.to_vec();
+                    let parts = self.replay.fragments.remove(&first).unwrap_or_default();
+                    let mut bytes = Vec::new();
+                    for &part in &parts {
+                        bytes.extend(reader.fragment(part).map_err(failed)?);
+                    }
+                    bytes.extend(last);
+                    let is_whole = parts.first().is_some_and(|part| part.position == first);
+                    self.commit(timestamp, Some(&*bytes).filter(|_| is_whole))?;
+                }
+                Frame::Define { timestamp, definition } => self.define(timestamp, definition)?,
+            }
+            self.told.tell_sometimes();
+        }
+    }
+
+    /// Repeats a commit as far as that is possible; without operations it is not.
+    fn commit(&mut self, timestamp: u64, operations: Option<&[u8]>) -> Result<()> {
+        if timestamp <= self.replay.since {
+            return Ok(());
+        }
+        let Some(operations) = operations else {
+            self.done.commits_refused += 1;
+            return Ok(());
+        };
+        let mut operations = Operations::new(operations);
+        loop {
+            match operations.next() {
+                Ok(None) => break,
+                Ok(Some(operation)) if self.apply(&operation)? => self.done.changes += 1,
+                Ok(Some(_)) => self.done.changes_refused += 1,
+                Err(_) => {
+                    self.done.commits_refused += 1;
+                    return Ok(());
+                }
+            }
+        }
+        self.done.commits += 1;
+        self.told.progress.commits += 1;
+        Ok(())
+    }
+
+    fn define(&mut self, timestamp: u64, definition: &[u8]) -> Result<()> {
+        if timestamp <= self.replay.since {
+            return Ok(());
+        }
+        self.replay.end_transaction()?;
+        match self.replay.define(definition) {
+            Err(error) if error.is_out_of_memory() => return Err(error),
+            Err(_) => self.done.commits_refused += 1,
+            Ok(()) => self.done.commits += 1,
+        }
+        Ok(())
+    }
+
+    /// Makes one change. False if it cannot be made.
+    fn apply(&mut self, operation: &Operation<'_>) -> Result<bool> {
+        let Ok(table) = self.replay.table(table_of(operation)) else { return Ok(false) };
+        if self.replay.changes >= CHANGES_TOGETHER {
+            self.replay.end_transaction()?;
+        }
+        let made = match (self.attempt(&table, operation), *operation) {
+            // The row is lost, and what it becomes is known.
+            (Err(error), Operation::Update { table: id, row, bytes })
+                if error.kind() == ErrorKind::RowNotFound =>
+            {
+                self.attempt(&table, &Operation::Insert { table: id, row, bytes })
+            }
+            (Err(error), Operation::Delete { .. }) if error.kind() == ErrorKind::RowNotFound => {
+                Ok(())
+            }
+            (made, _) => made,
+        };
+        match made {
+            Err(error) if error.is_out_of_memory() => Err(error),
+            made => Ok(made.is_ok()),
+        }
+    }
+
+    fn attempt(&mut self, table: &Table, operation: &Operation<'_>) -> Result<()> {
+        if let Operation::Insert { row, .. } = *operation {
+            self.replay.make_vacant(table, row)?;
+        }
+        if self.replay.transaction.is_none() {
+            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+            self.replay.transaction = Some(self.db.begin_write_with(&options)?);
+        }
+        self.replay.changes += 1;
+        let Some(tx) = &self.replay.transaction else { unreachable!("it was begun above") };
+        change(tx, table, operation)
+    }
+
+    /// Takes links out whose owner or member is not there.
+    fn drop_lost_links(&mut self) -> Result<()> {
+        for name in self.db.set_names() {
+            let set = self.db.set(&name)?;
+            let lost = self.lost_links(&set)?;
+            for links in lost.chunks(CHANGES_TOGETHER) {
+                let tx = self.db.begin_write()?;
+                for &link in links {
+                    let target = (Some(link), Entitlement::Reserve);
+                    tx.change_any(set.relation(), target, |at, heap, snapshot| {
+                        at.delete(heap, snapshot, link.0)
+                    })?;
+                }
+                tx.commit()?;
+            }
+            self.done.links_lost += lost.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn lost_links(&self, set: &Set) -> Result<Vec<RowId>> {
+        let tx = self.db.begin_read()?;
+        let mut lost = Vec::new();
+        for row in tx.scan(set.relation())? {
+            let link = set.core.read_link(row.bytes());
+            let member = set.core.members.get(usize::from(link.member.table));
+            let member = match member.map(|member| &member.table) {
+                Some(table) => tx.row(table, RowId(link.member.row))?,
+                None => None,
+            };
+            if member.is_none() || tx.row(set.owner(), RowId(link.owner))?.is_none() {
+                lost.push(row.id());
+            }
+        }
+        Ok(lost)
+    }
+}
