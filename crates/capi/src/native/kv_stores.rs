@@ -6,6 +6,7 @@
 //! referred to by nobody and go when they are closed. One environment serves all handles, so that
 //! whoever changes a database changes its secondaries too.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,6 +21,8 @@ use super::status::*;
 const DATABASES_MAX: usize = 4096;
 /// Associations that a database has in this interface, at most.
 const SECONDARIES_MAX: usize = 1024;
+/// Bits of a sequence's handle that say which it is; those above are the database's number.
+const SEQUENCE_BITS: u32 = 40;
 
 /// The key/value databases of a database.
 pub(super) struct Stores {
@@ -27,7 +30,14 @@ pub(super) struct Stores {
     number: u64,
     databases: Places<KvDatabase>,
     secondaries: Places<Associated>,
-    sequences: Mutex<Vec<Option<Arc<Counted>>>>,
+    sequences: Mutex<Sequences>,
+}
+
+/// The sequences that are open, by handles that never come twice.
+#[derive(Default)]
+struct Sequences {
+    open: HashMap<u64, Arc<Counted>>,
+    count: u64,
 }
 
 /// A secondary database with its primary one.
@@ -101,28 +111,28 @@ impl Stores {
     /// The handle of a sequence.
     pub(super) fn keep_sequence(&self, counted: Counted) -> Outcome<u64> {
         let mut sequences = self.sequences();
-        if sequences.len() >> PLACE_BITS != 0 {
+        sequences.count += 1;
+        if sequences.count >> SEQUENCE_BITS != 0 {
             return Err(REM_LIMIT_REACHED);
         }
-        sequences.push(Some(Arc::new(counted)));
-        Ok(self.handle(sequences.len() - 1))
+        let id = self.number << SEQUENCE_BITS | sequences.count;
+        sequences.open.insert(id, Arc::new(counted));
+        Ok(id)
     }
 
     /// The sequence of a handle.
     pub(super) fn sequence(&self, id: u64) -> Outcome<Arc<Counted>> {
-        let place = self.place(id)?;
-        let sequences = self.sequences();
-        sequences.get(place).and_then(Option::as_ref).map(Arc::clone).ok_or(REM_BAD_HANDLE)
+        let found = self.sequences().open.get(&id).map(Arc::clone);
+        found.ok_or(if id == 0 { REM_NULL_ARGUMENT } else { REM_BAD_HANDLE })
     }
 
     /// Forgets a sequence; calls of other threads that are under way end as they would have.
     pub(super) fn close_sequence(&self, id: u64) -> Outcome {
-        let place = self.place(id)?;
-        let closed = self.sequences().get_mut(place).and_then(Option::take);
-        closed.map(drop).ok_or(REM_BAD_HANDLE)
+        let closed = self.sequences().open.remove(&id);
+        closed.map(drop).ok_or(if id == 0 { REM_NULL_ARGUMENT } else { REM_BAD_HANDLE })
     }
 
-    fn sequences(&self) -> MutexGuard<'_, Vec<Option<Arc<Counted>>>> {
+    fn sequences(&self) -> MutexGuard<'_, Sequences> {
         self.sequences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
