@@ -598,7 +598,8 @@ typedef struct rem_savepoint {
 // The buffer is too small; the length that is needed was given.
 #define REM_BUFFER_TOO_SMALL 1002
 
-// The database has transactions or calls under way.
+// The database has transactions or calls under way; or the call would wait for the one in whose
+// midst a function of the program was called.
 #define REM_OPEN_HANDLES 1003
 
 // An argument is null that must not be.
@@ -610,7 +611,7 @@ typedef struct rem_savepoint {
 // The value is null; what was asked for is zero or empty.
 #define REM_NULL_VALUE 1006
 
-// There is no such row, or no further one.
+// There is no such row or key, or no further one.
 #define REM_NOT_FOUND 1007
 
 // The transaction only reads.

@@ -187,11 +187,7 @@ pub extern "C" fn rem_kv_compact(
     })
 }
 
-fn put(
-    base: &Base,
-    out: *mut rem_kv,
-    open: impl FnOnce(&Base) -> Outcome<KvDatabase>,
-) -> Outcome {
+fn put(base: &Base, out: *mut rem_kv, open: impl FnOnce(&Base) -> Outcome<KvDatabase>) -> Outcome {
     let out = Out::from(out);
     if !out.put(rem_kv::default()) {
         return Err(REM_NULL_ARGUMENT);

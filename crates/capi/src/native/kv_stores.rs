@@ -72,9 +72,8 @@ impl Stores {
 
     /// The handle of a key/value database, which is noted if it was not.
     pub(super) fn note(&self, database: KvDatabase) -> Outcome<u64> {
-        let same = |known: &KvDatabase| {
-            std::ptr::eq(known.table().layout(), database.table().layout())
-        };
+        let same =
+            |known: &KvDatabase| std::ptr::eq(known.table().layout(), database.table().layout());
         let place = self.databases.find_or_fill(same, || Ok(database.clone()))?;
         Ok(self.handle(place))
     }
