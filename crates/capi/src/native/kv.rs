@@ -83,7 +83,11 @@ pub extern "C" fn rem_kv_open(
         let base = database(db as u64)?;
         put(&base, out, |base| {
             let environment = &base.stores().environment;
-            environment.open_or_create(text(name)?, options(flags)?).map_err(of)
+            let (name, options) = (text(name)?, options(flags)?);
+            if environment.database().table(name).is_err() {
+                base.stores().check_room()?;
+            }
+            environment.open_or_create(name, options).map_err(of)
         })
     })
 }
@@ -100,6 +104,7 @@ pub extern "C" fn rem_kv_create(
     call(|| {
         let base = database(db as u64)?;
         put(&base, out, |base| {
+            base.stores().check_room()?;
             base.stores().environment.create(text(name)?, options(flags)?).map_err(of)
         })
     })
@@ -131,6 +136,7 @@ pub extern "C" fn rem_kv_rename(
     call(|| {
         outside_callback()?;
         let base = database(db as u64)?;
+        base.stores().check_room()?;
         let renamed = base.stores().environment.rename(text(name)?, text(new_name)?);
         let renamed = renamed.map_err(of)?;
         if !Out::from(out).is_null() {

@@ -7,6 +7,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use remanent_kv::{Secondary, SecondaryKeys};
 
@@ -52,10 +54,15 @@ unsafe impl Send for Extract {}
 // SAFETY: as above.
 unsafe impl Sync for Extract {}
 
+/// Threads that have found keys so far, and 1; above the bits that count a thread's callbacks.
+static THREADS: AtomicU64 = AtomicU64::new(1);
+const THREAD_SHIFT: u32 = 40;
+
 thread_local! {
     /// The token of the callback that is under way; 0 for none.
     static CALLBACK: Cell<u64> = const { Cell::new(0) };
-    static CALLBACKS: Cell<u64> = const { Cell::new(0) };
+    /// The token that this thread gave last: no two threads give the same.
+    static CALLBACKS: Cell<u64> = Cell::new(THREADS.fetch_add(1, Relaxed) << THREAD_SHIFT);
     static KEYS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -78,6 +78,12 @@ impl Stores {
         Ok(self.handle(place))
     }
 
+    /// That one more key/value database can have a handle: asked before it is made.
+    pub(super) fn check_room(&self) -> Outcome {
+        let count = *self.databases.lock();
+        if count < DATABASES_MAX { Ok(()) } else { Err(REM_LIMIT_REACHED) }
+    }
+
     /// The key/value database of a handle.
     #[inline]
     pub(super) fn database(&self, id: u64) -> Outcome<&KvDatabase> {
@@ -159,13 +165,17 @@ impl<T> Places<T> {
         self.all.get(place).and_then(OnceLock::get)
     }
 
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The place of what is `same`, or the next one with what `make` makes.
     fn find_or_fill(
         &self,
         same: impl Fn(&T) -> bool,
         make: impl FnOnce() -> Outcome<T>,
     ) -> Outcome<usize> {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.lock();
         let known = self.all[..*count].iter().filter_map(OnceLock::get);
         if let Some(place) = known.into_iter().position(same) {
             return Ok(place);
