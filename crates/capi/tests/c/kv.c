@@ -636,6 +636,42 @@ static void ends(void)
     CHECK(flags == (REM_KV_HASHED | REM_KV_DUPLICATES));
 }
 
+/* Handles that never were are refused, whatever is in them. */
+static void nonsense(void)
+{
+    const rem_transaction *tx;
+    uint64_t bits = 1, count;
+    rem_blob found;
+    int64_t number;
+    int i;
+    OK(rem_begin_write(db, 0, &tx));
+    for (i = 0; i < 2000; i++) {
+        rem_kv kv;
+        rem_kv_cursor cursor;
+        rem_kv_secondary secondary;
+        rem_kv_sequence sequence;
+        bits = bits * 6364136223846793005ULL + 1442695040888963407ULL;
+        kv.id = tags.id + (i % 2 ? bits : bits % 5000 + 100);
+        secondary.id = sequence.id = kv.id;
+        STATUS(REM_BAD_HANDLE, rem_kv_get(tx, kv, b("a"), &found));
+        STATUS(REM_BAD_HANDLE, rem_kv_put(tx, kv, b("a"), b("b"), 0));
+        STATUS(REM_BAD_HANDLE, rem_kv_put_one(db, kv, b("a"), b("b"), 0));
+        STATUS(REM_BAD_HANDLE, rem_kv_cursor_open(tx, kv, &cursor));
+        STATUS(REM_BAD_HANDLE, rem_kv_secondary_get(tx, secondary, b("a"), 0, &found));
+        STATUS(REM_BAD_HANDLE, rem_kv_secondary_cursor_open(tx, secondary, &cursor));
+        STATUS(REM_BAD_HANDLE, rem_kv_dissociate(db, secondary));
+        STATUS(REM_BAD_HANDLE, rem_kv_sequence_next(db, sequence, &number));
+        STATUS(REM_BAD_HANDLE, rem_kv_sequence_close(db, sequence));
+        STATUS(REM_BAD_HANDLE, rem_kv_key_add((const rem_kv_keys *)(uintptr_t)(bits | 1), b("a")));
+        cursor.transaction = (uint64_t)(uintptr_t)tx;
+        cursor.number = bits;
+        STATUS(REM_BAD_HANDLE, rem_kv_cursor_get(&cursor, REM_KV_FIRST, 0, 0));
+        cursor.transaction = bits;
+        STATUS(REM_TRANSACTION_ENDED, rem_kv_cursor_count(&cursor, &count));
+    }
+    OK(rem_rollback(tx));
+}
+
 int main(void)
 {
     OK(rem_open(0, &db));
@@ -649,6 +685,7 @@ int main(void)
     transactions_and_threads();
     expiry();
     with_a_table();
+    nonsense();
     ends();
     OK(rem_close(db));
     STATUS(REM_BAD_HANDLE, rem_kv_flags(db, tags, (uint32_t[]){0}));
