@@ -6,7 +6,8 @@
  * rem_error_text() has the words. Databases and transactions are tokens, rows, drafts and cursors
  * small values that carry their transaction's token: one that has ended is REM_TRANSACTION_ENDED,
  * one of another thread REM_WRONG_THREAD. A row is read where it lies: text and bytes are
- * pointers into the database that are good until the transaction ends.
+ * pointers into the database that are good until the transaction ends. rem_kv_* are key/value
+ * databases: tables of a key and a value, which change in the same transactions.
  */
 
 
@@ -28,6 +29,65 @@
 
 // The disk has them.
 #define REM_DISK 4
+
+// Without an order; look-ups take the same time for every number of records.
+#define REM_KV_HASHED 1
+
+// Several values for a key, in the order of their bytes, each once.
+#define REM_KV_DUPLICATES 2
+
+// Only if the key has no value; `REM_DUPLICATE_KEY` if it has one.
+#define REM_KV_NO_OVERWRITE 1
+
+// Only if the key does not have this value; `REM_DUPLICATE_KEY` if it does. For databases with
+// duplicates.
+#define REM_KV_NO_DUPLICATE 2
+
+// To the first record.
+#define REM_KV_FIRST 1
+
+// To the last record.
+#define REM_KV_LAST 2
+
+// To the next record; from nowhere to the first.
+#define REM_KV_NEXT 3
+
+// To the record before; from nowhere to the last.
+#define REM_KV_PREV 4
+
+// The record that it stands at; REM_NOT_FOUND if it was deleted.
+#define REM_KV_CURRENT 5
+
+// To a key; of several values to the first.
+#define REM_KV_SET 6
+
+// To a key, or else the next greater one; where there is no order, as REM_KV_SET.
+#define REM_KV_SET_RANGE 7
+
+// To the record of a key and a value.
+#define REM_KV_GET_BOTH 8
+
+// To a key's first value that is not less than the one given; without duplicates, as
+// REM_KV_GET_BOTH.
+#define REM_KV_GET_BOTH_RANGE 9
+
+// To the next value of the same key.
+#define REM_KV_NEXT_DUP 10
+
+// To the first value of the next key.
+#define REM_KV_NEXT_NODUP 11
+
+// To the value before of the same key.
+#define REM_KV_PREV_DUP 12
+
+// To the last value of the key before.
+#define REM_KV_PREV_NODUP 13
+
+// The sequence goes on at the other end of its range when it is used up.
+#define REM_KV_SEQUENCE_WRAPS 1
+
+// The sequence begins with `initial`.
+#define REM_KV_SEQUENCE_INITIAL 2
 
 // The column may be null.
 #define REM_NULLABLE 1
@@ -133,6 +193,9 @@
 
 // A database: a token, never a pointer to anything.
 typedef struct rem_database rem_database;
+
+// Where the keys of one record go: a token, never a pointer to anything.
+typedef struct rem_kv_keys rem_kv_keys;
 
 // A transaction: a token, never a pointer to anything.
 typedef struct rem_transaction rem_transaction;
@@ -254,6 +317,75 @@ typedef struct rem_ticket {
     // Where it ends in the log; 0 if it is not there.
     uint64_t position;
 } rem_ticket;
+
+// A key/value database.
+typedef struct rem_kv {
+    // 0 is no key/value database.
+    uint64_t id;
+} rem_kv;
+
+// Bytes of the program's, or in a database; `data` may be null for none.
+typedef struct rem_blob {
+    // Where they are.
+    const void *data;
+    // How many.
+    size_t length;
+} rem_blob;
+
+// A position among the records of a key/value database.
+typedef struct rem_kv_cursor {
+    // The token of its transaction.
+    uint64_t transaction;
+    // Which of the transaction's key/value cursors.
+    uint64_t number;
+} rem_kv_cursor;
+
+// What a key/value database holds, as one transaction sees it.
+typedef struct rem_kv_statistics {
+    // Different keys.
+    uint64_t keys;
+    // Records, each duplicate one of its own.
+    uint64_t records;
+    // Bytes of the records' keys, once for each duplicate.
+    uint64_t key_bytes;
+    // Bytes of the records' values.
+    uint64_t value_bytes;
+} rem_kv_statistics;
+
+// Finds the secondary keys of a record and gives them to `rem_kv_key_add`: always the same for the
+// same record. It may be called by any thread, and must return.
+typedef void (*rem_kv_extract)(void *context,
+                               struct rem_blob key,
+                               struct rem_blob value,
+                               const struct rem_kv_keys *keys);
+
+// A secondary database together with its primary one.
+typedef struct rem_kv_secondary {
+    // 0 is none.
+    uint64_t id;
+} rem_kv_secondary;
+
+// How a new sequence counts. Zeros are the defaults.
+typedef struct rem_kv_sequence_options {
+    // The first number, with REM_KV_SEQUENCE_INITIAL; otherwise the end that it counts from.
+    int64_t initial;
+    // The least number.
+    int64_t least;
+    // The greatest number; 0 for INT64_MAX if `least` is 0 too.
+    int64_t greatest;
+    // By how much each number is greater than the one before; 0 for 1.
+    int64_t increment;
+    // Numbers that this handle takes out of the database at once; 0 for 1.
+    uint32_t cache;
+    // REM_KV_SEQUENCE_WRAPS, REM_KV_SEQUENCE_INITIAL.
+    uint32_t flags;
+} rem_kv_sequence_options;
+
+// A sequence.
+typedef struct rem_kv_sequence {
+    // 0 is none.
+    uint64_t id;
+} rem_kv_sequence;
 
 // A column to be made, or a field of a struct.
 typedef struct rem_column_schema {
@@ -466,7 +598,8 @@ typedef struct rem_savepoint {
 // The buffer is too small; the length that is needed was given.
 #define REM_BUFFER_TOO_SMALL 1002
 
-// The database has transactions or calls under way.
+// The database has transactions or calls under way; or the call would wait for the one in whose
+// midst a function of the program was called.
 #define REM_OPEN_HANDLES 1003
 
 // An argument is null that must not be.
@@ -478,7 +611,7 @@ typedef struct rem_savepoint {
 // The value is null; what was asked for is zero or empty.
 #define REM_NULL_VALUE 1006
 
-// There is no such row, or no further one.
+// There is no such row or key, or no further one.
 #define REM_NOT_FOUND 1007
 
 // The transaction only reads.
@@ -656,6 +789,274 @@ rem_status rem_backup(const struct rem_database *database_token, const char *pat
 // What was missing when the database was opened, as a text that stays until the thread asks again;
 // null if nothing was. Such a database can only be read.
 rem_status rem_damage(const struct rem_database *database_token, const char **out);
+
+// Opens the key/value database of this name. `REM_UNKNOWN_TABLE` if there is none,
+// `REM_SCHEMA_MISMATCH` if the table of this name is none.
+rem_status rem_kv_find(const struct rem_database *db, const char *name, struct rem_kv *out);
+
+// Opens a key/value database, and creates it if there is none of this name. `flags` are
+// REM_KV_HASHED and REM_KV_DUPLICATES, `REM_SCHEMA_MISMATCH` if there is one with others.
+rem_status rem_kv_open(const struct rem_database *db,
+                       const char *name,
+                       uint32_t flags,
+                       struct rem_kv *out);
+
+// Creates a key/value database; `REM_TABLE_EXISTS` if a table has this name.
+rem_status rem_kv_create(const struct rem_database *db,
+                         const char *name,
+                         uint32_t flags,
+                         struct rem_kv *out);
+
+// Removes a key/value database and its records. It waits for transactions to end, those that only
+// read too, and is `REM_TABLE_BUSY` if they do not; `REM_INVALID_OPTIONS` while it is a secondary
+// or has some. Handles of it answer `REM_UNKNOWN_TABLE` from then on.
+rem_status rem_kv_remove(const struct rem_database *db, const char *name);
+
+// Gives a key/value database another name, by copying its records; `out` may be null. As
+// `rem_kv_remove`; `REM_TABLE_EXISTS` if a table has the new name, `REM_CONFLICT` if somebody
+// changed it meanwhile.
+rem_status rem_kv_rename(const struct rem_database *db,
+                         const char *name,
+                         const char *new_name,
+                         struct rem_kv *out);
+
+// The name of a key/value database by its number, from 0 in the order of the names, with a final
+// NUL; `REM_NOT_FOUND` behind the last. `length` is told the name's length, without the NUL.
+rem_status rem_kv_name_at(const struct rem_database *db,
+                          size_t number,
+                          char *buffer,
+                          size_t size,
+                          size_t *length);
+
+// What sort of key/value database it is: REM_KV_HASHED, REM_KV_DUPLICATES.
+rem_status rem_kv_flags(const struct rem_database *db, struct rem_kv kv, uint32_t *out);
+
+// Frees what deleted and replaced records have left behind, and gives unused memory of the whole
+// database back to the system; `released`, which may be null, is told how many bytes.
+rem_status rem_kv_compact(const struct rem_database *db, struct rem_kv kv, uint64_t *released);
+
+// Gives a key a value: in place of its value or, in a database with duplicates, besides those
+// that it has. `flags` is 0, REM_KV_NO_OVERWRITE or REM_KV_NO_DUPLICATE.
+rem_status rem_kv_put(const struct rem_transaction *transaction,
+                      struct rem_kv kv,
+                      struct rem_blob key,
+                      struct rem_blob value,
+                      uint32_t flags);
+
+// Puts bytes in the place of the `length` bytes from `offset` on of a key's value, which grows or
+// shrinks if they are more or fewer; beyond its end come zeros first. `REM_INVALID_OPTIONS` in a
+// database with duplicates.
+rem_status rem_kv_put_part(const struct rem_transaction *transaction,
+                           struct rem_kv kv,
+                           struct rem_blob key,
+                           size_t offset,
+                           size_t length,
+                           struct rem_blob bytes);
+
+// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null, is
+// told how many.
+rem_status rem_kv_delete(const struct rem_transaction *transaction,
+                         struct rem_kv kv,
+                         struct rem_blob key,
+                         uint64_t *removed);
+
+// Removes all records; `removed`, which may be null, is told how many.
+rem_status rem_kv_truncate(const struct rem_transaction *transaction,
+                           struct rem_kv kv,
+                           uint64_t *removed);
+
+// Opens a cursor; it stands nowhere.
+rem_status rem_kv_cursor_open(const struct rem_transaction *transaction,
+                              struct rem_kv kv,
+                              struct rem_kv_cursor *out);
+
+// Gives a cursor up before its transaction ends.
+rem_status rem_kv_cursor_close(const struct rem_kv_cursor *cursor);
+
+// Moves and gets the record. `mode` is REM_KV_FIRST .. REM_KV_PREV_NODUP; with REM_KV_SET,
+// REM_KV_SET_RANGE and both REM_KV_GET_BOTH, `key` says what is sought, with the last two `value`
+// as well. Both are told what was found; what is not sought may be null. With a cursor over a
+// secondary database `value` is the primary's, and seeking both is `rem_kv_cursor_get_primary`'s.
+rem_status rem_kv_cursor_get(const struct rem_kv_cursor *cursor,
+                             uint32_t mode,
+                             struct rem_blob *key,
+                             struct rem_blob *value);
+
+// As `rem_kv_cursor_get` for a cursor over a secondary database, with the primary key too: with
+// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` is told the primary's value.
+// `REM_BAD_ARGUMENT` for other cursors.
+rem_status rem_kv_cursor_get_primary(const struct rem_kv_cursor *cursor,
+                                     uint32_t mode,
+                                     struct rem_blob *key,
+                                     struct rem_blob *primary_key,
+                                     struct rem_blob *value);
+
+// As `rem_kv_put` without flags, and moves to the record. `REM_INVALID_OPTIONS` with a cursor
+// over a secondary database.
+rem_status rem_kv_cursor_put(const struct rem_kv_cursor *cursor,
+                             struct rem_blob key,
+                             struct rem_blob value);
+
+// Gives the record that it stands at another value. `REM_ROW_NOT_FOUND` if there is none,
+// `REM_INVALID_OPTIONS` for a duplicate, whose place in the order its value is.
+rem_status rem_kv_cursor_put_current(const struct rem_kv_cursor *cursor, struct rem_blob value);
+
+// Removes the record that it stands at, over a secondary database the primary's. The next move
+// goes to what was beside it. `REM_ROW_NOT_FOUND` if there is none.
+rem_status rem_kv_cursor_delete(const struct rem_kv_cursor *cursor);
+
+// How many values the key has that it stands at; 0 if it stands nowhere.
+rem_status rem_kv_cursor_count(const struct rem_kv_cursor *cursor, uint64_t *out);
+
+// Opens another cursor at the same position.
+rem_status rem_kv_cursor_duplicate(const struct rem_kv_cursor *cursor, struct rem_kv_cursor *out);
+
+// Copies the records that follow into a buffer of `size` bytes, as many as it holds whole, and
+// moves to the last of them; `length` is told how many bytes they take, and `rem_kv_bulk_next`
+// goes through them. `REM_NOT_FOUND` at the end. `REM_BUFFER_TOO_SMALL` if not even one fits;
+// then `length` is told what that one takes. Over a secondary database the values are primary
+// keys.
+rem_status rem_kv_cursor_bulk(const struct rem_kv_cursor *cursor,
+                              void *buffer,
+                              size_t size,
+                              size_t *length);
+
+// Gets the value of a key; of several the first.
+rem_status rem_kv_get(const struct rem_transaction *transaction,
+                      struct rem_kv kv,
+                      struct rem_blob key,
+                      struct rem_blob *out);
+
+// Copies the value of a key into a buffer of `size` bytes. `length` is told the value's length,
+// also where the buffer is too small for it: `REM_BUFFER_TOO_SMALL`, and nothing is copied.
+rem_status rem_kv_get_into(const struct rem_transaction *transaction,
+                           struct rem_kv kv,
+                           struct rem_blob key,
+                           void *buffer,
+                           size_t size,
+                           size_t *length);
+
+// Gets, of the value of a key, the `length` bytes from `offset` on: fewer or none where it ends
+// before.
+rem_status rem_kv_get_part(const struct rem_transaction *transaction,
+                           struct rem_kv kv,
+                           struct rem_blob key,
+                           size_t offset,
+                           size_t length,
+                           struct rem_blob *out);
+
+// Gets the values of many keys at once, which overlaps their waits for memory. A key without a
+// value gets one whose `data` is null.
+rem_status rem_kv_get_batch(const struct rem_transaction *transaction,
+                            struct rem_kv kv,
+                            const struct rem_blob *keys,
+                            size_t count,
+                            struct rem_blob *values);
+
+// Whether a key has a value.
+rem_status rem_kv_exists(const struct rem_transaction *transaction,
+                         struct rem_kv kv,
+                         struct rem_blob key,
+                         bool *out);
+
+// Counts the records, by going through all of them.
+rem_status rem_kv_count(const struct rem_transaction *transaction,
+                        struct rem_kv kv,
+                        struct rem_kv_statistics *out);
+
+// Makes `secondary` lead from the keys that `extract` finds to the records of `primary`, from now
+// on and in step with it. An empty one is filled with what is there already. `context` is handed
+// to the function, and must be good until `rem_kv_dissociate` or `rem_close`. To be called anew
+// whenever the database is opened, while no transaction is under way that has changed `primary`.
+// `REM_INVALID_OPTIONS` if `primary` has duplicates or either is a secondary already.
+rem_status rem_kv_associate(const struct rem_database *db,
+                            struct rem_kv primary,
+                            struct rem_kv secondary,
+                            rem_kv_extract extract,
+                            void *context,
+                            struct rem_kv_secondary *out);
+
+// Ends an association: the secondary database stays as it is and can be changed by itself again.
+// Transactions that have changed the primary should have ended.
+rem_status rem_kv_dissociate(const struct rem_database *db, struct rem_kv_secondary secondary);
+
+// Adds a secondary key of a record; `keys` is what the function was given, and good until it
+// returns. A key that was added already counts once.
+rem_status rem_kv_key_add(const struct rem_kv_keys *keys, struct rem_blob key);
+
+// Gets the primary key, which may be null, and the primary value that a secondary key leads to; of
+// several the first. `REM_ROW_NOT_FOUND` if the two databases are out of step.
+rem_status rem_kv_secondary_get(const struct rem_transaction *transaction,
+                                struct rem_kv_secondary secondary,
+                                struct rem_blob key,
+                                struct rem_blob *primary_key,
+                                struct rem_blob *value);
+
+// Removes the primary records that a secondary key leads to; `REM_NOT_FOUND` if there are none.
+// `removed`, which may be null, is told how many.
+rem_status rem_kv_secondary_delete(const struct rem_transaction *transaction,
+                                   struct rem_kv_secondary secondary,
+                                   struct rem_blob key,
+                                   uint64_t *removed);
+
+// Opens a cursor that goes by secondary keys and gives the primary's records; it stands nowhere.
+rem_status rem_kv_secondary_cursor_open(const struct rem_transaction *transaction,
+                                        struct rem_kv_secondary secondary,
+                                        struct rem_kv_cursor *out);
+
+// Opens the sequence that a key keeps, and creates it if there is none; `options` may be null. Of
+// one that is there, all but the cache counts that it was created with. `REM_WRONG_TYPE` if the
+// key has another value, `REM_INVALID_OPTIONS` in a database with duplicates.
+rem_status rem_kv_sequence_open(const struct rem_database *db,
+                                struct rem_kv kv,
+                                struct rem_blob key,
+                                const struct rem_kv_sequence_options *options,
+                                struct rem_kv_sequence *out);
+
+// The next number, from the cache or in a transaction of its own. `REM_LIMIT_REACHED` if the
+// sequence is used up, `REM_ROW_NOT_FOUND` if it was removed.
+rem_status rem_kv_sequence_next(const struct rem_database *db,
+                                struct rem_kv_sequence sequence,
+                                int64_t *out);
+
+// The next number in a transaction, past the cache: it is taken back if the transaction is.
+rem_status rem_kv_sequence_next_in(const struct rem_transaction *transaction,
+                                   struct rem_kv_sequence sequence,
+                                   int64_t *out);
+
+// Gives a handle up; the sequence stays. The numbers in its cache are lost.
+rem_status rem_kv_sequence_close(const struct rem_database *db, struct rem_kv_sequence sequence);
+
+// Removes a sequence with its record, and gives the handle up. Other handles of it give out what
+// they have in their caches, and then answer `REM_ROW_NOT_FOUND`.
+rem_status rem_kv_sequence_remove(const struct rem_database *db, struct rem_kv_sequence sequence);
+
+// As `rem_kv_get_into`, in a transaction of its own.
+rem_status rem_kv_get_one(const struct rem_database *db,
+                          struct rem_kv kv,
+                          struct rem_blob key,
+                          void *buffer,
+                          size_t size,
+                          size_t *length);
+
+// As `rem_kv_exists`, in a transaction of its own.
+rem_status rem_kv_exists_one(const struct rem_database *db,
+                             struct rem_kv kv,
+                             struct rem_blob key,
+                             bool *out);
+
+// As `rem_kv_put`, in a transaction of its own, which has been committed when this returns.
+rem_status rem_kv_put_one(const struct rem_database *db,
+                          struct rem_kv kv,
+                          struct rem_blob key,
+                          struct rem_blob value,
+                          uint32_t flags);
+
+// As `rem_kv_delete`, in a transaction of its own.
+rem_status rem_kv_delete_one(const struct rem_database *db,
+                             struct rem_kv kv,
+                             struct rem_blob key,
+                             uint64_t *removed);
 
 // Gets a Bool.
 rem_status rem_get_bool(const struct rem_row *row, struct rem_column column, bool *out);
@@ -982,4 +1383,29 @@ static inline rem_value rem_bytes(const void *bytes, size_t length) {
     value.length = (uint32_t)length;
     value.word.data = bytes;
     return value;
+}
+/* Keys and values of key/value databases. */
+static inline rem_blob rem_blob_of(const void *data, size_t length) {
+    rem_blob blob;
+    blob.data = data;
+    blob.length = length;
+    return blob;
+}
+/* Takes the next record off what rem_kv_cursor_bulk has copied; false if there is none. */
+static inline bool rem_kv_bulk_next(rem_blob *rest, rem_blob *key, rem_blob *value) {
+    const unsigned char *at = (const unsigned char *)rest->data;
+    size_t key_length = 0, value_length = 0, left, i;
+    if (rest->length < 8)
+        return false;
+    left = rest->length - 8;
+    for (i = 0; i < 4; i++) {
+        key_length |= (size_t)at[i] << (8 * i);
+        value_length |= (size_t)at[4 + i] << (8 * i);
+    }
+    if (left < key_length || left - key_length < value_length)
+        return false;
+    *key = rem_blob_of(at + 8, key_length);
+    *value = rem_blob_of(at + 8 + key_length, value_length);
+    *rest = rem_blob_of(at + 8 + key_length + value_length, left - key_length - value_length);
+    return true;
 }

@@ -58,6 +58,13 @@ pub(crate) struct Pool<T: Inhabitant> {
 /// The slot that a thread tries first.
 pub(crate) type First<T> = Cell<Option<&'static Slot<T>>>;
 
+/// A transaction that is hidden while this lives.
+#[must_use = "it does nothing by itself"]
+pub(crate) struct Aside<'s> {
+    place: &'s AtomicU64,
+    token: u64,
+}
+
 /// Why a token leads nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lost {
@@ -167,6 +174,22 @@ impl<T> Slot<T> {
     #[inline]
     pub(crate) fn token(&self) -> u64 {
         self.token.load(Relaxed)
+    }
+
+    /// Hides the transaction until what is returned is dropped: its token leads nowhere, so that
+    /// functions of the program which are called meanwhile cannot end it.
+    #[inline]
+    pub(crate) fn aside(&self) -> Aside<'_> {
+        let token = self.token.load(Relaxed);
+        self.token.store(0, Relaxed);
+        Aside { place: &self.token, token }
+    }
+}
+
+impl Drop for Aside<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.place.store(self.token, Relaxed);
     }
 }
 

@@ -56,8 +56,9 @@ pub enum RecoverUntil {
     End,
     /// The commit with this timestamp, or the last one before it.
     Timestamp(u64),
-    /// What had been written at this time, in microseconds since 1970; marks of the time stand in
-    /// the log about once a second or more often.
+    /// What was surely committed by this time, in microseconds since 1970. Marks of the time stand
+    /// in the log about once a second while something is committed: of the last second before the
+    /// moment, some commits may be left out. Nothing later is there.
     TimeUs(u64),
 }
 
@@ -124,7 +125,7 @@ impl Database {
     pub fn open_in(storage: Arc<dyn Storage>, mut options: Options) -> Result<Self> {
         let log_options = options.take_log();
         let lock = storage.lock().map_err(|error| in_use(&error))?;
-        let recovered = recover(&*storage, options, &log_options, RecoverUntil::End)?;
+        let recovered = recover(&*storage, options, &log_options, RecoverUntil::End, true)?;
         match recovered.end.damage.clone() {
             Some(damage) if !log_options.accept_damage => {
                 recovered.db.instance.set_read_only(damage, lock);
@@ -181,7 +182,7 @@ impl Database {
         until: RecoverUntil,
     ) -> Result<Self> {
         let log_options = options.take_log();
-        let recovered = recover(storage, options, &log_options, until)?;
+        let recovered = recover(storage, options, &log_options, until, false)?;
         if let Some(damage) = recovered.end.damage {
             recovered.db.instance.note_damage(damage);
         }
@@ -226,10 +227,11 @@ fn recover(
     options: Options,
     log_options: &LogOptions,
     until: RecoverUntil,
+    goes_on: bool,
 ) -> Result<Recovered> {
     let names = storage.names().map_err(|error| storage_failed(&error))?;
     let image = choose_image(storage, &names, until)?;
-    Attempt { storage, log_options, until, names: &names }.run(image, options)
+    Attempt { storage, log_options, until, goes_on, names: &names }.run(image, options)
 }
 
 /// The newest image that is whole and not too new; `None` if the log is to be read from its
@@ -267,6 +269,8 @@ struct Attempt<'a> {
     storage: &'a dyn Storage,
     log_options: &'a LogOptions,
     until: RecoverUntil,
+    /// Whether the database is to be written afterwards; if not, no file is changed.
+    goes_on: bool,
     names: &'a [String],
 }
 
@@ -295,8 +299,9 @@ impl Attempt<'_> {
         };
         told.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
         let database = reader.database();
-        let mut end = Replay::new(&db, &head, self.until).run(&mut reader, &mut told)?;
-        if self.until == RecoverUntil::End {
+        let stop = self.stop(image.is_some(), database, head.position)?;
+        let mut end = Replay::new(&db, &head, self.until, stop).run(&mut reader, &mut told)?;
+        if self.goes_on && (end.damage.is_none() || self.log_options.accept_damage) {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
         let mut behind = reader.names_behind();
@@ -308,6 +313,30 @@ impl Attempt<'_> {
         end.timestamp = settle(&db, end.timestamp)?;
         told.tell();
         Ok(Recovered { db, database, end, number, unused, behind })
+    }
+
+    /// The position at which to stop, if that is asked for as a time: behind the last mark that is
+    /// not later, if there is a later one. What stands before a mark was committed before its time.
+    fn stop(&self, has_image: bool, database: DatabaseId, position: u64) -> Result<Option<u64>> {
+        let RecoverUntil::TimeUs(until) = self.until else { return Ok(None) };
+        let reader = Reader::open(self.storage, Some(database), position).map_err(unreadable)?;
+        let Some(mut reader) = reader else { return Ok(None) };
+        let mut stop = (!has_image).then(|| reader.position());
+        loop {
+            let time_us = match reader.next().map_err(|error| storage_failed(&error))? {
+                Next::End(_) => return Ok(None),
+                Next::Frame { frame: Frame::Mark { time_us }, .. } => time_us,
+                Next::Frame { .. } => continue,
+            };
+            if time_us > until {
+                let too_early = || {
+                    Error::new(ErrorKind::InvalidOptions)
+                        .because("what was kept of the log begins later than that")
+                };
+                return stop.ok_or_else(too_early).map(Some);
+            }
+            stop = Some(reader.position());
+        }
     }
 
     fn load(
@@ -365,6 +394,8 @@ struct Replay<'d> {
     /// What the image has already.
     since: u64,
     until: RecoverUntil,
+    /// The position at which to stop.
+    stop: Option<u64>,
     tables: HashMap<u32, Table>,
     /// Parts of transactions, by the place of the first.
     fragments: HashMap<u64, Vec<FrameAt>>,
@@ -373,8 +404,9 @@ struct Replay<'d> {
 }
 
 impl<'d> Replay<'d> {
-    fn new(db: &'d Database, head: &ImageHead, until: RecoverUntil) -> Self {
+    fn new(db: &'d Database, head: &ImageHead, until: RecoverUntil, stop: Option<u64>) -> Self {
         Self {
+            stop,
             db,
             since: head.timestamp,
             until,
@@ -389,6 +421,9 @@ impl<'d> Replay<'d> {
         let mut timestamp = self.since;
         let before = told.progress.bytes_done;
         loop {
+            if self.stop.is_some_and(|stop| reader.position() >= stop) {
+                break;
+            }
             let next = reader.next().map_err(|error| storage_failed(&error))?;
             let (frame, at) = match next {
                 Next::Frame { frame, at } => (frame, at),
@@ -402,12 +437,7 @@ impl<'d> Replay<'d> {
                 Frame::Fragment { first, .. } => {
                     self.fragments.entry(first).or_default().push(at);
                 }
-                Frame::Mark { time_us } => {
-                    if matches!(self.until, RecoverUntil::TimeUs(until) if time_us > until) {
-                        break;
-                    }
-                }
-                Frame::Close => {}
+                Frame::Mark { .. } | Frame::Close => {}
                 Frame::Commit { timestamp: of, .. }
                 | Frame::CommitOf { timestamp: of, .. }
                 | Frame::Define { timestamp: of, .. }

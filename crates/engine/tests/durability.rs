@@ -6,6 +6,8 @@
 #[path = "durability/place.rs"]
 mod place;
 
+use std::time::{Duration, SystemTime};
+
 use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
@@ -316,4 +318,43 @@ fn small_updates_log_what_differs() {
     let tx = db.begin_read().unwrap();
     let mut cursor = tx.cursor(&table, table.index("primary").unwrap()).unwrap();
     assert!(cursor.find(Find::Equal, &[5.into()]).unwrap().is_none());
+}
+
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    now.as_micros() as u64
+}
+
+#[test]
+fn what_was_committed_after_a_moment_is_not_there() {
+    let place = Place::new();
+    let options = || Options::new().budget(64 << 20).keep_history(true);
+    let before = now_us();
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    insert(&db, &table, 1, &"before".repeat(1000));
+    std::thread::sleep(Duration::from_millis(20));
+    let moment = now_us();
+    std::thread::sleep(Duration::from_millis(1100));
+    insert(&db, &table, 2, "after");
+    drop((table, db));
+    let until = |time| Database::recover(&*place.folder(), options(), RecoverUntil::TimeUs(time));
+    assert_eq!(content(&until(moment).unwrap()).len(), 1);
+    assert_eq!(content(&until(now_us()).unwrap()).len(), 2);
+    assert!(until(before - 1).unwrap().table_names().is_empty());
+}
+
+#[test]
+fn a_moment_before_the_oldest_image_is_refused() {
+    let place = Place::new();
+    let moment = now_us() - 1;
+    let options = || Options::new().budget(64 << 20);
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    insert(&db, &table, 1, "one");
+    db.checkpoint().unwrap();
+    drop((table, db));
+    let until = |time| Database::recover(&*place.folder(), options(), RecoverUntil::TimeUs(time));
+    assert_eq!(until(moment).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    assert_eq!(content(&until(now_us()).unwrap()).len(), 1);
 }

@@ -79,10 +79,14 @@ fn spoil(shelf: &mut Shelf, file: usize, harm: Harm) {
     }
 }
 
-/// Reads what is there; a database can be gone through from end to end.
+/// Reads what is there; a database can be gone through from end to end. What is not a database is
+/// refused for what it is, and not because somebody wanted to write.
 fn read(shelf: &Shelf) {
     let options = Options::new().budget(64 << 20).budget_max(64 << 20);
-    let Ok(db) = Database::recover(shelf, options, RecoverUntil::End) else { return };
+    let db = match Database::recover(shelf, options, RecoverUntil::End) {
+        Ok(db) => db,
+        Err(error) => return assert!(error.is_damage(), "{error}"),
+    };
     let tx = db.begin_read().expect("a transaction can begin");
     for name in db.table_names() {
         let table = db.table(&name).expect("its name was just told");
@@ -97,6 +101,15 @@ fn read(shelf: &Shelf) {
                 assert_eq!(entries, count);
             }
         }
+    }
+}
+
+#[test]
+fn what_is_not_spoilt_is_read() {
+    for folder in ["folder-version-1", "folder-version-1-checkpoint"] {
+        let options = Options::new().budget(64 << 20);
+        let db = Database::recover(&shelf_of(folder), options, RecoverUntil::End);
+        assert_eq!(db.expect("it is whole").table_names(), ["City", "Near"]);
     }
 }
 

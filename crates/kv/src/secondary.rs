@@ -411,6 +411,32 @@ impl<'t> SecondaryCursor<'t> {
         Ok(Some(SecondaryRecord { key, primary_key, value }))
     }
 
+    /// Another cursor at the same position.
+    ///
+    /// # Errors
+    /// As [`Secondary::cursor`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::Options;
+    /// # use remanent_kv::{Cursor, Environment, KvOptions};
+    /// # let environment = Environment::open(Options::new())?;
+    /// # let people = environment.create("people", KvOptions::ordered())?;
+    /// # let index = environment.create("by_town", KvOptions::ordered().with_duplicates())?;
+    /// let by_town = people.associate(&index, |_, town, keys| keys.push(town))?;
+    /// let tx = environment.begin_write()?;
+    /// people.put(&tx, b"Ada", b"London")?;
+    /// people.put(&tx, b"Alan", b"London")?;
+    /// let mut cursor = by_town.cursor(&tx)?;
+    /// cursor.step(Cursor::first)?;
+    /// let mut other = cursor.duplicate_cursor()?;
+    /// assert_eq!(cursor.step(Cursor::next)?, other.step(Cursor::next)?);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn duplicate_cursor(&self) -> Result<Self> {
+        Ok(Self { secondary: self.secondary, index: self.index.duplicate_cursor()? })
+    }
+
     /// Removes the primary record that it stands at. The next move goes to what was beside it.
     ///
     /// # Errors

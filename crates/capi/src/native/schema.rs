@@ -272,16 +272,26 @@ pub extern "C" fn rem_table_name_at(
 ) -> rem_status {
     call(|| {
         let names = database(db as u64)?.database.table_names();
-        let name = names.get(number).ok_or(REM_NOT_FOUND)?.as_bytes();
-        Out::from(length).put(name.len());
-        if size <= name.len() {
-            return Err(REM_BUFFER_TOO_SMALL);
-        }
-        let places = Out::from(buffer.cast::<u8>()).places(size).ok_or(REM_NULL_ARGUMENT)?;
-        places[..name.len()].write_copy_of_slice(name);
-        places[name.len()].write(0);
-        Ok(())
+        put_name(names.get(number).ok_or(REM_NOT_FOUND)?, buffer, size, length)
     })
+}
+
+/// Copies a name with a final NUL, and tells its length, which may be asked for alone.
+pub(super) fn put_name(
+    name: &str,
+    buffer: *mut c_char,
+    size: usize,
+    length: *mut usize,
+) -> Outcome {
+    let name = name.as_bytes();
+    Out::from(length).put(name.len());
+    if size <= name.len() {
+        return Err(REM_BUFFER_TOO_SMALL);
+    }
+    let places = Out::from(buffer.cast::<u8>()).places(size).ok_or(REM_NULL_ARGUMENT)?;
+    places[..name.len()].write_copy_of_slice(name);
+    places[name.len()].write(0);
+    Ok(())
 }
 
 /// Makes an index on a table with all rows that are there.

@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_engine::{ColumnHandle, Cursor, Database, RowDraft, Savepoint, Scan, Set, Table};
 
+use super::kv_cursor::KvWalk;
+use super::kv_stores::Stores;
 use super::status::*;
 use super::value::kind_of;
 use crate::handles::{Called, Handles};
@@ -23,7 +25,7 @@ const TABLES_MAX: usize = 4096;
 /// Sets that a database has in this interface, at most.
 const SETS_MAX: usize = 1024;
 /// Bits of a handle that say which column or index of its table.
-const PLACE_BITS: u32 = 20;
+pub(super) const PLACE_BITS: u32 = 20;
 const TABLE_BITS: u32 = 20;
 /// Numbers of databases that a handle has room for, but for 0.
 const NUMBERS_MAX: u64 = (1 << (64 - PLACE_BITS - TABLE_BITS)) - 1;
@@ -39,6 +41,7 @@ pub(super) struct Base {
     /// Tables so far.
     count: Mutex<usize>,
     sets: Box<[OnceLock<Set>]>,
+    stores: OnceLock<Stores>,
 }
 
 /// A table and what calls look up in it.
@@ -64,6 +67,7 @@ pub(super) struct Session {
     base: Cell<Option<&'static Base>>,
     pub(super) drafts: RefCell<Drafts>,
     pub(super) walks: RefCell<Vec<Option<Walk>>>,
+    pub(super) kv_walks: RefCell<Vec<Option<KvWalk>>>,
     pub(super) savepoints: RefCell<Vec<Savepoint>>,
 }
 
@@ -147,7 +151,14 @@ impl Base {
             tables: (0..TABLES_MAX).map(|_| OnceLock::new()).collect(),
             count: Mutex::new(0),
             sets: (0..SETS_MAX).map(|_| OnceLock::new()).collect(),
+            stores: OnceLock::new(),
         }
+    }
+
+    /// Its key/value databases.
+    #[inline]
+    pub(super) fn stores(&self) -> &Stores {
+        self.stores.get_or_init(|| Stores::new(Arc::clone(&self.database), self.number))
     }
 
     /// The table with this handle.
@@ -239,6 +250,7 @@ impl Session {
     #[inline]
     pub(super) fn forget(&self) {
         self.walks.borrow_mut().clear();
+        self.kv_walks.borrow_mut().clear();
         self.savepoints.borrow_mut().clear();
         self.drafts.borrow_mut().clear();
         self.base.set(None);

@@ -99,7 +99,8 @@ pub const REM_BAD_HANDLE: rem_status = 1000;
 pub const REM_WRONG_THREAD: rem_status = 1001;
 /// The buffer is too small; the length that is needed was given.
 pub const REM_BUFFER_TOO_SMALL: rem_status = 1002;
-/// The database has transactions or calls under way.
+/// The database has transactions or calls under way; or the call would wait for the one in whose
+/// midst a function of the program was called.
 pub const REM_OPEN_HANDLES: rem_status = 1003;
 /// An argument is null that must not be.
 pub const REM_NULL_ARGUMENT: rem_status = 1004;
@@ -107,7 +108,7 @@ pub const REM_NULL_ARGUMENT: rem_status = 1004;
 pub const REM_WRONG_TABLE: rem_status = 1005;
 /// The value is null; what was asked for is zero or empty.
 pub const REM_NULL_VALUE: rem_status = 1006;
-/// There is no such row, or no further one.
+/// There is no such row or key, or no further one.
 pub const REM_NOT_FOUND: rem_status = 1007;
 /// The transaction only reads.
 pub const REM_READ_ONLY: rem_status = 1008;

@@ -57,6 +57,42 @@ static int count(const rem_database *of)
     return found;
 }
 
+/* The second word of a value. */
+static void second_word(void *context, rem_blob key, rem_blob value, const rem_kv_keys *keys)
+{
+    const char *space = memchr(value.data, ' ', value.length);
+    (void)context;
+    (void)key;
+    CHECK(space);
+    OK(rem_kv_key_add(keys, rem_blob_of(space + 1, value.length - 1
+                                                       - (size_t)(space - (const char *)value.data))));
+}
+
+/* Key/value databases are there again; secondary ones are associated anew. */
+static void associate(int is_first_time)
+{
+    const rem_transaction *tx;
+    rem_kv pets, kinds;
+    rem_kv_secondary by_kind;
+    rem_blob key, value;
+    if (is_first_time) {
+        OK(rem_kv_create(db, "pets", 0, &pets));
+        OK(rem_kv_create(db, "kinds", REM_KV_DUPLICATES, &kinds));
+        OK(rem_kv_associate(db, pets, kinds, second_word, NULL, &by_kind));
+        OK(rem_kv_put_one(db, pets, rem_blob_of("1", 1), rem_blob_of("black cat", 9), 0));
+        return;
+    }
+    OK(rem_kv_find(db, "pets", &pets));
+    OK(rem_kv_find(db, "kinds", &kinds));
+    OK(rem_kv_associate(db, pets, kinds, second_word, NULL, &by_kind));
+    OK(rem_begin_write(db, NULL, &tx));
+    OK(rem_kv_secondary_get(tx, by_kind, rem_blob_of("cat", 3), &key, &value));
+    CHECK(key.length == 1 && value.length == 9 && memcmp(value.data, "black cat", 9) == 0);
+    OK(rem_kv_delete(tx, pets, rem_blob_of("1", 1), NULL));
+    STATUS(REM_NOT_FOUND, rem_kv_secondary_get(tx, by_kind, rem_blob_of("cat", 3), &key, &value));
+    OK(rem_rollback(tx));
+}
+
 int main(int argc, char **argv)
 {
     const rem_column_schema columns[] = {{"name", REM_STRING, 0, 80, 0, 0, 0}};
@@ -101,10 +137,12 @@ int main(int argc, char **argv)
     STATUS(REM_INVALID_OPTIONS, rem_backup(db, copy));
     OK(rem_checkpoint(db));
     add("Aalen", 0, &ticket);
+    associate(1);
     OK(rem_close(db));
 
     db = open_at(folder, 0);
     CHECK(count(db) == 3);
+    associate(0);
     OK(rem_close(db));
     other = open_at(copy, 0);
     CHECK(count(other) == 2);

@@ -47,6 +47,11 @@ fn the_native_interface_does_what_its_header_says() {
 }
 
 #[test]
+fn key_value_databases_do_what_the_header_says() {
+    compile_and_run("kv.c");
+}
+
+#[test]
 fn what_was_committed_is_there_again() {
     let program = scratch().join("durable");
     let mut build = compiler("durable.c", generated());

@@ -235,6 +235,8 @@ impl Log {
             counts: Counts::default(),
             _lock: lock,
         };
+        // So that what comes is known to have come after it was opened.
+        log.append_plain(Head::Mark, &now_bytes());
         log.sync_all().map_err(|error| failed(&error))?;
         Ok(log)
     }
@@ -414,6 +416,7 @@ impl Log {
     /// Ends the log: all is synced, and it says that it ends here.
     pub(crate) fn close(&self) {
         let close = || {
+            self.append_plain(Head::Mark, &now_bytes());
             if matches!(self.append_plain(Head::Close, &[]), Appended::Full(_)) {
                 self.make_room(FRAME_EXTRA_MAX)?;
                 self.append_plain(Head::Close, &[]);
@@ -595,8 +598,7 @@ impl Log {
             return;
         }
         file.marked = Instant::now();
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let bytes = (now.as_micros() as u64).to_le_bytes();
+        let bytes = now_bytes();
         let mut checksum = Checksum::new();
         checksum.add(&bytes);
         // If there is no room, some later time will do.
@@ -766,6 +768,12 @@ fn open_file(
     let file = file::make(storage, header.number, settings.file_size, settings.fills())?;
     header.write(&*file)?;
     Ok(file.into())
+}
+
+/// What the clock on the wall shows, as a mark has it.
+fn now_bytes() -> [u8; 8] {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (now.as_micros() as u64).to_le_bytes()
 }
 
 #[inline]

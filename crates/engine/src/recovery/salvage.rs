@@ -146,7 +146,7 @@ fn take_all(
     told: &mut Telling<'_>,
 ) -> Result<Salvaged> {
     let head = ImageHead { timestamp: begin.timestamp, ..ImageHead::default() };
-    let replay = Replay::new(db, &head, RecoverUntil::End);
+    let replay = Replay::new(db, &head, RecoverUntil::End, None);
     let mut salvage = Salvage { db, replay, told, done: Salvaged::default() };
     if let Some(name) = &begin.image {
         salvage.image(storage, name)?;

@@ -1,8 +1,8 @@
 //! What Remanent costs on each rung beside the quickest database of that rung.
 //!
 //! Limits are databases of nobody and are left out; so is a variant of another contender that was
-//! given less. Wall time decides on the last rung, where CPU time says least. First what is asked of
-//! Remanent beside one other, then everything for comparison, phase by phase.
+//! given less. Wall time decides on the last rung, where CPU time says least. First what is asked
+//! of Remanent beside one other, then everything for comparison, phase by phase.
 
 use lab_harness::Promise;
 
