@@ -91,7 +91,11 @@ fn read(shelf: &Shelf) {
     for name in db.table_names() {
         let table = db.table(&name).expect("its name was just told");
         let rows = tx.scan(&table).expect("it can be read");
-        let count = rows.map(|row| row.values().count()).count();
+        let mut count = 0;
+        for row in rows {
+            assert_eq!(row.values().count(), table.layout().leaves().len());
+            count += 1;
+        }
         for (_, index) in table.indexes() {
             if let Ok(mut cursor) = tx.cursor(&table, index) {
                 let mut entries = usize::from(cursor.first().is_some());

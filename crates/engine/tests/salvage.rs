@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
-    Database, ErrorKind, LogEntryKind, LogOperation, Options, Salvaged, WriteTransaction,
+    Database, ErrorKind, LogEntryKind, LogOperation, Options, Salvaged, Storage, WriteTransaction,
 };
 
 /// Rows in the image; some 900 fill a block.
@@ -39,7 +39,7 @@ fn files() -> &'static Files {
         let place = Place::new();
         write_all(&place).unwrap();
         let read = |name: String| (name.clone(), std::fs::read(place.path().join(name)).unwrap());
-        place.names().into_iter().map(read).collect()
+        place.folder().names().unwrap().into_iter().map(read).collect()
     })
 }
 
