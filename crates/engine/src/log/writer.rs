@@ -235,9 +235,10 @@ impl Log {
             counts: Counts::default(),
             _lock: lock,
         };
-        // So that what comes is known to have come after it was opened.
-        log.append_plain(Head::Mark, &now_bytes());
         log.sync_all().map_err(|error| failed(&error))?;
+        // So that what comes is known to have come after it was opened. No frame is in the file
+        // before its header is sure.
+        log.append_plain(Head::Mark, &now_bytes());
         Ok(log)
     }
 
@@ -284,7 +285,7 @@ impl Log {
         Prepared { log: self, redo, checksum: Checksum::new(), first: None }
     }
 
-    /// Appends a change of tables or indexes; `None` if there is no room.
+    /// Appends a change of tables or indexes.
     pub(crate) fn append_definition(&self, timestamp: u64, definition: &[u8]) -> Appended {
         let mut checksum = Checksum::new();
         checksum.add(definition);

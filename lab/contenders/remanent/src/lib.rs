@@ -16,7 +16,7 @@ use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
 use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
-use remanent::Options;
+use remanent::{Database, Durability, Options};
 
 /// The `remanent` contender.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +26,51 @@ const SETTINGS: &[Setting] = &[
     setting("", "one region of anonymous memory; one ordered index, unique"),
     setting("ahead", "as the plain one, memory for all rows committed at open"),
     setting("hash", "one region of anonymous memory; one hash index, unique, and no other"),
+    logged(Promise::Buffered, Tier::Always, LOGGED),
+    logged(Promise::Os, Tier::OnRequest, LOGGED),
+    logged(Promise::Disk, Tier::Small, LOGGED),
 ];
 
-const SHARED: &[Setting] =
-    &[setting("", "defaults; one ordered index, unique; begin_read, get; begin_write, commit")];
+const SHARED: &[Setting] = &[
+    setting("", "defaults; one ordered index, unique; begin_read, get; begin_write, commit"),
+    logged(Promise::Buffered, Tier::OnRequest, SHARED_LOGGED),
+    logged(Promise::Os, Tier::OnRequest, SHARED_LOGGED),
+];
+
+const LOGGED: &str = "as the plain one, in a folder with a log; checkpoint_after(0)";
+const SHARED_LOGGED: &str =
+    "as the plain one, in a folder with a log; checkpoint_after(0); one sync at open";
 
 const SETS: &[Setting] =
     &[setting("", "defaults; connect_after in order next, else connect; members, siblings")];
 
 const fn setting(variant: &'static str, note: &'static str) -> Setting {
     Setting { variant, promise: Promise::Memory, medium: Medium::Memory, tier: Tier::Always, note }
+}
+
+const fn logged(promise: Promise, tier: Tier, note: &'static str) -> Setting {
+    Setting { variant: "", promise, medium: Medium::Disk, tier, note }
+}
+
+/// An empty database that keeps the promise of a setting.
+fn database(setting: &Setting, place: &Place<'_>, options: Options) -> Outcome<Database> {
+    Ok(match rung(setting.promise) {
+        None => Database::open(options)?,
+        Some(rung) => {
+            let options = options.durability(rung).checkpoint_after(0);
+            Database::open_at(place.files()?, options)?
+        }
+    })
+}
+
+/// The rung that keeps a promise; none needs a log below `Buffered`.
+fn rung(promise: Promise) -> Option<Durability> {
+    match promise {
+        Promise::None | Promise::Memory => None,
+        Promise::Buffered => Some(Durability::Buffered),
+        Promise::Os => Some(Durability::Os),
+        Promise::Disk => Some(Durability::Disk),
+    }
 }
 
 impl Contender for Remanent {
@@ -58,12 +93,12 @@ impl Contender for Remanent {
         shape: RecordShape,
     ) -> Outcome<Box<dyn SensorStore>> {
         let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
-        let options = Options::new().commit_ahead(ahead);
+        let db = database(setting, place, Options::new().commit_ahead(ahead))?;
         Ok(match (shape, setting.variant) {
-            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::open(options)?),
-            (RecordShape::Variable, _) => Box::new(stores::Variable::open(options)?),
-            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::open(options)?),
-            (RecordShape::Fixed, _) => Box::new(stores::Fixed::open(options)?),
+            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::over(db)?),
+            (RecordShape::Variable, _) => Box::new(stores::Variable::over(db)?),
+            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::over(db)?),
+            (RecordShape::Fixed, _) => Box::new(stores::Fixed::over(db)?),
         })
     }
 
@@ -71,8 +106,8 @@ impl Contender for Remanent {
         SHARED
     }
 
-    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(threads::Shared::open(Options::new())?))
+    fn open_shared(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+        Ok(Box::new(threads::Shared::over(database(setting, place, Options::new())?)?))
     }
 
     fn set_settings(&self) -> &'static [Setting] {

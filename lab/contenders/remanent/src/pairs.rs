@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, Value};
 use lab_harness::readers::Ended;
 use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
-use remanent::{Database, Durability, Options};
+use remanent::{Database, Options};
 use remanent_kv::{AutoCommit, Environment, KvDatabase, KvOptions};
+
+use crate::{database, rung};
 
 /// Settings of pairs that one thread owns.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -87,7 +89,7 @@ pub(crate) fn is_returned_from(file: &str) -> bool {
 pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
     let image = place.files()?.join(IMAGE_FILE);
     let database = match rung(setting.promise) {
-        Some(durability) => Database::open_at(place.files()?, options(durability))?,
+        Some(_) => database(setting, place, Options::new())?,
         None => {
             let file = File::open(&image)?;
             let mut stream = BufReader::with_capacity(IMAGE_BUFFER_BYTES, file);
@@ -99,20 +101,6 @@ pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn Pa
     Ok(Box::new(Pairs { environment, database, image: Some(image) }))
 }
 
-fn options(durability: Durability) -> Options {
-    Options::new().durability(durability).checkpoint_after(0)
-}
-
-/// The rung that keeps a promise; none needs a log below `Buffered`.
-fn rung(promise: Promise) -> Option<Durability> {
-    match promise {
-        Promise::None | Promise::Memory => None,
-        Promise::Buffered => Some(Durability::Buffered),
-        Promise::Os => Some(Durability::Os),
-        Promise::Disk => Some(Durability::Disk),
-    }
-}
-
 struct Pairs {
     environment: Environment,
     database: KvDatabase,
@@ -122,12 +110,7 @@ struct Pairs {
 
 impl Pairs {
     fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Self> {
-        let environment = match rung(setting.promise) {
-            Some(durability) => {
-                Environment::over(Database::open_at(place.files()?, options(durability))?)
-            }
-            None => Environment::open(Options::new())?,
-        };
+        let environment = Environment::over(database(setting, place, Options::new())?);
         let kind = match setting.variant {
             "hash" => KvOptions::hashed(),
             _ => KvOptions::ordered(),

@@ -6,7 +6,7 @@
 use lab_harness::Outcome;
 use lab_harness::sensors::{BATCH_LEN, Measure, MeasureBuffer, Offers, SensorKey, SensorStore};
 use remanent::schema::BinaryArray;
-use remanent::{Database, Options, Record, RecordStruct, TypedTable};
+use remanent::{Database, Record, RecordStruct, TypedTable};
 
 const FIXED_LEN: usize = lab_harness::sensors::FIXED_SPECTRA_LEN;
 
@@ -51,12 +51,6 @@ struct FixedHashedMeasure {
     thing: Thing,
 }
 
-fn open<R: Record>(options: Options) -> Outcome<(Database, TypedTable<R>)> {
-    let db = Database::open(options)?;
-    let table = db.create_table_of::<R>()?;
-    Ok((db, table))
-}
-
 fn variable(spectra: &str) -> Outcome<&str> {
     Ok(spectra)
 }
@@ -83,8 +77,8 @@ macro_rules! store {
         }
 
         impl $store {
-            pub(crate) fn open(options: Options) -> Outcome<Self> {
-                let (db, table) = open(options)?;
+            pub(crate) fn over(db: Database) -> Outcome<Self> {
+                let table = db.create_table_of()?;
                 Ok(Self { db, table })
             }
         }

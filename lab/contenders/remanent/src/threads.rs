@@ -10,8 +10,8 @@ use lab_harness::readers::{
 };
 use remanent::schema::{BinaryArray, Value};
 use remanent::{
-    ColumnHandle, Database, Find, IndexHandle, Options, ReadTransaction, Record, Result,
-    TypedTable, WriteTransaction,
+    ColumnHandle, Database, Find, IndexHandle, ReadTransaction, Record, Result, TypedTable,
+    WriteTransaction,
 };
 
 const PAYLOAD_LEN: usize = lab_harness::readers::PAYLOAD_LEN;
@@ -43,8 +43,7 @@ struct Open<'s> {
 }
 
 impl Shared {
-    pub(crate) fn open(options: Options) -> Outcome<Self> {
-        let db = Database::open(options)?;
+    pub(crate) fn over(db: Database) -> Outcome<Self> {
         let table = db.create_table_of::<Rec200>()?;
         let ids = table.index_of::<Rec200Ids>()?;
         let (id, payload) = (table.column("id")?, table.column("payload")?);

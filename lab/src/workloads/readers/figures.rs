@@ -93,7 +93,9 @@ impl<'a> Run<'a> {
     }
 
     fn of(&self, contender: &str, place: Place) -> Option<&'a Record> {
-        self.at(place).find(|record| record.contender == contender)
+        // What is logged is compared with nothing here.
+        let in_memory = |record: &&Record| record.setting.is_none_or(|own| own <= Promise::Memory);
+        self.at(place).filter(in_memory).find(|record| record.contender == contender)
     }
 }
 

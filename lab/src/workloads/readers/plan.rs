@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::Contender;
+use lab_harness::{Contender, Setting, Tier};
 
 use crate::command::{Choice, Scale};
 use crate::contenders;
@@ -57,7 +57,9 @@ fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
     let mut cells = Vec::new();
     for &readers in readers {
         for contender in taking_part(choice) {
-            for setting in contender.shared_settings() {
+            let asked =
+                |setting: &&Setting| setting.tier == Tier::Always || choice.scale == Scale::All;
+            for setting in contender.shared_settings().iter().filter(asked) {
                 cells.push(Cell {
                     contender,
                     setting,
