@@ -6,13 +6,13 @@
 #[path = "durability/place.rs"]
 mod place;
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
-    Database, Durability, ErrorKind, Find, Options, RecoverUntil, RowId, Set, Storage, Table,
-    TransactionOptions,
+    Batch, Database, Durability, ErrorKind, Find, Options, RecoverUntil, RowId, Set, Storage,
+    Table, TransactionOptions,
 };
 
 fn numbers() -> TableSchema {
@@ -318,6 +318,88 @@ fn small_updates_log_what_differs() {
     let tx = db.begin_read().unwrap();
     let mut cursor = tx.cursor(&table, table.index("primary").unwrap()).unwrap();
     assert!(cursor.find(Find::Equal, &[5.into()]).unwrap().is_none());
+}
+
+#[test]
+fn a_sync_waits_for_others_when_it_is_told_to() {
+    let place = Place::new();
+    let batch = Batch { commits: 4, time: Duration::from_secs(2), ..Batch::NEVER };
+    let db = place.open(Options::new().budget(64 << 20).group_commits(batch));
+    let together = |count: u64, base: u64| {
+        let before = db.log_statistics().unwrap().syncs;
+        let table = db.table("Number").unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..count {
+                let (db, table) = (&db, &table);
+                scope.spawn(move || insert(db, table, base + thread, "row"));
+            }
+        });
+        db.log_statistics().unwrap().syncs - before
+    };
+    let begin = Instant::now();
+    db.create_table(numbers()).unwrap();
+    assert!(begin.elapsed() >= Duration::from_secs(2), "nobody else came");
+    let begin = Instant::now();
+    assert!(together(4, 0) <= 2);
+    let all = begin.elapsed();
+    assert!(all < Duration::from_secs(8), "{all:?}");
+    let error = Database::open_at(
+        place.path().join("other"),
+        Options::new().group_commits(Batch { time: Duration::from_secs(11), ..batch }),
+    );
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidOptions);
+}
+
+#[test]
+fn what_is_not_synced_is_bounded_when_it_is_told_to() {
+    let options = || Options::new().budget(64 << 20).durability(Durability::Buffered);
+    for batch in [
+        Batch { commits: 5, ..Batch::NEVER },
+        Batch { bytes: 5000, ..Batch::NEVER },
+        Batch { time: Duration::from_millis(20), ..Batch::NEVER },
+    ] {
+        let place = Place::new();
+        let db = place.open(options().sync_after(batch));
+        let table = db.create_table(numbers()).unwrap();
+        let (mut synced, text) = (0, "row ".repeat(250));
+        for n in 0..20 {
+            let row = [Some(Value::U64(n)), Some(text.as_str().into())];
+            let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &row)).unwrap();
+            synced += u64::from(db.durability_of(&ticket) == Durability::Disk);
+            std::thread::sleep(Duration::from_millis(u64::from(batch.time < Duration::MAX) * 5));
+        }
+        // A thread that has to wait for its turn lets more time pass than it was told to.
+        let most = if batch.time < Duration::MAX { 20 } else { 10 };
+        assert!((2..=most).contains(&synced), "{batch:?}: {synced} of 20");
+    }
+}
+
+/// Small rows, one a transaction: what the log adds to them is a few bytes.
+#[test]
+fn the_log_is_little_more_than_the_rows() {
+    let place = Place::new();
+    let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
+    let schema = TableSchema::new("Pair")
+        .column("key", ColumnType::BLOB)
+        .column("value", ColumnType::BLOB)
+        .primary_key(["key"]);
+    let table = db.create_table(schema).unwrap();
+    let before = db.log_statistics().unwrap();
+    let mut rows = 0;
+    for n in 0..20_000_u64 {
+        let key = n.to_be_bytes();
+        let pair = [Some(Value::Bytes(&key)), Some(Value::Bytes(&[7; 32]))];
+        db.write(|tx| {
+            let row = tx.insert_values(&table, &pair)?;
+            rows += tx.row(&table, row)?.map_or(0, |row| row.bytes().len());
+            Ok(())
+        })
+        .unwrap();
+    }
+    let after = db.log_statistics().unwrap();
+    assert_eq!(after.commits - before.commits, 20_000);
+    let ratio = (after.bytes - before.bytes) as f64 / rows as f64;
+    assert!(ratio <= 1.3, "{ratio} bytes of log for a byte of rows");
 }
 
 fn now_us() -> u64 {
