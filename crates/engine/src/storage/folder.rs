@@ -47,15 +47,14 @@ impl Folder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref();
-        if !path.is_dir() {
-            fs::create_dir_all(path)?;
-            // Its own name has to stay too.
-            if let Some(parent) = path.canonicalize()?.parent() {
-                File::open(parent)?.sync_all()?;
-            }
+        let path = std::path::absolute(path)?;
+        let missing: Vec<_> = path.ancestors().take_while(|folder| !folder.is_dir()).collect();
+        fs::create_dir_all(&path)?;
+        // Their own names have to stay too.
+        for parent in missing.iter().filter_map(|folder| folder.parent()) {
+            File::open(parent)?.sync_all()?;
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path })
     }
 
     /// The folder at `path`, which must be there.
