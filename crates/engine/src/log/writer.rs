@@ -422,10 +422,10 @@ impl Log {
                 self.make_room(FRAME_EXTRA_MAX)?;
                 self.append_plain(Head::Close, &[]);
             }
-            self.sync_to(self.end())
+            self.sync()
         };
         // What was synced before says that there was more, should this go wrong.
-        let _ = self.check().and_then(|()| self.sync_to(self.end())).and_then(|()| close());
+        let _ = self.check().and_then(|()| self.sync()).and_then(|()| close());
     }
 
     fn append_plain(&self, head: Head, bytes: &[u8]) -> Appended {
@@ -471,15 +471,17 @@ impl Log {
     /// # Errors
     /// `LogFailed`.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.sync_unless(|| false)
+        self.sync_unless(|| false, None)
     }
 
     /// Has everything up to `position` synced: by this thread, or by another at the same time.
     fn sync_to(&self, position: u64) -> Result<()> {
-        self.sync_unless(|| self.synced.load(Ordering::Acquire) >= position)
+        let is_synced = || self.synced.load(Ordering::Acquire) >= position;
+        self.sync_unless(is_synced, self.settings.group.as_ref())
     }
 
-    fn sync_unless(&self, is_synced: impl Fn() -> bool) -> Result<()> {
+    /// As [`Log::sync_to`]; whoever syncs waits for others as `group` says.
+    fn sync_unless(&self, is_synced: impl Fn() -> bool, group: Option<&Batch>) -> Result<()> {
         let mut syncing = lock(&self.syncing);
         loop {
             if is_synced() {
@@ -495,7 +497,7 @@ impl Log {
             syncing.waiting -= 1;
         }
         syncing.active = true;
-        if let Some(group) = &self.settings.group {
+        if let Some(group) = group {
             syncing = self.gather(syncing, group);
         }
         drop(syncing);
