@@ -226,7 +226,8 @@ impl Options {
     /// # Examples
     /// ```
     /// use remanent_engine::{Database, ErrorKind, Options};
-    /// let error = Database::open_at("/tmp", Options::new().log_file_size(1)).unwrap_err();
+    /// let options = Options::new().log_file_size(1);
+    /// let error = Database::open_at("nothing is made here", options).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
     /// ```
     pub fn log_file_size(mut self, bytes: u64) -> Self {
@@ -240,7 +241,8 @@ impl Options {
     /// # Examples
     /// ```
     /// use remanent_engine::{Database, ErrorKind, Options};
-    /// let error = Database::open_at("/tmp", Options::new().log_buffer_size(1)).unwrap_err();
+    /// let options = Options::new().log_buffer_size(1);
+    /// let error = Database::open_at("nothing is made here", options).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
     /// ```
     pub fn log_buffer_size(mut self, bytes: usize) -> Self {
@@ -341,6 +343,11 @@ impl Options {
     }
 
     /// What concerns the files.
+    pub(crate) fn log(&self) -> &LogOptions {
+        &self.log
+    }
+
+    /// As [`Options::log`], to keep.
     pub(crate) fn take_log(&mut self) -> LogOptions {
         std::mem::take(&mut self.log)
     }
@@ -382,31 +389,36 @@ impl Options {
 }
 
 impl LogOptions {
-    /// Checks the settings, and fills in what depends on the budget.
-    pub(crate) fn settle(&self, budget: u64) -> Result<LogSettings> {
+    /// Checks what can be checked before any file is looked at.
+    pub(crate) fn check(&self) -> Result<()> {
         let invalid =
             |because: &'static str| Err(Error::new(ErrorKind::InvalidOptions).because(because));
         if !(FILE_MIN..=1 << 30).contains(&self.file_size) {
             return invalid("log_file_size is from 4 KiB to 1 GiB");
         }
-        let buffer_size = match self.buffer_size {
-            0 => ((budget / 64) as usize).clamp(BUFFER_MIN, 1 << 20),
-            size => size,
-        };
-        if !(BUFFER_MIN..=256 << 20).contains(&buffer_size) {
+        if self.buffer_size != 0 && !(BUFFER_MIN..=256 << 20).contains(&self.buffer_size) {
             return invalid("log_buffer_size is from 4 KiB to 256 MiB");
         }
         if self.group.is_some_and(|group| group.time > Duration::from_secs(10)) {
             return invalid("group_commits waits 10 seconds at most");
         }
-        Ok(LogSettings {
+        Ok(())
+    }
+
+    /// The settings, with what depends on the budget filled in.
+    pub(crate) fn settle(&self, budget: u64) -> LogSettings {
+        let buffer_size = match self.buffer_size {
+            0 => ((budget / 64) as usize).clamp(BUFFER_MIN, 1 << 20),
+            size => size,
+        };
+        LogSettings {
             durability: self.durability,
             file_size: self.file_size,
             buffer_size,
             group: self.group,
             sync_after: self.sync_after,
             keep: self.keep,
-        })
+        }
     }
 }
 

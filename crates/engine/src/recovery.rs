@@ -100,6 +100,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn open_at(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        options.log().check()?;
         let folder = Folder::create(path).map_err(|error| storage_failed(&error))?;
         Self::open_in(Arc::new(folder), options)
     }
@@ -124,6 +125,7 @@ impl Database {
     /// ```
     pub fn open_in(storage: Arc<dyn Storage>, mut options: Options) -> Result<Self> {
         let log_options = options.take_log();
+        log_options.check()?;
         let lock = storage.lock().map_err(|error| in_use(&error))?;
         let recovered = recover(&*storage, options, &log_options, RecoverUntil::End, true)?;
         match recovered.end.damage.clone() {
@@ -209,7 +211,7 @@ impl Recovered {
         };
         cleaned().map_err(|error| storage_failed(&error))?;
         let db = self.db;
-        let settings = options.settle(db.memory().budget)?;
+        let settings = options.settle(db.memory().budget);
         let end = LogEnd {
             database: self.database,
             number: self.number + 1,
