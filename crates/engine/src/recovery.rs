@@ -313,6 +313,8 @@ impl Attempt<'_> {
             unused.append(&mut behind);
         }
         end.timestamp = settle(&db, end.timestamp)?;
+        // What is behind the last frame need not be read.
+        told.progress.bytes_done = told.progress.bytes;
         told.tell();
         Ok(Recovered { db, database, end, number, unused, behind })
     }

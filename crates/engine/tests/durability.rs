@@ -6,6 +6,7 @@
 #[path = "durability/place.rs"]
 mod place;
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use place::Place;
@@ -397,6 +398,33 @@ fn the_log_is_little_more_than_the_rows() {
     assert_eq!(after.commits - before.commits, 20_000);
     let ratio = (after.bytes - before.bytes) as f64 / rows as f64;
     assert!(ratio <= 1.3, "{ratio} bytes of log for a byte of rows");
+}
+
+#[test]
+fn what_opening_reads_and_takes_is_told() {
+    let place = Place::new();
+    let options = || Options::new().budget(64 << 20).durability(Durability::Buffered);
+    let db = place.open(options());
+    let table = db.create_table(numbers()).unwrap();
+    for n in 0..80 {
+        if n == 50 {
+            db.checkpoint().unwrap();
+        }
+        insert(&db, &table, n, "in the image, or in the log");
+    }
+    drop((table, db));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&told);
+    let db = place.open(options().progress(move |progress| seen.lock().unwrap().push(*progress)));
+    let told = told.lock().unwrap();
+    let last = told.last().unwrap();
+    assert_eq!((last.rows, last.commits, last.changes), (50, 30, 30));
+    assert!(last.bytes > 3000 && last.bytes_done == last.bytes, "{last:?}");
+    assert!(told.is_sorted_by_key(|progress| progress.bytes_done));
+    // The log's buffers are part of the budget.
+    let (memory, alone) = (db.memory(), Database::open(Options::new().budget(64 << 20)).unwrap());
+    assert!(memory.log > 0 && alone.memory().log == 0);
+    assert!(memory.held > memory.log + alone.memory().held);
 }
 
 fn now_us() -> u64 {
