@@ -46,6 +46,8 @@ pub use log::reader::Damage;
 pub use log::record::Operation as LogOperation;
 pub use log::writer::LogStatistics;
 pub use log::{Batch, Durability, LogEntry, LogEntryKind, Progress};
+#[doc(hidden)]
+pub use memory::Blocks;
 pub use memory::{CallerMemory, MemoryUse, Purpose};
 pub use options::Options;
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};

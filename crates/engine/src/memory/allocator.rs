@@ -6,7 +6,7 @@
 //! need no ordering among themselves. Changes of tables and indexes have no slot and go to the
 //! class lists directly. Every allocation is all or nothing and fails with a clean error.
 
-use super::account::{MemoryUse, PURPOSES, Purpose};
+use super::account::{AccountState, MemoryUse, PURPOSES, Purpose};
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use super::class::{
     CLASSES, PAGE_SHIFT, PAGE_SIZE, blocks_per_page, class_of, occupied, size_of_class,
@@ -84,14 +84,23 @@ struct Magazine {
 impl Memory {
     /// Formats `region` for a new database with this budget.
     pub(crate) fn format(region: Region, budget: u64) -> Result<Self> {
-        let budget = budget.min(region.capacity());
-        let header = region.header();
-        header.account.budget.store(budget, Relaxed);
-        header.account.reserve.store(super::account::AccountState::reserve_of(budget), Relaxed);
-        header.capacity.store(region.capacity(), Relaxed);
-        pages::format(&region)?;
-        header.magic.store(MAGIC, Relaxed);
+        lay_out(&region, budget.min(region.capacity()))?;
         Ok(Self { region, heavy_barrier: super::barrier::is_offered() })
+    }
+
+    /// Makes the memory as it was formatted, at once, and keeps what is committed. Nobody refers to
+    /// anything in it any more.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory`, where memory that was given back cannot be had again.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        let account = &self.header().account;
+        let (budget, warn_at) = (account.budget.load(Relaxed), account.warn_at.load(Relaxed));
+        let kept = pages::kept(&self.region);
+        self.region.clear_header();
+        lay_out(&self.region, budget)?;
+        self.header().account.warn_at.store(warn_at, Relaxed);
+        pages::keep(&self.region, kept)
     }
 
     /// The region's header.
@@ -369,6 +378,17 @@ impl Memory {
         }
         Err(Error::new(ErrorKind::BudgetReached).because("an allocation failure was asked for"))
     }
+}
+
+/// Writes what an empty database begins with.
+fn lay_out(region: &Region, budget: u64) -> Result<()> {
+    let header = region.header();
+    header.account.budget.store(budget, Relaxed);
+    header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
+    header.capacity.store(region.capacity(), Relaxed);
+    pages::format(region)?;
+    header.magic.store(MAGIC, Relaxed);
+    Ok(())
 }
 
 /// Takes up to `blocks.len()` blocks of a class, at least one, in ascending order where fresh.

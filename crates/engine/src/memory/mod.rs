@@ -5,8 +5,8 @@
 //! share), [`latch`], [`region`] (the range and the system calls), [`class`] (size classes),
 //! [`account`] (budget and reserve), [`pages`] (16 KiB pages and runs of them), [`allocator`]
 //! (blocks, and the cache each transaction slot has), [`row_blocks`] (blocks of rows), [`retire`]
-//! (what waits for its last reader), [`barrier`] (how a
-//! reclaimer finds out who reads).
+//! (what waits for its last reader), [`barrier`] (how a reclaimer finds out who reads), [`blocks`]
+//! (the allocator by itself, to be measured).
 //!
 //! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
 //! follows it after the grace period that follows its retirement. Under that contract the safe
@@ -16,6 +16,7 @@ pub(crate) mod account;
 pub(crate) mod allocator;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod blocks;
 pub(crate) mod class;
 pub(crate) mod latch;
 #[cfg(shuttle)]
@@ -27,5 +28,6 @@ pub(crate) mod row_blocks;
 
 pub use account::{MemoryUse, Purpose};
 pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};
+pub use blocks::Blocks;
 pub use region::CallerMemory;
 pub(crate) use region::Ref;

@@ -162,6 +162,34 @@ pub(crate) fn committed(region: &Region) -> u64 {
     committed.saturating_sub(start)
 }
 
+/// What is committed, to be kept when the region is formatted again.
+pub(crate) struct Kept {
+    committed: u64,
+    /// Whether some of it was given back.
+    with_holes: bool,
+}
+
+/// What is committed now.
+pub(crate) fn kept(region: &Region) -> Kept {
+    let state = &region.header().pages;
+    let with_holes = state.released.load(Relaxed) > 0;
+    Kept { committed: state.committed.load(Relaxed), with_holes }
+}
+
+/// Makes a region that was just formatted commit as much as it had before.
+///
+/// # Errors
+/// `OutOfMachineMemory`, where memory that was given back cannot be had again.
+pub(crate) fn keep(region: &Region, kept: Kept) -> Result<()> {
+    let state = &region.header().pages;
+    let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
+    if kept.with_holes {
+        region.commit(start, start, kept.committed, Growth::Needed)?;
+    }
+    state.committed.store(kept.committed.max(start), Relaxed);
+    Ok(())
+}
+
 /// Changes the budget, and the reserve with it.
 ///
 /// # Errors

@@ -286,6 +286,12 @@ impl Region {
         unsafe { self.base.cast::<RegionHeader>().as_ref() }
     }
 
+    /// Makes the header what it is in fresh memory.
+    pub(crate) fn clear_header(&mut self) {
+        // SAFETY: the header lies at offset 0; nobody else has the region, and zero bytes are valid.
+        unsafe { std::ptr::write_bytes(self.base.as_ptr(), 0, size_of::<RegionHeader>()) };
+    }
+
     /// Follows a reference. See the contract in `memory/mod.rs`.
     #[inline]
     pub(crate) fn get<T>(&self, at: Ref<T>) -> &T {
