@@ -20,13 +20,14 @@ use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::snapshot::Snapshot;
 use crate::table::constraint::check_unique;
-use crate::table::segment::newest_of;
+use crate::table::segment::{last_of, newest_of};
 use crate::table::set::{SetCore, SetTables};
 use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
 use crate::transaction::clock::{self, HeldSlot};
 use crate::transaction::commit::{self, LoggedDefinition};
 use crate::transaction::gate::{self, ClosedGate};
+use crate::transaction::stamping;
 
 /// How long a change waits for active transactions.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -285,7 +286,7 @@ impl Definition {
 
 impl<'d> Change<'d> {
     fn begin(db: &'d Instance) -> Result<Self> {
-        let (held, snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
+        let (held, snapshot) = stamping::with_slot(db, clock::begin_exclusive)?;
         let heap = db.memory().heap(held.cache());
         Ok(Self { db, held, heap, snapshot })
     }
@@ -296,6 +297,8 @@ impl<'d> Change<'d> {
         let Some(gate) = gate::close(memory, self.held.number(), WAIT_MAX) else {
             return Err(busy("transactions that write"));
         };
+        // Whoever is left with a part of it looks tables up, which are about to change.
+        stamping::all(self.db);
         self.snapshot.timestamp = memory.header().clock.0.load(SeqCst);
         Ok(gate)
     }
@@ -311,7 +314,7 @@ impl<'d> Change<'d> {
             let state = &crate::slot::slot(memory, number).state;
             let first = state.load(SeqCst);
             let mut turn = 0;
-            while first != crate::slot::SLOT_FREE && state.load(SeqCst) == first {
+            while crate::slot::is_held(first) && state.load(SeqCst) == first {
                 check_time(start, "transactions that read")?;
                 pause(turn);
                 turn += 1;
@@ -458,6 +461,18 @@ impl<'d> Change<'d> {
         core: &TableCore,
         mut visit: impl FnMut(u32, u64) -> Result<()>,
     ) -> Result<()> {
+        self.each_word(core, |row, word| match newest_of(word) {
+            0 => Ok(()),
+            newest => visit(row, newest),
+        })
+    }
+
+    /// Calls `visit` with the word of each row's slot.
+    fn each_word(
+        &self,
+        core: &TableCore,
+        mut visit: impl FnMut(u32, u64) -> Result<()>,
+    ) -> Result<()> {
         let memory = self.heap.memory;
         let directory = &memory.get(core.root).directory;
         let limit = directory.limit();
@@ -465,10 +480,7 @@ impl<'d> Change<'d> {
         while next < limit {
             let before = next;
             for (row, slot) in directory.slots_from(memory, before as u32, limit) {
-                let newest = newest_of(slot.load(Relaxed));
-                if newest != 0 {
-                    visit(row, newest)?;
-                }
+                visit(row, slot.load(Relaxed))?;
                 next = u64::from(row) + 1;
             }
         }
@@ -485,8 +497,8 @@ impl<'d> Change<'d> {
     }
 
     fn free_rows(&self, core: &TableCore) {
-        let freed = self.each_row(core, |_, newest| {
-            let mut at = newest;
+        let freed = self.each_word(core, |_, word| {
+            let mut at = last_of(word);
             while at != 0 {
                 let older = Version::at(self.heap.memory, at).older.load(Relaxed);
                 Version::free(self.heap, at);

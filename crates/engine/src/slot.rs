@@ -23,6 +23,9 @@ pub(crate) const NAME_WORDS: usize = 4;
 pub(crate) const SLOT_FREE: u64 = 0;
 pub(crate) const SLOT_TAKEN: u64 = 1;
 pub(crate) const SLOT_WRITES: u64 = 2;
+/// The state of a slot whose transaction has committed and ended, while versions of it still carry
+/// its stamp (`transaction/stamping.rs`). It holds no snapshot.
+pub(crate) const SLOT_UNSTAMPED: u64 = u64::MAX << SLOT_SNAPSHOT_SHIFT;
 const SLOT_SNAPSHOT_SHIFT: u32 = 2;
 
 /// Bytes of pinned versions that are counted, in the low bits of `pinned`.
@@ -85,6 +88,11 @@ impl Slot {
         self.ended.load(Relaxed) + 1
     }
 
+    /// Leaves the slot to whoever stamps the rest of its versions.
+    pub(crate) fn leave_unstamped(&self) {
+        self.state.store(SLOT_UNSTAMPED, Release);
+    }
+
     /// Gives the slot back. The serial first, so that nothing said of this transaction is ever
     /// taken as said of the next.
     #[inline]
@@ -141,6 +149,12 @@ pub(crate) fn slot_of_stamp(stamp: u64) -> usize {
 #[inline]
 pub(crate) fn taken_state(timestamp: u64, writes: bool) -> u64 {
     timestamp << SLOT_SNAPSHOT_SHIFT | SLOT_TAKEN | if writes { SLOT_WRITES } else { 0 }
+}
+
+/// Whether a slot in this state holds a snapshot.
+#[inline]
+pub(crate) fn is_held(state: u64) -> bool {
+    state & SLOT_TAKEN != 0
 }
 
 /// The snapshot in a slot's state.

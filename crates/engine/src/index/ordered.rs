@@ -530,7 +530,7 @@ impl<'m> OrderedIndex<'m> {
     }
 
     /// Puts what is left in a node with at most one child, a leaf, in the node's place.
-    fn take_out(
+    pub(super) fn take_out(
         &self,
         heap: Heap<'m>,
         (above, above_version): Read<'m>,

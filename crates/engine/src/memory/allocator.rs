@@ -64,6 +64,8 @@ pub(crate) struct Cache {
     pub(crate) pinned_until: AtomicU64,
     pub(crate) releases_seen: AtomicU64,
     pub(crate) row_page: RowPage,
+    /// Where the write set ends whose versions are left unstamped: `transaction/write_set.rs`.
+    pub(crate) unstamped: [AtomicU64; 3],
     magazines: [Magazine; CLASSES],
 }
 
@@ -331,7 +333,7 @@ impl<'m> Heap<'m> {
     }
 
     #[inline]
-    fn account(&self, purpose: Purpose, bytes: u64) {
+    pub(super) fn account(&self, purpose: Purpose, bytes: u64) {
         let live = &self.cache.live[purpose as usize];
         live.store(live.load(Relaxed).wrapping_add(bytes), Relaxed);
     }

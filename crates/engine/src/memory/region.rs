@@ -53,6 +53,9 @@ pub(crate) struct RegionHeader {
     pub(crate) gate: AtomicU32,
     /// One more than the highest transaction slot ever used.
     pub(crate) slots_used: AtomicU32,
+    /// How many slots are left unstamped.
+    pub(crate) unstamped: AtomicU32,
+    unused: AtomicU32,
     /// Offset of the transaction slots.
     pub(crate) slots: AtomicU64,
     /// How many expired snapshots have been released, and how many are held that may expire.

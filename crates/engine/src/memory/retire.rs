@@ -24,6 +24,9 @@ pub(crate) enum Retired {
     Row { table: u32, row: u32 },
     /// A deletion to free, and the row's last content behind it.
     Deletion { offset: u64 },
+    /// The first of so many rows, one behind the other, whose insertion was taken back: versions to
+    /// free and row ids to give back. How many there are is an entry of its own.
+    Rows { table: u32, row: u32 },
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -184,6 +187,45 @@ impl RetireQueue {
         Some(Retired::from_word(entry.item.load(Relaxed)))
     }
 
+    /// Adds a run of rows, which takes two entries.
+    pub(crate) fn push_rows(&self, heap: Heap<'_>, stamp: u64, run: (u32, u32, u32)) {
+        let (table, row, count) = run;
+        self.push(heap, stamp, Retired::Rows { table, row });
+        self.push(heap, u64::from(count), Retired::Rows { table, row });
+    }
+
+    /// How many rows the run at the front has.
+    pub(crate) fn front_rows(&self, heap: Heap<'_>) -> u32 {
+        self.front_count(heap).load(Relaxed) as u32
+    }
+
+    /// Takes rows off the front of the run at the queue's front, and that with the last of them;
+    /// how many entries the queue has lost.
+    pub(crate) fn pop_rows(&self, heap: Heap<'_>, rows: u32) -> u64 {
+        let left = self.front_rows(heap) - rows;
+        if left == 0 {
+            self.pop(heap);
+            self.pop(heap);
+            return 2;
+        }
+        self.front_count(heap).store(u64::from(left), Relaxed);
+        let entry = &self.chunk(heap, &self.head).entries[self.head_at.load(Relaxed) as usize];
+        if let Retired::Rows { table, row } = Retired::from_word(entry.item.load(Relaxed)) {
+            entry.item.store(Retired::Rows { table, row: row + rows }.to_word(), Relaxed);
+        }
+        0
+    }
+
+    /// The entry behind the front one holds the count in place of its stamp.
+    fn front_count<'m>(&self, heap: Heap<'m>) -> &'m AtomicU64 {
+        let at = self.head_at.load(Relaxed) as usize + 1;
+        let chunk = self.chunk(heap, &self.head);
+        if at < CHUNK_ENTRIES {
+            return &chunk.entries[at].stamp;
+        }
+        &self.chunk(heap, &chunk.next).entries[0].stamp
+    }
+
     /// Takes the oldest entry off. There must be one.
     pub(crate) fn pop(&self, heap: Heap<'_>) {
         let count = self.count.load(Relaxed);
@@ -261,20 +303,26 @@ impl RetireQueue {
 }
 
 impl Retired {
-    /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks a row, bit 3 a
-    /// deletion, bits 1 and 2 hold another block's purpose. A row's word is table (at most 2^24)
-    /// and row id.
+    /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it a
+    /// run of them, bit 3 a deletion; bits 1 and 2 hold another block's purpose. A row's word is
+    /// table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
             Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
             Self::Deletion { offset } => offset | 8,
+            Self::Rows { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 3,
         }
     }
 
     fn from_word(word: u64) -> Self {
         if word & 1 == 1 {
-            return Self::Row { table: (word >> 40) as u32, row: (word >> 8) as u32 };
+            let (table, row) = ((word >> 40) as u32, (word >> 8) as u32);
+            return if word & 2 == 0 {
+                Self::Row { table, row }
+            } else {
+                Self::Rows { table, row }
+            };
         }
         if word & 8 != 0 {
             return Self::Deletion { offset: word & !0xf };
@@ -297,11 +345,19 @@ impl<'m> Heap<'m> {
 
     /// As [`Heap::retire`], for an item of the queue.
     pub(crate) fn retire_item(&self, item: Retired) {
+        self.cache.retired.push(*self, self.stamp_of_now(), item);
+    }
+
+    /// As [`Heap::retire`], for a run of rows: table, first row, how many. Takes two entries.
+    pub(crate) fn retire_rows(&self, run: (u32, u32, u32)) {
+        self.cache.retired.push_rows(*self, self.stamp_of_now(), run);
+    }
+
+    fn stamp_of_now(&self) -> u64 {
         // Whoever began after this reading of the clock must find the block gone: the stores that
         // took it out come first.
         full_fence();
-        let stamp = self.memory.header().clock.0.load(Relaxed) + 1;
-        self.cache.retired.push(*self, stamp, item);
+        self.memory.header().clock.0.load(Relaxed) + 1
     }
 }
 

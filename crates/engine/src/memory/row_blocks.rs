@@ -10,6 +10,7 @@
 //! free blocks can be walked. Bins, links and page counts change under one latch; cutting from the
 //! slot's own page needs none.
 
+use super::account::Purpose;
 use super::allocator::{Entitlement, Heap};
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use super::class::{GRANULE, PAGE_SHIFT, PAGE_SIZE};
@@ -109,6 +110,65 @@ pub(crate) fn free(heap: Heap<'_>, block: u64, size: usize) {
     // Wraps below zero while the page is still being cut: its count is added when it closes.
     entry.used.store(entry.used.load(Relaxed).wrapping_sub(1), Relaxed);
     release_if_empty(region, page);
+}
+
+/// Frees many blocks. Those of one page should come together: a page that has no others is given
+/// back without a look at any of them.
+pub(crate) struct Freeing<'m> {
+    heap: Heap<'m>,
+    page: u32,
+    granules: usize,
+    count: usize,
+    blocks: [(u64, u16); PAGE_SIZE / GRANULE / GRANULES_MIN],
+}
+
+impl<'m> Freeing<'m> {
+    /// Nothing to free yet.
+    pub(crate) fn begin(heap: Heap<'m>) -> Self {
+        close_page(heap);
+        let blocks = [(0, 0); PAGE_SIZE / GRANULE / GRANULES_MIN];
+        Self { heap, page: 0, granules: 0, count: 0, blocks }
+    }
+
+    /// Frees a block that was allocated with this size, now or at the end.
+    #[inline]
+    pub(crate) fn free(&mut self, block: u64, size: usize) {
+        #[cfg(shuttle)]
+        let _inside = super::modelled::free(self.heap.region().fresh_bytes(block, size));
+        self.heap.account(Purpose::Rows, (occupied(size) as u64).wrapping_neg());
+        let Some(granules) = granules_of(size) else {
+            return free(self.heap, block, size);
+        };
+        let page = (block >> PAGE_SHIFT) as u32;
+        if page != self.page {
+            self.finish();
+            self.page = page;
+        }
+        self.blocks[self.count] = (block, granules as u16);
+        self.count += 1;
+        self.granules += granules;
+    }
+
+    /// Frees what has come together.
+    pub(crate) fn finish(&mut self) {
+        let (count, granules) = (self.count, self.granules);
+        if count == 0 {
+            return;
+        }
+        (self.count, self.granules) = (0, 0);
+        let region = self.heap.region();
+        let bins = &region.header().row_bins;
+        let entry = pages::entry(region, self.page);
+        let _latched = bins.latch.lock();
+        if granules == entry.fresh.load(Relaxed) as usize {
+            return pages::give_back(region, self.page);
+        }
+        for &(block, granules) in &self.blocks[..count] {
+            bins.put(region, block, granules as usize);
+        }
+        entry.used.store(entry.used.load(Relaxed).wrapping_sub(count as u16), Relaxed);
+        release_if_empty(region, self.page);
+    }
 }
 
 /// Closes the page that the slot cuts rows from, so that an idle slot holds none.

@@ -1,7 +1,8 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
-//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
+//! follow behind it. [`table`] changes a row and its indexes together and takes changes back, [`run`] many
+//! insertions at once,
 //! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`] finds
 //! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
 //! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
@@ -21,6 +22,7 @@ pub(crate) mod prune;
 pub(crate) mod read_set;
 pub(crate) mod reader;
 pub(crate) mod row;
+pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod segment;
 pub(crate) mod set;

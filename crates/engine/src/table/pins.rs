@@ -8,7 +8,7 @@
 use super::read_set::was_handed_out;
 use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, SeqCst, full_fence};
-use crate::slot::{SLOT_FREE, Slot, slot, snapshot_of_state};
+use crate::slot::{Slot, is_held, slot, snapshot_of_state};
 
 /// Snapshots that are told apart; with more, old versions wait for the oldest.
 const PINS_MAX: usize = 128;
@@ -41,7 +41,7 @@ impl<'m> Pins<'m> {
         for number in 0..memory.header().slots_used.load(SeqCst) as usize {
             let slot = slot(memory, number);
             let state = slot.state.load(SeqCst);
-            if number == own || state == SLOT_FREE {
+            if number == own || !is_held(state) {
                 continue;
             }
             if pins.len == PINS_MAX {

@@ -3,7 +3,9 @@
 //! `segment = id >> 16`, `slot = id & 0xffff`. A segment's slots come in chunks of 64, 64, 128,
 //! 256, ... 32,768, so that a small table is small and no chunk ever moves. A slot's word is the
 //! offset of the row's newest version, with bit 0 as the row's latch; or, with bit 1 set, the next
-//! free row id in the table's list of them; or 0, never used.
+//! free row id in the table's list of them; or, with bit 2 set, the only version of a row whose
+//! insertion was taken back, which is no row any more for anybody but who clears it away; or 0,
+//! never used.
 //!
 //! *Readers* load the word and mask the latch away. *Writers* of an existing row take the latch
 //! first, so of a row's versions and index entries only one thread changes any at a time. A row
@@ -24,6 +26,7 @@ const CHUNKS: usize = 11;
 const FIRST_CHUNK: u32 = 64;
 const LATCHED: u64 = 1;
 const FREE: u64 = 2;
+const DEAD: u64 = 4;
 const FIRST_SEGMENTS: u64 = 4;
 /// How often to look again whether a latched row has come to rest.
 const WAITS_MAX: u32 = 200;
@@ -244,6 +247,40 @@ impl Directory {
         }
     }
 
+    /// Takes the insertion of a row back for everybody: its only version is left to who clears the
+    /// row away, by [`last_of`] and then [`Directory::give_back_all`].
+    #[inline]
+    pub(crate) fn bury(slot: &AtomicU64) {
+        let mut turn = 0;
+        loop {
+            let word = slot.load(Relaxed);
+            let buried = (word & !LATCHED) | DEAD;
+            let free = word & LATCHED == 0;
+            if free && slot.compare_exchange(word, buried, Release, Relaxed).is_ok() {
+                return;
+            }
+            pause(turn);
+            turn += 1;
+        }
+    }
+
+    /// Gives back the ids of rows that are dead and whose versions nobody refers to any more: those
+    /// of `slots`, which begin with that of row `first`.
+    pub(crate) fn give_back_all(&self, first: u32, slots: &[AtomicU64]) {
+        let Some((last, others)) = slots.split_last() else { return };
+        for (slot, next) in others.iter().zip(first + 1..) {
+            slot.store((u64::from(next) + 1) << 2 | FREE, Release);
+        }
+        loop {
+            let head = self.free.load(Acquire);
+            last.store((head & 0xffff_ffff) << 2 | FREE, Release);
+            let new = next_count(head) | (u64::from(first) + 1);
+            if self.free.compare_exchange(head, new, Release, Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+
     /// Frees the directory of a table that nobody uses any more.
     pub(crate) fn destroy(&self, heap: Heap<'_>) {
         let (segments, capacity) = (self.segments.load(Relaxed), self.capacity.load(Relaxed));
@@ -349,7 +386,13 @@ impl Drop for LatchedRow<'_> {
 /// The version in a slot's word; 0 for none.
 #[inline]
 pub(crate) fn newest_of(word: u64) -> u64 {
-    if word & FREE != 0 { 0 } else { word & !LATCHED }
+    if word & (FREE | DEAD) != 0 { 0 } else { word & !LATCHED }
+}
+
+/// The version in a slot's word, also of a row whose insertion was taken back; 0 for none.
+#[inline]
+pub(crate) fn last_of(word: u64) -> u64 {
+    if word & FREE != 0 { 0 } else { word & !(LATCHED | DEAD) }
 }
 
 /// The chunk of a row in its segment, and the row's place in the chunk.

@@ -432,10 +432,15 @@ impl<'m> TableAt<'m> {
         if needed {
             return;
         }
+        self.remove_entry(heap, index, key.as_slice(), row);
+    }
+
+    /// Takes the entry of a row under a key out of an index.
+    pub(crate) fn remove_entry(&self, heap: Heap<'m>, index: &IndexCore, key: &[u8], row: u32) {
         if index.is_ordered() {
-            self.ordered(index).remove(heap, key.as_slice(), row);
+            self.ordered(index).remove(heap, key, row);
         } else {
-            self.hash(index).remove(heap, hash_of(key.as_slice()), row);
+            self.hash(index).remove(heap, hash_of(key), row);
         }
     }
 

@@ -17,7 +17,10 @@ use super::gate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence};
 use crate::memory::{Cache, Memory, Ref};
-use crate::slot::{SLOT_FREE, SLOT_WRITES, Slot, next_stamp, slot, snapshot_of_state, taken_state};
+use crate::slot::{
+    SLOT_FREE, SLOT_UNSTAMPED, SLOT_WRITES, Slot, is_held, next_stamp, slot, snapshot_of_state,
+    taken_state,
+};
 use crate::snapshot::Snapshot;
 
 #[cfg(shuttle)]
@@ -31,6 +34,8 @@ thread_local! {
 pub(crate) struct HeldSlot<'m> {
     memory: &'m Memory,
     number: usize,
+    /// Whether versions are left that carry the stamp of its transaction.
+    unstamped: Cell<bool>,
 }
 
 /// What may be reclaimed.
@@ -84,7 +89,7 @@ pub(crate) fn horizon(memory: &Memory, own: usize) -> Horizon {
     let mut oldest = clock + 1;
     for number in 0..header.slots_used.load(SeqCst) as usize {
         let state = slot(memory, number).state.load(SeqCst);
-        if number != own && state != SLOT_FREE {
+        if number != own && is_held(state) {
             oldest = oldest.min(snapshot_of_state(state));
         }
     }
@@ -104,7 +109,18 @@ pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>>
     let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
     // Lazily: a guard that is made and dropped would free the slot of whoever holds it.
-    taken.is_ok().then(|| HeldSlot { memory, number })
+    taken.is_ok().then(|| HeldSlot::new(memory, number))
+}
+
+/// Takes the slot with this number if versions of its last transaction are still to be stamped.
+/// As a writer, for the same reason.
+pub(crate) fn adopt_unstamped(memory: &Memory, number: usize) -> Option<HeldSlot<'_>> {
+    let state = taken_state(memory.header().clock.0.load(SeqCst), true);
+    let word = &slot(memory, number).state;
+    word.compare_exchange(SLOT_UNSTAMPED, state, SeqCst, Relaxed).ok()?;
+    let held = HeldSlot::new(memory, number);
+    held.leave_unstamped(true);
+    Some(held)
 }
 
 #[inline]
@@ -146,10 +162,25 @@ fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>
     }
     let state = taken_state(header.clock.0.load(Acquire), writes);
     let taken = slot.state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
-    taken.is_ok().then(|| HeldSlot { memory, number })
+    taken.is_ok().then(|| HeldSlot::new(memory, number))
 }
 
 impl<'m> HeldSlot<'m> {
+    #[inline]
+    fn new(memory: &'m Memory, number: usize) -> Self {
+        Self { memory, number, unstamped: Cell::new(false) }
+    }
+
+    /// Says whether versions are left to be stamped by others when the slot is let go.
+    pub(crate) fn leave_unstamped(&self, unstamped: bool) {
+        self.unstamped.set(unstamped);
+    }
+
+    /// Whether versions are left.
+    pub(crate) fn is_unstamped(&self) -> bool {
+        self.unstamped.get()
+    }
+
     /// The slot's number.
     #[inline]
     pub(crate) fn number(&self) -> usize {
@@ -214,6 +245,10 @@ impl<'m> HeldSlot<'m> {
 impl Drop for HeldSlot<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.slot().give_back();
+        if self.unstamped.get() {
+            self.slot().leave_unstamped();
+        } else {
+            self.slot().give_back();
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Commit: one function, in stages.
 //!
 //! A commit is published by one store of the clock, whatever the size of the transaction. Versions
-//! are stamped afterwards; who meets one before that asks the transaction's slot
-//! (`snapshot.rs`). What a serializable transaction has read is validated first, beside other
+//! are stamped afterwards, many of them by others (`stamping.rs`); who meets one before that asks
+//! the transaction's slot (`snapshot.rs`). What a serializable transaction has read is validated first, beside other
 //! commits; under the commit latch, where timestamps are drawn, it is enough that the clock still
 //! shows what was validated up to. Room for what follows a commit in memory was made when the
 //! changes were. In a database that has a log, the changes are put into words before the latch is
@@ -14,7 +14,8 @@ use std::cell::Cell;
 use super::reading::ReadTransaction;
 use super::recent;
 use super::validate::{Latched, reads_of, validate};
-use super::write_set::WriteSet;
+use super::write_set::{WriteSet, Written};
+use super::{changes, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
@@ -58,7 +59,8 @@ enum CommitStage {
     /// slot, set the clock: from here on others see the changes. If they have committed since this
     /// timestamp, up to which was validated, validate again.
     Publish(u64),
-    /// Write the timestamp into every version, so that nobody needs to ask the slot.
+    /// Write the timestamp into every version, so that nobody needs to ask the slot; or leave that
+    /// to others, if there are many.
     Stamp(Published),
     /// Leave a note of each row that now has a version too many.
     Retire(Published),
@@ -127,7 +129,8 @@ pub(crate) fn commit(
                 publish(transaction, heap, writes, prepared.as_mut(), (validated, beside))?
             }
             CommitStage::Stamp(published) => {
-                stamp(transaction, writes, published.timestamp);
+                let stamps = (snapshot.own, published.timestamp);
+                stamping::begin(transaction.db, &transaction.held, writes, stamps);
                 CommitStage::Retire(published)
             }
             CommitStage::Retire(published) => {
@@ -159,7 +162,7 @@ fn prepare(
 ) -> Result<()> {
     let memory = transaction.memory();
     let mut streamed = Ok(());
-    writes.each(|table, change| {
+    changes::each(transaction.db, writes, |table, change| {
         let version = Version::at(memory, change.version);
         let older = version.older.load(Relaxed);
         let redo = prepared.redo();
@@ -279,20 +282,13 @@ fn publish(
 }
 
 #[inline]
-fn stamp(transaction: &ReadTransaction<'_>, writes: &WriteSet<'_>, timestamp: u64) {
-    let memory = transaction.memory();
-    writes.each(|_, change| {
-        Version::at(memory, change.version).begin.store(timestamp, Release);
-    });
-    transaction.held.slot().committed.store(0, Release);
-}
-
-#[inline]
 fn retire(heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
     let queue = &heap.cache.retired;
     let mut bytes = 0;
-    writes.each(|table, change| {
-        queue.redeem();
+    writes.each(|table, written| {
+        queue.redeem_many(written.promises());
+        // An inserted row has no older version.
+        let Written::One(change) = written else { return };
         let older = Version::at(heap.memory, change.version).older.load(Relaxed);
         if older != 0 {
             bytes += Version::at(heap.memory, older).length() as u64;

@@ -3,12 +3,14 @@
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
 //! what it holds, [`drafts`] rows that it is given whole, [`blob_keys`] keys that are one blob;
 //! [`sets`] links owners and members, [`members`] follows the links. [`clock`] is how a snapshot
-//! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes,
+//! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes, [`changes`]
+//! goes through them,
 //! [`precedence`] is who yields, [`validate`] compares what was read with the [`recent`] commits,
-//! [`commit`] publishes, [`retry`] tries again, [`reclaim`] cleans up, [`snapshots`] are those that
+//! [`commit`] publishes, [`stamping`] is what large commits leave to do, [`retry`] tries again, [`reclaim`] cleans up, [`snapshots`] are those that
 //! are held. Rows and indexes are changed in `table/`; here is who may see what, and when.
 
 pub(crate) mod blob_keys;
+pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod drafts;
@@ -22,6 +24,7 @@ pub(crate) mod reclaim;
 pub(crate) mod retry;
 pub(crate) mod sets;
 pub(crate) mod snapshots;
+pub(crate) mod stamping;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod transaction;
 pub(crate) mod validate;

@@ -11,7 +11,7 @@ use remanent_schema::{Key, KeyBuffer, Record, Value};
 
 use super::clock::{self, HeldSlot};
 use super::options::TransactionOptions;
-use super::snapshots;
+use super::{snapshots, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::GROUP;
 use crate::instance::Instance;
@@ -62,7 +62,7 @@ impl<'db> ReadTransaction<'db> {
     /// Takes a snapshot.
     #[inline]
     pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
-        let (held, snapshot) = clock::begin_read(db.memory(), db.slots())?;
+        let (held, snapshot) = stamping::with_slot(db, clock::begin_read)?;
         Ok(Self::with_slot(db, held, snapshot, None))
     }
 
@@ -71,7 +71,7 @@ impl<'db> ReadTransaction<'db> {
     /// # Errors
     /// `TooManyTransactions`; memory to remember what is handed out, if the snapshot may expire.
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
-        let (held, snapshot) = clock::begin_read(db.memory(), db.slots())?;
+        let (held, snapshot) = stamping::with_slot(db, clock::begin_read)?;
         if options.is_described() {
             snapshots::describe(db, held.slot(), options);
         }

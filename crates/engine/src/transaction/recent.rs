@@ -9,7 +9,7 @@
 //!
 //! The ring's word in the header holds its offset and, in the low bits, how large it is.
 
-use super::write_set::WriteSet;
+use super::write_set::{WriteSet, Written};
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, release_fence};
 use crate::memory::region::FIRST_RING_SIZE;
@@ -47,10 +47,16 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
     recent.claimed.store(end + count, Relaxed);
     release_fence();
     let mut position = end;
-    writes.each(|table, change| {
-        let word = u64::from(table) << 32 | u64::from(change.row);
-        words[(position & mask) as usize].store(word, Relaxed);
-        position += 1;
+    writes.each(|table, written| {
+        let rows = match written {
+            Written::One(change) => change.row..change.row + 1,
+            Written::Run { first, count } => first..first + count,
+        };
+        for row in rows {
+            let word = u64::from(table) << 32 | u64::from(row);
+            words[(position & mask) as usize].store(word, Relaxed);
+            position += 1;
+        }
     });
     words[(position & mask) as usize].store(COMMIT | timestamp, Relaxed);
     recent.end.store(position + 1, Release);

@@ -18,6 +18,7 @@ use crate::memory::{Cache, Entitlement, Heap, Purpose};
 use crate::slot;
 use crate::table::pins::Pins;
 use crate::table::prune::{NOTES_MAX, RETIRED_PER_ROW, prune, prune_between};
+use crate::table::run::LONG;
 use crate::table::table::{TableAt, TableCore};
 use crate::table::version::Version;
 
@@ -45,12 +46,25 @@ const ROWS_AHEAD: u64 = 12;
 const VERSIONS_AHEAD: u64 = 8;
 const OLDER_AHEAD: u64 = 4;
 
+/// Rows of a run that are cleared away at a time, and how many count as one entry.
+const ROWS_AT_A_TIME: u64 = 4096;
+const ROWS_PER_ENTRY: u64 = 64;
+
 /// How many of a slot's transactions pass between two looks at another slot's queue.
 const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 
-/// Called by each writer at its end, while it still holds its slot. `stamp` is the transaction's.
+/// Called by each writer at its end, while it still holds its slot. `stamp` is the transaction's,
+/// `undone` how many rows of runs it took back: of many, it clears away itself what can be.
 #[inline]
-pub(crate) fn after_transaction(db: &Instance, heap: Heap<'_>, own: usize, stamp: u64) {
+pub(crate) fn after_transaction(
+    db: &Instance,
+    heap: Heap<'_>,
+    own: usize,
+    (stamp, undone): (u64, u64),
+) {
+    if undone >= u64::from(LONG) {
+        return work_off(db, heap, own, Thoroughness::All);
+    }
     let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
     if count >= WORTHWHILE && count >= look_at {
         work_off(db, heap, own, Thoroughness::AsNeeded);
@@ -179,13 +193,26 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
     let rows = work.pins.map_or(horizon.rows, Pins::clock);
     let mut tables = Tables { db, newest: None };
     // What is added meanwhile waits for its own time.
-    for _ in 0..queue.count().min(work.limit) {
+    let (mut entries, mut left) = (queue.count(), work.limit);
+    while entries > 0 && left > 0 {
         let Some((stamp, item)) = queue.front(heap) else { return };
         let reached = if matches!(item, Retired::Row { .. }) { rows } else { horizon.blocks };
         if stamp > reached {
             return;
         }
+        if let Retired::Rows { table, row } = item {
+            let most = left.saturating_mul(ROWS_PER_ENTRY).min(ROWS_AT_A_TIME) as u32;
+            let rows = queue.front_rows(heap).min(most);
+            if let Some(core) = tables.by_id(table) {
+                TableAt { memory: heap.memory, core }.clear_rows(heap, row, rows);
+            }
+            entries -= queue.pop_rows(heap, rows);
+            left = left.saturating_sub(u64::from(rows).div_ceil(ROWS_PER_ENTRY));
+            continue;
+        }
+        (entries, left) = (entries - 1, left - 1);
         match item {
+            Retired::Rows { .. } => unreachable!("runs have been dealt with"),
             Retired::Block { offset, purpose } => {
                 queue.pop(heap);
                 match purpose {

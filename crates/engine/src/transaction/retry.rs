@@ -13,6 +13,7 @@ use super::clock::{self, HeldSlot};
 use super::commit::CommitTicket;
 use super::gate::{self, Closed, ClosedGate};
 use super::options::TransactionOptions;
+use super::stamping;
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
@@ -80,7 +81,7 @@ fn begin<'db>(db: &'db Instance, options: &TransactionOptions, failed: u32) -> R
     {
         return Ok(alone);
     }
-    let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
+    let (held, snapshot) = stamping::with_slot(db, clock::begin_write)?;
     Ok((held, snapshot, None))
 }
 
@@ -90,7 +91,7 @@ fn begin_alone<'db>(
     options: &TransactionOptions,
     failed: u32,
 ) -> Result<Option<Begun<'db>>> {
-    let (held, mut snapshot) = clock::begin_exclusive(db.memory(), db.slots())?;
+    let (held, mut snapshot) = stamping::with_slot(db, clock::begin_exclusive)?;
     let left =
         || options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let time = ALONE_TIME * (1 << (failed - ALONE_FROM).min(ALONE_DOUBLINGS_MAX));

@@ -13,7 +13,7 @@ use super::options::{Name, TransactionOptions};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst};
 use crate::memory::{Memory, barrier};
-use crate::slot::{NAME_WORDS, SLOT_FREE, SLOT_WRITES, Slot, slot, snapshot_of_state};
+use crate::slot::{NAME_WORDS, SLOT_WRITES, Slot, is_held, slot, snapshot_of_state};
 
 /// A limit that there is none of.
 const UNLIMITED: u64 = u64::MAX;
@@ -96,7 +96,7 @@ pub(crate) fn expire(db: &Instance) {
     for number in 0..memory.header().slots_used.load(SeqCst) as usize {
         let slot = slot(memory, number);
         let state = slot.state.load(SeqCst);
-        if state == SLOT_FREE || state & SLOT_WRITES != 0 {
+        if !is_held(state) || state & SLOT_WRITES != 0 {
             continue;
         }
         notice(db, slot);
@@ -127,7 +127,7 @@ pub(crate) fn pass_by(memory: &Memory, own: usize) -> u64 {
     let mut oldest = clock;
     for slot in slots() {
         let (state, serial) = (slot.state.load(SeqCst), slot.serial());
-        if state == SLOT_FREE {
+        if !is_held(state) {
             continue;
         }
         if state & SLOT_WRITES != 0 || slot.operations.load(SeqCst) != 0 {
@@ -145,7 +145,7 @@ pub(crate) fn pass_by(memory: &Memory, own: usize) -> u64 {
 
 fn look_at(db: &Instance, slot: &Slot) -> Option<SnapshotInfo> {
     let state = slot.state.load(SeqCst);
-    if state == SLOT_FREE {
+    if !is_held(state) {
         return None;
     }
     notice(db, slot);
@@ -163,7 +163,7 @@ fn look_at(db: &Instance, slot: &Slot) -> Option<SnapshotInfo> {
         expired: slot.expired.load(Acquire) == serial,
     };
     // What was read may be of two transactions, if the slot changed hands meanwhile.
-    (slot.serial() == serial && slot.state.load(SeqCst) != SLOT_FREE).then_some(info)
+    (slot.serial() == serial && is_held(slot.state.load(SeqCst))).then_some(info)
 }
 
 const _: () = assert!(NAME_WORDS * 8 == super::options::NAME_LEN);

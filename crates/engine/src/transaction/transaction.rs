@@ -17,8 +17,8 @@ use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
 use super::sets::LastMember;
 use super::validate::{Latched, validate};
-use super::write_set::WriteSet;
-use super::{reclaim, snapshots};
+use super::write_set::{WriteSet, Written};
+use super::{changes, reclaim, snapshots, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
@@ -57,6 +57,8 @@ pub struct WriteTransaction<'db> {
     heap: Heap<'db>,
     writes: WriteSet<'db>,
     ended: Cell<bool>,
+    /// Rows of runs that were taken back.
+    undone: Cell<u64>,
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
     rollbacks: RefCell<Vec<u64>>,
     standing: Standing,
@@ -97,7 +99,7 @@ impl<'db> WriteTransaction<'db> {
     /// `TooManyTransactions`, and memory for what the slot keeps.
     #[inline]
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
-        let (held, snapshot) = clock::begin_write(db.memory(), db.slots())?;
+        let (held, snapshot) = stamping::with_slot(db, clock::begin_write)?;
         Self::with_slot(db, held, snapshot, options, snapshot.timestamp)
     }
 
@@ -131,6 +133,7 @@ impl<'db> WriteTransaction<'db> {
             heap,
             writes,
             ended: Cell::new(false),
+            undone: Cell::new(0),
             rollbacks: RefCell::new(Vec::new()),
             standing,
             durability: options.durability,
@@ -374,7 +377,7 @@ impl<'db> WriteTransaction<'db> {
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
             stamp: self.read.snapshot.get().own,
-            len: self.writes.len(),
+            len: self.writes.mark(),
             rollbacks: self.rollbacks.borrow().len(),
         }
     }
@@ -548,7 +551,7 @@ impl<'db> WriteTransaction<'db> {
 
     /// Does all of `work` or takes back what it has done of it.
     pub(super) fn together<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let len = self.writes.len();
+        let len = self.writes.mark();
         work().inspect_err(|_| {
             if self.writes.len() > len {
                 self.remember_changes_from(len);
@@ -579,7 +582,7 @@ impl<'db> WriteTransaction<'db> {
             Ok(change) => change,
             Err(error) => self.attempt_again(at, row, error, &attempt)?,
         };
-        self.writes.push(at.core.id, change);
+        self.writes.push(at.core.id, change, row.is_none());
         if row.is_none() {
             self.read.extent.set(None);
         }
@@ -659,7 +662,7 @@ impl<'db> WriteTransaction<'db> {
     fn remember_changes_from(&self, len: u64) {
         let Some(reads) = &self.read.reads else { return };
         let mut number = 0;
-        self.writes.each(|table, change| {
+        changes::each(self.read.db, &self.writes, |table, change| {
             number += 1;
             if number > len
                 && let Some(core) = self.read.db.catalog().by_id(table)
@@ -680,11 +683,17 @@ impl<'db> WriteTransaction<'db> {
         self.forget_places();
         let memory = self.read.memory();
         while self.writes.len() > len
-            && let Some((table, change)) = self.writes.pop()
+            && let Some((table, written)) = self.writes.pop()
         {
             // A table is not dropped while somebody writes, so it is there.
-            if let Some(core) = self.read.db.catalog().by_id(table) {
-                TableAt { memory, core: &core }.undo(self.heap, change);
+            let Some(core) = self.read.db.catalog().by_id(table) else { continue };
+            let at = TableAt { memory, core: &core };
+            match written {
+                Written::One(change) => at.undo(self.heap, change),
+                Written::Run { first, count } => {
+                    at.undo_run(self.heap, first, count);
+                    self.undone.set(self.undone.get() + u64::from(count));
+                }
             }
         }
     }
@@ -704,8 +713,11 @@ impl Drop for WriteTransaction<'_> {
         if !self.ended.get() {
             self.undo_to(0);
         }
-        self.writes.clear();
+        if !self.read.held.is_unstamped() {
+            self.writes.clear();
+        }
         let (own, stamp) = (self.read.held.number(), self.read.snapshot.get().own);
-        reclaim::after_transaction(self.read.db, self.heap, own, stamp);
+        reclaim::after_transaction(self.read.db, self.heap, own, (stamp, self.undone.get()));
+        stamping::some(self.read.db);
     }
 }

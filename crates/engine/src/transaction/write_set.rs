@@ -1,7 +1,12 @@
 //! The write set: every change of a transaction, in order, in chunks in the region.
 //!
-//! Its first chunk stays with the slot, so that small transactions allocate nothing for it. A
-//! savepoint is a length of the write set; rolling back takes changes off its end.
+//! Rows that are inserted one behind the other are one entry, a *run*, however many they are: the
+//! directory of rows knows their versions, so a burst of insertions costs nothing here. The first
+//! chunk stays with the slot, so that small transactions allocate nothing for it. A savepoint is a
+//! number of changes; rolling back takes entries off the end, and no run reaches over a savepoint.
+//!
+//! Each change has left one promise of room in the retire queue behind; of a run two are kept, which
+//! is what clearing it away takes.
 
 use std::cell::Cell;
 
@@ -12,6 +17,10 @@ use crate::slot::Slot;
 use crate::table::table::Change;
 
 const CHUNK_ENTRIES: usize = 31;
+/// In an entry's word: it is a run, and the word's other bits are how many rows it has.
+const RUN: u64 = 1;
+/// Promises that are kept for a run.
+const PROMISES_OF_RUN: u64 = 2;
 
 /// The changes of one transaction.
 pub(crate) struct WriteSet<'m> {
@@ -21,7 +30,21 @@ pub(crate) struct WriteSet<'m> {
     current: Cell<u64>,
     place: Cell<usize>,
     len: Cell<u64>,
+    /// Whether the newest entry must not be extended.
+    sealed: Cell<bool>,
 }
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Written {
+    /// One change.
+    One(Change),
+    /// So many rows inserted, from this one on.
+    Run { first: u32, count: u32 },
+}
+
+/// Where a write set ends: to go on with it later.
+pub(crate) type WriteSetEnd = [AtomicU64; 3];
 
 #[repr(C)]
 struct Chunk {
@@ -34,10 +57,26 @@ struct Chunk {
 struct Entry {
     table: AtomicU32,
     row: AtomicU32,
-    version: AtomicU64,
+    /// The version of one change, or the length of a run.
+    word: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Chunk>() == 512);
+
+impl Written {
+    /// How many changes it is.
+    pub(crate) fn len(self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Run { count, .. } => u64::from(count),
+        }
+    }
+
+    /// Promises of room in the retire queue that are kept for it.
+    pub(crate) fn promises(self) -> u64 {
+        self.len().min(PROMISES_OF_RUN)
+    }
+}
 
 impl<'m> WriteSet<'m> {
     /// The empty write set of a slot.
@@ -54,13 +93,47 @@ impl<'m> WriteSet<'m> {
             heap.region().fresh_bytes(first, size).fill(0);
             slot.write_set.store(first, Relaxed);
         }
-        let current = Cell::new(first);
-        Ok(Self { heap, first, current, place: Cell::new(0), len: Cell::new(0) })
+        Ok(Self {
+            heap,
+            first,
+            current: Cell::new(first),
+            place: Cell::new(0),
+            len: Cell::new(0),
+            sealed: Cell::new(true),
+        })
+    }
+
+    /// The write set that the slot's last transaction has left.
+    pub(crate) fn resume(heap: Heap<'m>, slot: &Slot, end: &WriteSetEnd) -> Self {
+        let [current, place, len] = end.each_ref().map(|word| word.load(Relaxed));
+        Self {
+            heap,
+            first: slot.write_set.load(Relaxed),
+            current: Cell::new(current),
+            place: Cell::new(place as usize),
+            len: Cell::new(len),
+            sealed: Cell::new(true),
+        }
+    }
+
+    /// Notes where it ends.
+    pub(crate) fn leave(&self, end: &WriteSetEnd) {
+        let words = [self.current.get(), self.place.get() as u64, self.len.get()];
+        for (word, value) in end.iter().zip(words) {
+            word.store(value, Relaxed);
+        }
     }
 
     /// Changes in the set.
     #[inline]
     pub(crate) fn len(&self) -> u64 {
+        self.len.get()
+    }
+
+    /// Changes in the set, and no entry will reach over them: it can be rolled back to here.
+    #[inline]
+    pub(crate) fn mark(&self) -> u64 {
+        self.sealed.set(true);
         self.len.get()
     }
 
@@ -76,20 +149,68 @@ impl<'m> WriteSet<'m> {
         self.add_chunk(entitlement)
     }
 
-    /// Adds a change for which room was made.
+    /// Adds a change for which room was made; `fresh` if it is an insertion.
     #[inline]
-    pub(crate) fn push(&self, table: u32, change: Change) {
+    pub(crate) fn push(&self, table: u32, change: Change, fresh: bool) {
+        self.len.set(self.len.get() + 1);
+        if fresh && self.extend(table, change.row) {
+            return;
+        }
         let place = self.place.get();
         let entry = &self.chunk(self.current.get()).entries[place];
         entry.table.store(table, Relaxed);
         entry.row.store(change.row, Relaxed);
-        entry.version.store(change.version, Relaxed);
+        entry.word.store(change.version, Relaxed);
         self.place.set(place + 1);
-        self.len.set(self.len.get() + 1);
+        self.sealed.set(!fresh);
     }
 
-    /// Takes the newest change off.
-    pub(crate) fn pop(&self) -> Option<(u32, Change)> {
+    /// Makes an inserted row part of the newest entry, if it follows the rows of that.
+    #[inline]
+    fn extend(&self, table: u32, row: u32) -> bool {
+        if self.sealed.get() {
+            return false;
+        }
+        let place = self.place.get().wrapping_sub(1);
+        let Some(entry) = self.chunk(self.current.get()).entries.get(place) else { return false };
+        let word = entry.word.load(Relaxed);
+        let count = if word & RUN == 0 { 1 } else { word >> 1 };
+        let follows = entry.row.load(Relaxed).checked_add(count as u32) == Some(row);
+        if !follows || entry.table.load(Relaxed) != table {
+            return false;
+        }
+        entry.word.store((count + 1) << 1 | RUN, Relaxed);
+        if count >= PROMISES_OF_RUN {
+            self.heap.cache.retired.redeem();
+        }
+        true
+    }
+
+    /// Takes the newest entry off.
+    pub(crate) fn pop(&self) -> Option<(u32, Written)> {
+        let (table, written) = self.newest()?.read();
+        self.place.set(self.place.get() - 1);
+        self.len.set(self.len.get() - written.len());
+        self.sealed.set(true);
+        Some((table, written))
+    }
+
+    /// Takes at most so many changes off the newest entry.
+    pub(crate) fn pop_some(&self, most: u32) -> Option<(u32, Written)> {
+        let entry = self.newest()?;
+        let (table, written) = entry.read();
+        match written {
+            Written::Run { first, count } if count > most => {
+                let left = count - most;
+                entry.word.store(u64::from(left) << 1 | RUN, Relaxed);
+                self.len.set(self.len.get() - u64::from(most));
+                Some((table, Written::Run { first: first + left, count: most }))
+            }
+            _ => self.pop(),
+        }
+    }
+
+    fn newest(&self) -> Option<&'m Entry> {
         if self.len.get() == 0 {
             return None;
         }
@@ -101,23 +222,24 @@ impl<'m> WriteSet<'m> {
             self.current.set(previous);
             self.place.set(CHUNK_ENTRIES);
         }
-        self.place.set(self.place.get() - 1);
-        self.len.set(self.len.get() - 1);
-        Some(self.chunk(self.current.get()).entries[self.place.get()].read())
+        Some(&self.chunk(self.current.get()).entries[self.place.get() - 1])
     }
 
-    /// Calls `visit` with each change, oldest first.
+    /// Calls `visit` with each entry, oldest first.
     #[inline]
-    pub(crate) fn each(&self, mut visit: impl FnMut(u32, Change)) {
-        let mut left = self.len.get() as usize;
+    pub(crate) fn each(&self, mut visit: impl FnMut(u32, Written)) {
         let mut at = self.first;
-        while left > 0 {
+        while self.len.get() > 0 {
             let chunk = self.chunk(at);
-            for entry in &chunk.entries[..left.min(CHUNK_ENTRIES)] {
-                let (table, change) = entry.read();
-                visit(table, change);
+            let last = at == self.current.get();
+            let count = if last { self.place.get() } else { CHUNK_ENTRIES };
+            for entry in &chunk.entries[..count] {
+                let (table, written) = entry.read();
+                visit(table, written);
             }
-            left = left.saturating_sub(CHUNK_ENTRIES);
+            if last {
+                return;
+            }
             at = chunk.next.load(Relaxed);
         }
     }
@@ -134,6 +256,7 @@ impl<'m> WriteSet<'m> {
         self.current.set(self.first);
         self.place.set(0);
         self.len.set(0);
+        self.sealed.set(true);
     }
 
     #[cold]
@@ -145,6 +268,7 @@ impl<'m> WriteSet<'m> {
         self.chunk(self.current.get()).next.store(at, Relaxed);
         self.current.set(at);
         self.place.set(0);
+        self.sealed.set(true);
         Ok(())
     }
 
@@ -156,8 +280,13 @@ impl<'m> WriteSet<'m> {
 
 impl Entry {
     #[inline]
-    fn read(&self) -> (u32, Change) {
-        let change = Change { row: self.row.load(Relaxed), version: self.version.load(Relaxed) };
-        (self.table.load(Relaxed), change)
+    fn read(&self) -> (u32, Written) {
+        let (row, word) = (self.row.load(Relaxed), self.word.load(Relaxed));
+        let written = if word & RUN == 0 {
+            Written::One(Change { row, version: word })
+        } else {
+            Written::Run { first: row, count: (word >> 1) as u32 }
+        };
+        (self.table.load(Relaxed), written)
     }
 }

@@ -1,0 +1,96 @@
+//! Taking the entries of many rows out of an ordered index, in one walk over all of it.
+//!
+//! Each node is locked once: its leaves of those rows go, then the nodes below it are gone through,
+//! and those that are left without an entry, or with a single leaf, are taken out. A node that
+//! others change in between is left to them: what is missed is known from the count.
+
+use std::ops::Range;
+
+use super::node::{Child, NODE_LEAVES_MAX, Node, Restart};
+use super::ordered::{OrderedIndex, retire_key_block};
+use crate::memory::{Entitlement, Heap};
+
+/// Removes the entries of the rows, and says how many that were.
+pub(crate) fn remove_rows(index: OrderedIndex<'_>, heap: Heap<'_>, rows: &Range<u32>) -> u64 {
+    let mut sweep = Sweep { index, heap, rows, removed: 0 };
+    // A node that was changed by others is left as it is.
+    let _ = sweep.clear_below(index.root());
+    sweep.removed
+}
+
+struct Sweep<'s, 'm> {
+    index: OrderedIndex<'m>,
+    heap: Heap<'m>,
+    rows: &'s Range<u32>,
+    removed: u64,
+}
+
+impl<'m> Sweep<'_, 'm> {
+    fn clear_below(&mut self, node: Node<'m>) -> Result<(), Restart> {
+        let mut below = [0; NODE_LEAVES_MAX / 64];
+        self.clear_leaves(node, &mut below)?;
+        for byte in 0..=u8::MAX {
+            if below[usize::from(byte / 64)] >> (byte % 64) & 1 == 0 {
+                continue;
+            }
+            let region = self.index.region();
+            let Child::Node(at) = node.child(region, byte) else { continue };
+            let child = Node::at(region, at);
+            // What is missed below is missed; the other children are not.
+            if self.clear_below(child).is_ok() && child.count() <= 1 {
+                let _ = self.take_out(node, byte);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a node's leaves of the rows, and marks the bytes of its children that are nodes.
+    fn clear_leaves(&mut self, node: Node<'m>, below: &mut [u64; 4]) -> Result<(), Restart> {
+        let (region, index) = (self.index.region(), self.index);
+        node.lock(node.read()?)?;
+        let before = node.count();
+        let mut from = 0;
+        while let Some((byte, child)) = node.child_from(region, from) {
+            match child {
+                Child::Leaf(leaf) if self.rows.contains(&index.row_of(leaf)) => {
+                    node.remove_child(region, byte);
+                    self.removed += 1;
+                    if leaf.block().is_some() && self.make_room() {
+                        retire_key_block(self.heap, leaf);
+                    }
+                }
+                Child::Node(_) => below[usize::from(byte / 64)] |= 1 << (byte % 64),
+                Child::Leaf(_) | Child::None => {}
+            }
+            from = usize::from(byte) + 1;
+        }
+        if node.count() == before {
+            node.unlock_unchanged();
+        } else {
+            node.unlock();
+        }
+        Ok(())
+    }
+
+    /// Takes the node below `byte` out if at most a leaf is left in it.
+    fn take_out(&self, node: Node<'m>, byte: u8) -> Result<(), Restart> {
+        let region = self.index.region();
+        let state = node.read()?;
+        let Child::Node(at) = node.child(region, byte) else { return Ok(()) };
+        let child = Node::at(region, at);
+        let child_state = child.read()?;
+        let last = child.child_from(region, 0);
+        let count = child.count();
+        child.validate(child_state)?;
+        node.validate(state)?;
+        let leaf = count == 1 && matches!(last, Some((_, Child::Leaf(_))));
+        if (count == 0 || leaf) && self.make_room() {
+            self.index.take_out(self.heap, (node, state), byte, (child, child_state))?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&self) -> bool {
+        self.heap.cache.retired.make_room(self.heap, 1, Entitlement::Reserve).is_ok()
+    }
+}

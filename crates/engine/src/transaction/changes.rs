@@ -1,0 +1,55 @@
+//! What the entries of a write set are about: the changes one by one, and their versions.
+//!
+//! A run of inserted rows stands in the write set by its row ids. The version that an insertion made
+//! is the oldest of its row, for a row id is given out when no version of it is left; those that the
+//! same transaction put in front of it carry the same stamp.
+
+use super::write_set::{WriteSet, Written};
+use crate::instance::Instance;
+use crate::memory::atomic::{Relaxed, Release};
+use crate::table::table::{Change, TableAt};
+use crate::table::version::{Version, chain};
+
+/// Calls `visit` with each change, oldest first. The versions of runs are looked up, so none of
+/// them is published yet.
+#[inline]
+pub(crate) fn each(db: &Instance, writes: &WriteSet<'_>, mut visit: impl FnMut(u32, Change)) {
+    writes.each(|table, written| match written {
+        Written::One(change) => visit(table, change),
+        Written::Run { first, count } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            let at = TableAt { memory: db.memory(), core: &core };
+            for row in first..first + count {
+                visit(table, Change { row, version: at.oldest_version(row) });
+            }
+        }
+    });
+}
+
+/// Writes the timestamp into the versions of an entry that carry the stamp `own`. A change's own
+/// version is written to directly if the transaction's snapshot still holds it.
+#[inline]
+pub(crate) fn stamp(
+    db: &Instance,
+    (table, written): (u32, Written),
+    (own, timestamp): (u64, u64),
+    versions_are_held: bool,
+) {
+    let memory = db.memory();
+    let (first, count) = match written {
+        Written::One(change) if versions_are_held => {
+            return Version::at(memory, change.version).begin.store(timestamp, Release);
+        }
+        Written::One(change) => (change.row, 1),
+        Written::Run { first, count } => (first, count),
+    };
+    let Some(core) = db.catalog().by_id(table) else { return };
+    TableAt { memory, core: &core }.each_newest(first, count, |_, newest| {
+        // Others may have put theirs in front, and versions that nobody needs may be cut out.
+        for (_, version) in chain(memory, newest) {
+            if version.begin.load(Relaxed) == own {
+                version.begin.store(timestamp, Release);
+            }
+        }
+    });
+}
