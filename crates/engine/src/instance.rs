@@ -73,15 +73,14 @@ impl Instance {
                 (region.or_else(|_| Region::reserve(budget))?, budget)
             }
         };
-        let memory = Memory::format(region, budget)?;
+        let mut memory = Memory::format(region, budget)?;
+        if settings.lock_memory {
+            memory.lock()?;
+        }
         memory.commit_ahead(settings.commit_ahead)?;
         let (warn_at, warning) = settings.warning.map_or((0, None), |(at, call)| (at, Some(call)));
         memory.header().account.warn_at.store(warn_at, Relaxed);
-        let slots_size = slots * size_of::<Slot>();
-        let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
-        memory.header().slots.store(at, Relaxed);
-        memory.header().commit.0.recent.ring.store(at + slots_size as u64, Relaxed);
-        memory.header().clock.0.store(1, Release);
+        lay_out(&memory, slots)?;
         Ok(Self {
             memory,
             slots,
@@ -96,6 +95,18 @@ impl Instance {
             lock: OnceLock::new(),
             checkpoints: Checkpoints::default(),
         })
+    }
+
+    /// Makes the database one that was just opened, with the memory that it has. Nobody uses it.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory`, where memory that was given back cannot be had again.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        self.memory.reset()?;
+        lay_out(&self.memory, self.slots)?;
+        self.catalog = Catalog::default();
+        self.identity = Arc::new(());
+        Ok(())
     }
 
     /// Where commits are logged.
@@ -236,6 +247,16 @@ impl Instance {
         Err(Error::new(ErrorKind::UnknownTable)
             .because(format!("`{}` is a table of another database", table.schema.name)))
     }
+}
+
+/// What an empty database has in its memory: slots, the first ring of recent commits, the clock.
+fn lay_out(memory: &Memory, slots: usize) -> Result<()> {
+    let slots_size = slots * size_of::<Slot>();
+    let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
+    memory.header().slots.store(at, Relaxed);
+    memory.header().commit.0.recent.ring.store(at + slots_size as u64, Relaxed);
+    memory.header().clock.0.store(1, Release);
+    Ok(())
 }
 
 impl Drop for Instance {

@@ -36,6 +36,7 @@ mod storage;
 mod table;
 mod tickets;
 mod transaction;
+mod upkeep;
 
 #[cfg(all(test, shuttle))]
 mod shuttle_models;

@@ -28,6 +28,8 @@ pub struct Options {
     budget_max: Option<u64>,
     warning: Option<(u64, WarningCallback)>,
     commit_ahead: u64,
+    prefault: bool,
+    lock_memory: bool,
     transactions_max: usize,
     caller_memory: Option<CallerMemory>,
     log: LogOptions,
@@ -54,6 +56,7 @@ pub(crate) struct Settings {
     pub(crate) capacity: u64,
     pub(crate) warning: Option<(u64, WarningCallback)>,
     pub(crate) commit_ahead: u64,
+    pub(crate) lock_memory: bool,
     pub(crate) slots: usize,
     pub(crate) caller_memory: Option<CallerMemory>,
 }
@@ -75,6 +78,8 @@ impl Options {
             budget_max: None,
             warning: None,
             commit_ahead: 0,
+            prefault: false,
+            lock_memory: false,
             transactions_max: 128,
             caller_memory: None,
             log: LogOptions::default(),
@@ -165,6 +170,40 @@ impl Options {
     /// ```
     pub fn commit_ahead(mut self, bytes: u64) -> Self {
         self.commit_ahead = bytes;
+        self
+    }
+
+    /// Whether to get all memory of the budget from the system at once, that of the caller too: no
+    /// statement meets a page fault then, and what the machine does not have is known at open.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// let db = Database::open(Options::new().budget(4 << 20).prefault(true))?;
+    /// assert!(db.memory().committed >= 4 << 20);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn prefault(mut self, prefault: bool) -> Self {
+        self.prefault = prefault;
+        self
+    }
+
+    /// Whether to keep the database's memory from being swapped out, as it is committed. The system
+    /// limits how much may be locked (`ulimit -l`); opening or growing beyond that fails with
+    /// `OutOfMachineMemory`. The table of pages counts too, 1.5 bytes for each KiB of
+    /// [`Options::budget_max`], so that should be said where the limit is tight.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let options = Options::new().budget(1 << 20).budget_max(1 << 20).lock_memory(true);
+    /// match Database::open(options) {
+    ///     Ok(db) => assert_eq!(db.memory().budget, 1 << 20),
+    ///     Err(error) => assert_eq!(error.kind(), ErrorKind::OutOfMachineMemory),
+    /// }
+    /// ```
+    pub fn lock_memory(mut self, lock: bool) -> Self {
+        self.lock_memory = lock;
         self
     }
 
@@ -381,7 +420,8 @@ impl Options {
             budget,
             capacity: self.budget_max.unwrap_or_else(|| default_capacity(budget)),
             warning: self.warning,
-            commit_ahead: self.commit_ahead,
+            commit_ahead: if self.prefault { budget } else { self.commit_ahead },
+            lock_memory: self.lock_memory,
             slots: self.transactions_max,
             caller_memory: self.caller_memory,
         })

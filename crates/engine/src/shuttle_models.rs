@@ -14,6 +14,7 @@ mod directory;
 mod hash;
 mod latch;
 mod old_snapshots;
+mod runs;
 mod serializable;
 mod tree;
 mod versions;

@@ -90,6 +90,14 @@ impl Memory {
         Ok(Self { region, heavy_barrier: super::barrier::is_offered() })
     }
 
+    /// Keeps what is committed, now and later, from being swapped out.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory` if the system does not let so much be locked.
+    pub(crate) fn lock(&mut self) -> Result<()> {
+        pages::lock(&mut self.region)
+    }
+
     /// Makes the memory as it was formatted, at once, and keeps what is committed. Nobody refers to
     /// anything in it any more.
     ///
@@ -167,6 +175,12 @@ impl Memory {
     /// Commits `bytes` of the region now, so that growing up to there meets no page fault.
     pub(crate) fn commit_ahead(&self, bytes: u64) -> Result<()> {
         pages::commit_ahead(&self.region, bytes)
+    }
+
+    /// Commits so many bytes more than are in use, beside others who allocate; how many are
+    /// committed and not in use then.
+    pub(crate) fn commit_beyond(&self, bytes: u64) -> Result<u64> {
+        pages::commit_beyond(&self.region, bytes)
     }
 
     /// Counts so many bytes that lie outside the region, as long as the database lives. Nobody

@@ -15,6 +15,8 @@ use super::region::{Growth, Region, RegionHeader};
 use crate::error::{Error, ErrorKind, Result};
 
 const BINS: usize = 24;
+/// Bytes that are committed ahead at a time.
+const STRETCH: u64 = 32 << 20;
 
 /// The page allocator's words in the region header.
 #[repr(C)]
@@ -152,6 +154,44 @@ pub(crate) fn commit_ahead(region: &Region, bytes: u64) -> Result<()> {
     let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
     let wanted = start.saturating_add(bytes).min(region.capacity());
     commit(region, wanted, Growth::Ahead)
+}
+
+/// Commits so many bytes behind the pages that were ever used, a stretch at a time and without the
+/// latch, so that allocations go on meanwhile. Gives how many bytes are committed there then.
+///
+/// # Errors
+/// `OutOfMachineMemory`.
+pub(crate) fn commit_beyond(region: &Region, bytes: u64) -> Result<u64> {
+    let state = &region.header().pages;
+    let start = u64::from(state.first.load(Relaxed)) << PAGE_SHIFT;
+    let budget = region.header().account.budget.load(Relaxed);
+    let limit = start.saturating_add(budget).min(region.capacity());
+    loop {
+        let (used, committed) = {
+            let _latched = state.latch.lock();
+            let frontier = u64::from(state.frontier.load(Relaxed)) << PAGE_SHIFT;
+            (frontier, state.committed.load(Relaxed))
+        };
+        let wanted = used.saturating_add(bytes).min(limit);
+        if committed >= wanted {
+            return Ok(committed - used);
+        }
+        let wanted = wanted.min(committed + STRETCH);
+        let target = region.commit_target(start, committed, wanted, Growth::Ahead);
+        // Whoever allocates meanwhile may commit the same once more, which changes nothing.
+        region.commit(start, committed, target, Growth::Ahead)?;
+        let _latched = state.latch.lock();
+        state.committed.store(state.committed.load(Relaxed).max(target), Relaxed);
+    }
+}
+
+/// Keeps what is committed, now and later, from being swapped out.
+///
+/// # Errors
+/// `OutOfMachineMemory` if the system does not let so much be locked.
+pub(crate) fn lock(region: &mut Region) -> Result<()> {
+    let start = u64::from(region.header().pages.first.load(Relaxed)) << PAGE_SHIFT;
+    region.lock_from_now_on(start)
 }
 
 /// Bytes of pages that are committed.

@@ -142,6 +142,8 @@ pub(crate) struct Region {
     base: NonNull<u8>,
     capacity: u64,
     backing: Backing,
+    /// Whether what is committed is locked.
+    locked: bool,
 }
 
 #[derive(Debug)]
@@ -242,7 +244,7 @@ impl Region {
         let base = unsafe { start.add(skip) };
         #[cfg(shuttle)]
         super::modelled::watch(base.as_ptr(), capacity);
-        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len } })
+        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len }, locked: false })
     }
 
     /// A region in the caller's memory.
@@ -257,7 +259,8 @@ impl Region {
         let base = unsafe { memory.start.add(skip) };
         // SAFETY: the header lies within the memory, checked above; an all-zero header is valid.
         unsafe { std::ptr::write_bytes(base.as_ptr(), 0, size_of::<RegionHeader>()) };
-        let region = Self { base, capacity, backing: Backing::Caller(memory.owner) };
+        let backing = Backing::Caller(memory.owner);
+        let region = Self { base, capacity, backing, locked: false };
         if capacity > HUGE_FROM {
             region.ask_for_huge_pages();
         }
@@ -404,10 +407,11 @@ impl Region {
     /// # Errors
     /// `OutOfMachineMemory` if the system has none left.
     pub(crate) fn commit(&self, start: u64, from: u64, to: u64, growth: Growth) -> Result<()> {
-        if matches!(self.backing, Backing::Caller(_)) || from >= to {
+        let given = matches!(self.backing, Backing::Caller(_)) && growth == Growth::Needed;
+        if given || from >= to {
             return Ok(());
         }
-        if growth == Growth::Needed && to - start <= FAULT_BELOW {
+        if growth == Growth::Needed && to - start <= FAULT_BELOW && !self.locked {
             return Ok(());
         }
         let len = (to - from) as usize;
@@ -423,10 +427,36 @@ impl Region {
         // SAFETY: errno of this thread.
         let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
         match code {
-            libc::ENOMEM | libc::EFAULT => Err(out_of_memory(to - from)),
+            libc::ENOMEM | libc::EFAULT => return Err(out_of_memory(to - from)),
             // Kernels before 5.14 have no populate: the pages fault in one by one.
-            _ => Ok(()),
+            _ => {}
         }
+        if self.locked { self.lock(from, to) } else { Ok(()) }
+    }
+
+    /// Locks what is in use before `start`, and from now on all that is committed.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory` if the system does not let so much be locked.
+    pub(crate) fn lock_from_now_on(&mut self, start: u64) -> Result<()> {
+        self.locked = true;
+        let end = if matches!(self.backing, Backing::Caller(_)) { self.capacity } else { start };
+        self.lock(0, end)
+    }
+
+    /// Locks the pages between two offsets, each from when it is first touched.
+    fn lock(&self, from: u64, to: u64) -> Result<()> {
+        let len = (to - from) as usize;
+        // SAFETY: `from` and `to` lie within the reservation.
+        let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
+        // SAFETY: locking our own pages changes no content.
+        let done = unsafe { libc::mlock2(address, len, libc::MLOCK_ONFAULT) };
+        if done == 0 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::OutOfMachineMemory).because(format!(
+            "the system would not lock {len} more bytes in memory: `ulimit -l` says how many it does"
+        )))
     }
 
     /// Gives committed memory from `from` to `to`, multiples of the page size, back to the system;
@@ -437,6 +467,10 @@ impl Region {
         }
         // SAFETY: `from` and `to` lie within the reservation.
         let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
+        if self.locked {
+            // SAFETY: our own pages, which are locked again when they are committed again.
+            unsafe { libc::munlock(address, (to - from) as usize) };
+        }
         // SAFETY: the pages are free: nobody refers to them, whatever they hold.
         unsafe { libc::madvise(address, (to - from) as usize, libc::MADV_DONTNEED) == 0 }
     }

@@ -125,6 +125,8 @@ pub(crate) struct Freeing<'m> {
 impl<'m> Freeing<'m> {
     /// Nothing to free yet.
     pub(crate) fn begin(heap: Heap<'m>) -> Self {
+        #[cfg(shuttle)]
+        let _inside = super::modelled::allocating();
         close_page(heap);
         let blocks = [(0, 0); PAGE_SIZE / GRANULE / GRANULES_MIN];
         Self { heap, page: 0, granules: 0, count: 0, blocks }
@@ -155,6 +157,8 @@ impl<'m> Freeing<'m> {
         if count == 0 {
             return;
         }
+        #[cfg(shuttle)]
+        let _inside = super::modelled::allocating();
         (self.count, self.granules) = (0, 0);
         let region = self.heap.region();
         let bins = &region.header().row_bins;

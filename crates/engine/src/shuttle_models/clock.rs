@@ -47,7 +47,7 @@ fn shuttle_retired_blocks_outlive_their_readers() {
             let heap = memory.heap(held.cache());
             shared.store(new, Release);
             heap.retire(old, Purpose::Indexes);
-            reclaim::after_transaction(&db, heap, held.number(), snapshot.own);
+            reclaim::after_transaction(&db, heap, held.number(), (snapshot.own, 0));
         };
         let commit = || {
             let _latched = memory.header().commit.0.latch.lock();

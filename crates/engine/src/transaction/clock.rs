@@ -12,6 +12,7 @@
 //! a hint where to look first, no more.
 
 use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 
 use super::gate;
 use crate::error::{Error, ErrorKind, Result};
@@ -35,7 +36,7 @@ pub(crate) struct HeldSlot<'m> {
     memory: &'m Memory,
     number: usize,
     /// Whether versions are left that carry the stamp of its transaction.
-    unstamped: Cell<bool>,
+    unstamped: AtomicBool,
 }
 
 /// What may be reclaimed.
@@ -168,17 +169,17 @@ fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>
 impl<'m> HeldSlot<'m> {
     #[inline]
     fn new(memory: &'m Memory, number: usize) -> Self {
-        Self { memory, number, unstamped: Cell::new(false) }
+        Self { memory, number, unstamped: AtomicBool::new(false) }
     }
 
     /// Says whether versions are left to be stamped by others when the slot is let go.
     pub(crate) fn leave_unstamped(&self, unstamped: bool) {
-        self.unstamped.set(unstamped);
+        self.unstamped.store(unstamped, Relaxed);
     }
 
     /// Whether versions are left.
     pub(crate) fn is_unstamped(&self) -> bool {
-        self.unstamped.get()
+        self.unstamped.load(Relaxed)
     }
 
     /// The slot's number.
@@ -245,7 +246,7 @@ impl<'m> HeldSlot<'m> {
 impl Drop for HeldSlot<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.unstamped.get() {
+        if self.unstamped.load(Relaxed) {
             self.slot().leave_unstamped();
         } else {
             self.slot().give_back();

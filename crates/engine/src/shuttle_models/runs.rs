@@ -1,0 +1,80 @@
+//! Runs of inserted rows: taken back as one beside others, and stamped by others piece by piece.
+
+use super::{Rows, check, content, race};
+use crate::memory::modelled;
+
+/// A run is inserted and taken back while another writer inserts into the same nodes and a reader
+/// goes through them: nobody sees any of the run, and nothing of the others is lost.
+#[test]
+fn shuttle_runs_are_taken_back_whole() {
+    check(|| {
+        let rows = Rows::unique(&[10, 200]);
+        let take_back = || {
+            let tx = rows.db.begin_write().expect("there are slots");
+            for key in [11, 12, 13] {
+                tx.insert_values(&rows.table, &content(key, 0)).expect("there is memory");
+            }
+            drop(tx);
+        };
+        let insert = || {
+            for key in [14, 201] {
+                rows.insert(key, 0).expect("there is memory");
+            }
+        };
+        let read = || {
+            for _ in 0..2 {
+                let tx = rows.db.begin_read().expect("there are slots");
+                let scan = tx.scan(&rows.table).expect("the table is there");
+                let keys: Vec<u32> = scan.map(|row| rows.read(row).0).collect();
+                assert!(keys.iter().all(|key| ![11, 12, 13].contains(key)), "nobody sees {keys:?}");
+                assert!(rows.find(&tx, 12).is_none());
+                assert!(rows.find(&tx, 200).is_some());
+            }
+        };
+        race(vec![Box::new(take_back), Box::new(insert), Box::new(read)]);
+        assert_eq!(rows.all(), [(10, 0), (14, 0), (200, 0), (201, 0)]);
+        // Their keys and row ids are free again.
+        modelled::quietly(|| [11, 12, 13].map(|key| rows.insert(key, 7).expect("it is free")));
+        assert_eq!(rows.all().len(), 7);
+    });
+}
+
+/// A commit whose versions others stamp, while they change the same rows again and delete one:
+/// readers see it whole, before and after.
+#[test]
+fn shuttle_others_stamp_what_a_commit_left() {
+    check(|| {
+        let rows = Rows::ordered(&[]);
+        let insert = || {
+            let inserted = rows.db.write(|tx| {
+                for key in [1, 2, 3] {
+                    tx.insert_values(&rows.table, &content(key, 0))?;
+                }
+                Ok(())
+            });
+            inserted.expect("nobody else has these keys");
+        };
+        let change = || {
+            for value in 1..3 {
+                let changed = rows.db.write(|tx| {
+                    if let Some(row) = rows.find(tx, 2) {
+                        tx.update_values(&rows.table, row.id(), &rows.changes(2, value))?;
+                    }
+                    rows.find(tx, 3).map_or(Ok(()), |row| tx.delete(&rows.table, row.id()))
+                });
+                changed.expect("it is retried");
+            }
+        };
+        let read = || {
+            for _ in 0..2 {
+                let tx = rows.db.begin_read().expect("there are slots");
+                let scan = tx.scan(&rows.table).expect("the table is there");
+                let keys: Vec<u32> = scan.map(|row| rows.read(row).0).collect();
+                assert!([0, 2, 3].contains(&keys.len()), "a commit is seen whole, not {keys:?}");
+                assert_eq!(rows.find(&tx, 1).is_some(), !keys.is_empty());
+            }
+        };
+        race(vec![Box::new(insert), Box::new(change), Box::new(read)]);
+        assert_eq!(rows.all()[0], (1, 0));
+    });
+}

@@ -1,0 +1,67 @@
+//! Memory on request: had from the system ahead of use, and forgotten whole.
+//!
+//! What a program may do about memory while its database is in use, besides the budget. Nothing
+//! here is needed for a database to work: regions grow by themselves, in steps.
+
+use crate::database::Database;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Database {
+    /// Gets memory from the system, so that `bytes` more than now can be used without a page fault,
+    /// as far as the budget allows; how many bytes can be. Other threads go on meanwhile: a thread
+    /// of the program's own can keep ahead of a burst, and page faults off its path.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(64 << 20))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| db.commit_ahead(16 << 20));
+    ///     for i in 0..1000 {
+    ///         db.write(|tx| tx.insert_values(&table, &[Some(i.into())])).expect("there is room");
+    ///     }
+    /// });
+    /// assert!(db.memory().committed >= 16 << 20);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn commit_ahead(&self, bytes: u64) -> Result<u64> {
+        self.instance.memory().commit_beyond(bytes)
+    }
+
+    /// Drops all tables and keeps the memory: as closing the database and opening it again, but
+    /// nothing is given back to the system, and what comes next finds it committed. Takes the same
+    /// time however much there was. Tables from before are unknown afterwards.
+    ///
+    /// # Errors
+    /// `LogFailed` for a database in a folder, whose log would not know of it: drop its tables. And
+    /// `OutOfMachineMemory`, where memory that was given back cannot be had again; then it can only
+    /// be closed.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// let mut db = Database::open(Options::new().budget(64 << 20))?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I32);
+    /// let table = db.create_table(schema.clone())?;
+    /// db.write(|tx| (0..9000).try_for_each(|i| tx.insert_values(&table, &[Some(i.into())]).map(|_| ())))?;
+    /// let committed = db.memory().committed;
+    /// db.reset()?;
+    /// assert!(db.table_names().is_empty());
+    /// assert_eq!((db.memory().rows, db.memory().committed), (0, committed));
+    /// let error = db.read(|tx| Ok(tx.scan(&table)?.count())).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownTable);
+    /// db.create_table(schema)?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn reset(&mut self) -> Result<()> {
+        if self.instance.log().is_some() || self.instance.damage().is_some() {
+            return Err(Error::new(ErrorKind::LogFailed)
+                .because("a database in a folder cannot be reset: drop its tables"));
+        }
+        self.instance.reset()
+    }
+}
