@@ -138,6 +138,12 @@ impl Leaf {
         Self(word)
     }
 
+    /// The word that a child with this leaf is.
+    #[inline]
+    pub(crate) fn to_word(self) -> u64 {
+        self.0
+    }
+
     /// A leaf whose key stands in the block at `block`.
     pub(crate) fn keyed(block: u64) -> Self {
         Self(block | Self::KEYED)

@@ -6,7 +6,7 @@
 //! [`account`] (budget and reserve), [`pages`] (16 KiB pages and runs of them), [`allocator`]
 //! (blocks, and the cache each transaction slot has), [`row_blocks`] (blocks of rows), [`retire`]
 //! (what waits for its last reader), [`barrier`] (how a reclaimer finds out who reads), [`blocks`]
-//! (the allocator by itself, to be measured).
+//! (the allocator by itself, to be measured), [`scratch`] (room to work in).
 //!
 //! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
 //! follows it after the grace period that follows its retirement. Under that contract the safe
@@ -25,6 +25,7 @@ pub(crate) mod pages;
 pub(crate) mod region;
 pub(crate) mod retire;
 pub(crate) mod row_blocks;
+pub(crate) mod scratch;
 
 pub use account::{MemoryUse, Purpose};
 pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};

@@ -2,7 +2,7 @@
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
 //! follow behind it. [`table`] changes a row and its indexes together and takes changes back, [`run`] many
-//! insertions at once,
+//! insertions at once, [`batch`] puts many rows into the indexes,
 //! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`] finds
 //! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
 //! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
@@ -10,6 +10,7 @@
 //! versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables. Nothing here
 //! knows how transactions commit, or of any log.
 
+pub(crate) mod batch;
 pub(crate) mod constraint;
 pub(crate) mod describe;
 pub(crate) mod draft;

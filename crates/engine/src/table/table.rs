@@ -275,10 +275,43 @@ impl<'m> TableAt<'m> {
         self.insert_as(heap, snapshot, row, length, fill)
     }
 
+    /// As [`TableAt::insert`], but the row is in no index yet: `batch.rs`.
+    #[inline]
+    pub(crate) fn lay_down(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Change> {
+        let row = self.directory().allocate(heap)?;
+        self.lay_down_as(heap, snapshot, row, length, fill)
+    }
+
     /// As [`TableAt::insert`], under a row id that was allocated from the directory and has no
     /// version; it is given back if the insertion fails.
     #[inline]
     pub(crate) fn insert_as(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Change> {
+        let change = self.lay_down_as(heap, snapshot, row, length, fill)?;
+        for index in self.core.indexes() {
+            if let Err(error) = self.add_entry(heap, index, change, snapshot) {
+                self.undo(heap, change);
+                return Err(error);
+            }
+        }
+        Ok(change)
+    }
+
+    /// As [`TableAt::insert_as`], but the row is in no index yet: `batch.rs`.
+    #[inline]
+    pub(crate) fn lay_down_as(
         &self,
         heap: Heap<'m>,
         snapshot: Snapshot,
@@ -302,14 +335,7 @@ impl<'m> TableAt<'m> {
             })?;
         Version::at(self.memory, version).set_row(row);
         self.directory().slot(self.memory, row).store(version, Release);
-        let change = Change { row, version };
-        for index in self.core.indexes() {
-            if let Err(error) = self.add_entry(heap, index, change, snapshot) {
-                self.undo(heap, change);
-                return Err(error);
-            }
-        }
-        Ok(change)
+        Ok(Change { row, version })
     }
 
     /// Gives a row new content, `length` bytes that `fill` writes from the row's old bytes.
@@ -477,9 +503,12 @@ impl<'m> TableAt<'m> {
         }
     }
 
-    /// Adds a new row's entry to one index.
+    /// Adds a new row's entry to one index. That the entry is there already is no error.
+    ///
+    /// # Errors
+    /// As [`TableAt::insert`]; then the entry is not there.
     #[inline]
-    fn add_entry(
+    pub(crate) fn add_entry(
         &self,
         heap: Heap<'m>,
         index: &'m IndexCore,
@@ -499,7 +528,8 @@ impl<'m> TableAt<'m> {
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
         if shared && index.schema.unique && !index.plan.has_null(bytes) {
-            check_unique(*self, index, key.as_slice(), change, placement, snapshot)?;
+            check_unique(*self, index, key.as_slice(), change, placement, snapshot)
+                .inspect_err(|_| self.remove_entry(heap, index, key.as_slice(), change.row))?;
         }
         Ok(())
     }

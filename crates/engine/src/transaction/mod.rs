@@ -1,7 +1,7 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! In reading order: [`options`] are what a program may ask for, [`transaction`] and [`reading`]
-//! what it holds, [`drafts`] rows that it is given whole, [`blob_keys`] keys that are one blob;
+//! what it holds, [`bulk`] is many rows with one statement, [`drafts`] rows that it is given whole, [`blob_keys`] keys that are one blob;
 //! [`sets`] links owners and members, [`members`] follows the links. [`clock`] is how a snapshot
 //! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes, [`changes`]
 //! goes through them,
@@ -10,6 +10,7 @@
 //! are held. Rows and indexes are changed in `table/`; here is who may see what, and when.
 
 pub(crate) mod blob_keys;
+pub(crate) mod bulk;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod commit;

@@ -590,6 +590,27 @@ impl<'db> WriteTransaction<'db> {
         Ok(RowId(change.row))
     }
 
+    /// Where a table's rows are changed, from which memory, as of when.
+    pub(super) fn place_of<'t>(
+        &'t self,
+        table: &'t Table,
+    ) -> Result<(TableAt<'t>, Heap<'t>, Snapshot)> {
+        self.check_active()?;
+        Ok((self.read.table_at(table)?, self.heap, self.read.snapshot.get()))
+    }
+
+    /// Attempts a part of an insertion as often as that helps.
+    pub(super) fn persist(
+        &self,
+        at: TableAt<'_>,
+        attempt: &dyn Fn() -> Result<Change>,
+    ) -> Result<()> {
+        match attempt() {
+            Ok(_) => Ok(()),
+            Err(error) => self.attempt_again(at, None, error, attempt).map(|_| ()),
+        }
+    }
+
     /// Does what can be done about `error`, and attempts the change again, as often as that helps.
     #[cold]
     fn attempt_again(

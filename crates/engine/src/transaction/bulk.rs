@@ -1,0 +1,166 @@
+//! Inserting many rows with one statement.
+//!
+//! Rows are laid down as they come and indexed a batch at a time (`table/batch.rs`). The statement
+//! does all or nothing, as any other.
+
+use std::borrow::Borrow;
+use std::cell::Cell;
+
+use remanent_schema::{Record, Value};
+
+use super::transaction::WriteTransaction;
+use crate::error::Result;
+use crate::memory::Entitlement;
+use crate::table::batch::RowBatch;
+use crate::table::table::Change;
+use crate::table::{Table, TypedTable};
+
+impl WriteTransaction<'_> {
+    /// Inserts records, in any order: all of them, or none if one cannot be inserted; how many.
+    /// Takes less time than inserting them one by one, since each index takes them in the order of
+    /// its keys, up to 65,536 at a time. In order of a key they come cheapest. Rows that were
+    /// inserted are found by a key once this returns, not by what `records` itself reads meanwhile.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_derive::Record;
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # #[derive(Record)]
+    /// # #[record(primary_key(id), index(city(city, id)))]
+    /// # struct Shop<'a> {
+    /// #     id: u32,
+    /// #     city: &'a str,
+    /// # }
+    /// # let db = Database::open(Options::new())?;
+    /// # let shops = db.create_table_of::<Shop>()?;
+    /// let tx = db.begin_write()?;
+    /// let count = tx.insert_all(&shops, (0..1000).map(|id| Shop { id, city: "Ulm" }))?;
+    /// assert_eq!(count, 1000);
+    /// let twice = [Shop { id: 1000, city: "Bonn" }, Shop { id: 7, city: "Bonn" }];
+    /// let error = tx.insert_all(&shops, &twice).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    /// assert_eq!(tx.scan(&shops)?.count(), 1000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn insert_all<'a, R>(
+        &self,
+        table: &TypedTable<R>,
+        records: impl IntoIterator<Item = impl Borrow<R::At<'a>>>,
+    ) -> Result<u64>
+    where
+        R: Record,
+        R::At<'a>: Record,
+    {
+        let records = records.into_iter();
+        self.in_batches(table, records.size_hint().0, |batches| {
+            for record in records {
+                let record: &R::At<'a> = record.borrow();
+                batches.add(record.encoded_len()?, |bytes| {
+                    record.encode(bytes);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// As [`WriteTransaction::insert_all`], of rows with one value for each leaf column; `None`
+    /// takes the default or null.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert_values`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("T").column("a", ColumnType::I32).primary_key(["a"]);
+    /// # let table = db.create_table(schema)?;
+    /// let rows = (0..1000).rev().map(|i| [Some(Value::I32(i))]);
+    /// assert_eq!(db.write(|tx| tx.insert_all_values(&table, rows.clone()))?, 1000);
+    /// assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 1000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn insert_all_values<'a>(
+        &self,
+        table: &Table,
+        rows: impl IntoIterator<Item = impl AsRef<[Option<Value<'a>>]>>,
+    ) -> Result<u64> {
+        let rows = rows.into_iter();
+        let layout = &table.core.layout;
+        self.in_batches(table, rows.size_hint().0, |batches| {
+            for row in rows {
+                let values = row.as_ref();
+                batches.add(layout.encoded_len(values)?, |bytes| {
+                    layout.encode(values, bytes)?;
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets `add_all` add about so many rows and puts them into the indexes, or takes all of them
+    /// back; how many.
+    fn in_batches(
+        &self,
+        table: &Table,
+        rows: usize,
+        add_all: impl FnOnce(&mut Batches<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        self.together(|| {
+            let batch = RowBatch::new(self.place_of(table)?.1, rows)?;
+            let mut batches = Batches { tx: self, table, batch, count: 0 };
+            add_all(&mut batches)?;
+            batches.index()?;
+            Ok(batches.count)
+        })
+    }
+}
+
+/// Rows on their way into a table.
+struct Batches<'t> {
+    tx: &'t WriteTransaction<'t>,
+    table: &'t Table,
+    batch: RowBatch<'t>,
+    count: u64,
+}
+
+impl Batches<'_> {
+    /// Lays a row of `length` bytes down that `fill` writes; now and then the rows so far go into
+    /// the indexes.
+    #[inline]
+    fn add(&mut self, length: usize, fill: impl Fn(&mut [u8]) -> Result<()>) -> Result<()> {
+        let version = Cell::new(0);
+        let target = (None, Entitlement::Ordinary);
+        let row = self.tx.change(self.table, target, |at, heap, snapshot| {
+            let change = at.lay_down(heap, snapshot, length, &fill)?;
+            version.set(change.version);
+            Ok(change)
+        })?;
+        self.count += 1;
+        if self.batch.push(Change { row: row.0, version: version.get() }) {
+            self.index()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the rows so far into the indexes: all at once, and what fails so one by one, which waits
+    /// and clears away as single insertions do.
+    fn index(&mut self) -> Result<()> {
+        let (at, heap, snapshot) = self.tx.place_of(self.table)?;
+        if self.batch.index(at, heap, snapshot).is_err() {
+            for change in self.batch.rows() {
+                for index in at.core.indexes() {
+                    let add = || at.add_entry(heap, index, change, snapshot).map(|()| change);
+                    self.tx.persist(at, &add)?;
+                }
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+}
