@@ -32,6 +32,13 @@ impl Database {
         self.instance.memory().commit_beyond(bytes)
     }
 
+    /// Makes the `n`-th time from now that the system is asked for memory fail, and all after it; 0
+    /// ends that. For testing how a program takes it.
+    #[doc(hidden)]
+    pub fn fail_commits_from(&self, n: u64) {
+        self.instance.memory().fail_commits_from(n);
+    }
+
     /// Drops all tables and keeps the memory: as closing the database and opening it again, but
     /// nothing is given back to the system, and what comes next finds it committed. Takes the same
     /// time however much there was. Tables from before are unknown afterwards.

@@ -12,13 +12,17 @@ use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::Heap;
 use crate::options::Options;
 use crate::snapshot::Snapshot;
+use crate::table::batch::RowBatch;
 use crate::table::row::RowId;
 use crate::table::table::TableAt;
 use crate::table::{Set, Table};
 use crate::transaction::clock::{self, HeldSlot};
 
+/// Rows that go into the indexes at a time, at most.
+const ROWS_PER_BATCH: usize = 64 << 10;
 /// Rows that are loaded are as if they had been committed with the first timestamp there is.
 const FIRST: Snapshot = Snapshot { timestamp: 1, own: 1 };
 /// A payload is read in steps, so that a wrong length does not ask for memory that is not needed.
@@ -270,12 +274,16 @@ struct Load<'d> {
     /// The number of the table and the id of the row that came last.
     last: Option<(u32, u32)>,
     buffer: Vec<u8>,
+    /// Rows that are in no index yet, and the number of their table.
+    batch: RowBatch<'d>,
+    batch_of: u32,
 }
 
 impl<'d> Load<'d> {
     fn new(db: &'d Database, tables: Vec<Filled>) -> Result<Self> {
         let (held, _) = clock::begin_exclusive(db.instance.memory(), db.instance.slots())?;
-        Ok(Self { db, held, tables, count: 0, last: None, buffer: Vec::new() })
+        let batch = RowBatch::new(db.instance.memory().heap(held.cache()), ROWS_PER_BATCH)?;
+        Ok(Self { db, held, tables, count: 0, last: None, buffer: Vec::new(), batch, batch_of: 0 })
     }
 
     fn all(mut self, blocks: &mut Blocks<'_>, tell: &mut dyn FnMut(u64, u64)) -> Result<()> {
@@ -288,6 +296,7 @@ impl<'d> Load<'d> {
             }
             tell(self.count, blocks.bytes);
         }
+        self.index_rest()?;
         let memory = self.db.instance.memory();
         for filled in &self.tables {
             memory.get(filled.table.core.root).directory.thread_free(memory);
@@ -297,6 +306,10 @@ impl<'d> Load<'d> {
 
     fn rows(&mut self, payload: &[u8]) -> Result<()> {
         let of = number(payload, 0)?;
+        if of != self.batch_of {
+            self.index_rest()?;
+            self.batch_of = of;
+        }
         let Some(filled) = self.tables.get(of as usize) else {
             return Err(damaged("rows are of a table that is not there"));
         };
@@ -316,19 +329,36 @@ impl<'d> Load<'d> {
             self.last = Some((of, row));
             let bytes = filled.row(row, bytes, &mut self.buffer)?;
             at.directory().claim(heap, row)?;
-            let inserted = at.insert_as(heap, FIRST, row, bytes.len(), |out| {
+            let change = at.lay_down_as(heap, FIRST, row, bytes.len(), |out| {
                 out.copy_from_slice(bytes);
                 Ok(())
-            });
-            inserted.map_err(|error| match error.kind() {
-                ErrorKind::DuplicateKey => damaged(format!("a key is there twice: {error}")),
-                _ => error,
             })?;
             heap.cache.retired.redeem();
             self.count += 1;
+            if self.batch.push(change) {
+                index(&mut self.batch, at, heap)?;
+            }
         }
         Ok(())
     }
+
+    /// Puts the rows that wait into the indexes of their table.
+    fn index_rest(&mut self) -> Result<()> {
+        let Some(filled) = self.tables.get(self.batch_of as usize) else { return Ok(()) };
+        let memory = self.db.instance.memory();
+        let at = TableAt { memory, core: &filled.table.core };
+        index(&mut self.batch, at, memory.heap(self.held.cache()))
+    }
+}
+
+/// Puts the rows of a batch into the indexes of their table.
+fn index<'t>(batch: &mut RowBatch<'_>, table: TableAt<'t>, heap: Heap<'t>) -> Result<()> {
+    batch.index(table, heap, FIRST).map_err(|error| match error.kind() {
+        ErrorKind::DuplicateKey => damaged(format!("a key is there twice: {error}")),
+        _ => error,
+    })?;
+    batch.clear();
+    Ok(())
 }
 
 /// What a database block says: the number of tables, the image's head, its version.

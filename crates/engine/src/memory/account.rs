@@ -5,6 +5,7 @@
 //! reclamation may use the reserve too, so that a full database can always be emptied.
 
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a block of memory is for.
 ///
@@ -93,6 +94,8 @@ pub(crate) struct AccountState {
     pub(crate) outside: AtomicU64,
     /// Allocations until the next one fails on purpose; 0 is never. For tests.
     pub(crate) failure_countdown: AtomicU64,
+    /// The same for what is asked of the system.
+    pub(crate) commit_countdown: AtomicU64,
 }
 
 /// Whether the program is to be warned: it was not, it is due, it was.
@@ -113,6 +116,19 @@ impl AccountState {
             self.warning.store(WARNING_DUE, Relaxed);
         } else if bytes < warn_at - warn_at / 16 && warning != WARNING_NONE {
             self.warning.store(WARNING_NONE, Relaxed);
+        }
+    }
+
+    /// Fails if the system is to fail now, for tests.
+    pub(crate) fn count_commit(&self) -> Result<()> {
+        match self.commit_countdown.load(Relaxed) {
+            0 => Ok(()),
+            1 => Err(Error::new(ErrorKind::OutOfMachineMemory)
+                .because("a failure of the system was asked for")),
+            left => {
+                self.commit_countdown.store(left - 1, Relaxed);
+                Ok(())
+            }
         }
     }
 

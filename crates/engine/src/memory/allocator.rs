@@ -381,6 +381,11 @@ impl Memory {
         self.header().account.failure_countdown.store(n, Relaxed);
     }
 
+    /// As [`Memory::fail_allocations_from`], for commits of memory by the system.
+    pub(crate) fn fail_commits_from(&self, n: u64) {
+        self.header().account.commit_countdown.store(n, Relaxed);
+    }
+
     #[inline]
     fn count_down(&self, entitlement: Entitlement) -> Result<()> {
         let countdown = &self.header().account.failure_countdown;

@@ -178,6 +178,7 @@ pub(crate) fn commit_beyond(region: &Region, bytes: u64) -> Result<u64> {
         }
         let wanted = wanted.min(committed + STRETCH);
         let target = region.commit_target(start, committed, wanted, Growth::Ahead);
+        region.header().account.count_commit()?;
         // Whoever allocates meanwhile may commit the same once more, which changes nothing.
         region.commit(start, committed, target, Growth::Ahead)?;
         let _latched = state.latch.lock();
@@ -344,6 +345,7 @@ fn commit(region: &Region, wanted: u64, growth: Growth) -> Result<()> {
     let committed = state.committed.load(Relaxed);
     let target = region.commit_target(start, committed, wanted, growth);
     if target > committed {
+        region.header().account.count_commit()?;
         region.commit(start, committed, target, growth)?;
         state.committed.store(target, Relaxed);
     }

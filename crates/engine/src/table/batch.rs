@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::index::merge::{self, AddOne, RunEntry, RunKeys, word_of_key};
 use crate::index::node::Leaf;
 use crate::memory::Heap;
+use crate::memory::atomic::Relaxed;
 use crate::memory::scratch::Scratch;
 use crate::snapshot::Snapshot;
 
@@ -21,6 +22,9 @@ use crate::snapshot::Snapshot;
 const ROWS_MAX: usize = if cfg!(shuttle) { 4 } else { 64 << 10 };
 /// Rows of a batch where memory is scarce.
 const ROWS_MIN: usize = if cfg!(shuttle) { 2 } else { 256 };
+
+/// A batch takes at most this part of the budget, as a power of two.
+const BUDGET_SHIFT: u32 = 7;
 
 /// New rows that are in no index yet.
 pub(crate) struct RowBatch<'m> {
@@ -35,7 +39,9 @@ impl<'m> RowBatch<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`.
     pub(crate) fn new(heap: Heap<'m>, rows: usize) -> Result<Self> {
         // Half of the pairs are the rows, the other half is where an index's entries are sorted.
-        let rows = rows.clamp(ROWS_MIN, ROWS_MAX);
+        let budget = heap.memory.header().account.budget.load(Relaxed);
+        let allowed = (budget >> BUDGET_SHIFT) as usize / size_of::<[[u64; 2]; 2]>();
+        let rows = rows.min(allowed).clamp(ROWS_MIN, ROWS_MAX);
         let scratch = Scratch::new(heap, rows * 2);
         let scratch = scratch.or_else(|_| Scratch::new(heap, ROWS_MIN * 2))?;
         Ok(Self { scratch, len: 0 })
@@ -65,10 +71,10 @@ impl<'m> RowBatch<'m> {
     /// # Errors
     /// As [`TableAt::insert`]; then some entries are there and others not: each can be added by
     /// itself ([`TableAt::add_entry`]), or all rows taken back.
-    pub(crate) fn index(
+    pub(crate) fn index<'t>(
         &mut self,
-        table: TableAt<'m>,
-        heap: Heap<'m>,
+        table: TableAt<'t>,
+        heap: Heap<'t>,
         snapshot: Snapshot,
     ) -> Result<()> {
         let half = self.scratch.pairs().len() / 2;
