@@ -39,6 +39,12 @@ impl Catalog {
         tables.by_id.iter().flatten().cloned().collect()
     }
 
+    /// The table with the smallest number that is at least this one.
+    pub(crate) fn first_from(&self, id: u32) -> Option<Arc<TableCore>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.by_id.get(id as usize..)?.iter().flatten().next().cloned()
+    }
+
     /// The table with this name.
     ///
     /// # Errors

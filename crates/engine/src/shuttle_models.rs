@@ -9,6 +9,7 @@
 
 mod bursts;
 mod clock;
+mod compact;
 mod definition;
 mod directory;
 mod hash;

@@ -5,6 +5,7 @@
 
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
+use crate::transaction::compact;
 
 impl Database {
     /// Gets memory from the system, so that `bytes` more than now can be used without a page fault,
@@ -30,6 +31,38 @@ impl Database {
     /// ```
     pub fn commit_ahead(&self, bytes: u64) -> Result<u64> {
         self.instance.memory().commit_beyond(bytes)
+    }
+
+    /// Moves rows together that lie in pages in which much is free, so that those pages can be given
+    /// back; how many bytes of rows were moved. Writers do so by and by when more than a fifth of
+    /// what rows take is free; this does all of it now. Other transactions go on; what active ones
+    /// may refer to is freed when they have ended.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`, `BudgetReached`, `OutOfMachineMemory`; nothing is lost then.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(64 << 20))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| (0..20_000).try_for_each(|i| tx.insert_values(&table, &[Some(i.into())]).map(|_| ())))?;
+    /// // Three of four rows go, some in each page.
+    /// let rows: Vec<_> = db.read(|tx| Ok(tx.scan(&table)?.map(|row| row.id()).collect()))?;
+    /// let gone: Vec<_> = rows.iter().enumerate().filter(|(i, _)| i % 4 != 0).collect();
+    /// db.write(|tx| gone.iter().try_for_each(|(_, row)| tx.delete(&table, **row)))?;
+    /// db.reclaim();
+    /// let held = db.memory().held;
+    /// assert!(db.compact()? > 0);
+    /// assert!(db.memory().held < held);
+    /// assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 5000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn compact(&self) -> Result<u64> {
+        self.reclaim();
+        let moved = compact::everything(&self.instance)?;
+        self.reclaim();
+        Ok(moved)
     }
 
     /// Makes the `n`-th time from now that the system is asked for memory fail, and all after it; 0

@@ -11,6 +11,7 @@ use crate::crashes::{Crashes, Kind};
 use crate::plan::Isolation;
 use crate::powerloss::PowerLoss;
 use crate::run::{MODES, Mode, Run};
+use crate::soak::Soak;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Histories(Run),
     Crashes(Crashes),
     PowerLoss(PowerLoss),
+    Soak(Soak),
     Help,
 }
 
@@ -56,6 +58,9 @@ pub(crate) fn parse(
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(command) = PowerLoss::parse(&arguments)? {
         return Ok(Command::PowerLoss(command));
+    }
+    if let Some(soak) = Soak::parse(&arguments)? {
+        return Ok(Command::Soak(soak));
     }
     let mut parser = Parser::from_args(arguments);
     let mut run = Run::default();
@@ -141,7 +146,9 @@ pub(crate) fn help() -> String {
          usage: remanent-simulator histories [flags]\n\
          \x20      remanent-simulator crashes|failures|flips [--seed S] [--count N]\n\
          \x20      remanent-simulator powerloss-writer DIR SEED RUNG\n\
-         \x20      remanent-simulator powerloss-judge DIR SEED\n\nflags:\n",
+         \x20      remanent-simulator powerloss-judge DIR SEED\n\
+         \x20      remanent-simulator soak [--operations N] [--budget MIB] [--threads N] \
+         [--seed S]\n\nflags:\n",
     );
     for flag in FLAGS {
         let name = format!("--{} {}", flag.name, flag.value);

@@ -5,7 +5,8 @@
 //! thread or in `threads`, and write a `history`. Two checks judge it and share nothing but the
 //! model of the table in `state`: `replay` repeats all transactions in the order of their commits,
 //! `phenomena` looks for Adya's anomalies in the `graph` of dependencies. `crashes` stops a disk
-//! that is simulated, `powerloss` is the program that runs on real ones.
+//! that is simulated, `powerloss` is the program that runs on real ones, `soak` keeps a database
+//! almost full.
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod flags;
@@ -16,6 +17,7 @@ mod random;
 
 mod crashes;
 mod powerloss;
+mod soak;
 
 mod session;
 mod subject;
@@ -51,9 +53,8 @@ fn main() -> ExitCode {
         Ok(Command::Histories(run)) if run.run() => ExitCode::SUCCESS,
         Ok(Command::Crashes(crashes)) if crashes.run() => ExitCode::SUCCESS,
         Ok(Command::PowerLoss(command)) if command.run() => ExitCode::SUCCESS,
-        Ok(Command::Histories(_) | Command::Crashes(_) | Command::PowerLoss(_)) => {
-            ExitCode::FAILURE
-        }
+        Ok(Command::Soak(soak)) if soak.run() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("remanent-simulator: {error}");
             ExitCode::from(2)

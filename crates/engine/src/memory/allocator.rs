@@ -54,6 +54,8 @@ pub(crate) struct Cache {
     /// to look at all snapshots for it.
     pub(crate) retired_look_at: AtomicU64,
     pub(crate) retired_search_at: AtomicU64,
+    /// Blocks that rows were moved out of: whoever was given a reference may have it until he ends.
+    pub(crate) moved: RetireQueue,
     /// About how many bytes of row versions wait in the queue.
     pub(crate) retired_bytes: AtomicU64,
     /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must

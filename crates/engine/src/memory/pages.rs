@@ -47,7 +47,8 @@ pub(crate) struct PageEntry {
     pub(crate) class: AtomicU8,
     /// Blocks handed out.
     pub(crate) used: AtomicU16,
-    /// One more than the number of the first freed block; 0 if there is none.
+    /// One more than the number of the first freed block, 0 if there is none; of a page of rows,
+    /// how many granules are free.
     pub(crate) freed: AtomicU16,
     /// Blocks from here on were never handed out.
     pub(crate) fresh: AtomicU16,
@@ -286,6 +287,12 @@ pub(crate) fn run_length(region: &Region, page: u32) -> u32 {
 #[inline]
 pub(crate) fn is_run(region: &Region, page: u32) -> bool {
     entry(region, page).kind.load(Relaxed) == PageKind::RUN
+}
+
+/// Whether rows lie in the page.
+#[inline]
+pub(crate) fn is_of_rows(region: &Region, page: u32) -> bool {
+    entry(region, page).kind.load(Relaxed) == PageKind::ROWS
 }
 
 fn budget_reached(account: &AccountState, bytes: u64) -> Error {

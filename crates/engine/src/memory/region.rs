@@ -56,6 +56,8 @@ pub(crate) struct RegionHeader {
     /// How many slots are left unstamped.
     pub(crate) unstamped: AtomicU32,
     unused: AtomicU32,
+    /// Where the rows are that are looked at next to be moved together: table << 32 | row.
+    pub(crate) compacted: AtomicU64,
     /// Offset of the transaction slots.
     pub(crate) slots: AtomicU64,
     /// How many expired snapshots have been released, and how many are held that may expire.

@@ -348,6 +348,12 @@ impl<'m> Heap<'m> {
         self.cache.retired.push(*self, self.stamp_of_now(), item);
     }
 
+    /// As [`Heap::retire`], for the block of a row that was moved.
+    pub(crate) fn retire_moved(&self, offset: u64) {
+        let item = Retired::Block { offset, purpose: Purpose::Rows };
+        self.cache.moved.push(*self, self.stamp_of_now(), item);
+    }
+
     /// As [`Heap::retire`], for a run of rows: table, first row, how many. Takes two entries.
     pub(crate) fn retire_rows(&self, run: (u32, u32, u32)) {
         self.cache.retired.push_rows(*self, self.stamp_of_now(), run);

@@ -3,12 +3,15 @@
 //! Rows inserted together are read together, so a slot cuts its rows from one page, in order,
 //! until the page is full: neighbours in time are neighbours in memory, and no size rounds up by
 //! more than a granule. (Against one page per size class: `lab sensors` holds 4 % less and inserts
-//! 1.1 times faster.) Freed blocks go to bins by size, are used again before fresh memory, and
-//! split if they are larger; when the last block of a page is freed, the page is given back.
+//! 1.1 times faster.) Freed blocks become one with free neighbours, go to bins by size, are used
+//! again before fresh memory, and split if they are larger; when the last block of a page is freed,
+//! the page is given back.
 //!
-//! A free block says so in its first word, then carries its list's links and its size, so a page of
-//! free blocks can be walked. Bins, links and page counts change under one latch; cutting from the
-//! slot's own page needs none.
+//! A page begins with a bit for each granule, set where a free block begins and where it ends; since
+//! none is a single granule, which of both is known from the side one comes from. A free block has
+//! its list's links and its size, the latter also in its last word. Bits, bins, links and page counts
+//! change under one latch; cutting from the slot's own page needs none. (Knuth, The Art of Computer
+//! Programming 1, 1968: boundary tags; the bits are apart, so that no row is ever taken for a tag.)
 
 use super::account::Purpose;
 use super::allocator::{Entitlement, Heap};
@@ -19,8 +22,11 @@ use super::pages::{self, PageKind};
 use super::region::{Ref, Region};
 use crate::error::Result;
 
-/// The largest block; longer rows take whole pages.
-const GRANULES_MAX: usize = PAGE_SIZE / 2 / GRANULE;
+/// Granules of a page, and those of its bits.
+const PAGE_GRANULES: usize = PAGE_SIZE / GRANULE;
+const HEAD_GRANULES: usize = PAGE_GRANULES / 8 / GRANULE;
+/// The largest block, of which two fill a page; longer rows take whole pages.
+const GRANULES_MAX: usize = (PAGE_GRANULES - HEAD_GRANULES) / 2;
 /// A free block needs room for its four words.
 const GRANULES_MIN: usize = size_of::<FreeBlock>() / GRANULE;
 const BIN_WORDS: usize = GRANULES_MAX / 64 + 1;
@@ -31,7 +37,10 @@ const FREE_MARK: u64 = u64::MAX;
 #[repr(C)]
 pub(crate) struct RowBins {
     latch: Latch,
-    unused: AtomicU32,
+    /// Pages that rows lie in, those being cut included.
+    pages: AtomicU32,
+    /// Granules of all free blocks.
+    free: AtomicU64,
     /// Which bins have a block.
     filled: [AtomicU64; BIN_WORDS],
     /// The first free block of each size in granules.
@@ -47,6 +56,10 @@ pub(crate) struct RowPage {
     /// Blocks cut from the page so far.
     cut: AtomicU64,
 }
+
+/// What a page begins with: which granules are the first or the last of a free block.
+#[repr(C)]
+struct Ends([AtomicU64; PAGE_GRANULES / 64]);
 
 #[repr(C)]
 struct FreeBlock {
@@ -80,6 +93,25 @@ pub(crate) fn allocate(heap: Heap<'_>, size: usize, entitlement: Entitlement) ->
     {
         return Ok(block);
     }
+    cut(heap, granules, entitlement)
+}
+
+/// As [`allocate`], but never from what was freed: for a row that is moved out of a page in which
+/// there is little left.
+///
+/// # Errors
+/// As [`allocate`].
+pub(crate) fn allocate_packed(heap: Heap<'_>, size: usize) -> Result<Option<u64>> {
+    let Some(granules) = granules_of(size) else { return Ok(None) };
+    let block = cut(heap, granules, Entitlement::Reserve)?;
+    heap.account(Purpose::Rows, occupied(size) as u64);
+    Ok(Some(block))
+}
+
+/// Cuts a block from the slot's page.
+#[inline]
+fn cut(heap: Heap<'_>, granules: usize, entitlement: Entitlement) -> Result<u64> {
+    let region = heap.region();
     let page = &heap.cache.row_page;
     let bytes = (granules * GRANULE) as u64;
     let mut at = page.at.load(Relaxed);
@@ -104,7 +136,7 @@ pub(crate) fn free(heap: Heap<'_>, block: u64, size: usize) {
     region.prefetch_to_write(block, size);
     let bins = &region.header().row_bins;
     let _latched = bins.latch.lock();
-    bins.put(region, block, granules);
+    bins.add(region, block, granules);
     let page = (block >> PAGE_SHIFT) as u32;
     let entry = pages::entry(region, page);
     // Wraps below zero while the page is still being cut: its count is added when it closes.
@@ -164,11 +196,11 @@ impl<'m> Freeing<'m> {
         let bins = &region.header().row_bins;
         let entry = pages::entry(region, self.page);
         let _latched = bins.latch.lock();
-        if granules == entry.fresh.load(Relaxed) as usize {
-            return pages::give_back(region, self.page);
+        if granules + HEAD_GRANULES == entry.fresh.load(Relaxed) as usize {
+            return give_back(region, self.page);
         }
         for &(block, granules) in &self.blocks[..count] {
-            bins.put(region, block, granules as usize);
+            bins.add(region, block, granules as usize);
         }
         entry.used.store(entry.used.load(Relaxed).wrapping_sub(count as u16), Relaxed);
         release_if_empty(region, self.page);
@@ -193,10 +225,10 @@ pub(crate) fn close_page(heap: Heap<'_>) {
     while given < tail {
         let rest = tail - given;
         let piece = if rest > GRANULES_MAX { GRANULES_MAX.min(rest - GRANULES_MIN) } else { rest };
-        bins.put(region, at + (given * GRANULE) as u64, piece);
+        bins.add(region, at + (given * GRANULE) as u64, piece);
         given += piece;
     }
-    let covered = PAGE_SIZE / GRANULE - (left - tail);
+    let covered = PAGE_GRANULES - (left - tail);
     entry.fresh.store(covered as u16, Relaxed);
     let cut = page.cut.load(Relaxed) as u16;
     entry.used.store(entry.used.load(Relaxed).wrapping_add(cut), Relaxed);
@@ -220,10 +252,18 @@ fn open_page(heap: Heap<'_>, entitlement: Entitlement) -> Result<u64> {
     let entry = pages::entry(region, number);
     entry.used.store(0, Relaxed);
     entry.fresh.store(0, Relaxed);
+    entry.freed.store(0, Relaxed);
+    {
+        let bins = &region.header().row_bins;
+        let _latched = bins.latch.lock();
+        bins.pages.store(bins.pages.load(Relaxed) + 1, Relaxed);
+    }
     let page = &heap.cache.row_page;
-    let at = u64::from(number) << PAGE_SHIFT;
+    let start = u64::from(number) << PAGE_SHIFT;
+    let at = start + (HEAD_GRANULES * GRANULE) as u64;
+    region.get::<Ends>(Ref::new(start)).0.iter().for_each(|word| word.store(0, Relaxed));
     page.at.store(at, Relaxed);
-    page.end.store(at + PAGE_SIZE as u64, Relaxed);
+    page.end.store(start + PAGE_SIZE as u64, Relaxed);
     page.cut.store(0, Relaxed);
     Ok(at)
 }
@@ -253,7 +293,7 @@ fn release_if_empty(region: &Region, page: u32) {
     }
     let bins = &region.header().row_bins;
     let start = u64::from(page) << PAGE_SHIFT;
-    let mut at = 0;
+    let mut at = HEAD_GRANULES;
     while at < covered {
         let block = start + (at * GRANULE) as u64;
         let free: &FreeBlock = region.get(Ref::new(block));
@@ -261,7 +301,30 @@ fn release_if_empty(region: &Region, page: u32) {
         at += free.granules.load(Relaxed) as usize;
         bins.unlink(region, block);
     }
+    give_back(region, page);
+}
+
+/// Gives a page of rows back.
+fn give_back(region: &Region, page: u32) {
+    let count = &region.header().row_bins.pages;
+    count.store(count.load(Relaxed) - 1, Relaxed);
     pages::give_back(region, page);
+}
+
+/// How much of the pages of rows is free: bytes of free blocks, and of those pages.
+pub(crate) fn free_and_all(region: &Region) -> (u64, u64) {
+    let bins = &region.header().row_bins;
+    let (free, pages) = (bins.free.load(Relaxed), bins.pages.load(Relaxed));
+    (free * GRANULE as u64, u64::from(pages) << PAGE_SHIFT)
+}
+
+/// How many bytes are free in the page that a row's block lies in; `None` for a block of pages of
+/// its own, and for a page that is being cut.
+pub(crate) fn free_beside(region: &Region, block: u64) -> Option<u64> {
+    let page = (block >> PAGE_SHIFT) as u32;
+    let entry = pages::entry(region, page);
+    let closed = pages::is_of_rows(region, page) && entry.fresh.load(Relaxed) != 0;
+    closed.then(|| u64::from(entry.freed.load(Relaxed)) * GRANULE as u64)
 }
 
 impl RowBins {
@@ -290,7 +353,45 @@ impl RowBins {
         self.filled[bin / 64].load(Relaxed) >> (bin % 64) & 1 != 0
     }
 
+    /// Adds a free block, as one with its free neighbours as far as that is no larger than a block
+    /// can be.
+    fn add(&self, region: &Region, at: u64, granules: usize) {
+        let (mut at, mut granules) = (at, granules);
+        let (ends, first) = ends_of(region, at);
+        let behind = first + granules;
+        if behind < PAGE_GRANULES && ends.has(behind) {
+            let next = at + (granules * GRANULE) as u64;
+            let block: &FreeBlock = region.get(Ref::new(next));
+            let more = block.granules.load(Relaxed) as usize;
+            if granules + more <= GRANULES_MAX {
+                self.unlink(region, next);
+                granules += more;
+            }
+        }
+        if first > HEAD_GRANULES && ends.has(first - 1) {
+            let more = region.words(at - 8, 1)[0].load(Relaxed) as usize;
+            if granules + more <= GRANULES_MAX {
+                at -= (more * GRANULE) as u64;
+                self.unlink(region, at);
+                granules += more;
+            }
+        }
+        self.put(region, at, granules);
+    }
+
+    /// Counts more free granules, in all and in the page.
+    fn count(&self, region: &Region, at: u64, more: u64) {
+        self.free.store(self.free.load(Relaxed).wrapping_add(more), Relaxed);
+        let freed = &pages::entry(region, (at >> PAGE_SHIFT) as u32).freed;
+        freed.store(freed.load(Relaxed).wrapping_add(more as u16), Relaxed);
+    }
+
     fn put(&self, region: &Region, at: u64, granules: usize) {
+        self.count(region, at, granules as u64);
+        let (ends, first) = ends_of(region, at);
+        ends.set(first);
+        ends.set(first + granules - 1);
+        region.words(at + (granules * GRANULE) as u64 - 8, 1)[0].store(granules as u64, Relaxed);
         let block: &FreeBlock = region.get(Ref::new(at));
         let next = self.bins[granules].load(Relaxed);
         block.mark.store(FREE_MARK, Relaxed);
@@ -308,6 +409,10 @@ impl RowBins {
     fn unlink(&self, region: &Region, at: u64) {
         let block: &FreeBlock = region.get(Ref::new(at));
         let granules = block.granules.load(Relaxed) as usize;
+        self.count(region, at, (granules as u64).wrapping_neg());
+        let (ends, first) = ends_of(region, at);
+        ends.clear(first);
+        ends.clear(first + granules - 1);
         let (previous, next) = (block.previous.load(Relaxed), block.next.load(Relaxed));
         if next != 0 {
             region.get::<FreeBlock>(Ref::new(next)).previous.store(previous, Relaxed);
@@ -323,3 +428,27 @@ impl RowBins {
         }
     }
 }
+
+impl Ends {
+    fn has(&self, granule: usize) -> bool {
+        self.0[granule / 64].load(Relaxed) >> (granule % 64) & 1 != 0
+    }
+
+    fn set(&self, granule: usize) {
+        let word = &self.0[granule / 64];
+        word.store(word.load(Relaxed) | 1 << (granule % 64), Relaxed);
+    }
+
+    fn clear(&self, granule: usize) {
+        let word = &self.0[granule / 64];
+        word.store(word.load(Relaxed) & !(1 << (granule % 64)), Relaxed);
+    }
+}
+
+/// The bits of the page that a block lies in, and which of its granules is the block's first.
+fn ends_of(region: &Region, at: u64) -> (&Ends, usize) {
+    let start = at >> PAGE_SHIFT << PAGE_SHIFT;
+    (region.get(Ref::new(start)), (at - start) as usize / GRANULE)
+}
+
+const _: () = assert!(size_of::<Ends>() == HEAD_GRANULES * GRANULE);

@@ -3,7 +3,8 @@
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
 //! follow behind it. [`table`] changes a row and its indexes together and takes changes back, [`run`] many
 //! insertions at once, [`batch`] puts many rows into the indexes,
-//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees. [`lookup`] finds
+//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees,
+//! [`compact`] moves rows together. [`lookup`] finds
 //! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
 //! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
 //! [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need which
@@ -11,6 +12,7 @@
 //! knows how transactions commit, or of any log.
 
 pub(crate) mod batch;
+pub(crate) mod compact;
 pub(crate) mod constraint;
 pub(crate) mod describe;
 pub(crate) mod draft;

@@ -7,6 +7,7 @@ use remanent_schema::RowBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed};
+use crate::memory::row_blocks::allocate_packed;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::snapshot::Snapshot;
 
@@ -53,6 +54,26 @@ impl Version {
         version.older.store(0, Relaxed);
         version.length.store(length as u32 | flags, Relaxed);
         Ok(at)
+    }
+
+    /// A copy of a version that was committed at this timestamp and has none before it, in fresh
+    /// memory; `None` if it takes pages of its own.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    pub(crate) fn copy_packed(heap: Heap<'_>, at: u64, timestamp: u64) -> Result<Option<u64>> {
+        let old = Self::at(heap.memory, at);
+        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length())? else {
+            return Ok(None);
+        };
+        let version: &Self = heap.memory.get(Ref::new(copy));
+        version.begin.store(timestamp, Relaxed);
+        version.older.store(0, Relaxed);
+        version.row.store(old.row(), Relaxed);
+        // The notes about others of the chain are about none.
+        version.length.store(old.length() as u32, Relaxed);
+        fresh_bytes_at(heap.memory, copy).copy_from_slice(bytes_at(heap.memory, at));
+        Ok(Some(copy))
     }
 
     /// Frees a version that nobody can reach.

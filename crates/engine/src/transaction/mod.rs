@@ -6,7 +6,7 @@
 //! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes, [`changes`]
 //! goes through them,
 //! [`precedence`] is who yields, [`validate`] compares what was read with the [`recent`] commits,
-//! [`commit`] publishes, [`stamping`] is what large commits leave to do, [`retry`] tries again, [`reclaim`] cleans up, [`snapshots`] are those that
+//! [`commit`] publishes, [`stamping`] is what large commits leave to do, [`retry`] tries again, [`reclaim`] cleans up, [`compact`] moves rows together, [`snapshots`] are those that
 //! are held. Rows and indexes are changed in `table/`; here is who may see what, and when.
 
 pub(crate) mod blob_keys;
@@ -14,6 +14,7 @@ pub(crate) mod bulk;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod commit;
+pub(crate) mod compact;
 pub(crate) mod drafts;
 pub(crate) mod gate;
 pub(crate) mod members;

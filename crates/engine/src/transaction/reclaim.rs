@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::clock::{self, Horizon};
-use super::snapshots;
+use super::{compact, snapshots};
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::retire::Retired;
@@ -73,6 +73,8 @@ pub(crate) fn after_transaction(
         // Whoever retires nothing more may still be the one to free what had to wait.
         heap.cache.retired_look_at.store(0, Relaxed);
         adopt_one(db, own, stamp / ADOPTION_INTERVAL);
+        compact::some(db, heap);
+        compact::free_moved(heap, own);
     }
 }
 
@@ -97,8 +99,10 @@ pub(crate) fn everything(db: &Instance) {
             work_off(db, heap, number, Thoroughness::All);
         }
         cache.retired_look_at.store(0, Relaxed);
+        compact::free_moved(heap, number);
         cache.retired.release(heap);
         cache.pinned.release(heap);
+        cache.moved.release(heap);
         heap.flush();
     }
 }
@@ -109,7 +113,10 @@ pub(crate) fn everything(db: &Instance) {
 fn adopt_one(db: &Instance, own: usize, turn: u64) {
     let memory = db.memory();
     let number = turn as usize % slots_used(db).max(1);
-    let backlog = |cache: &Cache| cache.retired.count() >= WORTHWHILE || cache.pinned.count() > 0;
+    let backlog = |cache: &Cache| {
+        let moved = cache.moved.count() > 0;
+        moved || cache.retired.count() >= WORTHWHILE || cache.pinned.count() > 0
+    };
     if number == own || !slot::cache(memory, slot::slot(memory, number)).is_some_and(backlog) {
         return;
     }
@@ -117,6 +124,7 @@ fn adopt_one(db: &Instance, own: usize, turn: u64) {
         && let Some(cache) = slot::cache(memory, held.slot())
     {
         work_off(db, memory.heap(cache), number, Thoroughness::AsNeeded);
+        compact::free_moved(memory.heap(cache), number);
     }
 }
 

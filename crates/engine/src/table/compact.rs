@@ -1,0 +1,65 @@
+//! Moving rows together, out of pages in which little is left.
+//!
+//! A version is immutable and its row's slot is all that refers to it, so a row that has a single
+//! version, which is committed, is moved by copying it and exchanging the word under the row's latch.
+//! Who was given a reference to the old bytes keeps them: their block waits until all transactions
+//! have ended that were active then, in a queue of its own. Hints in indexes still lead to the old
+//! place; they are prefetches and nothing more.
+
+use super::table::TableAt;
+use super::version::{Version, bytes_at};
+use crate::error::Result;
+use crate::memory::atomic::Relaxed;
+use crate::memory::row_blocks::free_beside;
+use crate::memory::{Entitlement, Heap};
+use crate::snapshot::{Begin, resolve};
+
+impl<'m> TableAt<'m> {
+    /// Moves those of so many rows from `first` on that lie in a page with at least `free` bytes
+    /// free, as long as that is fewer than `most` bytes; how many bytes it was.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; rows are where they were or where they are to be.
+    pub(crate) fn move_rows(
+        &self,
+        heap: Heap<'m>,
+        (first, count): (u32, u32),
+        free: u64,
+        most: u64,
+    ) -> Result<u64> {
+        let mut moved = 0;
+        let mut ended = Ok(());
+        self.each_newest(first, count, |row, newest| {
+            let region = self.memory.region();
+            if moved < most
+                && ended.is_ok()
+                && free_beside(region, newest).is_some_and(|f| f >= free)
+            {
+                match self.move_row(heap, row) {
+                    Ok(bytes) => moved += bytes,
+                    Err(error) => ended = Err(error),
+                }
+            }
+        });
+        ended.map(|()| moved)
+    }
+
+    /// Moves a row if it can be; how many bytes it has.
+    fn move_row(&self, heap: Heap<'m>, row: u32) -> Result<u64> {
+        heap.cache.moved.make_room(heap, 1, Entitlement::Reserve)?;
+        let Some(latched) = self.directory().latch(self.memory, row) else { return Ok(0) };
+        let old = latched.newest();
+        let version = Version::at(self.memory, old);
+        let committed = match resolve(self.memory, &version.begin) {
+            Begin::Committed(timestamp) => timestamp,
+            Begin::InFlight(_) => return Ok(0),
+        };
+        if version.older.load(Relaxed) != 0 || version.is_tombstone() {
+            return Ok(0);
+        }
+        let Some(copy) = Version::copy_packed(heap, old, committed)? else { return Ok(0) };
+        latched.set_newest(copy);
+        heap.retire_moved(old);
+        Ok(bytes_at(self.memory, copy).len() as u64)
+    }
+}

@@ -1,0 +1,115 @@
+//! When rows are moved together (`table/compact.rs`): where much of the memory is held in pieces.
+//!
+//! Rows of one size leave holes that rows of another do not fit; a page is given back when the last
+//! of its rows is gone, and until then what is free in it only serves rows that are no larger. Once
+//! more than a fifth of the pages of rows is free, and they are a good part of the budget, writers
+//! at their end look at some rows, one after the other through all tables, and move those that lie
+//! where more than the average is free. A program can have all of it done at once.
+
+use super::{clock, stamping};
+use crate::error::Result;
+use crate::instance::Instance;
+use crate::memory::Heap;
+use crate::memory::atomic::Relaxed;
+use crate::memory::class::PAGE_SIZE;
+use crate::memory::retire::Retired;
+use crate::memory::row_blocks::free_and_all;
+use crate::table::table::TableAt;
+use crate::table::version::Version;
+
+/// Rows that a writer looks at for it, and bytes that it moves, at most.
+const ROWS_AT_ONCE: u32 = if cfg!(shuttle) { 4 } else { 4096 };
+const BYTES_AT_ONCE: u64 = 1 << 20;
+
+/// It is worth while where so much of the pages of rows is free: one part in this many.
+const FREE_PART: u64 = 8;
+/// And where they are at least one part of the budget in this many; always, in models.
+const BUDGET_PART: u64 = if cfg!(shuttle) { u64::MAX / (1 << 40) } else { 4 };
+
+/// Called by writers now and then at their end.
+#[inline]
+pub(crate) fn some(db: &Instance, heap: Heap<'_>) {
+    if is_worthwhile(db) {
+        // Where memory fails it, nothing is lost: rows stay where they are.
+        let _ = step(db, heap, ROWS_AT_ONCE, BYTES_AT_ONCE);
+    }
+}
+
+/// Whether much of what is held is held in pieces.
+fn is_worthwhile(db: &Instance) -> bool {
+    let (free, all) = free_and_all(db.memory().region());
+    let budget = db.memory().header().account.budget.load(Relaxed);
+    all > 0 && free * FREE_PART > all && all * BUDGET_PART > budget
+}
+
+/// Moves rows until all were looked at; how many bytes.
+///
+/// # Errors
+/// `TooManyTransactions`, and memory.
+pub(crate) fn everything(db: &Instance) -> Result<u64> {
+    let held = stamping::with_slot(db, clock::begin_write)?.0;
+    let heap = db.memory().heap(held.cache());
+    let mut total = 0;
+    for core in db.catalog().all() {
+        let at = TableAt { memory: db.memory(), core: &core };
+        let (mut row, limit) = (0, at.directory().limit());
+        while row < limit {
+            let count = (limit - row).min(u64::from(ROWS_AT_ONCE)) as u32;
+            total += at.move_rows(heap, (row as u32, count), threshold(db), room(db))?;
+            row += u64::from(count);
+            free_moved(heap, held.number());
+        }
+    }
+    Ok(total)
+}
+
+/// How many bytes have to be free in a page for its rows to be moved: more than in others.
+fn threshold(db: &Instance) -> u64 {
+    let (free, all) = free_and_all(db.memory().region());
+    (PAGE_SIZE as u64 * free / all.max(1)).max(1)
+}
+
+/// Looks at some rows, where whoever did so before has stopped.
+fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<()> {
+    let place = &db.memory().header().compacted;
+    let word = place.load(Relaxed);
+    let Some(core) = db.catalog().first_from((word >> 32) as u32) else {
+        place.store(0, Relaxed);
+        return Ok(());
+    };
+    let row = if u64::from(core.id) == word >> 32 { word & 0xffff_ffff } else { 0 };
+    let at = TableAt { memory: db.memory(), core: &core };
+    let limit = at.directory().limit();
+    let count = limit.saturating_sub(row).min(u64::from(rows));
+    let table = u64::from(core.id);
+    let end = row + count;
+    place.store(if end >= limit { (table + 1) << 32 } else { table << 32 | end }, Relaxed);
+    let bytes = bytes.min(room(db));
+    at.move_rows(heap, (row as u32, count as u32), threshold(db), bytes).map(|_| ())
+}
+
+/// Bytes that moving may take: of the reserve a quarter, for deletions need the rest.
+fn room(db: &Instance) -> u64 {
+    let account = &db.memory().header().account;
+    let (budget, reserve) = (account.budget.load(Relaxed), account.reserve.load(Relaxed));
+    (budget - reserve / 4 * 3).saturating_sub(account.used.load(Relaxed))
+}
+
+/// Frees the blocks that rows were moved out of, as far as everybody has ended who may refer to them.
+/// `own` is the slot whose transaction does not.
+pub(crate) fn free_moved(heap: Heap<'_>, own: usize) {
+    let moved = &heap.cache.moved;
+    if moved.count() == 0 {
+        return;
+    }
+    let horizon = clock::horizon(heap.memory, own);
+    for _ in 0..moved.count() {
+        match moved.front(heap) {
+            Some((stamp, Retired::Block { offset, .. })) if stamp <= horizon.blocks => {
+                moved.pop(heap);
+                Version::free(heap, offset);
+            }
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One thread of a soak: what it does to its rows, and what they must be.
+//!
+//! Each thread has keys of its own, so that its model says exactly what must be there; all are in
+//! the same pages, nodes and buckets. The model has each row's key and a number from which its size
+//! and content follow. Sizes are drawn from the *age* of the run: small rows at first, then larger
+//! ones, then mixed, over and over, so that what one age leaves free is of the wrong size for the
+//! next.
+
+use std::error::Error;
+use std::sync::atomic::Ordering;
+
+use remanent_engine::schema::{ColumnType, TableSchema};
+use remanent_engine::{Row, WriteTransaction};
+
+use super::Shared;
+use crate::random::Random;
+
+/// Of the budget, in percent: below the first rows are only added, above the second only taken.
+const FILL_TO: u64 = 90;
+const EMPTY_FROM: u64 = 91;
+
+/// Operations of an age.
+const AGE: u64 = 50_000;
+
+/// Changes that a transaction makes, at most.
+const CHANGES_MAX: u64 = 20;
+
+/// The sizes of each age, with how often each is drawn.
+const AGES: [&[(u64, (u64, u64))]; 5] = [
+    &[(1, (0, 60))],
+    &[(8, (20, 400)), (1, (1000, 4000))],
+    &[(1, (400, 900))],
+    &[(20, (0, 200)), (5, (4000, 9000)), (1, (20_000, 300_000))],
+    &[(1, (1500, 1700)), (1, (8000, 8300))],
+];
+
+/// The table: keys in two indexes, and a text whose beginning is in a third.
+pub(super) fn schema() -> TableSchema {
+    TableSchema::new("Soak")
+        .column("key", ColumnType::U64)
+        .column("number", ColumnType::U64)
+        .column("data", ColumnType::BLOB)
+        .primary_key(["key"])
+        .ordered_index("by_number", ["number"])
+        .hash_index("hashed", ["key"])
+}
+
+pub(super) struct Worker<'s> {
+    shared: &'s Shared,
+    random: Random,
+    /// Which thread it is, and of how many.
+    place: (u64, u64),
+    /// Keys with their numbers, in no order.
+    rows: Vec<(u64, u64)>,
+    next_key: u64,
+    done: u64,
+}
+
+/// A change of the model, to be made if the transaction commits.
+enum Step {
+    Add(u64, u64),
+    Set(usize, u64),
+    Remove(usize),
+}
+
+impl<'s> Worker<'s> {
+    pub(super) fn new(shared: &'s Shared, seed: u64, place: (u64, u64)) -> Self {
+        let random = Random::new(seed.wrapping_mul(1000) + place.0);
+        Self { shared, random, place, rows: Vec::new(), next_key: 0, done: 0 }
+    }
+
+    /// Does so many operations, then checks and deletes all its rows.
+    pub(super) fn work(&mut self, operations: u64) -> Result<(), String> {
+        let worked = self.work_on(operations);
+        if worked.is_err() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        worked.map_err(|error| format!("thread {}: {error}", self.place.0))
+    }
+
+    fn work_on(&mut self, operations: u64) -> Result<(), Box<dyn Error>> {
+        let mut refused_in_a_row = 0;
+        while self.done < operations && !self.shared.stop.load(Ordering::Relaxed) {
+            let changes = self.random.between(1, CHANGES_MAX);
+            match self.transaction(changes) {
+                Ok(()) => refused_in_a_row = 0,
+                Err(error) if error.is_out_of_memory() => {
+                    // Others may have filled it: what this one takes then is rows away.
+                    self.shared.refused.fetch_add(1, Ordering::Relaxed);
+                    refused_in_a_row += 1;
+                    if refused_in_a_row > 1000 {
+                        return Err(format!("refused again and again: {error}").into());
+                    }
+                    self.delete(50)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if self.random.percent(2) {
+                self.check_some(20)?;
+            }
+        }
+        self.check_some(self.rows.len())?;
+        while !self.rows.is_empty() {
+            self.delete(500)?;
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self, changes: u64) -> remanent_engine::Result<()> {
+        let memory = self.shared.db.memory();
+        let percent = memory.held * 100 / memory.budget;
+        let (insert, delete) = match percent {
+            0..FILL_TO => (70, 5),
+            FILL_TO..EMPTY_FROM => (34, 33),
+            _ => (5, 75),
+        };
+        let tx = self.shared.db.begin_write()?;
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..changes {
+            let chance = self.random.below(100);
+            let step = if chance < insert || self.rows.is_empty() {
+                self.insert(&tx, steps.len() as u64)?
+            } else {
+                let place = self.random.below(self.rows.len() as u64) as usize;
+                let is_taken = |step: &Step| matches!(step, Step::Set(other, _) | Step::Remove(other) if *other == place);
+                if steps.iter().any(is_taken) {
+                    continue;
+                }
+                if chance < insert + delete {
+                    self.remove(&tx, place)?
+                } else {
+                    self.set(&tx, place)?
+                }
+            };
+            steps.push(step);
+        }
+        // Now and then it thinks better of it.
+        if self.random.percent(5) {
+            drop(tx);
+        } else {
+            tx.commit()?;
+            self.note(steps);
+        }
+        self.done += changes;
+        self.shared.operations.fetch_add(changes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn insert(&mut self, tx: &WriteTransaction<'_>, ahead: u64) -> remanent_engine::Result<Step> {
+        let key = (self.next_key + ahead) * self.place.1 + self.place.0;
+        let number = self.draw();
+        let data = content(key, number);
+        let values = [Some(key.into()), Some(number.into()), Some((&data).into())];
+        tx.insert_values(&self.shared.table, &values)?;
+        Ok(Step::Add(key, number))
+    }
+
+    fn set(&mut self, tx: &WriteTransaction<'_>, place: usize) -> remanent_engine::Result<Step> {
+        let table = &self.shared.table;
+        let key = self.rows[place].0;
+        let number = self.draw();
+        let data = content(key, number);
+        let row = tx.find(table, table.index("hashed")?, &[key.into()])?.map(|row| row.id());
+        let changes =
+            [(table.column("number")?, number.into()), (table.column("data")?, (&data).into())];
+        if let Some(row) = row {
+            tx.update_values(table, row, &changes)?;
+        }
+        Ok(Step::Set(place, number))
+    }
+
+    fn remove(&self, tx: &WriteTransaction<'_>, place: usize) -> remanent_engine::Result<Step> {
+        let table = &self.shared.table;
+        let key = self.rows[place].0;
+        if let Some(row) = tx.find(table, table.index("primary")?, &[key.into()])? {
+            tx.delete(table, row.id())?;
+        }
+        Ok(Step::Remove(place))
+    }
+
+    fn note(&mut self, steps: Vec<Step>) {
+        let mut removed: Vec<usize> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Add(key, number) => {
+                    self.next_key = self.next_key.max(key / self.place.1 + 1);
+                    self.rows.push((key, number));
+                }
+                Step::Set(place, number) => self.rows[place].1 = number,
+                Step::Remove(place) => removed.push(place),
+            }
+        }
+        removed.sort_unstable();
+        removed.into_iter().rev().for_each(|place| {
+            self.rows.swap_remove(place);
+        });
+    }
+
+    /// Deletes some of its rows; that works however full the database is.
+    fn delete(&mut self, most: usize) -> Result<(), Box<dyn Error>> {
+        let from = self.rows.len().saturating_sub(most);
+        self.shared.db.write(|tx| {
+            (from..self.rows.len()).try_for_each(|place| self.remove(tx, place).map(|_| ()))
+        })?;
+        self.rows.truncate(from);
+        Ok(())
+    }
+
+    /// Some of its rows are what the model says, by each index.
+    fn check_some(&mut self, most: usize) -> Result<(), Box<dyn Error>> {
+        let table = &self.shared.table;
+        let tx = self.shared.db.begin_read()?;
+        let all = most >= self.rows.len();
+        for i in 0..most.min(self.rows.len()) {
+            let place = if all { i } else { self.random.below(self.rows.len() as u64) as usize };
+            let (key, number) = self.rows[place];
+            for index in ["primary", "hashed"] {
+                let found = tx.find(table, table.index(index)?, &[key.into()])?;
+                let found = found.ok_or_else(|| format!("key {key} is not in `{index}`"))?;
+                check(self.shared, found, (key, number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A number whose size is one of the age's.
+    fn draw(&mut self) -> u64 {
+        let age = (self.done / AGE) as usize % AGES.len();
+        let (low, high) = self.random.weighted(AGES[age]).unwrap_or((0, 0));
+        let size = self.random.between(low, high);
+        self.random.word() << 20 | size
+    }
+}
+
+fn check(shared: &Shared, row: Row<'_>, (key, number): (u64, u64)) -> Result<(), Box<dyn Error>> {
+    let table = &shared.table;
+    let is_right = row.get::<u64>(table.column("number")?) == Some(number)
+        && row.blob(table.column("data")?) == Some(&content(key, number));
+    if is_right { Ok(()) } else { Err(format!("the row of key {key} is another").into()) }
+}
+
+/// What the row of a key holds: as many bytes as the low bits of its number say.
+fn content(key: u64, number: u64) -> Vec<u8> {
+    let size = (number & 0xf_ffff) as usize;
+    let word = (key ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word.to_le_bytes().into_iter().cycle().take(size).collect()
+}
