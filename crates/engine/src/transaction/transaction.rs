@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
 use crate::memory::atomic::Release;
+use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
@@ -54,9 +55,9 @@ use crate::table::{ColumnHandle, Table, TypedTable};
 /// ```
 pub struct WriteTransaction<'db> {
     read: ReadTransaction<'db>,
-    heap: Heap<'db>,
+    pub(super) heap: Heap<'db>,
     writes: WriteSet<'db>,
-    ended: Cell<bool>,
+    pub(super) ended: Cell<bool>,
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
     rollbacks: RefCell<Vec<u64>>,
     standing: Standing,
@@ -448,7 +449,7 @@ impl<'db> WriteTransaction<'db> {
         let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
         // At least up to the newest state. What a range ends with has not changed then, so it is
         // a version that the new snapshot sees as well.
-        validate(&self.read, self.heap, own.timestamp, Latched::No)?;
+        self.counted(validate(&self.read, self.heap, own.timestamp, Latched::No))?;
         self.forget_places();
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });
@@ -473,6 +474,9 @@ impl<'db> WriteTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn roll_back(&self) {
+        if !self.ended.get() {
+            self.count(Counted::Rollbacks);
+        }
         self.undo_to(0);
         self.ended.set(true);
     }
@@ -510,7 +514,10 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
-        commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended)
+        let changes = self.writes.len();
+        let outcome =
+            commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended);
+        self.count_commit(changes, outcome)
     }
 
     /// A change of a table that programs change directly.
@@ -577,7 +584,7 @@ impl<'db> WriteTransaction<'db> {
         };
         let change = match attempt() {
             Ok(change) => change,
-            Err(error) => self.attempt_again(at, row, error, &attempt)?,
+            Err(error) => self.counted(self.attempt_again(at, row, error, &attempt))?,
         };
         self.writes.push(at.core.id, change);
         if row.is_none() {
@@ -651,7 +658,8 @@ impl<'db> WriteTransaction<'db> {
                 Error::new(ErrorKind::TransactionEnded).because("the transaction was rolled back")
             );
         }
-        self.standing.check(self.read.held.slot(), self.read.snapshot.get().own)
+        let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
+        self.standing.check(slot, own).or_else(|error| self.counted(Err(error)))
     }
 
     /// That a change succeeded is an answer too: a row was there, or a unique key was not. It stays
@@ -702,6 +710,7 @@ impl<'db> Deref for WriteTransaction<'db> {
 impl Drop for WriteTransaction<'_> {
     fn drop(&mut self) {
         if !self.ended.get() {
+            self.count(Counted::Rollbacks);
             self.undo_to(0);
         }
         self.writes.clear();
