@@ -108,7 +108,8 @@ impl Database {
     /// It is not counted as tables change, so every version of every row and every node of every
     /// index is gone through: about as long as a scan of all tables and all indexes takes. Others
     /// go on meanwhile, which makes the answer an approximation; while nobody writes it is exact.
-    /// Versions and nodes that were taken out and wait to be freed are of no table.
+    /// Versions and nodes that were taken out and wait to be freed are of no table. Changes of
+    /// tables and indexes wait for it as for any reader, one table at a time.
     ///
     /// # Errors
     /// `TooManyTransactions`: it needs a slot as any transaction does.
@@ -125,6 +126,8 @@ impl Database {
     /// db.write(|tx| (0..1000).try_for_each(|a| {
     ///     tx.insert_values(&table, &[Some(Value::I32(a))]).map(|_| ())
     /// }))?;
+    /// // Nodes that grew have left smaller ones behind.
+    /// db.reclaim();
     /// let by_table = db.memory_by_table()?;
     /// let (all, memory) = (&by_table[0], db.memory());
     /// assert_eq!((all.rows, all.row_bytes), (1000, memory.rows));
