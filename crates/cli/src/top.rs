@@ -139,7 +139,7 @@ fn help() -> String {
          The program has to export it: in Rust, `remanent_exporter::Exporter::start`. In a folder\n\
          of a database its socket is called metrics.sock.\n\n\
          keys:\n{}\nflags:\n{}\n\
-         Ends with 0, with 1 if nobody answers or not with metrics, with 2 if it was called wrongly.\n",
+         Ends with 0, with 1 if nobody answers with metrics, with 2 if it was called wrongly.\n",
         keys::help(),
         flags::help(&FLAG_NAMES)
     )

@@ -1,4 +1,6 @@
-//! Keys, and what they choose.
+//! Keys, and what they choose: one list, of which the help is made too.
+//!
+//! Whatever else is pressed, and whatever the terminal says besides, chooses nothing.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 

@@ -1,4 +1,6 @@
-//! One picture as a text, for scripts: all numbers are since the database was opened.
+//! One picture as a text, for scripts.
+//!
+//! All counts are since the database was opened: there is no earlier picture to compare with.
 
 use std::fmt::Write;
 

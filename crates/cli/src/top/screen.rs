@@ -18,6 +18,8 @@ use crate::sizes::shown as bytes;
 
 /// Lines of the upper parts, their frames included.
 const UPPER: u16 = 12;
+/// Columns of what is done each second.
+const ACTIVITY: u16 = 46;
 const LABEL_WIDTH: usize = 12;
 const BYTES_WIDTH: usize = 12;
 
@@ -61,6 +63,9 @@ impl Shown {
             }
             Err(error) => {
                 let since = self.lost.take().map_or_else(Instant::now, |(_, since)| since);
+                // Where it is stands at the top.
+                let place = format!("{}: ", self.place);
+                let error = error.strip_prefix(&place).unwrap_or(&error).to_owned();
                 self.rates = None;
                 self.lost = Some((error, since));
             }
@@ -97,7 +102,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, shown: &Shown) {
     ])
     .areas(frame.area());
     let [memory, activity] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(40)]).areas(upper);
+        Layout::horizontal([Constraint::Fill(1), Constraint::Length(ACTIVITY)]).areas(upper);
     frame.render_widget(title_line(shown), title);
     draw_memory(frame, shown, memory);
     draw_activity(frame, shown, activity);
@@ -187,7 +192,7 @@ fn draw_activity(frame: &mut Frame<'_>, shown: &Shown, area: Rect) {
         let color = if alarming && each_second > 0.0 { Color::Yellow } else { Color::Reset };
         let each_second = shown.rates.map_or("-".to_owned(), |_| rate(each_second));
         Line::from(vec![
-            format!("{label:<11}").into(),
+            format!("{label:<12}").into(),
             Span::styled(format!("{each_second:>9}"), Style::new().fg(color)),
             format!(" {:>16}", count(all as u64)).into(),
         ])
@@ -213,7 +218,7 @@ fn draw_activity(frame: &mut Frame<'_>, shown: &Shown, area: Rect) {
             Line::from(format!("log         {written}, {} unsynced", bytes(unsynced as u64))),
             line("syncs", rates.log_syncs, counts.log_syncs, false),
             Line::from(format!(
-                "            {per_sync} commits a sync, {} checkpts",
+                "            {per_sync} commits a sync, {} checkpoints",
                 count(counts.checkpoints as u64)
             )),
         ]);
@@ -269,7 +274,7 @@ fn draw_tables(frame: &mut Frame<'_>, shown: &Shown, area: Rect) {
         Constraint::Length(10),
     ];
     let age = time(shown.view.tables_age);
-    let title = format!(" {} tables, as of {age} ago ", shown.view.tables.len());
+    let title = format!(" tables: {}, as of {age} ago ", shown.view.tables.len());
     let grid = Grid::new(rows, widths).header(Row::new(header));
     frame.render_widget(grid.block(Block::bordered().title(title)), area);
 }
@@ -296,7 +301,7 @@ fn draw_snapshots(frame: &mut Frame<'_>, shown: &Shown, area: Rect) {
         Constraint::Length(8),
     ];
     let held: u64 = shown.view.snapshots.iter().map(|held| held.count).sum();
-    let title = format!(" {held} snapshots ");
+    let title = format!(" snapshots: {held} ");
     let grid = Grid::new(rows, widths).header(Row::new(header));
     frame.render_widget(grid.block(Block::bordered().title(title)), area);
 }

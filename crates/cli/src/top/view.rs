@@ -1,4 +1,7 @@
 //! What the metrics say, as one thing to look at; and what happened from one such to the next.
+//!
+//! A metric that is missing counts as 0: an older exporter has fewer. Rates go by the database's
+//! own clock, so that an answer which came late does not look like a pause.
 
 use std::time::Duration;
 
@@ -144,7 +147,8 @@ impl Counts {
 
     /// How many commits one sync served; `None` if there was none.
     pub(crate) fn commits_per_sync(&self) -> Option<f64> {
-        (self.log_syncs > 0.0).then(|| self.log_commits / self.log_syncs)
+        let synced = self.log_syncs > 0.0 && self.log_synced > 0.0;
+        synced.then(|| self.log_commits / self.log_syncs)
     }
 }
 

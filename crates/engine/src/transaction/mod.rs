@@ -5,8 +5,9 @@
 //! [`sets`] links owners and members, [`members`] follows the links. [`clock`] is how a snapshot
 //! begins and ends, [`gate`] how writers are kept out, [`write_set`] remembers changes,
 //! [`precedence`] is who yields, [`validate`] compares what was read with the [`recent`] commits,
-//! [`commit`] publishes, [`retry`] tries again, [`counting`] counts, [`reclaim`] cleans up, [`snapshots`] are those that
-//! are held. Rows and indexes are changed in `table/`; here is who may see what, and when.
+//! [`commit`] publishes, [`retry`] tries again, [`counting`] counts what became of it, [`reclaim`]
+//! cleans up, [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here
+//! is who may see what, and when.
 
 pub(crate) mod blob_keys;
 pub(crate) mod clock;

@@ -68,7 +68,7 @@ fn everything_is_in_the_picture() {
         "1,000",
         "2 readers, 1 writers",
         "in memory alone",
-        "2 tables",
+        "tables: 2",
         "12,345",
         "2.9 MiB",
         "report",

@@ -20,7 +20,8 @@ fn rates_are_of_the_databases_own_time() {
     let at = |uptime: f64, commits: u64, syncs: u64| {
         view(&format!(
             "remanent_info 1\nremanent_uptime_seconds {uptime}\nremanent_commits_total {commits}\n\
-             remanent_log_commits_total {commits}\nremanent_log_syncs_total {syncs}\n"
+             remanent_log_commits_total {commits}\nremanent_log_syncs_total {syncs}\n\
+             remanent_log_bytes_total{{rung=\"disk\"}} {commits}\n"
         ))
         .unwrap()
     };
