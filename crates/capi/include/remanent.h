@@ -240,6 +240,22 @@ typedef struct rem_memory {
     uint64_t indexes;
     // Got from the system.
     uint64_t committed;
+    // The part of the budget that only deletes, rollbacks and reclamation may use.
+    uint64_t reserve;
+    // Of what is held, for directories of rows.
+    uint64_t segments;
+    // Of that, for queues, write sets and the catalogue.
+    uint64_t internal;
+    // Of that, for buffers of the log.
+    uint64_t log;
+    // Of that, for the head of the region.
+    uint64_t overhead;
+    // Of that, room that nothing lies in. The seven together are what is held.
+    uint64_t free;
+    // Of the rows, about how much was superseded or deleted and waits to be freed.
+    uint64_t reclaimable;
+    // Addresses that the budget may be raised to.
+    uint64_t reserved;
 } rem_memory;
 
 // A snapshot that a transaction holds.
@@ -386,6 +402,62 @@ typedef struct rem_kv_sequence {
     // 0 is none.
     uint64_t id;
 } rem_kv_sequence;
+
+// What has happened in a database since it was opened, and how it stands.
+typedef struct rem_statistics {
+    // Microseconds since it was opened.
+    uint64_t uptime_us;
+    // Transactions whose changes were committed.
+    uint64_t commits;
+    // Changes of rows in them.
+    uint64_t changes;
+    // Transactions that write which ended without a commit.
+    uint64_t rollbacks;
+    // Statements and commits refused with REM_CONFLICT.
+    uint64_t conflicts;
+    // Attempts after the first one, by calls that repeat their work.
+    uint64_t retries;
+    // Transactions that are active and only read.
+    uint64_t readers;
+    // Transactions that are active and write.
+    uint64_t writers;
+    // Microseconds since the oldest snapshot was taken; 0 if there is none.
+    uint64_t oldest_snapshot_us;
+    // Blocks and rows that wait to be freed or looked at.
+    uint64_t backlog;
+    // Rows of which an old snapshot needs a version that nobody else does.
+    uint64_t pinned_rows;
+    // Checkpoints that were made.
+    uint64_t checkpoints;
+    // Bytes of log since the database was made; 0 in all that follow if there is no log.
+    uint64_t log_bytes;
+    // Of these, bytes that the operating system has.
+    uint64_t log_bytes_written;
+    // Of these, bytes that the disk has.
+    uint64_t log_bytes_synced;
+    // Commits that the log has taken.
+    uint64_t log_commits;
+    // Writes to files of the log.
+    uint64_t log_writes;
+    // Syncs of files of the log.
+    uint64_t log_syncs;
+} rem_statistics;
+
+// What a table takes of the memory, in bytes.
+typedef struct rem_table_memory {
+    // The table's name with a final NUL, cut where it is too long.
+    char name[64];
+    // Rows that are there.
+    uint64_t rows;
+    // Versions of rows: the current ones, old ones and deletions.
+    uint64_t versions;
+    // Bytes of these versions.
+    uint64_t row_bytes;
+    // Bytes of the directory of rows.
+    uint64_t segment_bytes;
+    // Bytes of all indexes.
+    uint64_t index_bytes;
+} rem_table_memory;
 
 // A column to be made, or a field of a struct.
 typedef struct rem_column_schema {
@@ -1057,6 +1129,16 @@ rem_status rem_kv_delete_one(const struct rem_database *db,
                              struct rem_kv kv,
                              struct rem_blob key,
                              uint64_t *removed);
+
+// What has happened since the database was opened, and how it stands.
+rem_status rem_database_statistics(const struct rem_database *db, struct rem_statistics *out);
+
+// Lists what each table takes of the memory, by name, as many as `capacity`; `count` is told how
+// many there are. Takes as long as reading all rows and all indexes.
+rem_status rem_memory_by_table(const struct rem_database *db,
+                               struct rem_table_memory *tables,
+                               size_t capacity,
+                               size_t *count);
 
 // Gets a Bool.
 rem_status rem_get_bool(const struct rem_row *row, struct rem_column column, bool *out);

@@ -18,7 +18,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 9] = [
+const FLAGS: [Flag; 12] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -31,6 +31,9 @@ const FLAGS: [Flag; 9] = [
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
     flag("until-time", '\0', Some("TIME"), "as it was then: 2026-11-21T20:15:00Z, RFC 3339"),
+    flag("interval", 'i', Some("SECONDS"), "how often it is asked; 1 if nothing is said"),
+    flag("once", '\0', None, "prints one picture as text, and ends"),
+    flag("prometheus", '\0', None, "prints the metrics as they come, and ends"),
     flag("help", 'h', None, "this text"),
     flag("version", 'V', None, "the version"),
 ];
@@ -58,6 +61,9 @@ pub(crate) struct Flags {
     pub(crate) rows: bool,
     pub(crate) until_commit: Option<String>,
     pub(crate) until_time: Option<String>,
+    pub(crate) interval: Option<String>,
+    pub(crate) once: bool,
+    pub(crate) prometheus: bool,
     pub(crate) help: bool,
     pub(crate) version: bool,
 }
@@ -88,6 +94,9 @@ impl Flags {
                 "rows" => flags.rows = true,
                 "until-commit" => flags.until_commit = Some(text(&mut parser)?),
                 "until-time" => flags.until_time = Some(text(&mut parser)?),
+                "interval" => flags.interval = Some(text(&mut parser)?),
+                "once" => flags.once = true,
+                "prometheus" => flags.prometheus = true,
                 "help" => flags.help = true,
                 _ => flags.version = true,
             }

@@ -12,6 +12,7 @@ mod ddl;
 mod dump_log;
 mod restore;
 mod salvage;
+mod top;
 
 mod include_folders;
 mod index_check;
@@ -52,7 +53,7 @@ struct Command {
     run: fn(&Flags) -> Outcome,
 }
 
-const COMMANDS: [Command; 6] = [
+const COMMANDS: [Command; 7] = [
     Command {
         name: "ddl",
         about: "reads a schema of either language; checks it, prints it, generates code",
@@ -82,6 +83,11 @@ const COMMANDS: [Command; 6] = [
         name: "salvage",
         about: "makes a database of what can be read of a damaged one",
         run: salvage::run,
+    },
+    Command {
+        name: "top",
+        about: "shows what a program says of its open database, live",
+        run: top::run,
     },
 ];
 

@@ -144,6 +144,7 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     if !log.keeps() {
         remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
     }
+    db.checkpoints.made.fetch_add(1, Relaxed);
     log.forget_before(position)?;
     Ok(size)
 }

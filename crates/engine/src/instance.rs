@@ -15,7 +15,7 @@ use crate::log::writer::Log;
 use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
 use crate::memory::atomic::{Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
-use crate::memory::{Memory, MemoryUse};
+use crate::memory::{Cache, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
 use crate::slot::{Slot, cache, slot};
 use crate::table::table::TableCore;
@@ -46,6 +46,8 @@ pub(crate) struct Instance {
 pub(crate) struct Checkpoints {
     /// Held by whoever makes one.
     pub(crate) making: Mutex<()>,
+    /// How many were made since the database was opened.
+    pub(crate) made: AtomicU64,
     /// Bytes of log after which one is due at the least; 0 is never.
     pub(crate) after: AtomicU64,
     /// The position of the log at which the next one is due.
@@ -194,10 +196,18 @@ impl Instance {
 
     /// How much memory is held, by whom and for what.
     pub(crate) fn memory_use(&self) -> MemoryUse {
+        self.memory.usage(self.caches())
+    }
+
+    /// The caches of all slots that ever wrote.
+    pub(crate) fn caches(&self) -> impl Iterator<Item = &Cache> {
         let slots = self.memory.header().slots_used.load(SeqCst) as usize;
-        let caches =
-            (0..slots).filter_map(|number| cache(&self.memory, slot(&self.memory, number)));
-        self.memory.usage(caches)
+        (0..slots).filter_map(|number| cache(&self.memory, slot(&self.memory, number)))
+    }
+
+    /// Counts from here on: what was repeated from the log has happened before.
+    pub(crate) fn forget_counts(&self) {
+        self.caches().for_each(|cache| cache.counts.forget());
     }
 
     /// The memory that everything lies in.

@@ -28,6 +28,7 @@ mod index;
 mod instance;
 mod log;
 mod memory;
+mod observation;
 mod options;
 mod recovery;
 mod slot;
@@ -50,6 +51,7 @@ pub use log::{Batch, Durability, LogEntry, LogEntryKind, Progress};
 #[doc(hidden)]
 pub use memory::Blocks;
 pub use memory::{CallerMemory, MemoryUse, Purpose};
+pub use observation::{IndexMemory, Statistics, TableMemory};
 pub use options::Options;
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;

@@ -623,6 +623,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
 fn settle(db: &Database, timestamp: u64) -> Result<u64> {
     let memory = db.instance.memory();
     reclaim::everything(&db.instance);
+    db.instance.forget_counts();
     for core in db.instance.catalog().all() {
         memory.get(core.root).directory.thread_free(memory);
     }

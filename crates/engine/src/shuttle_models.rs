@@ -14,6 +14,7 @@ mod definition;
 mod directory;
 mod hash;
 mod latch;
+mod observation;
 mod old_snapshots;
 mod runs;
 mod serializable;

@@ -59,6 +59,22 @@ pub struct rem_memory {
     pub indexes: u64,
     /// Got from the system.
     pub committed: u64,
+    /// The part of the budget that only deletes, rollbacks and reclamation may use.
+    pub reserve: u64,
+    /// Of what is held, for directories of rows.
+    pub segments: u64,
+    /// Of that, for queues, write sets and the catalogue.
+    pub internal: u64,
+    /// Of that, for buffers of the log.
+    pub log: u64,
+    /// Of that, for the head of the region.
+    pub overhead: u64,
+    /// Of that, room that nothing lies in. The seven together are what is held.
+    pub free: u64,
+    /// Of the rows, about how much was superseded or deleted and waits to be freed.
+    pub reclaimable: u64,
+    /// Addresses that the budget may be raised to.
+    pub reserved: u64,
 }
 
 /// A snapshot that a transaction holds.
@@ -167,6 +183,14 @@ pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) 
             rows: memory.rows,
             indexes: memory.indexes,
             committed: memory.committed,
+            reserve: memory.reserve,
+            segments: memory.segments,
+            internal: memory.internal,
+            log: memory.log,
+            overhead: memory.overhead,
+            free: memory.free,
+            reclaimable: memory.reclaimable,
+            reserved: memory.reserved,
         };
         if Out::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })

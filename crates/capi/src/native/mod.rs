@@ -2,7 +2,8 @@
 //!
 //! In the order of a program: [`database`] opens and closes, [`schema`] makes tables and finds
 //! handles, [`transaction`] begins and ends, [`row`] reads, [`draft`] writes, [`search`] finds and
-//! walks, [`sets`] links; [`durability`] is what survives; [`attach`] shares a database with the
+//! walks, [`sets`] links; [`durability`] is what survives; [`observation`]
+//! says how it fares; [`attach`] shares a database with the
 //! other interfaces; [`status`] has the numbers. [`kv`] and the modules named after it are
 //! key/value databases in the same transactions. Handles of databases and transactions are tokens;
 //! rows, drafts and cursors are small values that carry their transaction's token, so they are
@@ -21,6 +22,7 @@ pub mod kv_secondary;
 pub mod kv_sequence;
 pub mod kv_single;
 mod kv_stores;
+pub mod observation;
 pub mod row;
 pub mod schema;
 pub mod search;

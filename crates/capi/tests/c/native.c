@@ -234,9 +234,48 @@ static void refusals(void)
     OK(rem_commit(tx));
     OK(rem_memory_use(db, &memory));
     CHECK(memory.rows > 0 && memory.held <= memory.budget);
+    CHECK(memory.held == memory.rows + memory.segments + memory.indexes + memory.internal +
+                             memory.log + memory.overhead + memory.free);
     OK(rem_budget_set(db, memory.budget));
     STATUS(REM_INVALID_OPTIONS, rem_budget_set(db, 1));
     OK(rem_memory_release(db, 0));
+}
+
+static void observe(void)
+{
+    rem_statistics before, after;
+    rem_table_memory tables[2];
+    rem_memory memory;
+    const rem_transaction *tx, *reader;
+    size_t count;
+    uint64_t i, rows = 0;
+    rem_draft draft;
+    OK(rem_database_statistics(db, &before));
+    CHECK(before.commits > 0 && before.changes >= before.commits && before.conflicts == 1);
+    CHECK(before.uptime_us > 0 && before.log_bytes == 0);
+    OK(rem_begin_read(db, 0, &reader));
+    OK(rem_begin_write(db, 0, &tx));
+    OK(rem_draft_new(tx, cities, &draft));
+    OK(rem_insert(&draft, 0));
+    OK(rem_database_statistics(db, &after));
+    CHECK(after.readers == 1 && after.writers == 1);
+    OK(rem_rollback(reader));
+    OK(rem_commit(tx));
+    OK(rem_database_statistics(db, &after));
+    CHECK(after.commits == before.commits + 1 && after.changes == before.changes + 1);
+    CHECK(after.readers == 0 && after.writers == 0);
+    OK(rem_memory_release(db, 0));
+    OK(rem_memory_by_table(db, tables, 2, &count));
+    CHECK(count >= 2 && strcmp(tables[0].name, "City") == 0 && tables[0].rows > 0);
+    OK(rem_memory_use(db, &memory));
+    for (i = 0; i < 2; i++) {
+        rows += tables[i].row_bytes;
+        CHECK(tables[i].versions == tables[i].rows);
+    }
+    CHECK(count > 2 || rows == memory.rows);
+    OK(rem_memory_by_table(db, 0, 0, &count));
+    STATUS(REM_NULL_ARGUMENT, rem_memory_by_table(db, 0, 2, &count));
+    STATUS(REM_NULL_ARGUMENT, rem_database_statistics(db, 0));
 }
 
 int main(void)
@@ -247,6 +286,7 @@ int main(void)
     write_and_read();
     cursors();
     refusals();
+    observe();
     OK(rem_table_drop(db, cities));
     OK(rem_close(db));
     return 0;

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::memory::atomic::{
     Acquire, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
 };
+use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
@@ -254,6 +255,26 @@ impl<'m> HashIndex<'m> {
             }
         }
         heap.free(root, size_of::<HashRoot>(), Purpose::Indexes);
+    }
+
+    /// Bytes of the index but for its overflowing buckets.
+    pub(crate) fn fixed_bytes(&self) -> u64 {
+        let made = |i: &usize| self.root.segments[*i].load(Acquire) != 0;
+        let segments = (0..SEGMENTS).filter(made).map(|i| occupied(segment_size(i)) as u64);
+        occupied(size_of::<HashRoot>()) as u64 + segments.sum::<u64>()
+    }
+
+    /// How many chains there are.
+    pub(crate) fn chains(&self) -> u64 {
+        let (level, next) = level_of(self.root.state.load(Acquire));
+        (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next)
+    }
+
+    /// Bytes of the overflowing buckets of a chain.
+    pub(crate) fn overflow_bytes(&self, chain: u64) -> u64 {
+        let first = self.bucket(self.address(chain as u32));
+        let overflow = std::iter::successors(self.next(first), |bucket| self.next(bucket));
+        (overflow.count() * occupied(BUCKET_SIZE)) as u64
     }
 
     #[inline]

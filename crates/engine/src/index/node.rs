@@ -594,7 +594,8 @@ fn capacity_of(kind: Kind) -> usize {
     }
 }
 
-fn size_of_kind(kind: Kind) -> usize {
+/// Bytes of a node of this kind.
+pub(crate) fn size_of_kind(kind: Kind) -> usize {
     match kind {
         Kind::Node4 => size_of::<Node4>(),
         Kind::Node16 => size_of::<Node16>(),

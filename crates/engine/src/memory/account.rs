@@ -75,6 +75,20 @@ pub struct MemoryUse {
     pub internal: u64,
     /// The buffers of the log.
     pub log: u64,
+    /// The head of the region.
+    pub overhead: u64,
+    /// Room for blocks, in pages that are in use: free blocks, those that slots keep in stock, and
+    /// what is left over at the ends of pages. Pages that are free as a whole are not held.
+    ///
+    /// `held` is the sum of `rows`, `segments`, `indexes`, `internal`, `log`, `overhead` and this,
+    /// as long as nobody writes while it is added up.
+    pub free: u64,
+    /// Of `rows`, about how much was superseded or deleted and waits to be freed: for the last
+    /// transaction that may see it, or for a later writer to come by. What is known to be kept for
+    /// an old snapshot is with that snapshot and not here.
+    pub reclaimable: u64,
+    /// Addresses that the budget may be raised to. They cost nothing.
+    pub reserved: u64,
 }
 
 /// The accountant's words in the region header.

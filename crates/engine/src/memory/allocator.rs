@@ -11,6 +11,7 @@ use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use super::class::{
     CLASSES, PAGE_SHIFT, PAGE_SIZE, blocks_per_page, class_of, occupied, size_of_class,
 };
+use super::counts::Counts;
 use super::latch::Latch;
 #[cfg(shuttle)]
 use super::modelled;
@@ -49,6 +50,7 @@ pub(crate) struct Heap<'m> {
 #[repr(C)]
 pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
+    pub(crate) counts: Counts,
     pub(crate) retired: RetireQueue,
     /// How many entries there have to be before it is worth while to look at the queue again, and
     /// to look at all snapshots for it.
@@ -58,6 +60,8 @@ pub(crate) struct Cache {
     pub(crate) moved: RetireQueue,
     /// About how many bytes of row versions wait in the queue.
     pub(crate) retired_bytes: AtomicU64,
+    /// Of those, bytes that were there when all snapshots were last looked at.
+    pub(crate) retired_bytes_seen: AtomicU64,
     /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must
     /// reach before they can go.
     pub(crate) pinned: RetireQueue,
@@ -206,29 +210,49 @@ impl Memory {
         pages::release(&self.region)
     }
 
+    /// Bytes that the block at `block` occupies, from the page it lies in. It is not one of a row.
+    pub(crate) fn size_of_block(&self, block: u64) -> usize {
+        let region = &self.region;
+        let page = (block >> PAGE_SHIFT) as u32;
+        if pages::is_run(region, page) {
+            (pages::run_length(region, page) as usize) << PAGE_SHIFT
+        } else {
+            size_of_class(pages::entry(region, page).class.load(Relaxed) as usize)
+        }
+    }
+
     /// The memory in use, given the caches of all slots.
     pub(crate) fn usage<'a>(&self, caches: impl Iterator<Item = &'a Cache>) -> MemoryUse {
         let account = &self.header().account;
-        let mut live = [0; PURPOSES];
+        let (mut live, mut reclaimable) = ([0; PURPOSES], 0);
         for (total, own) in live.iter_mut().zip(&account.live) {
             *total = own.load(Relaxed);
         }
         for cache in caches {
+            reclaimable += cache.retired_bytes.load(Relaxed);
             for (total, own) in live.iter_mut().zip(&cache.live) {
                 *total = total.wrapping_add(own.load(Relaxed));
             }
         }
         let [rows, segments, indexes, internal] = live;
+        let (held, log) = (account.used.load(Relaxed), account.outside.load(Relaxed));
+        let overhead = pages::overhead(&self.region);
+        // Others may allocate while this adds up.
+        let live = live.iter().sum::<u64>().saturating_add(log + overhead);
         MemoryUse {
             budget: account.budget.load(Relaxed),
             reserve: account.reserve.load(Relaxed),
-            held: account.used.load(Relaxed),
+            held,
             committed: pages::committed(&self.region),
             rows,
             segments,
             indexes,
             internal,
-            log: account.outside.load(Relaxed),
+            log,
+            overhead,
+            free: held.saturating_sub(live),
+            reclaimable,
+            reserved: self.region.capacity(),
         }
     }
 }
@@ -326,13 +350,7 @@ impl<'m> Heap<'m> {
 
     /// Bytes that the block at `block` occupies, from the page it lies in.
     pub(crate) fn size_of_block(&self, block: u64) -> usize {
-        let region = &self.memory.region;
-        let page = (block >> PAGE_SHIFT) as u32;
-        if pages::is_run(region, page) {
-            (pages::run_length(region, page) as usize) << PAGE_SHIFT
-        } else {
-            size_of_class(pages::entry(region, page).class.load(Relaxed) as usize)
-        }
+        self.memory.size_of_block(block)
     }
 
     /// Gives the slot's stock of blocks back to everybody.

@@ -204,6 +204,11 @@ pub(crate) fn committed(region: &Region) -> u64 {
     committed.saturating_sub(start)
 }
 
+/// Bytes that count as used as long as the region lives: those before the page table.
+pub(crate) fn overhead(region: &Region) -> u64 {
+    region.header().pages.table.load(Relaxed)
+}
+
 /// What is committed, to be kept when the region is formatted again.
 pub(crate) struct Kept {
     committed: u64,

@@ -103,8 +103,12 @@ pub(crate) fn allocate(heap: Heap<'_>, size: usize, entitlement: Entitlement) ->
 /// As [`allocate`].
 pub(crate) fn allocate_packed(heap: Heap<'_>, size: usize) -> Result<Option<u64>> {
     let Some(granules) = granules_of(size) else { return Ok(None) };
+    #[cfg(shuttle)]
+    let _inside = super::modelled::allocating();
     let block = cut(heap, granules, Entitlement::Reserve)?;
     heap.account(Purpose::Rows, occupied(size) as u64);
+    #[cfg(shuttle)]
+    super::modelled::allocated(heap.region().fresh_bytes(block, size));
     Ok(Some(block))
 }
 

@@ -8,7 +8,8 @@
 //! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
 //! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
 //! [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need which
-//! versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables. Nothing here
+//! versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables, [`measure`]
+//! adds up what they take. Nothing here
 //! knows how transactions commit, or of any log.
 
 pub(crate) mod batch;
@@ -18,6 +19,7 @@ pub(crate) mod describe;
 pub(crate) mod draft;
 pub(crate) mod handle;
 pub(crate) mod lookup;
+pub(crate) mod measure;
 pub(crate) mod neighbour;
 pub(crate) mod pins;
 pub(crate) mod position;

@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, pause};
+use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 
@@ -165,6 +166,15 @@ impl Directory {
         }
     }
 
+    /// As [`Directory::latch`], without waiting: `None` if somebody holds the row as well.
+    pub(crate) fn try_latch<'m>(&self, memory: &'m Memory, row: u32) -> Option<LatchedRow<'m>> {
+        let slot = self.slot(memory, row);
+        let word = slot.load(Relaxed);
+        let free = newest_of(word) != 0 && word & LATCHED == 0;
+        (free && slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok())
+            .then(|| LatchedRow { slot, newest: word })
+    }
+
     /// The newest version of a row that nobody is changing just now, 0 if there is none; `None` if
     /// somebody still is after a moment's wait.
     pub(crate) fn newest_at_rest(&self, memory: &Memory, row: u32) -> Option<u64> {
@@ -279,6 +289,26 @@ impl Directory {
                 return;
             }
         }
+    }
+
+    /// Bytes of the directory. Others may make it larger meanwhile.
+    pub(crate) fn bytes(&self, memory: &Memory) -> u64 {
+        let block = |size: usize| occupied(size) as u64;
+        // The array first: it has at least as many places as were there before.
+        let capacity = self.capacity.load(Acquire);
+        let segments = self.segments.load(Acquire);
+        let mut bytes = if segments == 0 { 0 } else { block(capacity as usize * 8) };
+        for i in 0..capacity {
+            let at = memory.get(Ref::<AtomicU64>::new(segments + i * 8)).load(Acquire);
+            if at == 0 {
+                continue;
+            }
+            let segment: &Segment = memory.get(Ref::new(at));
+            let made = (0..CHUNKS).filter(|&chunk| segment.chunks[chunk].load(Relaxed) != 0);
+            let chunks: u64 = made.map(|chunk| block(chunk_len(chunk) as usize * 8)).sum();
+            bytes += block(size_of::<Segment>()) + chunks;
+        }
+        bytes
     }
 
     /// Frees the directory of a table that nobody uses any more.

@@ -157,24 +157,35 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     }
     let left = cache.retired.count();
     cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
-    let bytes = cache.retired_bytes.load(Relaxed) * left / before.max(1);
-    cache.retired_bytes.store(bytes, Relaxed);
+    let new_bytes = scale_bytes(cache, left, before);
     // Who has a limit wants it kept as closely as a small budget.
     let limited = memory.header().limited.load(Relaxed) > 0;
     let budget = if limited { 0 } else { memory.header().account.budget.load(Relaxed) };
     let backlog = (budget >> BACKLOG_BUDGET_SHIFT).clamp(BACKLOG_MIN, BACKLOG_MAX);
     let search_at = cache.retired_search_at.load(Relaxed).max(backlog);
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
-    let large = bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
+    let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
         look_at_all_snapshots(db, heap, own);
-        let left = cache.retired.count();
-        cache.retired_bytes.store(0, Relaxed);
+        let (before, left) = (left, cache.retired.count());
+        scale_bytes(cache, left, before);
+        cache.retired_bytes_seen.store(cache.retired_bytes.load(Relaxed), Relaxed);
         cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
         cache.retired_search_at.store(left + backlog, Relaxed);
     } else if left < backlog {
         cache.retired_search_at.store(0, Relaxed);
     }
+}
+
+/// Takes what was worked off, all but `left` entries of `before`, off the bytes that wait. Returns
+/// how many of the rest came since all snapshots were last looked at.
+fn scale_bytes(cache: &Cache, left: u64, before: u64) -> u64 {
+    let scaled = [&cache.retired_bytes, &cache.retired_bytes_seen].map(|word| {
+        let bytes = word.load(Relaxed).saturating_mul(left.min(before)) / before.max(1);
+        word.store(bytes, Relaxed);
+        bytes
+    });
+    scaled[0].saturating_sub(scaled[1])
 }
 
 /// Works off what only an old snapshot holds back, as far as it does not need it.

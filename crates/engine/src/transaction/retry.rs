@@ -18,6 +18,7 @@ use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::memory::atomic::pause;
+use crate::memory::counts::Counted;
 use crate::snapshot::Snapshot;
 
 /// Attempts before a conflict is handed to the program.
@@ -51,6 +52,9 @@ pub(crate) fn run<T>(
         let (held, snapshot, gate) = begin(db, options, failed)?;
         let first = *age.get_or_insert(snapshot.timestamp);
         let transaction = WriteTransaction::with_slot(db, held, snapshot, options, first)?;
+        if failed > 0 {
+            transaction.count(Counted::Retries);
+        }
         let ended = work(&transaction)
             .and_then(|value| transaction.commit_in_place().map(|ticket| (value, ticket)));
         // Over, one way or the other, before the gate opens.

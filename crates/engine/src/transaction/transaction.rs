@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
 use crate::memory::atomic::Release;
+use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
@@ -54,9 +55,9 @@ use crate::table::{ColumnHandle, Table, TypedTable};
 /// ```
 pub struct WriteTransaction<'db> {
     read: ReadTransaction<'db>,
-    heap: Heap<'db>,
+    pub(super) heap: Heap<'db>,
     writes: WriteSet<'db>,
-    ended: Cell<bool>,
+    pub(super) ended: Cell<bool>,
     /// Rows of runs that were taken back.
     undone: Cell<u64>,
     /// How long the write set was left by each rollback to a savepoint, which ends later ones.
@@ -451,7 +452,7 @@ impl<'db> WriteTransaction<'db> {
         let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
         // At least up to the newest state. What a range ends with has not changed then, so it is
         // a version that the new snapshot sees as well.
-        validate(&self.read, self.heap, own.timestamp, Latched::No)?;
+        self.counted(validate(&self.read, self.heap, own.timestamp, Latched::No))?;
         self.forget_places();
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });
@@ -476,6 +477,9 @@ impl<'db> WriteTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn roll_back(&self) {
+        if !self.ended.get() {
+            self.count(Counted::Rollbacks);
+        }
         self.undo_to(0);
         self.ended.set(true);
     }
@@ -513,7 +517,11 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
-        commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended)
+        let changes = self.writes.len();
+        let outcome =
+            commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended);
+        self.count_commit(changes, outcome.as_ref().err());
+        outcome
     }
 
     /// A change of a table that programs change directly.
@@ -580,7 +588,7 @@ impl<'db> WriteTransaction<'db> {
         };
         let change = match attempt() {
             Ok(change) => change,
-            Err(error) => self.attempt_again(at, row, error, &attempt)?,
+            Err(error) => self.counted(self.attempt_again(at, row, error, &attempt))?,
         };
         self.writes.push(at.core.id, change, row.is_none());
         if row.is_none() {
@@ -675,7 +683,8 @@ impl<'db> WriteTransaction<'db> {
                 Error::new(ErrorKind::TransactionEnded).because("the transaction was rolled back")
             );
         }
-        self.standing.check(self.read.held.slot(), self.read.snapshot.get().own)
+        let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
+        self.standing.check(slot, own).inspect_err(|error| self.count_refusal(error))
     }
 
     /// That a change succeeded is an answer too: a row was there, or a unique key was not. It stays
@@ -732,6 +741,7 @@ impl<'db> Deref for WriteTransaction<'db> {
 impl Drop for WriteTransaction<'_> {
     fn drop(&mut self) {
         if !self.ended.get() {
+            self.count(Counted::Rollbacks);
             self.undo_to(0);
         }
         if !self.read.held.is_unstamped() {

@@ -1,0 +1,233 @@
+//! Which metrics there are: names with their units, and what each says.
+//!
+//! `docs/observing.md` has the same list for people. A name that is here once stays what it is:
+//! rules and dashboards are built on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use remanent_engine::schema::IndexKind;
+use remanent_engine::{Database, MemoryUse, SnapshotInfo, Statistics, TableMemory};
+
+use crate::families::Families;
+
+/// Names of snapshots that are told apart; the rest is added up under the name "(others)".
+const NAMES_MAX: usize = 50;
+const OTHERS: &str = "(others)";
+
+/// What tables took when they were last gone through.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) tables: Vec<TableMemory>,
+    /// How long ago that was.
+    pub(crate) age: Duration,
+    /// How long it took.
+    pub(crate) took: Duration,
+}
+
+/// Everything that is said of a database.
+pub(crate) fn text_of(db: &Database, tables: Option<&Tables>) -> String {
+    let mut families = Families::default();
+    families.gauges(
+        "remanent_info",
+        "Always 1; the version is in the label.",
+        [(&[("version", env!("CARGO_PKG_VERSION"))][..], 1.0)],
+    );
+    memory(&mut families, &db.memory());
+    transactions(&mut families, &db.statistics());
+    log(&mut families, &db.statistics());
+    snapshots(&mut families, &db.snapshots());
+    if let Some(tables) = tables {
+        by_table(&mut families, tables);
+    }
+    families.to_text()
+}
+
+fn memory(families: &mut Families, memory: &MemoryUse) {
+    let purposes = [
+        ("rows", memory.rows),
+        ("segments", memory.segments),
+        ("indexes", memory.indexes),
+        ("internal", memory.internal),
+        ("log", memory.log),
+        ("overhead", memory.overhead),
+        ("free", memory.free),
+    ];
+    let labels = purposes.map(|(purpose, _)| [("purpose", purpose)]);
+    families.gauges(
+        "remanent_memory_bytes",
+        "Memory that is held, by purpose; the sum is remanent_memory_held_bytes.",
+        labels.iter().zip(purposes).map(|(labels, (_, bytes))| (&labels[..], bytes as f64)),
+    );
+    let all = [
+        ("held", memory.held, "Memory that is held: what the budget limits."),
+        ("budget", memory.budget, "The most that may be held."),
+        (
+            "reserve",
+            memory.reserve,
+            "The part of the budget that only delete, rollback and reclamation may use.",
+        ),
+        ("committed", memory.committed, "Memory got from the system, held or not."),
+        ("reserved", memory.reserved, "Addresses that the budget may be raised to."),
+        (
+            "reclaimable",
+            memory.reclaimable,
+            "Of the rows, about how much was superseded or deleted and waits to be freed.",
+        ),
+    ];
+    for (name, bytes, help) in all {
+        families.gauge(&format!("remanent_memory_{name}_bytes"), help, bytes as f64);
+    }
+}
+
+fn transactions(families: &mut Families, statistics: &Statistics) {
+    let counts = [
+        ("commits", statistics.commits, "Transactions whose changes were committed."),
+        ("changes", statistics.changes, "Changes of rows in committed transactions."),
+        (
+            "rollbacks",
+            statistics.rollbacks,
+            "Transactions that write which ended without a commit.",
+        ),
+        ("conflicts", statistics.conflicts, "Statements and commits refused with a conflict."),
+        ("retries", statistics.retries, "Attempts after the first one, after a conflict."),
+        ("checkpoints", statistics.checkpoints, "Checkpoints that were made."),
+    ];
+    for (name, count, help) in counts {
+        families.counter(&format!("remanent_{name}_total"), help, count);
+    }
+    families.gauges(
+        "remanent_transactions",
+        "Transactions that are active.",
+        [
+            (&[("kind", "reader")][..], statistics.readers as f64),
+            (&[("kind", "writer")][..], statistics.writers as f64),
+        ],
+    );
+    families.gauge(
+        "remanent_uptime_seconds",
+        "For how long the database has been open.",
+        statistics.uptime.as_secs_f64(),
+    );
+    families.gauge(
+        "remanent_backlog",
+        "Blocks and rows that wait to be freed or looked at.",
+        statistics.backlog as f64,
+    );
+    families.gauge(
+        "remanent_pinned_rows",
+        "Rows of which an old snapshot needs a version that nobody else does.",
+        statistics.pinned_rows as f64,
+    );
+    families.gauge(
+        "remanent_oldest_snapshot_age_seconds",
+        "The age of the oldest snapshot that is held; 0 if there is none.",
+        statistics.oldest_snapshot.unwrap_or_default().as_secs_f64(),
+    );
+}
+
+fn log(families: &mut Families, statistics: &Statistics) {
+    let Some(log) = &statistics.log else { return };
+    families.counters(
+        "remanent_log_bytes_total",
+        "Bytes of log since the database was made, by how far they have come.",
+        [
+            (&[("rung", "buffered")][..], log.bytes as f64),
+            (&[("rung", "os")][..], log.bytes_written as f64),
+            (&[("rung", "disk")][..], log.bytes_synced as f64),
+        ],
+    );
+    families.counter("remanent_log_commits_total", "Commits that the log has taken.", log.commits);
+    families.counter("remanent_log_writes_total", "Writes to files of the log.", log.writes);
+    families.counter("remanent_log_syncs_total", "Syncs of files of the log.", log.syncs);
+}
+
+/// Snapshots of one name and kind.
+#[derive(Default)]
+struct Held {
+    count: u64,
+    age: Duration,
+    pinned_bytes: u64,
+    expired: u64,
+}
+
+fn snapshots(families: &mut Families, held: &[SnapshotInfo]) {
+    let mut names: BTreeMap<(&str, &str), Held> = BTreeMap::new();
+    // The oldest come first, so it is they that are told apart.
+    for snapshot in held {
+        let kind = if snapshot.writes { "writer" } else { "reader" };
+        let mut name = (snapshot.name.as_str(), kind);
+        if names.len() >= NAMES_MAX && !names.contains_key(&name) {
+            name.0 = OTHERS;
+        }
+        let of_name = names.entry(name).or_default();
+        of_name.count += 1;
+        of_name.age = of_name.age.max(snapshot.age);
+        of_name.pinned_bytes += snapshot.pinned_bytes;
+        of_name.expired += u64::from(snapshot.expired);
+    }
+    let labels: Vec<_> =
+        names.keys().map(|&(name, kind)| [("name", name), ("kind", kind)]).collect();
+    let mut add = |name: &str, help: &str, value: &dyn Fn(&Held) -> f64| {
+        let samples = labels.iter().zip(names.values());
+        families.gauges(name, help, samples.map(|(labels, held)| (&labels[..], value(held))));
+    };
+    add("remanent_snapshots", "Snapshots that are held.", &|held| held.count as f64);
+    add("remanent_snapshot_age_seconds", "The age of the oldest snapshot of the name.", &|held| {
+        held.age.as_secs_f64()
+    });
+    add(
+        "remanent_snapshot_pinned_bytes",
+        "Bytes of old row versions that are kept for snapshots of the name.",
+        &|held| held.pinned_bytes as f64,
+    );
+    add("remanent_snapshots_expired", "Of these snapshots, those that have expired.", &|held| {
+        held.expired as f64
+    });
+}
+
+fn by_table(families: &mut Families, found: &Tables) {
+    let Tables { tables, age, took } = found;
+    let labels: Vec<_> = tables.iter().map(|table| [("table", table.name.as_str())]).collect();
+    let mut add = |name: &str, help: &str, value: fn(&TableMemory) -> u64| {
+        let samples = labels.iter().zip(tables);
+        families.gauges(
+            name,
+            help,
+            samples.map(|(labels, table)| (&labels[..], value(table) as f64)),
+        );
+    };
+    add("remanent_table_rows", "Rows of the table.", |table| table.rows);
+    add("remanent_table_versions", "Versions of rows, old ones and deletions included.", |table| {
+        table.versions
+    });
+    add("remanent_table_row_bytes", "Bytes of row versions.", |table| table.row_bytes);
+    add("remanent_table_segment_bytes", "Bytes of the directory of rows.", |table| {
+        table.segment_bytes
+    });
+    let indexes = || tables.iter().flat_map(|t| t.indexes.iter().map(move |index| (t, index)));
+    let labels: Vec<_> = indexes()
+        .map(|(table, index)| {
+            let kind = match index.kind {
+                IndexKind::Ordered => "ordered",
+                IndexKind::Hash => "hash",
+            };
+            [("table", table.name.as_str()), ("index", index.name.as_str()), ("kind", kind)]
+        })
+        .collect();
+    families.gauges(
+        "remanent_index_bytes",
+        "Bytes of the index.",
+        labels.iter().zip(indexes()).map(|(labels, (_, index))| (&labels[..], index.bytes as f64)),
+    );
+    families.gauge(
+        "remanent_tables_age_seconds",
+        "How long ago the tables were gone through.",
+        age.as_secs_f64(),
+    );
+    families.gauge(
+        "remanent_tables_walk_seconds",
+        "How long it took to go through the tables.",
+        took.as_secs_f64(),
+    );
+}
