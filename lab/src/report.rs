@@ -12,6 +12,8 @@ mod course;
 
 mod sheets;
 
+mod bursts;
+
 mod chart;
 
 mod lines;

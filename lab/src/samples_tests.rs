@@ -85,7 +85,7 @@ fn about() -> Record {
 }
 
 fn held() -> Line {
-    Line::Held(Held { empty_bytes: 7, held_bytes: 150, data_bytes: 100, accounted_bytes: None })
+    Line::Held(Held { empty_bytes: 7, held_bytes: 150, data_bytes: 100, ..Held::default() })
 }
 
 fn phase(operations: u64, cpu_ns: u64, verified: bool) -> Line {

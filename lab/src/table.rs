@@ -241,8 +241,14 @@ pub(crate) fn of_cell<'a>(
 
 /// One record for each contender, setting, medium and size.
 pub(crate) fn first_of_each_cell(records: &[Record]) -> Vec<&Record> {
+    let measured: Vec<&Record> = records.iter().filter(|record| !record.phase.is_empty()).collect();
+    first_of_each_cell_in(&measured)
+}
+
+/// As [`first_of_each_cell`], of records that have a phase.
+pub(crate) fn first_of_each_cell_in<'r>(records: &[&'r Record]) -> Vec<&'r Record> {
     let mut firsts: Vec<&Record> = Vec::new();
-    for record in records.iter().filter(|record| !record.phase.is_empty()) {
+    for &record in records {
         if !firsts.iter().any(|first| same_cell(first, record)) {
             firsts.push(record);
         }

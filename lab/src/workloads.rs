@@ -15,6 +15,8 @@ pub(crate) mod ladder;
 
 mod recovery;
 
+pub(crate) mod burst;
+
 use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Outcome, Setting};
@@ -33,6 +35,7 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     &sets::Sets,
     &ladder::Ladder,
     &recovery::Recovery,
+    &burst::Burst,
 ];
 
 /// A question that the laboratory puts to every contender.
@@ -95,6 +98,8 @@ pub(crate) enum View {
     Rungs,
     /// What it costs to come back, for each byte and each row.
     Returns,
+    /// For each way to fill and end a large transaction, every contender over its phases.
+    Bursts,
 }
 
 /// Cells that are interleaved with each other.
