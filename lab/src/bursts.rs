@@ -69,7 +69,8 @@ fn sheet_of(variant: &Variant<'_>, time: Time, words: &str) -> Sheet {
     });
     let base = firsts
         .iter()
-        .find(|first| first.contender == table::BASES[0])
+        .filter(|first| first.contender == table::BASES[0])
+        .min_by_key(|first| first.setting)
         .and_then(|first| whole_ns(of_phase(variant, first, phases[0])?, time));
     let line = |first: &&Record| {
         let of = |phase| of_phase(variant, first, phase);

@@ -14,6 +14,8 @@ mod sheets;
 
 mod bursts;
 
+mod over_bytes;
+
 mod chart;
 
 mod lines;

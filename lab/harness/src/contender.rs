@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::BlockStore;
 use crate::burst::BurstStore;
 use crate::pairs::{CommitStore, PairStore};
 use crate::readers::SharedStore;
@@ -131,6 +132,26 @@ pub trait Contender: Sync {
         _snapshots: u64,
     ) -> Outcome<Box<dyn BurstStore>> {
         Err("it has no large transactions".into())
+    }
+
+    /// Every configuration in which it allocates blocks, and nothing else.
+    fn block_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Makes an allocator of so many blocks of this size, a multiple of eight, in one of those
+    /// settings.
+    ///
+    /// # Errors
+    ///
+    /// Whatever it reports; always, when it has no such setting.
+    fn open_blocks(
+        &self,
+        _: &Setting,
+        _count: u64,
+        _block_bytes: usize,
+    ) -> Outcome<Box<dyn BlockStore>> {
+        Err("it is no allocator".into())
     }
 
     /// Every configuration in which a database of pairs comes back after its process is gone: from

@@ -7,6 +7,7 @@
 //! measure the process that an engine runs in. Nothing here knows how a run is planned, recorded or
 //! drawn; that is the `lab` program.
 
+pub mod blocks;
 pub mod burst;
 pub mod clock;
 pub mod contender;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
-use super::{Run, bursts, course, over_readers, sheets};
+use super::{Run, bursts, course, over_bytes, over_readers, sheets};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
@@ -70,6 +70,7 @@ fn section_of_run(run: &Run) -> String {
         Some(View::Course) => text.push_str(&course::sections(&run.records)),
         Some(View::Rungs) => text.push_str(&sheets::of_rungs(&run.records)),
         Some(View::Returns) => text.push_str(&sheets::of_returns(&run.records)),
+        Some(View::OverBytes) => text.push_str(&over_bytes::sections(&run.records)),
         Some(View::Bursts) => text.push_str(&bursts::sections(&run.records)),
     }
     text.push_str(&settings_table(&run.records));

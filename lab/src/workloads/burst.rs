@@ -11,7 +11,7 @@ mod figures;
 
 use std::collections::BTreeMap;
 
-use lab_harness::{Contender, Outcome, Promise, Setting};
+use lab_harness::{Contender, Outcome, Promise, Setting, Tier};
 use serde_json::Value;
 
 use crate::cell::{CellRequest, Line};
@@ -19,6 +19,7 @@ use crate::command::{Choice, Scale};
 use crate::contenders;
 use crate::quantity::grouped;
 use crate::record::Record;
+use crate::table;
 use crate::workloads::{Cell, Figure, Group, View, Workload};
 
 /// The `burst` workload.
@@ -42,8 +43,10 @@ const ROWS_QUICK: u64 = 100_000;
 /// Transactions that read, in the variant that has them.
 const SNAPSHOT_COUNT: u64 = 100;
 
-/// A cell takes seconds, and its database is filled anew for each round.
-const ROUNDS_MAX: u32 = 3;
+/// How much CPU time the inserts of a cell may take.
+const SECONDS_MAX: f64 = 20.0;
+
+const SECONDS_MAX_QUICK: f64 = 2.0;
 
 /// How a setting of that name wants its keys.
 const APPENDS: &str = "append";
@@ -53,25 +56,39 @@ struct Variant {
     order: &'static str,
     ending: &'static str,
     snapshots: u64,
-    /// The promises that take part in an ordinary run, from the least to the greatest.
-    promises: [Promise; 2],
+    /// Who takes part in an ordinary run.
+    usual: Usual,
+    /// A cell takes seconds, and its database is filled anew for each round.
+    rounds_max: u32,
+}
+
+/// Which settings take part in a variant unless everything is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usual {
+    /// Those of the tier of every run.
+    All,
+    /// Those that promise no more than memory.
+    InMemory,
+    /// Those of them that are ours.
+    OursInMemory,
 }
 
 const VARIANTS: [Variant; 5] = [
-    variant(ASCENDING, COMMIT, 0, [Promise::None, Promise::Disk]),
-    variant(RANDOM, COMMIT, 0, [Promise::None, Promise::Memory]),
-    variant(ASCENDING, ABORT, 0, [Promise::Memory, Promise::Memory]),
-    variant(RANDOM, ABORT, 0, [Promise::Memory, Promise::Memory]),
-    variant(ASCENDING, COMMIT, SNAPSHOT_COUNT, [Promise::None, Promise::Memory]),
+    variant(ASCENDING, COMMIT, 0, Usual::All, 3),
+    variant(RANDOM, COMMIT, 0, Usual::InMemory, 2),
+    variant(ASCENDING, ABORT, 0, Usual::InMemory, 3),
+    variant(RANDOM, ABORT, 0, Usual::OursInMemory, 2),
+    variant(ASCENDING, COMMIT, SNAPSHOT_COUNT, Usual::InMemory, 3),
 ];
 
 const fn variant(
     order: &'static str,
     ending: &'static str,
     snapshots: u64,
-    promises: [Promise; 2],
+    usual: Usual,
+    rounds_max: u32,
 ) -> Variant {
-    Variant { order, ending, snapshots, promises }
+    Variant { order, ending, snapshots, usual, rounds_max }
 }
 
 impl Workload for Burst {
@@ -127,7 +144,8 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
     let mut cells = Vec::new();
     for &contender in installed {
         let settings = contender.burst_settings().iter();
-        for setting in settings.filter(|setting| variant.takes(setting, choice.scale)) {
+        let takes = |setting: &&Setting| variant.takes(contender, setting, choice.scale);
+        for setting in settings.filter(takes) {
             cells.push(Cell {
                 contender,
                 setting,
@@ -136,7 +154,7 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
                 per_transaction: rows,
                 parameters: variant.parameters(),
                 seconds_max: match choice.scale {
-                    Scale::Quick => Some(2.0),
+                    Scale::Quick => Some(SECONDS_MAX_QUICK),
                     Scale::Ordinary => Some(SECONDS_MAX),
                     Scale::All => None,
                 },
@@ -145,19 +163,20 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
         }
     }
     let title = format!("{}: {} records", words(&variant.parameters()), grouped(rows));
-    Group { title, rounds: choice.rounds.min(ROUNDS_MAX), cells }
+    Group { title, rounds: choice.rounds.min(variant.rounds_max), cells }
 }
 
-/// How long the inserts of a cell may take.
-const SECONDS_MAX: f64 = 30.0;
-
 impl Variant {
-    fn takes(&self, setting: &Setting, scale: Scale) -> bool {
-        let promised = match scale {
-            Scale::All => setting.promise > Promise::None || self.ending == COMMIT,
-            _ => (self.promises[0]..=self.promises[1]).contains(&setting.promise),
+    fn takes(&self, contender: &dyn Contender, setting: &Setting, scale: Scale) -> bool {
+        let in_memory = setting.promise <= Promise::Memory;
+        let takes = match (scale, self.usual) {
+            (Scale::All, _) => true,
+            (_, Usual::All) => setting.tier == Tier::Always,
+            (_, Usual::InMemory) => in_memory,
+            (_, Usual::OursInMemory) => in_memory && contender.name() == table::BASES[0],
         };
-        promised && (setting.variant != APPENDS || self.order == ASCENDING)
+        let can_roll_back = setting.promise > Promise::None || self.ending == COMMIT;
+        takes && can_roll_back && (setting.variant != APPENDS || self.order == ASCENDING)
     }
 
     fn parameters(&self) -> BTreeMap<String, Value> {

@@ -61,8 +61,14 @@ const PAIRS: &[Setting] = &[
 const BURST: &[Setting] = &[
     pairs_in("", Promise::None, Medium::Memory, BURST_DATA_STORE),
     pairs_in("", Promise::Memory, Medium::Memory, BURST_IN_MEMORY),
-    pairs_in("", Promise::Buffered, Medium::Disk, BURST_NOSYNC),
-    pairs_in("", Promise::Os, Medium::Disk, BURST_WRITE_NOSYNC),
+    Setting {
+        tier: Tier::OnRequest,
+        ..pairs_in("", Promise::Buffered, Medium::Disk, BURST_NOSYNC)
+    },
+    Setting {
+        tier: Tier::OnRequest,
+        ..pairs_in("", Promise::Os, Medium::Disk, BURST_WRITE_NOSYNC)
+    },
     pairs_in("", Promise::Disk, Medium::Disk, BURST_SYNC),
 ];
 

@@ -2,8 +2,8 @@
 //!
 //! The whole of a phase is timed, its first records too, since there is but one transaction. The
 //! order of keys is made beforehand; pairs are made within the clock, a slice at a time, for
-//! everybody alike. Inserts that are out of time stop, and what is there is ended and closed; the
-//! note says how far they came. Memory is read before the transaction ends, after it, and off the
+//! everybody alike. Inserts that have used up their CPU time stop, and what is there is ended and
+//! closed; the note says how far they came. Memory is read before the transaction ends, after it, and off the
 //! clock; the most counts. Afterwards every pair is compared, each snapshot asked again, and one
 //! difference anywhere takes all times away.
 
@@ -123,7 +123,7 @@ impl<'s> Course<'s> {
         let step = self.store.at_a_time().max(1);
         let mut pairs = Vec::with_capacity(step);
         let mut snapshots: Vec<Box<dyn BurstSnapshot + 's>> = Vec::new();
-        let started_ns = clock::wall_ns();
+        let started_ns = clock::process_cpu_ns();
         let clock = Clock::start();
         let mut burst = self.store.begin()?;
         let mut next = 0;
@@ -136,7 +136,7 @@ impl<'s> Course<'s> {
             while (snapshots.len() as u64) < self.snapshots * next / rows {
                 snapshots.push(self.store.snapshot()?);
             }
-            if clock::wall_ns() - started_ns > self.limit_ns {
+            if clock::process_cpu_ns() - started_ns > self.limit_ns {
                 break;
             }
         }
