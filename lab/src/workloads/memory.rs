@@ -65,6 +65,9 @@ const SIZES_WARM: [u64; 11] =
 
 const SIZES_WARM_QUICK: [u64; 4] = [32, 256, KIB, 4 * KIB];
 
+/// The variant that differs from its allocator's plain one in touched memory alone.
+const ONLY_WARM: &str = "kept";
+
 /// How many of them there are.
 const WARM_COUNT: u64 = 10_000;
 
@@ -198,7 +201,9 @@ fn of_all(
     let settings = all.flat_map(|&contender| {
         contender.block_settings().iter().map(move |setting| (contender, setting))
     });
-    settings.map(move |(contender, setting)| Cell {
+    let warm = parameters.contains_key(WARM);
+    let takes = move |setting: &Setting| warm || setting.variant != ONLY_WARM;
+    settings.filter(move |(_, setting)| takes(setting)).map(move |(contender, setting)| Cell {
         contender,
         setting,
         rows: count,

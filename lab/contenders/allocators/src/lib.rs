@@ -32,7 +32,15 @@ pub enum Allocator {
 const MIMALLOC_VERSION: &str = "3.3.2";
 const JEMALLOC_VERSION: &str = "5.3.1";
 
-const MALLOC: &[Setting] = &[setting("malloc, free; defaults, one arena")];
+const MALLOC: &[Setting] = &[
+    setting("malloc, free; defaults, one arena"),
+    Setting {
+        variant: "kept",
+        ..setting(
+            "M_TRIM_THRESHOLD and M_MMAP_THRESHOLD raised: no memory goes back before the end",
+        )
+    },
+];
 const MIMALLOC: &[Setting] = &[setting("mi_malloc, mi_free; defaults, not installed")];
 const JEMALLOC: &[Setting] = &[setting("mallocx, sdallocx; defaults, not installed")];
 const MMAP: &[Setting] = &[setting("mmap and munmap for each block, of whole pages")];
@@ -90,10 +98,13 @@ impl Contender for Allocator {
 
     fn open_blocks(
         &self,
-        _: &Setting,
+        setting: &Setting,
         count: u64,
         block_bytes: usize,
     ) -> Outcome<Box<dyn BlockStore>> {
+        if setting.variant == "kept" {
+            map::keep_memory()?;
+        }
         match self {
             Self::Malloc => kept(System, count, block_bytes),
             Self::Mimalloc => kept(MiMalloc, count, block_bytes),

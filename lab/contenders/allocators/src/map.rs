@@ -1,6 +1,6 @@
-//! The kernel as an allocator: a mapping for each block, and glibc's own word for its version.
+//! The kernel as an allocator: a mapping for each block; and what glibc is asked and told.
 //!
-//! `unsafe` for mmap, munmap and one static string. The kernel keeps a list entry for each mapping,
+//! `unsafe` for mmap, munmap, mallopt and one static string. The kernel keeps a list entry for each mapping,
 //! of which a process may have so many; neighbours that look alike become one entry, but whoever
 //! unmaps every other one has them all, so that more blocks than entries are refused beforehand.
 
@@ -79,6 +79,17 @@ impl Source for Mappings {
         // SAFETY: as for writing; fresh mappings are zeroes.
         unsafe { self.at(block, offset).read() }
     }
+}
+
+/// Tells glibc's allocator to keep all memory that it ever had.
+pub(crate) fn keep_memory() -> Outcome<()> {
+    for option in [libc::M_TRIM_THRESHOLD, libc::M_MMAP_THRESHOLD] {
+        // SAFETY: it sets a number in the allocator, which locks itself.
+        if unsafe { libc::mallopt(option, 1 << 30) } == 0 {
+            return Err("mallopt refused".into());
+        }
+    }
+    Ok(())
 }
 
 /// The version that glibc reports.
