@@ -1,9 +1,9 @@
 //! Tables of blocks of memory: over the sizes of blocks, and over the bytes of all of them.
 //!
 //! A group of a run is one total: for each phase a line for each allocator and a column for each
-//! size of blocks. The page has all totals of a run, so that it shows curves: for each allocator and
-//! phase a line for each size of blocks, with the power that fits it. Times are CPU times of whole
-//! phases; in touched memory, of one block.
+//! size of blocks. The page has all totals of a run, so that it shows curves: for each allocator
+//! and phase a line for each size of blocks, with the power that fits it. Times are CPU times of
+//! whole phases; in touched memory, of one block.
 
 use std::io::Write;
 

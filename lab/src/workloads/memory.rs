@@ -1,11 +1,11 @@
 //! Memory: what blocks cost to allocate, to touch, to free in either order, and at the end.
 //!
-//! The experiment of an article on a cache that took hours to be freed: a total of some gigabytes in
-//! blocks of 1 to 64 KiB, each touched, then freed in the order in which they came or the other way
-//! round, and whether the time grows with the total or faster. Beside allocators of programs stands
-//! the region of Remanent, which can also be dropped or reset with all blocks in it; and small
-//! blocks are allocated and freed in memory that was touched before. In reading order: the plan
-//! here, `measure` times a process, `end` one that exits, `linear` fits, `figures` compares.
+//! The experiment of an article on a cache that took hours to be freed: a total of some gigabytes
+//! in blocks of 1 to 64 KiB, each touched, then freed in the order in which they came or the other
+//! way round, and whether the time grows with the total or faster. Beside allocators of programs
+//! stands the region of Remanent, which can also be dropped or reset with all blocks in it; and
+//! small blocks are allocated and freed in memory that was touched before. In reading order: the
+//! plan here, `measure` times a process, `end` one that exits, `linear` fits, `figures` compares.
 
 mod measure;
 

@@ -1,8 +1,9 @@
 //! The kernel as an allocator: a mapping for each block; and what glibc is asked and told.
 //!
-//! `unsafe` for mmap, munmap, mallopt and one static string. The kernel keeps a list entry for each mapping,
-//! of which a process may have so many; neighbours that look alike become one entry, but whoever
-//! unmaps every other one has them all, so that more blocks than entries are refused beforehand.
+//! `unsafe` for mmap, munmap, mallopt and one static string. The kernel keeps a list entry for
+//! each mapping, of which a process may have so many; neighbours that look alike become one entry,
+//! but whoever unmaps every other one has them all, so that more blocks than entries are refused
+//! beforehand.
 
 use std::ffi::CStr;
 use std::fs;

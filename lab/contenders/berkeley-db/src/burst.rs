@@ -1,7 +1,7 @@
 //! One large transaction in one Berkeley DB database, owned by one thread.
 //!
-//! `unsafe` for the calls of burst.c. A `Store` always holds an open handle, closed exactly once: by
-//! `close`, or when it is dropped; an `Inserts` borrows it and ends its transaction when it is
+//! `unsafe` for the calls of burst.c. A `Store` always holds an open handle, closed exactly once:
+//! by `close`, or when it is dropped; an `Inserts` borrows it and ends its transaction when it is
 //! dropped. Pairs are handed over in slices whose loop is in C, where a pair is a key and, behind
 //! it, its value. Reading in order is the bulk read of `pairs`.
 

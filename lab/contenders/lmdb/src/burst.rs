@@ -19,8 +19,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
 ];
 
 const APPEND: &str = "append";
-const WRITEMAP: &str = "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE, one cursor; no database without \
-    files, hence on a RAM disk";
+const WRITEMAP: &str = "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE, one cursor; no database \
+    without files, hence on a RAM disk";
 const WRITEMAP_APPEND: &str = "as the plain one, each pair put with MDB_APPEND";
 const UNSYNCED: &str = "NOSYNC|NOTLS, INTEGERKEY, RESERVE, one cursor";
 const SYNCED: &str = "default flags and NOTLS, INTEGERKEY, RESERVE, one cursor";

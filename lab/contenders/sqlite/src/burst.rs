@@ -1,9 +1,9 @@
 //! One large transaction in SQLite: a prepared insert between BEGIN and COMMIT, or ROLLBACK.
 //!
-//! In a file without readers it has a rollback journal, which its documentation says is quicker than
-//! the WAL for transactions above some hundred megabytes; beside snapshots it has the WAL, without
-//! which a reader would have to be gone at the commit. A snapshot is a connection of its own, opened
-//! beforehand, whose transaction has read something.
+//! In a file without readers it has a rollback journal, which its documentation says is quicker
+//! than the WAL for transactions above some hundred megabytes; beside snapshots it has the WAL,
+//! without which a reader would have to be gone at the commit. A snapshot is a connection of its
+//! own, opened beforehand, whose transaction has read something.
 
 use std::cell::RefCell;
 use std::ffi::CString;

@@ -3,9 +3,9 @@
 //! The whole of a phase is timed, its first records too, since there is but one transaction. The
 //! order of keys is made beforehand; pairs are made within the clock, a slice at a time, for
 //! everybody alike. Inserts that have used up their CPU time stop, and what is there is ended and
-//! closed; the note says how far they came. Memory is read before the transaction ends, after it, and off the
-//! clock; the most counts. Afterwards every pair is compared, each snapshot asked again, and one
-//! difference anywhere takes all times away.
+//! closed; the note says how far they came. Memory is read before the transaction ends, after it,
+//! and off the clock; the most counts. Afterwards every pair is compared, each snapshot asked
+//! again, and one difference anywhere takes all times away.
 
 use fastrand::Rng;
 use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};

@@ -1,10 +1,9 @@
 //! What is asked of Remanent's region, beside what a run measured.
 //!
-//! No curve is to rise more than linearly: of allocating, freeing in either order, and the end of the
-//! process.
-//! Reset and drop are to cost the same for any number of blocks: at each total the smallest blocks
-//! are compared with the largest. In touched memory a block of up to 4 KiB is to cost 15 ns at the
-//! most. Times are CPU times. What others measured stands beside it.
+//! No curve is to rise more than linearly: of allocating, freeing in either order, and the end of
+//! the process. Reset and drop are to cost the same for any number of blocks: at each total the
+//! smallest blocks are compared with the largest. In touched memory a block of up to 4 KiB is to
+//! cost 15 ns at the most. Times are CPU times. What others measured stands beside it.
 
 use super::linear::{Growth, LINEAR};
 use super::{WARM, block_bytes, total_bytes};

@@ -1,10 +1,10 @@
 //! The phases of one total in blocks of one size, timed in the measured process.
 //!
 //! Blocks are allocated and then touched, which together is `allocate`; `allocate_calls` is the
-//! allocator's own part of it. They are freed in the order in which they came; allocated and touched
-//! again, off the clock, and freed the other way round. A region is filled again to be reset, and
-//! again to be dropped, with all blocks in it. Before any of that every block is checked: what is
-//! wrong takes the times of all phases up to there away.
+//! allocator's own part of it. They are freed in the order in which they came; allocated and
+//! touched again, off the clock, and freed the other way round. A region is filled again to be
+//! reset, and again to be dropped, with all blocks in it. Before any of that every block is
+//! checked: what is wrong takes the times of all phases up to there away.
 
 use lab_harness::blocks::{BlockStore, FreeOrder};
 use lab_harness::clock::{Clock, Elapsed};
