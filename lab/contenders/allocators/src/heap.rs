@@ -29,7 +29,7 @@ impl<A: GlobalAlloc> Heap<A> {
     }
 
     fn at(&self, block: &HeapBlock, offset: usize) -> NonNull<u64> {
-        assert!(offset % 8 == 0 && offset + 8 <= self.layout.size());
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.layout.size());
         // SAFETY: the place lies within the block, as asserted.
         unsafe { block.0.add(offset).cast() }
     }

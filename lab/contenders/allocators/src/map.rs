@@ -23,7 +23,7 @@ pub(crate) struct MappedBlock(NonNull<u8>);
 
 impl Mappings {
     pub(crate) fn new(block_bytes: usize, count: u64) -> Outcome<Self> {
-        if block_bytes % PAGE_BYTES != 0 {
+        if !block_bytes.is_multiple_of(PAGE_BYTES) {
             return Err("a mapping has whole pages".into());
         }
         let most: u64 = fs::read_to_string("/proc/sys/vm/max_map_count")?.trim().parse()?;
@@ -34,7 +34,7 @@ impl Mappings {
     }
 
     fn at(&self, block: &MappedBlock, offset: usize) -> NonNull<u64> {
-        assert!(offset % 8 == 0 && offset + 8 <= self.block_bytes);
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.block_bytes);
         // SAFETY: the place lies within the mapping, as asserted.
         unsafe { block.0.add(offset).cast() }
     }

@@ -20,7 +20,7 @@ use crate::cell::{CellRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 use crate::workloads::ladder::content::{PAIR_BYTES, key, value};
 
-const SEED: u64 = 0x6275_7273_74;
+const SEED: u64 = 0x0062_7572_7374;
 
 /// How the note of a phase begins that did not do everything.
 pub(super) const STOPPED: &str = "stopped by time";
