@@ -22,7 +22,7 @@ fn contenders_of_a_variant_are_interleaved_and_pinned() {
 fn nobody_is_asked_for_what_it_cannot_do() {
     for scale in [Scale::Ordinary, Scale::All] {
         for cell in cells(scale) {
-            let is = |name, value| cell.parameters[name] == Value::from(value);
+            let is = |name, value: &str| cell.parameters[name] == value;
             assert!(is(ORDER, ASCENDING) || cell.setting.variant != APPENDS);
             assert!(is(ENDING, COMMIT) || cell.setting.promise > Promise::None);
         }

@@ -25,6 +25,9 @@ const SEED: u64 = 0x0062_7572_7374;
 /// How the note of a phase begins that did not do everything.
 pub(super) const STOPPED: &str = "stopped by time";
 
+/// How many times the data's bytes are touched beforehand.
+const AT_HAND: u64 = 5;
+
 /// How many keys a snapshot is asked for.
 const LOOKS: u64 = 1000;
 
@@ -55,6 +58,7 @@ pub(super) fn measure(
     let parameter = |name| request.parameters.get(name);
     let snapshots = parameter(SNAPSHOTS).and_then(Value::as_u64).unwrap_or(0);
     let keys = Keys::new(request.rows, parameter(ORDER).is_some_and(|order| order == RANDOM))?;
+    footprint::have_memory_at_hand((data_bytes * AT_HAND) as usize);
     let footprint = Footprint::begin(place.directory)?;
     let clock = Clock::start();
     let store = contender.open_burst(setting, &place, snapshots)?;
