@@ -42,7 +42,8 @@ pub(crate) fn variants(records: &[Record]) -> Vec<Variant<'_>> {
 /// Prints the tables of a group.
 pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) -> Outcome<()> {
     let rounds = records.iter().filter_map(|record| record.rounds).max().unwrap_or(0);
-    writeln!(out, "\n== {title}\nmedian of {rounds} rounds")?;
+    let word = if rounds == 1 { "round" } else { "rounds" };
+    writeln!(out, "\n== {title}\nmedian of {rounds} {word}")?;
     for variant in variants(records) {
         for sheet in sheets(&variant) {
             sheet::print(out, &sheet)?;

@@ -80,13 +80,21 @@ pub(crate) fn print_figures(out: &mut dyn Write, figures: &[Figure]) -> Outcome<
 
 /// Prints what could not be measured, and why.
 pub(crate) fn print_skipped(out: &mut dyn Write, records: &[Record]) -> Outcome<()> {
-    for record in records {
-        if let Some(reason) = &record.skipped {
-            writeln!(out, "skipped: {}: {reason}", place(record))?;
-        }
+    for line in skipped(records) {
+        writeln!(out, "skipped: {line}")?;
     }
     writeln!(out)?;
     Ok(())
+}
+
+/// What could not be measured, and why, each thing once.
+pub(crate) fn skipped(records: &[Record]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for record in records {
+        let line = record.skipped.as_ref().map(|reason| format!("{}: {reason}", place(record)));
+        lines.extend(line.filter(|line| !lines.contains(line)));
+    }
+    lines
 }
 
 /// Wall times where CPU time says least: writing with every commit synced to a disk.

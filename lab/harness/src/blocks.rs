@@ -24,6 +24,9 @@ pub enum FreeOrder {
 
 /// An allocator, as the workload calls it.
 pub trait BlockStore {
+    /// Makes a place for each block, which is no part of the allocator's work; called once.
+    fn prepare(&mut self);
+
     /// Allocates a block for each place.
     ///
     /// # Errors
@@ -104,13 +107,14 @@ pub trait Source {
 #[derive(Debug)]
 pub struct Kept<S: Source> {
     source: S,
+    count: usize,
     places: Vec<Option<S::Block>>,
 }
 
 impl<S: Source> Kept<S> {
-    /// With places for so many blocks.
+    /// For so many blocks.
     pub fn new(source: S, count: usize) -> Self {
-        Self { source, places: (0..count).map(|_| None).collect() }
+        Self { source, count, places: Vec::new() }
     }
 
     /// Whether two blocks share a byte.
@@ -130,6 +134,10 @@ fn word(number: usize, offset: usize) -> u64 {
 }
 
 impl<S: Source> BlockStore for Kept<S> {
+    fn prepare(&mut self) {
+        self.places = (0..self.count).map(|_| None).collect();
+    }
+
     fn allocate(&mut self) -> Outcome<()> {
         for place in &mut self.places {
             *place = Some(self.source.allocate()?);
@@ -181,9 +189,8 @@ impl<S: Source> BlockStore for Kept<S> {
     }
 
     fn forget(&mut self) {
-        let count = self.places.len();
         self.places = Vec::new();
-        self.places.resize_with(count, || None);
+        self.prepare();
     }
 
     fn reset(&mut self) -> Outcome<bool> {

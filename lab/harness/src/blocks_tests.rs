@@ -44,7 +44,9 @@ impl Source for Fake {
 }
 
 fn kept(step: usize) -> Kept<Fake> {
-    Kept::new(Fake { bytes: vec![0; 5 * BYTES], next: 0, step }, 4)
+    let mut kept = Kept::new(Fake { bytes: vec![0; 5 * BYTES], next: 0, step }, 4);
+    kept.prepare();
+    kept
 }
 
 #[test]
@@ -84,6 +86,7 @@ fn blocks_that_overlap_are_noticed_wherever_they_do() {
 #[test]
 fn a_block_that_is_missing_is_wrong_and_forgotten_ones_are_not_freed() {
     let mut short = Kept::new(Fake { bytes: vec![0; BYTES], next: 0, step: BYTES }, 2);
+    short.prepare();
     assert!(short.allocate().is_err());
     short.touch();
     assert_eq!(short.wrong(), 1);

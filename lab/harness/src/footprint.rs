@@ -6,7 +6,6 @@
 //! for anybody. Read outside the clock: the kernel walks every page of the process for it.
 
 use std::fs;
-use std::hint::black_box;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -68,11 +67,8 @@ pub fn resident_peak_bytes() -> Outcome<u64> {
     field_bytes(&status, "VmHWM:").ok_or_else(|| "no VmHWM in status".into())
 }
 
-/// Touches so many bytes and gives them back, so that the machine has them at hand: a virtual one
-/// may have to get them from its host, and whoever comes first would pay for it. The peak begins
-/// anew where the kernel lets it.
-pub fn have_memory_at_hand(bytes: usize) {
-    drop(black_box(vec![1_u8; bytes]));
+/// Lets the peak of resident memory begin anew, where the kernel lets one.
+pub fn forget_resident_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -322,15 +322,8 @@ fn rows_of_note(record: &Record) -> String {
 
 fn skipped_list(records: &[Record]) -> String {
     let mut text = String::new();
-    for record in records {
-        if let Some(reason) = &record.skipped {
-            let _ = write!(
-                text,
-                "<p class=\"note\">skipped: {}: {}</p>",
-                escape(&table::place(record)),
-                escape(reason),
-            );
-        }
+    for line in table::skipped(records) {
+        let _ = write!(text, "<p class=\"note\">skipped: {}</p>", escape(&line));
     }
     text
 }

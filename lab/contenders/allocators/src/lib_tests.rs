@@ -9,6 +9,7 @@ fn every_allocator_gives_blocks_that_keep_their_words() {
         for block_bytes in [4096, 65_536] {
             let setting = &allocator.block_settings()[0];
             let mut store = allocator.open_blocks(setting, 300, block_bytes).unwrap();
+            store.prepare();
             for order in [FreeOrder::Same, FreeOrder::Reverse] {
                 store.allocate().unwrap();
                 store.touch();

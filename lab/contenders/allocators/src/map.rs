@@ -24,7 +24,7 @@ pub(crate) struct MappedBlock(NonNull<u8>);
 impl Mappings {
     pub(crate) fn new(block_bytes: usize, count: u64) -> Outcome<Self> {
         if !block_bytes.is_multiple_of(PAGE_BYTES) {
-            return Err("a mapping has whole pages".into());
+            return Err(format!("a mapping has whole pages, not {block_bytes} bytes").into());
         }
         let most: u64 = fs::read_to_string("/proc/sys/vm/max_map_count")?.trim().parse()?;
         if count + OWN_MAPPINGS > most {

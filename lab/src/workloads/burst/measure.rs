@@ -12,7 +12,7 @@ use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::{self, Footprint};
 use lab_harness::pairs::{Check, Seen};
-use lab_harness::{Contender, Outcome, Place, Promise, Setting};
+use lab_harness::{Contender, Outcome, Place, Promise, Setting, at_hand};
 use serde_json::Value;
 
 use super::{ABORT, ENDING, ORDER, RANDOM, SNAPSHOTS};
@@ -26,7 +26,7 @@ const SEED: u64 = 0x0062_7572_7374;
 pub(super) const STOPPED: &str = "stopped by time";
 
 /// How many times the data's bytes are touched beforehand.
-const AT_HAND: u64 = 5;
+const AT_HAND: u64 = 4;
 
 /// How many keys a snapshot is asked for.
 const LOOKS: u64 = 1000;
@@ -58,7 +58,8 @@ pub(super) fn measure(
     let parameter = |name| request.parameters.get(name);
     let snapshots = parameter(SNAPSHOTS).and_then(Value::as_u64).unwrap_or(0);
     let keys = Keys::new(request.rows, parameter(ORDER).is_some_and(|order| order == RANDOM))?;
-    footprint::have_memory_at_hand((data_bytes * AT_HAND) as usize);
+    at_hand::touch(usize::try_from(data_bytes * AT_HAND)?)?;
+    footprint::forget_resident_peak();
     let footprint = Footprint::begin(place.directory)?;
     let clock = Clock::start();
     let store = contender.open_burst(setting, &place, snapshots)?;

@@ -27,6 +27,7 @@ pub(super) fn fill_and_end(
 ) -> Outcome<Vec<Line>> {
     let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
     let mut store = contender.open_blocks(setting, request.rows, usize::try_from(bytes)?)?;
+    store.prepare();
     store.allocate()?;
     store.touch();
     let wrong = store.wrong();

@@ -34,6 +34,7 @@ pub(super) fn measure(
     let opened = clock.elapsed();
     let mut course = Course { store, count: request.rows, samples: Vec::new(), difference: None };
     course.sample("open", 1, opened);
+    course.store.prepare();
     course.fill()?;
     course.time("free", |store| store.free(FreeOrder::Same))?;
     course.refill()?;
@@ -129,6 +130,8 @@ impl Course {
 struct Nothing;
 
 impl BlockStore for Nothing {
+    fn prepare(&mut self) {}
+
     fn allocate(&mut self) -> Outcome<()> {
         Err("the region was dropped".into())
     }

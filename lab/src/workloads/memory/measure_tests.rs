@@ -105,6 +105,8 @@ impl Contender for FakeContender {
 }
 
 impl BlockStore for Fake {
+    fn prepare(&mut self) {}
+
     fn allocate(&mut self) -> Outcome<()> {
         self.filled += 1;
         Ok(())

@@ -23,6 +23,7 @@ pub(super) fn measure(
 ) -> Outcome<Vec<Line>> {
     let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
     let mut store = contender.open_blocks(setting, request.rows, usize::try_from(bytes)?)?;
+    store.prepare();
     store.allocate()?;
     store.touch();
     let mut wrong = store.wrong();
