@@ -68,8 +68,8 @@ impl Samples {
         // A nanosecond for a byte is a second for a gigabyte.
         let per_byte = |sample: &PhaseSample, ns| Some(per(ns, sample.bytes?));
         let seconds = |ns: fn(&PhaseSample) -> u64| {
-            let middle = middle_of(samples.iter().map(ns).collect()).filter(|_| verified)?;
-            Some(middle as f64 / 1e9)
+            let all = samples.iter().map(|sample| ns(sample) as f64).collect();
+            Spread::of(all).filter(|_| verified).map(|spread| spread.median / 1e9)
         };
         let middle = |bytes: fn(&Held) -> u64| middle_of(self.held.iter().map(bytes).collect());
         let (data_bytes, held_bytes) = (middle(|held| held.data_bytes), middle(|h| h.held_bytes));

@@ -42,7 +42,3 @@ fn touch_huge(bytes: usize) -> Outcome<()> {
     unsafe { munmap(start, bytes) }?;
     Ok(())
 }
-
-#[cfg(test)]
-#[path = "at_hand_tests.rs"]
-mod tests;
