@@ -63,6 +63,9 @@ pub(crate) struct Held {
     pub(crate) held_bytes: u64,
     pub(crate) data_bytes: u64,
     pub(crate) accounted_bytes: Option<u64>,
+    /// The most that was ever resident, pages of files among it.
+    #[serde(default)]
+    pub(crate) resident_peak_bytes: Option<u64>,
 }
 
 /// One measured phase of one round.

@@ -11,6 +11,15 @@ pub(crate) fn all() -> Vec<&'static dyn Contender> {
     let after_rust = usize::from(cfg!(feature = "remanent"));
     all.splice(after_rust..after_rust, in_c());
     all.extend(of_pairs_alone());
+    all.extend(of_blocks_alone());
+    all
+}
+
+/// The contenders of a run about memory that names none.
+pub(crate) fn with_blocks() -> Vec<&'static dyn Contender> {
+    let mut all = usual();
+    all.extend(of_blocks_alone());
+    all.retain(|contender| !contender.block_settings().is_empty());
     all
 }
 
@@ -45,6 +54,20 @@ fn of_pairs_alone() -> Vec<&'static dyn Contender> {
         &lab_collections::Array,
         #[cfg(feature = "rocksdb")]
         &lab_rocksdb::RocksDb,
+    ]
+}
+
+/// Who allocates memory and does nothing else.
+fn of_blocks_alone() -> Vec<&'static dyn Contender> {
+    vec![
+        #[cfg(feature = "allocators")]
+        &lab_allocators::Allocator::Malloc,
+        #[cfg(feature = "allocators")]
+        &lab_allocators::Allocator::Mimalloc,
+        #[cfg(feature = "allocators")]
+        &lab_allocators::Allocator::Jemalloc,
+        #[cfg(feature = "allocators")]
+        &lab_allocators::Allocator::Mmap,
     ]
 }
 

@@ -49,7 +49,10 @@ fn contender_table() -> Table {
         let shared = contender.shared_settings().iter().map(|setting| (setting, "several"));
         let pairs = contender.pair_settings().iter().map(|setting| (setting, "one, pairs"));
         let back = contender.return_settings().iter().map(|setting| (setting, "one, back"));
-        for (setting, threads) in owned.chain(shared).chain(pairs).chain(back) {
+        let burst = contender.burst_settings().iter().map(|setting| (setting, "one, burst"));
+        let blocks = contender.block_settings().iter().map(|setting| (setting, "one, blocks"));
+        let of_pairs = pairs.chain(back).chain(burst);
+        for (setting, threads) in owned.chain(shared).chain(of_pairs).chain(blocks) {
             let tier = match setting.tier {
                 Tier::Always => "always",
                 Tier::Small => "small sizes",

@@ -52,9 +52,18 @@ fn processor() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
+/// Memory that programs can have without anybody being pushed out.
+pub(crate) fn available_bytes() -> Option<u64> {
+    Some(meminfo_kib("MemAvailable:")? * 1024)
+}
+
 fn memory_kib() -> Option<u64> {
+    meminfo_kib("MemTotal:")
+}
+
+fn meminfo_kib(name: &str) -> Option<u64> {
     let meminfo = text("/proc/meminfo")?;
-    let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let line = meminfo.lines().find(|line| line.starts_with(name))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 

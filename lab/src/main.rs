@@ -2,7 +2,8 @@
 //!
 //! In reading order: the command line becomes a `command`; a `run` asks its workload for a
 //! plan, measures every `cell` of it in a process of its own, interleaved over the rounds, and
-//! turns the samples into records; `table`, `grid`, `course`, `sheet` and `report` show records.
+//! turns the samples into records; `table`, `grid`, `course`, `sheet`, `bursts`, `over_bytes` and
+//! `report` show records.
 //! The harness knows no workload; the workloads know no contender; both meet in the traits of
 //! `lab_harness`.
 
@@ -35,6 +36,10 @@ mod grid;
 mod course;
 
 mod sheet;
+
+mod bursts;
+
+mod over_bytes;
 
 mod report;
 

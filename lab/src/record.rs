@@ -40,6 +40,11 @@ pub(crate) struct Record {
     pub(crate) wall_ns_per_op: Option<Spread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_ns_per_op: Option<Spread>,
+    /// Seconds that the whole phase took, at the median of the rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wall_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu_s: Option<f64>,
     /// Look-ups of the readers during the phase, at the median of the rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reads: Option<u64>,
@@ -82,6 +87,9 @@ pub(crate) struct Record {
     /// What the engine's own accounting says is held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) accounted_bytes: Option<u64>,
+    /// The most that was ever resident in the process, as the operating system has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) resident_peak_bytes: Option<u64>,
     /// Bytes held by the database with its schema and without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) empty_bytes: Option<u64>,
@@ -124,6 +132,16 @@ impl Record {
             Some(false) => None,
             _ => self.reader_cpu_ns_per_read.map(|spread| spread.median),
         }
+    }
+
+    /// The middle CPU time of the whole phase, in nanoseconds, when the answers were right.
+    pub(crate) fn whole_cpu_ns(&self) -> Option<f64> {
+        self.cpu_s.filter(|_| self.verified != Some(false)).map(|seconds| seconds * 1e9)
+    }
+
+    /// The middle wall time of the whole phase, in nanoseconds, when the answers were right.
+    pub(crate) fn whole_wall_ns(&self) -> Option<f64> {
+        self.wall_s.filter(|_| self.verified != Some(false)).map(|seconds| seconds * 1e9)
     }
 
     /// The file, below the output directory, that holds a workload's records.

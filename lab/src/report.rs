@@ -12,6 +12,10 @@ mod course;
 
 mod sheets;
 
+mod bursts;
+
+mod over_bytes;
+
 mod chart;
 
 mod lines;

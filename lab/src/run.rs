@@ -20,7 +20,7 @@ use crate::samples::Samples;
 use crate::scratch::Scratch;
 use crate::table;
 use crate::workloads::{Cell, Group, View, Workload};
-use crate::{course, grid, sheet};
+use crate::{bursts, course, grid, over_bytes, sheet};
 
 /// What every record of a run says.
 struct Stamp {
@@ -67,7 +67,7 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
         )?;
     }
     let cores = match workload.view() {
-        View::Phases | View::Returns => "pinned",
+        View::Phases | View::Returns | View::Bursts | View::OverBytes => "pinned",
         View::OverReaders | View::Course => "not pinned",
         View::Rungs => "pinned but where threads commit",
     };
@@ -83,6 +83,8 @@ fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
         View::Course => course::print_group(out, title, records),
         View::Rungs => sheet::print_group_of_rungs(out, title, records),
         View::Returns => sheet::print_group_of_returns(out, title, records),
+        View::Bursts => bursts::print_group(out, title, records),
+        View::OverBytes => over_bytes::print_group(out, title, records),
     }
 }
 

@@ -67,6 +67,10 @@ impl Samples {
         };
         // A nanosecond for a byte is a second for a gigabyte.
         let per_byte = |sample: &PhaseSample, ns| Some(per(ns, sample.bytes?));
+        let seconds = |ns: fn(&PhaseSample) -> u64| {
+            let all = samples.iter().map(|sample| ns(sample) as f64).collect();
+            Spread::of(all).filter(|_| verified).map(|spread| spread.median / 1e9)
+        };
         let middle = |bytes: fn(&Held) -> u64| middle_of(self.held.iter().map(bytes).collect());
         let (data_bytes, held_bytes) = (middle(|held| held.data_bytes), middle(|h| h.held_bytes));
         let ratio = data_bytes.zip(held_bytes).map(|(data, held)| held as f64 / data.max(1) as f64);
@@ -76,6 +80,8 @@ impl Samples {
             rounds: Some(samples.len() as u32),
             wall_ns_per_op: spread(&|sample| Some(per(sample.wall_ns, sample.operations))),
             cpu_ns_per_op: spread(&|sample| Some(per(sample.cpu_ns, sample.operations))),
+            wall_s: seconds(|sample| sample.wall_ns),
+            cpu_s: seconds(|sample| sample.cpu_ns),
             reads: middle_of(samples.iter().filter_map(|sample| sample.reads).collect()),
             reader_cpu_ns_per_read: spread(&|sample| {
                 let reads = sample.reads.filter(|&reads| reads > 0)?;
@@ -97,6 +103,9 @@ impl Samples {
             held_bytes,
             accounted_bytes: middle_of(
                 self.held.iter().filter_map(|held| held.accounted_bytes).collect(),
+            ),
+            resident_peak_bytes: middle_of(
+                self.held.iter().filter_map(|held| held.resident_peak_bytes).collect(),
             ),
             empty_bytes: middle(|held| held.empty_bytes),
             ..about.clone()

@@ -11,6 +11,7 @@ fn times_are_divided_before_the_median_is_taken() {
     assert_eq!(record.cpu_ns_per_op.unwrap().median, 200.0);
     assert_eq!(record.cpu_ns_per_op.unwrap().max, 300.0);
     assert_eq!(record.wall_ns_per_op.unwrap().median, 400.0);
+    assert_eq!((record.cpu_s, record.wall_s), (Some(1e-6), Some(2e-6)));
     assert_eq!((record.rounds, record.operations), (Some(3), Some(10)));
     assert_eq!(record.bytes_per_data_byte, Some(1.5));
     assert_eq!(record.empty_bytes, Some(7));
@@ -85,7 +86,7 @@ fn about() -> Record {
 }
 
 fn held() -> Line {
-    Line::Held(Held { empty_bytes: 7, held_bytes: 150, data_bytes: 100, accounted_bytes: None })
+    Line::Held(Held { empty_bytes: 7, held_bytes: 150, data_bytes: 100, ..Held::default() })
 }
 
 fn phase(operations: u64, cpu_ns: u64, verified: bool) -> Line {

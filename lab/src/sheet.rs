@@ -38,6 +38,14 @@ impl Time {
         }
     }
 
+    /// That of the whole phase.
+    pub(crate) fn of_whole(self, record: &Record) -> Option<f64> {
+        match self {
+            Self::Cpu => record.whole_cpu_ns(),
+            Self::Wall => record.whole_wall_ns(),
+        }
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Cpu => "a second of CPU time",
@@ -205,7 +213,7 @@ pub(crate) fn contenders(records: &[&Record], phase: &str) -> Vec<String> {
     names
 }
 
-fn number(record: Option<&Record>, text: impl Fn(&Record) -> Option<String>) -> String {
+pub(crate) fn number(record: Option<&Record>, text: impl Fn(&Record) -> Option<String>) -> String {
     match record {
         Some(record) if record.verified == Some(false) => "unverified".to_owned(),
         Some(record) => text(record).unwrap_or_else(|| "-".to_owned()),
@@ -213,7 +221,7 @@ fn number(record: Option<&Record>, text: impl Fn(&Record) -> Option<String>) -> 
     }
 }
 
-fn print(out: &mut dyn Write, sheet: &Sheet) -> Outcome<()> {
+pub(crate) fn print(out: &mut dyn Write, sheet: &Sheet) -> Outcome<()> {
     let mut table = Table::new();
     table.load_style(STYLE);
     let mut header = vec![String::new()];

@@ -80,13 +80,21 @@ pub(crate) fn print_figures(out: &mut dyn Write, figures: &[Figure]) -> Outcome<
 
 /// Prints what could not be measured, and why.
 pub(crate) fn print_skipped(out: &mut dyn Write, records: &[Record]) -> Outcome<()> {
-    for record in records {
-        if let Some(reason) = &record.skipped {
-            writeln!(out, "skipped: {}: {reason}", place(record))?;
-        }
+    for line in skipped(records) {
+        writeln!(out, "skipped: {line}")?;
     }
     writeln!(out)?;
     Ok(())
+}
+
+/// What could not be measured, and why, each thing once.
+pub(crate) fn skipped(records: &[Record]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for record in records {
+        let line = record.skipped.as_ref().map(|reason| format!("{}: {reason}", place(record)));
+        lines.extend(line.filter(|line| !lines.contains(line)));
+    }
+    lines
 }
 
 /// Wall times where CPU time says least: writing with every commit synced to a disk.
@@ -241,8 +249,14 @@ pub(crate) fn of_cell<'a>(
 
 /// One record for each contender, setting, medium and size.
 pub(crate) fn first_of_each_cell(records: &[Record]) -> Vec<&Record> {
+    let measured: Vec<&Record> = records.iter().filter(|record| !record.phase.is_empty()).collect();
+    first_of_each_cell_in(&measured)
+}
+
+/// As [`first_of_each_cell`], of records that have a phase.
+pub(crate) fn first_of_each_cell_in<'r>(records: &[&'r Record]) -> Vec<&'r Record> {
     let mut firsts: Vec<&Record> = Vec::new();
-    for record in records.iter().filter(|record| !record.phase.is_empty()) {
+    for &record in records {
         if !firsts.iter().any(|first| same_cell(first, record)) {
             firsts.push(record);
         }

@@ -15,6 +15,10 @@ pub(crate) mod ladder;
 
 mod recovery;
 
+pub(crate) mod burst;
+
+pub(crate) mod memory;
+
 use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Outcome, Setting};
@@ -33,6 +37,8 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     &sets::Sets,
     &ladder::Ladder,
     &recovery::Recovery,
+    &burst::Burst,
+    &memory::Memory,
 ];
 
 /// A question that the laboratory puts to every contender.
@@ -95,6 +101,10 @@ pub(crate) enum View {
     Rungs,
     /// What it costs to come back, for each byte and each row.
     Returns,
+    /// For each phase and allocator, sizes of blocks over the bytes of all of them.
+    OverBytes,
+    /// For each way to fill and end a large transaction, every contender over its phases.
+    Bursts,
 }
 
 /// Cells that are interleaved with each other.

@@ -15,12 +15,16 @@ const LIBRARIES: &[&str] = &["db-5.3", "db"];
 /// Directories of `db.h`, beside the one that `BERKELEY_DB_DIR` names.
 const HEADERS: &[&str] = &["/usr/include", "/usr/include/libdb", "/usr/local/include"];
 
+/// The shims.
+const SOURCES: [&str; 3] = ["src/shim.c", "src/pairs.c", "src/burst.c"];
+
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(berkeley_db)");
     println!("cargo::rerun-if-env-changed=BERKELEY_DB_DIR");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/shim.c");
     println!("cargo::rerun-if-changed=src/pairs.c");
+    println!("cargo::rerun-if-changed=src/burst.c");
     let own = env::var_os("BERKELEY_DB_DIR").map(PathBuf::from);
     let library_dir = own.as_ref().map(|own| own.join("lib"));
     let headers: Vec<PathBuf> = match &own {
@@ -45,10 +49,7 @@ fn main() {
 
 fn build(include: &Path, library_dir: Option<&Path>, library: &str) {
     let mut shim = cc::Build::new();
-    shim.files(["src/shim.c", "src/pairs.c"])
-        .include(include)
-        .opt_level(2)
-        .compile("lab_berkeley_db_shim");
+    shim.files(SOURCES).include(include).opt_level(2).compile("lab_berkeley_db_shim");
     if let Some(directory) = library_dir {
         println!("cargo::rustc-link-search=native={}", directory.display());
     }
@@ -63,7 +64,7 @@ fn links(include: &Path, library_dir: Option<&Path>, library: &str) -> bool {
         return false;
     };
     let mut command: Command = compiler.to_command();
-    command.args(["-shared", "-fPIC", "src/shim.c", "src/pairs.c", "-I"]).arg(include);
+    command.args(["-shared", "-fPIC"]).args(SOURCES).arg("-I").arg(include);
     if let Some(directory) = library_dir {
         command.arg("-L").arg(directory);
     }

@@ -57,6 +57,12 @@ pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// The CPU time of this process so far, all threads together.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
 /// Keeps this process on one core from now on.
 ///
 /// # Errors

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocks::BlockStore;
+use crate::burst::BurstStore;
 use crate::pairs::{CommitStore, PairStore};
 use crate::readers::SharedStore;
 use crate::sensors::{RecordShape, SensorStore};
@@ -110,6 +112,46 @@ pub trait Contender: Sync {
     /// Whatever the engine reports; always, when threads cannot.
     fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         Err("threads cannot commit in it".into())
+    }
+
+    /// Every configuration in which the engine takes one large transaction.
+    fn burst_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Opens an empty database for one large transaction, in one of those settings; so many
+    /// snapshots will be open beside it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; always, when it has no such setting, or none with snapshots.
+    fn open_burst(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        _snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        Err("it has no large transactions".into())
+    }
+
+    /// Every configuration in which it allocates blocks, and nothing else.
+    fn block_settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Makes an allocator of so many blocks of this size, a multiple of eight, in one of those
+    /// settings.
+    ///
+    /// # Errors
+    ///
+    /// Whatever it reports; always, when it has no such setting.
+    fn open_blocks(
+        &self,
+        _: &Setting,
+        _count: u64,
+        _block_bytes: usize,
+    ) -> Outcome<Box<dyn BlockStore>> {
+        Err("it is no allocator".into())
     }
 
     /// Every configuration in which a database of pairs comes back after its process is gone: from

@@ -57,6 +57,21 @@ impl Footprint {
     }
 }
 
+/// The most that was ever resident in this process, pages of mapped files among it.
+///
+/// # Errors
+///
+/// When `/proc` cannot be read.
+pub fn resident_peak_bytes() -> Outcome<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    field_bytes(&status, "VmHWM:").ok_or_else(|| "no VmHWM in status".into())
+}
+
+/// Lets the peak of resident memory begin anew, where the kernel lets one.
+pub fn forget_resident_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
 /// The value of a `Name:   123 kB` line.
 fn field_bytes(rollup: &str, name: &str) -> Option<u64> {
     let line = rollup.lines().find(|line| line.starts_with(name))?;

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use super::lines;
 use crate::quantity;
 
 /// One line of a drawing.
@@ -103,15 +104,22 @@ pub(super) fn ratios(title: &str, marks: &[Mark]) -> String {
         ratio += step;
     }
     for (row, mark) in marks.iter().enumerate() {
-        let (y, class) = (middle_of(row), mark.kind.class());
-        label(&mut body, mark, y);
-        let _ = write!(
-            body,
-            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"9\"/>",
-            x(0.0),
-            y - 4.5,
-            (x(mark.median) - x(0.0)).max(0.5),
-        );
+        bar(&mut body, mark, row, x(0.0), x(mark.median));
+    }
+    drawing(title, marks.len(), &body)
+}
+
+/// Bars from zero, the axis in round steps whose numbers `words` says.
+pub(super) fn bars(title: &str, marks: &[Mark], words: fn(f64) -> String) -> String {
+    let high = marks.iter().map(|mark| mark.median).fold(0.0, f64::max).max(1.0) * 1.05;
+    let x = |value: f64| across(value / high);
+    let mut body = String::new();
+    let step = lines::round_step(high / 4.0);
+    for value in (0..).map(|n| f64::from(n) * step).take_while(|&value| value <= high) {
+        gridline(&mut body, x(value), marks.len(), &words(value));
+    }
+    for (row, mark) in marks.iter().enumerate() {
+        bar(&mut body, mark, row, x(0.0), x(mark.median));
     }
     drawing(title, marks.len(), &body)
 }
@@ -123,6 +131,17 @@ pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let decades =
         (first..=last).flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
     decades.filter(|&tick| tick >= low && tick <= high).collect()
+}
+
+fn bar(body: &mut String, mark: &Mark, row: usize, from: f64, to: f64) {
+    let (y, class) = (middle_of(row), mark.kind.class());
+    label(body, mark, y);
+    let _ = write!(
+        body,
+        "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"9\"/>",
+        y - 4.5,
+        (to - from).max(0.5),
+    );
 }
 
 fn gridline(body: &mut String, x: f64, rows: usize, text: &str) {

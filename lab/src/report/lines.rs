@@ -199,7 +199,7 @@ impl Frame {
 }
 
 /// The next of 1, 2, 5, 10, .. that is not smaller.
-fn round_step(least: f64) -> f64 {
+pub(super) fn round_step(least: f64) -> f64 {
     let decade = 10f64.powf(least.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0];
     decade * steps.into_iter().find(|step| step * decade >= least).unwrap_or(10.0)

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
-use super::{Run, course, over_readers, sheets};
+use super::{Run, bursts, course, over_bytes, over_readers, sheets};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
@@ -70,6 +70,8 @@ fn section_of_run(run: &Run) -> String {
         Some(View::Course) => text.push_str(&course::sections(&run.records)),
         Some(View::Rungs) => text.push_str(&sheets::of_rungs(&run.records)),
         Some(View::Returns) => text.push_str(&sheets::of_returns(&run.records)),
+        Some(View::OverBytes) => text.push_str(&over_bytes::sections(&run.records)),
+        Some(View::Bursts) => text.push_str(&bursts::sections(&run.records)),
     }
     text.push_str(&settings_table(&run.records));
     text.push_str(&skipped_list(&run.records));
@@ -320,15 +322,8 @@ fn rows_of_note(record: &Record) -> String {
 
 fn skipped_list(records: &[Record]) -> String {
     let mut text = String::new();
-    for record in records {
-        if let Some(reason) = &record.skipped {
-            let _ = write!(
-                text,
-                "<p class=\"note\">skipped: {}: {}</p>",
-                escape(&table::place(record)),
-                escape(reason),
-            );
-        }
+    for line in table::skipped(records) {
+        let _ = write!(text, "<p class=\"note\">skipped: {}</p>", escape(&line));
     }
     text
 }

@@ -93,7 +93,8 @@ fn drawing(
     }
 }
 
-fn card(sheet: &Sheet) -> String {
+/// A table of the page.
+pub(super) fn card(sheet: &Sheet) -> String {
     let title = escape(&sheet.title);
     let mut text = format!("<div class=\"card\"><h4>{title}</h4><table><tr><th>contender</th>");
     for column in &sheet.columns {

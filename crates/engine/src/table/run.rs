@@ -67,6 +67,11 @@ impl<'m> TableAt<'m> {
             }
             self.each_stretch(first, count, |_, slots| slots.iter().for_each(Directory::bury));
         }
+        // About how much waits: rows that come together mostly have one size.
+        let version = last_of(self.directory().slot(self.memory, first).load(Relaxed));
+        let bytes = Version::at(self.memory, version).length() as u64 * u64::from(count);
+        let waiting = &heap.cache.retired_bytes;
+        waiting.store(waiting.load(Relaxed) + bytes, Relaxed);
         heap.cache.retired.redeem_many(2);
         heap.retire_rows((self.core.id, first, count));
     }

@@ -3,10 +3,13 @@
 //! Data Store (no transactions, no locks) and Transactional Data Store (transactions, locks, a
 //! log), each in memory or in files, in a private environment whose cache holds everything. On
 //! a machine without the library this crate compiles to a contender that names the command
-//! that installs it. The C calls are in `database` and `pairs`, which exist only with the library.
+//! that installs it. The C calls are in `database`, `pairs` and `burst`, which exist only with the
+//! library.
 //! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for
 //! readers.
 
+#[cfg(berkeley_db)]
+mod burst;
 #[cfg(berkeley_db)]
 mod database;
 #[cfg(berkeley_db)]
@@ -14,6 +17,7 @@ mod pairs;
 #[cfg(berkeley_db)]
 mod threads;
 
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
@@ -53,6 +57,30 @@ const PAIRS: &[Setting] = &[
     pairs_in("", Promise::Os, Medium::Disk, PAIRS_WRITE_NOSYNC),
     pairs_in("", Promise::Disk, Medium::Disk, PAIRS_SYNC),
 ];
+
+const BURST: &[Setting] = &[
+    pairs_in("", Promise::None, Medium::Memory, BURST_DATA_STORE),
+    pairs_in("", Promise::Memory, Medium::Memory, BURST_IN_MEMORY),
+    Setting {
+        tier: Tier::OnRequest,
+        ..pairs_in("", Promise::Buffered, Medium::Disk, BURST_NOSYNC)
+    },
+    Setting {
+        tier: Tier::OnRequest,
+        ..pairs_in("", Promise::Os, Medium::Disk, BURST_WRITE_NOSYNC)
+    },
+    pairs_in("", Promise::Disk, Medium::Disk, BURST_SYNC),
+];
+
+const BURST_DATA_STORE: &str = "DS: btree in memory, 32 KiB pages, no transactions, no locks";
+const BURST_IN_MEMORY: &str = "btree in memory, 32 KiB pages, one transaction, no lock manager \
+    (one thread), log in memory, which has to hold the transaction: 300 bytes a record";
+const BURST_NOSYNC: &str = "file, 32 KiB pages, all in cache, one transaction, no lock manager \
+    (one thread), DB_TXN_NOSYNC, log buffer 8 MiB";
+const BURST_WRITE_NOSYNC: &str = "file, 32 KiB pages, all in cache, one transaction, no lock \
+    manager (one thread), DB_TXN_WRITE_NOSYNC, log buffer 8 MiB";
+const BURST_SYNC: &str = "file, 32 KiB pages, all in cache, one transaction, no lock manager (one \
+    thread), synced commit, log buffer 8 MiB";
 
 const RETURNS: &[Setting] = &[pairs_in("", Promise::Os, Medium::Disk, RECOVERED)];
 
@@ -134,6 +162,25 @@ impl Contender for BerkeleyDb {
     #[cfg(berkeley_db)]
     fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         Ok(Box::new(pairs::open_commits(setting, place)?))
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        BURST
+    }
+
+    #[cfg(berkeley_db)]
+    fn open_burst(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        burst::open(setting, place, snapshots)
+    }
+
+    #[cfg(not(berkeley_db))]
+    fn open_burst(&self, _: &Setting, _: &Place<'_>, _: u64) -> Outcome<Box<dyn BurstStore>> {
+        Err(not_installed().reason.into())
     }
 
     fn return_settings(&self) -> &'static [Setting] {

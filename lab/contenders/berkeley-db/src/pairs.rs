@@ -169,23 +169,8 @@ impl PairStore for Pairs {
         let mut cursor = ptr::null_mut();
         // SAFETY: the handle is open; `cursor` is a live local.
         check(unsafe { lab_pairs_cursor(self.handle, &mut cursor) })?;
-        let read = loop {
-            let buffer = self.bulk.as_mut_ptr().cast();
-            // SAFETY: the cursor is open; the buffer has as many bytes as are said.
-            let code = unsafe { lab_pairs_next_many(cursor, buffer, BULK_BYTES as u32) };
-            match done(code) {
-                Ok(Done::Yes) => {}
-                Ok(Done::Absent) => break Ok(()),
-                Ok(Done::Aborted) => break Err("a read was given up".into()),
-                Err(failure) => break Err(failure),
-            }
-            if show_all(&self.bulk, seen).is_none() {
-                break Err("Berkeley DB: a bulk buffer is not as it should be".into());
-            }
-        };
         // SAFETY: the cursor is open and not used again.
-        check(unsafe { lab_pairs_cursor_close(cursor) })?;
-        read
+        unsafe { show_through(cursor, &mut self.bulk, seen) }
     }
 
     fn close(mut self: Box<Self>) -> Outcome<()> {
@@ -193,6 +178,42 @@ impl PairStore for Pairs {
         // SAFETY: the handle is open and, being replaced by null, is not used again.
         check(unsafe { lab_pairs_close(handle) })
     }
+}
+
+/// As [`show_through`], with a buffer of its own.
+///
+/// # Safety
+///
+/// As there.
+pub(crate) unsafe fn show_all_from(cursor: *mut c_void, seen: &mut Seen) -> Outcome<()> {
+    let mut bulk = vec![0; BULK_BYTES / size_of::<u32>()];
+    // SAFETY: as the caller promises.
+    unsafe { show_through(cursor, &mut bulk, seen) }
+}
+
+/// Shows every pair through a cursor, as many at once as the buffer holds, and closes the cursor.
+///
+/// # Safety
+///
+/// The cursor is open, of a database that is, and nobody uses it afterwards.
+unsafe fn show_through(cursor: *mut c_void, bulk: &mut [u32], seen: &mut Seen) -> Outcome<()> {
+    let read = loop {
+        let (buffer, bytes) = (bulk.as_mut_ptr().cast(), size_of_val(bulk) as u32);
+        // SAFETY: the cursor is open; the buffer has as many bytes as are said.
+        let code = unsafe { lab_pairs_next_many(cursor, buffer, bytes) };
+        match done(code) {
+            Ok(Done::Yes) => {}
+            Ok(Done::Absent) => break Ok(()),
+            Ok(Done::Aborted) => break Err("a read was given up".into()),
+            Err(failure) => break Err(failure),
+        }
+        if show_all(bulk, seen).is_none() {
+            break Err("Berkeley DB: a bulk buffer is not as it should be".into());
+        }
+    };
+    // SAFETY: the cursor is open and not used again.
+    check(unsafe { lab_pairs_cursor_close(cursor) })?;
+    read
 }
 
 /// Goes over a buffer from its end: offset and length of a key, then of its value, until an offset

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::PairStore;
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
@@ -14,6 +15,7 @@ use lab_harness::sensors::{
 use lab_harness::{Contender, Outcome, Place, Setting};
 
 use crate::FIXED_VALUE_LEN;
+use crate::burst::Bare;
 use crate::pairs::Ordered;
 use crate::threads::{Fields, Locked};
 
@@ -68,6 +70,22 @@ impl Contender for BTree {
 
     fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
         Ok(Box::new(Ordered::default()))
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        crate::BURST
+    }
+
+    fn open_burst(
+        &self,
+        _: &Setting,
+        _: &Place<'_>,
+        snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        match snapshots {
+            0 => Ok(Box::new(Bare::default())),
+            _ => Err("nobody reads a map while somebody inserts".into()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod array;
 mod btree;
+mod burst;
 mod hash;
 mod pairs;
 mod threads;
@@ -28,6 +29,7 @@ const SHARED_UNORDERED: &[Setting] =
     &[setting("RwLock<HashMap<i32, [u8; 206], Fx>>, locked once; deletes by counting ids")];
 const ORDERED_PAIRS: &[Setting] =
     &[setting("Mutex<BTreeMap<u64, [u8; 32]>>, locked for each call")];
+const BURST: &[Setting] = &[setting("BTreeMap<u64, [u8; 32]>, no lock, no transactions")];
 const HASHED_PAIRS: &[Setting] =
     &[setting("Mutex<HashMap<u64, [u8; 32], Fx>>, locked for each call")];
 const FLAT_PAIRS: &[Setting] =

@@ -163,6 +163,14 @@ impl Environment {
 impl Environment {
     /// A read transaction for the calling thread, reset.
     pub(crate) fn reading(&self) -> Outcome<Reading<'_>> {
+        let made = self.standing()?;
+        // SAFETY: the transaction was begun by `standing`.
+        unsafe { ffi::mdb_txn_reset(made.txn) };
+        Ok(made)
+    }
+
+    /// A read transaction that sees what is committed now until it is dropped; it needs no `run`.
+    pub(crate) fn standing(&self) -> Outcome<Reading<'_>> {
         let mut made = Reading { environment: self, txn: ptr::null_mut(), cursor: ptr::null_mut() };
         // SAFETY: the environment is open; both pointers are to live locals, and what LMDB makes
         // is ended by the drop of `made`. NOTLS ties the transaction to its handle, not to a
@@ -171,7 +179,6 @@ impl Environment {
             let reading = ffi::MDB_RDONLY;
             check(ffi::mdb_txn_begin(self.env, ptr::null_mut(), reading, &mut made.txn))?;
             check(ffi::mdb_cursor_open(made.txn, self.dbi, &mut made.cursor))?;
-            ffi::mdb_txn_reset(made.txn);
         }
         Ok(made)
     }
@@ -203,7 +210,7 @@ impl Reading<'_> {
         done
     }
 
-    /// Shows the value of a key to `see`; called within `run` only.
+    /// Shows the value of a key to `see`; called within `run`, or on a standing one.
     pub(crate) fn get<T>(
         &mut self,
         mut key: u64,
@@ -211,7 +218,7 @@ impl Reading<'_> {
     ) -> Outcome<Option<T>> {
         let mut name = key_value(&mut key);
         let mut value = ffi::MDB_val { mv_size: 0, mv_data: ptr::null_mut() };
-        // SAFETY: outside of `run` the transaction is reset and LMDB refuses it; a found value
+        // SAFETY: a transaction that is reset is refused by LMDB; a found value
         // spans `mv_size` readable bytes until the reset, and `see` cannot keep the slice.
         unsafe {
             let got = ffi::mdb_get(self.txn, self.environment.dbi, &mut name, &mut value);
@@ -223,7 +230,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Moves the cursor and shows key and value; called within `run` only.
+    /// Moves the cursor and shows key and value; called within `run`, or on a standing one.
     pub(crate) fn walk<T>(
         &mut self,
         to: Move,
@@ -251,6 +258,16 @@ impl Writing<'_> {
         fill: impl FnOnce(&mut [u8]),
     ) -> Outcome<()> {
         self.reserve(key, len, ffi::MDB_NOOVERWRITE, fill)
+    }
+
+    /// Inserts a key that is greater than all others.
+    pub(crate) fn append(
+        &mut self,
+        key: u64,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Outcome<()> {
+        self.reserve(key, len, ffi::MDB_APPEND, fill)
     }
 
     /// Replaces the value on which the cursor stands by one of the same length.

@@ -7,11 +7,13 @@
 //! and renewed, all as its documentation advises. Small pairs have keys of bytes. LMDB has no
 //! database without files.
 
+mod burst;
 mod environment;
 mod pairs;
 mod threads;
 
 use environment::Environment;
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
@@ -128,6 +130,19 @@ impl Contender for Lmdb {
 
     fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        burst::SETTINGS
+    }
+
+    fn open_burst(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        burst::open(setting, place)
     }
 
     fn return_settings(&self) -> &'static [Setting] {

@@ -5,9 +5,11 @@
 //! The key is a native `u64` that orders as (sensor_id, timestamp); values are written in place
 //! with `insert_reserve`.
 
+mod burst;
 mod pairs;
 mod threads;
 
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
@@ -116,6 +118,19 @@ impl Contender for Redb {
 
     fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         Ok(Box::new(pairs::open(setting, place)?))
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        burst::SETTINGS
+    }
+
+    fn open_burst(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        burst::open(setting, place)
     }
 
     fn return_settings(&self) -> &'static [Setting] {

@@ -4,13 +4,18 @@
 //! grows while rows are inserted, and the time for that counts. The variant `ahead` commits the
 //! memory for all rows when it opens, as a program with a fixed memory does. The variant `hash` has
 //! one hash index in place of the ordered one and answers equality alone. Shared by threads, and
-//! for sets, it has its defaults and nothing else. Small pairs have a file of their own.
+//! for sets, it has its defaults and nothing else. Small pairs, one large transaction
+//! and the region without a database have files of their own.
 
+mod blocks;
+mod burst;
 mod pairs;
 mod sets;
 mod stores;
 mod threads;
 
+use lab_harness::blocks::BlockStore;
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
@@ -132,6 +137,32 @@ impl Contender for Remanent {
 
     fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         pairs::open_commits(setting, place)
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        burst::SETTINGS
+    }
+
+    fn open_burst(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        _snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        burst::open(setting, place)
+    }
+
+    fn block_settings(&self) -> &'static [Setting] {
+        blocks::SETTINGS
+    }
+
+    fn open_blocks(
+        &self,
+        setting: &Setting,
+        count: u64,
+        block_bytes: usize,
+    ) -> Outcome<Box<dyn BlockStore>> {
+        blocks::open(setting, count, block_bytes)
     }
 
     fn return_settings(&self) -> &'static [Setting] {

@@ -8,11 +8,13 @@
 //! pairs have that as well. Shared by threads it is in multi-thread mode, with a connection for
 //! each thread.
 
+mod burst;
 mod connection;
 mod pairs;
 mod store;
 mod threads;
 
+use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
@@ -112,6 +114,19 @@ impl Contender for Sqlite {
 
     fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
         pairs::open_commits(setting, place)
+    }
+
+    fn burst_settings(&self) -> &'static [Setting] {
+        burst::SETTINGS
+    }
+
+    fn open_burst(
+        &self,
+        setting: &Setting,
+        place: &Place<'_>,
+        snapshots: u64,
+    ) -> Outcome<Box<dyn BurstStore>> {
+        burst::open(setting, place, snapshots)
     }
 
     fn return_settings(&self) -> &'static [Setting] {

@@ -67,6 +67,7 @@ pub(super) fn measure(
         held_bytes: footprint.held_bytes()?,
         data_bytes,
         accounted_bytes: course.store.accounted_bytes(),
+        ..Held::default()
     };
     course.compare()?;
     if setting.promise != Promise::Disk {

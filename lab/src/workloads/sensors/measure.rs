@@ -82,6 +82,7 @@ pub(super) fn measure(
         held_bytes: footprint.held_bytes()?,
         data_bytes: data.data_bytes(written),
         accounted_bytes: store.accounted_bytes(),
+        ..Held::default()
     };
     for plan in &mut reads {
         plan.keep_written(written);

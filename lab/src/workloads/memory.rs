@@ -1,0 +1,230 @@
+//! Memory: what blocks cost to allocate, to touch, to free in either order, and at the end.
+//!
+//! The experiment of an article on a cache that took hours to be freed: a total of some gigabytes
+//! in blocks of 1 to 64 KiB, each touched, then freed in the order in which they came or the other
+//! way round, and whether the time grows with the total or faster. Beside allocators of programs
+//! stands the region of Remanent, which can also be dropped or reset with all blocks in it; and
+//! small blocks are allocated and freed in memory that was touched before. In reading order: the
+//! plan here, `measure` times a process, `end` one that exits, `linear` fits, `figures` compares.
+
+mod measure;
+
+mod end;
+
+mod warm;
+
+pub(crate) mod linear;
+
+mod figures;
+
+use std::collections::BTreeMap;
+
+use lab_harness::{Contender, Outcome, Setting};
+use serde_json::Value;
+
+use crate::cell::{CellRequest, Line};
+use crate::command::{Choice, Scale};
+use crate::contenders;
+use crate::machine;
+use crate::quantity;
+use crate::record::Record;
+use crate::workloads::{Cell, Figure, Group, View, Workload};
+
+/// The `memory` workload.
+pub(crate) struct Memory;
+
+/// Parameters of a cell, which are part of its records: bytes of a block, and of all of them.
+pub(crate) const BLOCK_BYTES: &str = "block_bytes";
+pub(crate) const TOTAL_BYTES: &str = "total_bytes";
+
+/// Whether blocks come from memory that was touched before.
+pub(crate) const WARM: &str = "warm";
+
+/// Makes a process the one whose end is measured.
+const ENDS: &str = "ends";
+
+const KIB: u64 = 1024;
+
+const MIB: u64 = 1 << 20;
+
+const GIB: u64 = 1 << 30;
+
+/// Bytes of a block.
+const SIZES: [u64; 7] = [KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
+
+const SIZES_QUICK: [u64; 2] = [KIB, 64 * KIB];
+
+/// Bytes of all blocks.
+const TOTALS: [u64; 5] = [GIB, 2 * GIB, 4 * GIB, 8 * GIB, 16 * GIB];
+
+const TOTALS_QUICK: [u64; 3] = [64 * MIB, 128 * MIB, 256 * MIB];
+
+/// Sizes of blocks in touched memory.
+const SIZES_WARM: [u64; 11] =
+    [32, 64, 128, 256, 512, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB];
+
+const SIZES_WARM_QUICK: [u64; 4] = [32, 256, KIB, 4 * KIB];
+
+/// The variant that differs from its allocator's plain one in touched memory alone.
+const ONLY_WARM: &str = "kept";
+
+/// How many of them there are.
+const WARM_COUNT: u64 = 10_000;
+
+/// The share of the memory that is there of which a cell takes part.
+const SHARE_MAX: f64 = 0.75;
+
+/// From this total on there is one round: its phases last long enough.
+const TOTAL_ONCE: u64 = 4 * GIB;
+
+const ROUNDS_MAX: u32 = 3;
+
+impl Workload for Memory {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn summary(&self) -> &'static str {
+        "1 to 16 GiB in blocks of 1 to 64 KiB: allocated, freed in both orders, left to the end"
+    }
+
+    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+        contender.block_settings()
+    }
+
+    fn contenders(&self) -> Vec<&'static dyn Contender> {
+        contenders::with_blocks()
+    }
+
+    fn view(&self) -> View {
+        View::OverBytes
+    }
+
+    fn plan(&self, choice: &Choice) -> Vec<Group> {
+        let available = machine::available_bytes().unwrap_or(u64::MAX);
+        let most = (available as f64 * SHARE_MAX) as u64;
+        let mut groups = vec![group_of_warm(choice)];
+        for place in 0..totals(choice.scale).len() {
+            let cells = cells(choice, place, most);
+            let total = totals(choice.scale)[place];
+            let title = match choice.rows {
+                Some(rows) => format!("{} blocks", quantity::grouped(rows << place)),
+                None => format!("{} in blocks", quantity::bytes(total)),
+            };
+            let once = total >= TOTAL_ONCE || choice.scale == Scale::Quick;
+            let rounds = if once { 1 } else { choice.rounds.min(ROUNDS_MAX) };
+            groups.push(Group { title, rounds, cells });
+        }
+        groups.retain(|group| !group.cells.is_empty());
+        groups
+    }
+
+    fn measure(
+        &self,
+        request: &CellRequest,
+        contender: &dyn Contender,
+        setting: &'static Setting,
+    ) -> Outcome<Vec<Line>> {
+        if request.parameters.contains_key(ENDS) {
+            return end::fill_and_end(request, contender, setting);
+        }
+        if request.parameters.contains_key(WARM) {
+            return warm::measure(request, contender, setting);
+        }
+        let ended = end::measure(request)?;
+        let mut lines = measure::measure(request, contender, setting)?;
+        lines.push(ended);
+        Ok(lines)
+    }
+
+    fn figures(&self, records: &[Record]) -> Vec<Figure> {
+        figures::figures(records)
+    }
+}
+
+fn totals(scale: Scale) -> &'static [u64] {
+    match scale {
+        Scale::Quick => &TOTALS_QUICK,
+        _ => &TOTALS,
+    }
+}
+
+/// Every contender at every size of blocks, of the total at this place; none when there is not so
+/// much memory. A number of blocks that is asked for is doubled from one total to the next.
+fn cells(choice: &Choice, place: usize, most: u64) -> Vec<Cell> {
+    let sizes: &[u64] = match choice.scale {
+        Scale::Quick => &SIZES_QUICK,
+        _ => &SIZES,
+    };
+    let mut cells = Vec::new();
+    for &block_bytes in sizes {
+        let count = match choice.rows {
+            Some(rows) => rows << place,
+            None => totals(choice.scale)[place] / block_bytes,
+        };
+        if count * block_bytes > most {
+            continue;
+        }
+        let parameters = BTreeMap::from([
+            (BLOCK_BYTES.to_owned(), Value::from(block_bytes)),
+            (TOTAL_BYTES.to_owned(), Value::from(count * block_bytes)),
+        ]);
+        cells.extend(of_all(choice, count, &parameters));
+    }
+    cells
+}
+
+fn group_of_warm(choice: &Choice) -> Group {
+    let count = choice.rows.unwrap_or(WARM_COUNT);
+    let mut cells = Vec::new();
+    let sizes: &[u64] = match choice.scale {
+        Scale::Quick => &SIZES_WARM_QUICK,
+        _ => &SIZES_WARM,
+    };
+    for &block_bytes in sizes {
+        let parameters = BTreeMap::from([
+            (BLOCK_BYTES.to_owned(), Value::from(block_bytes)),
+            (WARM.to_owned(), Value::from(true)),
+        ]);
+        cells.extend(of_all(choice, count, &parameters));
+    }
+    let title = format!("{} blocks in touched memory", quantity::grouped(count));
+    Group { title, rounds: choice.rounds, cells }
+}
+
+fn of_all(
+    choice: &Choice,
+    count: u64,
+    parameters: &BTreeMap<String, Value>,
+) -> impl Iterator<Item = Cell> {
+    let all = choice.contenders.iter().filter(|contender| contender.missing().is_none());
+    let settings = all.flat_map(|&contender| {
+        contender.block_settings().iter().map(move |setting| (contender, setting))
+    });
+    let warm = parameters.contains_key(WARM);
+    let takes = move |setting: &Setting| warm || setting.variant != ONLY_WARM;
+    settings.filter(move |(_, setting)| takes(setting)).map(move |(contender, setting)| Cell {
+        contender,
+        setting,
+        rows: count,
+        readers: 0,
+        per_transaction: 1,
+        parameters: parameters.clone(),
+        seconds_max: None,
+        pinned: true,
+    })
+}
+
+/// Bytes of a block, as a request or a record has them.
+pub(crate) fn block_bytes(parameters: &BTreeMap<String, Value>) -> Option<u64> {
+    parameters.get(BLOCK_BYTES)?.as_u64()
+}
+
+/// Bytes of all blocks; none where memory was touched before.
+pub(crate) fn total_bytes(parameters: &BTreeMap<String, Value>) -> Option<u64> {
+    parameters.get(TOTAL_BYTES)?.as_u64()
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;
