@@ -61,5 +61,7 @@ fn use_everything() -> Result<bool> {
     db.drop_index(&table, by_spectra)?;
     db.reclaim();
     db.drop_table(&table)?;
-    Ok(right && db.memory().rows == 0)
+    let tables = db.memory_by_table()?;
+    let observed = tables.is_empty() && db.statistics().commits > 0 && db.snapshots().is_empty();
+    Ok(right && observed && db.memory().rows == 0)
 }

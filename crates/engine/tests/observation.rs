@@ -307,7 +307,7 @@ fn others_go_on_while_tables_are_measured() -> Result<()> {
             let values = [Some(Value::String(&text)), Some(1_u32.into())];
             let row = db.write(|tx| tx.insert_values(&texts, &values))?;
             db.write(|tx| tx.update_values(&texts, row, &[(group, number.into())]))?;
-            if number % 3 != 0 {
+            if !number.is_multiple_of(3) {
                 db.write(|tx| tx.delete(&texts, row))?;
             }
         }

@@ -27,6 +27,11 @@ mod metrics;
 mod request;
 mod server;
 
+/// The example of the page on observing.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/observing.md")]
+struct Observing;
+
 pub use exporter::Exporter;
 pub use exposition::{Exposition, prometheus_text};
 pub use listener::{Listen, SOCKET_NAME};

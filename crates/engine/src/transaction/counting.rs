@@ -4,9 +4,8 @@
 //! rare or dear anyway. A statement that is run counts nothing: its changes are counted with the
 //! commit, whose write set knows how many they are.
 
-use super::commit::CommitTicket;
 use super::transaction::WriteTransaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::counts::Counted;
 
 impl WriteTransaction<'_> {
@@ -18,29 +17,28 @@ impl WriteTransaction<'_> {
     /// Counts what became of a statement that was refused at first.
     #[cold]
     pub(super) fn counted<T>(&self, outcome: Result<T>) -> Result<T> {
-        outcome.inspect_err(|error| {
-            if error.is_conflict() {
-                self.count(Counted::Conflicts);
-            }
-        })
+        outcome.inspect_err(|error| self.count_refusal(error))
+    }
+
+    /// Counts a refusal, if it is for what others did.
+    #[cold]
+    pub(super) fn count_refusal(&self, error: &Error) {
+        if error.is_conflict() {
+            self.count(Counted::Conflicts);
+        }
     }
 
     /// Counts a commit of so many changes, if others see them. They may although it failed: then
     /// the log could not be brought to the rung that was asked for.
-    #[inline]
-    pub(super) fn count_commit(
-        &self,
-        changes: u64,
-        outcome: Result<CommitTicket>,
-    ) -> Result<CommitTicket> {
+    #[inline(always)]
+    pub(super) fn count_commit(&self, changes: u64, error: Option<&Error>) {
         if self.ended.get() && changes > 0 {
             let counts = &self.heap.cache.counts;
             counts.add(Counted::Commits, 1);
             counts.add(Counted::Changes, changes);
         }
-        match outcome {
-            Ok(ticket) => Ok(ticket),
-            refused => self.counted(refused),
+        if let Some(error) = error {
+            self.count_refusal(error);
         }
     }
 }

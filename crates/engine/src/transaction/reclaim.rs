@@ -159,8 +159,7 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
 /// how many of the rest came since all snapshots were last looked at.
 fn scale_bytes(cache: &Cache, left: u64, before: u64) -> u64 {
     let scaled = [&cache.retired_bytes, &cache.retired_bytes_seen].map(|word| {
-        let bytes = u128::from(word.load(Relaxed)) * u128::from(left.min(before));
-        let bytes = (bytes / u128::from(before.max(1))) as u64;
+        let bytes = word.load(Relaxed).saturating_mul(left.min(before)) / before.max(1);
         word.store(bytes, Relaxed);
         bytes
     });

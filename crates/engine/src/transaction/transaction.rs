@@ -517,7 +517,8 @@ impl<'db> WriteTransaction<'db> {
         let changes = self.writes.len();
         let outcome =
             commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended);
-        self.count_commit(changes, outcome)
+        self.count_commit(changes, outcome.as_ref().err());
+        outcome
     }
 
     /// A change of a table that programs change directly.
@@ -659,7 +660,7 @@ impl<'db> WriteTransaction<'db> {
             );
         }
         let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
-        self.standing.check(slot, own).or_else(|error| self.counted(Err(error)))
+        self.standing.check(slot, own).inspect_err(|error| self.count_refusal(error))
     }
 
     /// That a change succeeded is an answer too: a row was there, or a unique key was not. It stays
