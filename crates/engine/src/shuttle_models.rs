@@ -13,6 +13,7 @@ mod definition;
 mod directory;
 mod hash;
 mod latch;
+mod observation;
 mod old_snapshots;
 mod serializable;
 mod tree;

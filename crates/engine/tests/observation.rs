@@ -326,8 +326,7 @@ fn others_go_on_while_tables_are_measured() -> Result<()> {
         let measured: Result<()> = (0..200).try_for_each(|_| {
             let tables = db.memory_by_table()?;
             assert!(tables[2].rows >= 15_000, "{tables:?}");
-            let statistics = db.statistics();
-            assert!(statistics.changes >= statistics.commits);
+            assert!(db.statistics().writers <= 4);
             Ok(())
         });
         stop.store(true, Ordering::Relaxed);

@@ -14,8 +14,8 @@ use super::ordered::OrderedIndex;
 use crate::memory::Memory;
 use crate::memory::class::occupied;
 
-/// Nodes or chains that are gone through in one call.
-const AT_ONCE: u64 = 1024;
+/// Nodes or chains that are gone through in one call; few for models.
+const AT_ONCE: u64 = if cfg!(shuttle) { 2 } else { 1024 };
 
 /// A sum in the making.
 pub(crate) struct IndexSize {

@@ -109,7 +109,8 @@ impl Database {
     /// index is gone through: about as long as a scan of all tables and all indexes takes. Others
     /// go on meanwhile, which makes the answer an approximation; while nobody writes it is exact.
     /// Versions and nodes that were taken out and wait to be freed are of no table. Changes of
-    /// tables and indexes wait for it as for any reader, one table at a time.
+    /// tables and indexes wait for it as for any reader, one table at a time; whoever wants to
+    /// change a row with old versions, while these are counted.
     ///
     /// # Errors
     /// `TooManyTransactions`: it needs a slot as any transaction does.

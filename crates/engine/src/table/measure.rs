@@ -3,18 +3,21 @@
 //! The caller holds a snapshot from before it knew that the table is live, so the table stays. Each
 //! call of the reader goes through a batch of rows, of nodes or of chains, so that reclaimers need
 //! not wait for more than that. Versions are counted as long as a row leads to them, whoever sees
-//! them; what was cut and waits to be freed is in no table any more.
+//! them; what was cut and waits to be freed is in no table any more. Versions behind the one that
+//! the snapshot sees are freed under the row's latch as soon as no older snapshot needs them. So a
+//! row that has some is latched while they are counted, unless somebody else has it just then.
 
 use super::reader::Reader;
 use super::segment::newest_of;
 use super::table::{IndexCore, TableAt};
-use super::version::{Version, chain, visible};
+use super::version::{Version, chain};
 use crate::index::size::IndexSize;
 use crate::memory::atomic::{Acquire, Relaxed};
 use crate::memory::row_blocks;
+use crate::snapshot::Snapshot;
 
-/// Slots that are gone through in one call.
-const AT_ONCE: u64 = 1024;
+/// Slots that are gone through in one call; few for models.
+const AT_ONCE: u64 = if cfg!(shuttle) { 2 } else { 1024 };
 /// How many rows ahead of the one that is looked at are asked for.
 const AHEAD: usize = 16;
 
@@ -28,6 +31,19 @@ pub(crate) struct RowsMeasure {
     pub(crate) bytes: u64,
 }
 
+impl RowsMeasure {
+    fn count(&mut self, version: &Version) {
+        self.versions += 1;
+        self.bytes += row_blocks::occupied(size_of::<Version>() + version.length()) as u64;
+    }
+
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.versions += other.versions;
+        self.bytes += other.bytes;
+    }
+}
+
 impl TableAt<'_> {
     /// Adds up what the rows take.
     pub(crate) fn measure_rows(&self, reader: Reader<'_>) -> RowsMeasure {
@@ -38,21 +54,38 @@ impl TableAt<'_> {
             let _operation = reader.enter(memory);
             let end = limit.min(next + AT_ONCE);
             let slots = directory.slots_beside(memory, next as u32, end);
-            next += slots.len() as u64;
             for (i, slot) in slots.iter().enumerate() {
                 // Whatever else the word may be, to ask for it does no harm.
                 let ahead = slots.get(i + AHEAD).unwrap_or(slot);
                 memory.region().prefetch(ahead.load(Relaxed));
                 let newest = newest_of(slot.load(Acquire));
-                measure.rows += u64::from(visible(memory, newest, reader.snapshot).is_some());
-                for (_, version) in chain(memory, newest) {
-                    let size = size_of::<Version>() + version.length();
-                    measure.versions += 1;
-                    measure.bytes += row_blocks::occupied(size) as u64;
-                }
+                let own = self.measure_row(next as u32 + i as u32, newest, reader.snapshot);
+                measure.add(own);
             }
+            next += slots.len() as u64;
         }
         measure
+    }
+
+    /// Adds up what a row takes whose newest version lies there.
+    fn measure_row(&self, row: u32, newest: u64, snapshot: Snapshot) -> RowsMeasure {
+        let (mut own, mut at) = (RowsMeasure::default(), newest);
+        while at != 0 {
+            let version = Version::at(self.memory, at);
+            own.count(version);
+            at = version.older.load(Acquire);
+            if snapshot.sees(self.memory, &version.begin) {
+                own.rows = u64::from(!version.is_tombstone());
+                break;
+            }
+        }
+        if at != 0
+            && let Some(latched) = self.directory().try_latch(self.memory, row)
+        {
+            own = RowsMeasure { rows: own.rows, ..RowsMeasure::default() };
+            chain(self.memory, latched.newest()).for_each(|(_, version)| own.count(version));
+        }
+        own
     }
 
     /// Bytes of the table's directory.

@@ -163,6 +163,15 @@ impl Directory {
         }
     }
 
+    /// As [`Directory::latch`], without waiting: `None` if somebody holds the row as well.
+    pub(crate) fn try_latch<'m>(&self, memory: &'m Memory, row: u32) -> Option<LatchedRow<'m>> {
+        let slot = self.slot(memory, row);
+        let word = slot.load(Relaxed);
+        let free = newest_of(word) != 0 && word & LATCHED == 0;
+        (free && slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok())
+            .then(|| LatchedRow { slot, newest: word })
+    }
+
     /// The newest version of a row that nobody is changing just now, 0 if there is none; `None` if
     /// somebody still is after a moment's wait.
     pub(crate) fn newest_at_rest(&self, memory: &Memory, row: u32) -> Option<u64> {
