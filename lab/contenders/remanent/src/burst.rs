@@ -2,10 +2,11 @@
 //!
 //! The primary key is an ordered index, as every other contender has one. The plain setting grows
 //! while rows come, and the time for that counts; `ahead` commits the memory for all rows when it
-//! opens. In a folder it stands on each rung, with `checkpoint_after(0)`, as others make no
-//! checkpoint by themselves. One transaction inserts row by row; dropping it takes them back.
+//! opens; `bulk` inserts many rows with each statement (`insert_all`). In a folder it stands on each
+//! rung, with `checkpoint_after(0)`, as others make no checkpoint by themselves. Dropping the
+//! transaction takes its rows back.
 
-use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
+use lab_harness::burst::{AT_A_TIME, Burst, BurstSnapshot, BurstStore};
 use lab_harness::pairs::{Key, Pair, Seen, VALUE_LEN};
 use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
 use remanent::schema::BinaryArray;
@@ -16,6 +17,7 @@ use crate::database;
 pub(crate) const SETTINGS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Memory, ROW_BY_ROW),
     setting("ahead", Promise::Memory, Medium::Memory, AHEAD),
+    setting("bulk", Promise::Memory, Medium::Memory, BULK),
     setting("", Promise::Buffered, Medium::Disk, LOGGED),
     setting("", Promise::Os, Medium::Disk, LOGGED),
     setting("", Promise::Disk, Medium::Disk, LOGGED),
@@ -23,7 +25,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
 
 const ROW_BY_ROW: &str = "begin_write, insert for each row, commit; primary key, ordered";
 const AHEAD: &str = "as the plain one, memory for all rows committed at open (commit_ahead)";
+const BULK: &str = "begin_write, insert_all of 65,536 rows at a time, commit; primary key, ordered";
 const LOGGED: &str = "as the plain one, in a folder with a log; checkpoint_after(0)";
+
+/// Rows that `bulk` inserts at a time.
+const BULK_ROWS: usize = 64 << 10;
 
 /// Bytes that a row takes beside its data, of header, slot and index, and some to spare.
 const BESIDE_DATA: u64 = 60;
@@ -47,11 +53,13 @@ struct Row {
 struct Store {
     db: Database,
     table: TypedTable<Row>,
+    bulk: bool,
 }
 
 struct Inserts<'s> {
     table: &'s TypedTable<Row>,
     transaction: WriteTransaction<'s>,
+    bulk: bool,
 }
 
 struct Open<'s> {
@@ -67,12 +75,21 @@ pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn Burs
     };
     let db = database(setting, place, Options::new().commit_ahead(ahead))?;
     let table = db.create_table_of::<Row>()?;
-    Ok(Box::new(Store { db, table }))
+    Ok(Box::new(Store { db, table, bulk: setting.variant == "bulk" }))
+}
+
+fn row((key, value): &Pair) -> Row {
+    Row { id: u64::from_be_bytes(*key), value: BinaryArray(*value) }
 }
 
 impl BurstStore for Store {
+    fn at_a_time(&self) -> usize {
+        if self.bulk { BULK_ROWS } else { AT_A_TIME }
+    }
+
     fn begin(&self) -> Outcome<Box<dyn Burst + '_>> {
-        Ok(Box::new(Inserts { table: &self.table, transaction: self.db.begin_write()? }))
+        let transaction = self.db.begin_write()?;
+        Ok(Box::new(Inserts { table: &self.table, transaction, bulk: self.bulk }))
     }
 
     fn snapshot(&self) -> Outcome<Box<dyn BurstSnapshot + '_>> {
@@ -101,8 +118,12 @@ impl BurstStore for Store {
 
 impl Burst for Inserts<'_> {
     fn insert(&mut self, pairs: &[Pair]) -> Outcome<()> {
-        for (key, value) in pairs {
-            let row = Row { id: u64::from_be_bytes(*key), value: BinaryArray(*value) };
+        let rows = pairs.iter().map(row);
+        if self.bulk {
+            self.transaction.insert_all(self.table, rows)?;
+            return Ok(());
+        }
+        for row in rows {
             self.transaction.insert(self.table, &row)?;
         }
         Ok(())
