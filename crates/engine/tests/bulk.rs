@@ -1,5 +1,5 @@
-//! Many rows with one statement: the same rows and indexes as one by one, whatever the order and the
-//! keys, whatever is in the table already, and whoever else is there.
+//! Many rows with one statement: the same rows and indexes as one by one, whatever the order and
+//! the keys, whatever is in the table already, and whoever else is there.
 //!
 //! Each database is compared with one in which the same rows were inserted one by one: by scan, by
 //! each key, in the order of each ordered index. What fails leaves nothing behind.

@@ -1,5 +1,5 @@
-//! Bursts: transactions of very many rows, which are committed, stamped, taken back and cleared away
-//! in other ways than small ones.
+//! Bursts: transactions of very many rows, which are committed, stamped, taken back and cleared
+//! away in other ways than small ones.
 //!
 //! A commit of more than 16,384 changes leaves its versions to be stamped by others, who may change
 //! the same rows, drop the table, or need the slot. A run of rows inserted one behind the other is
@@ -85,7 +85,8 @@ fn a_large_commit_is_seen_at_once_and_whole() -> Result<()> {
     Ok(())
 }
 
-/// Rows that a large commit changed are changed again and deleted before their versions are stamped.
+/// Rows that a large commit changed are changed again and deleted before their versions are
+/// stamped.
 #[test]
 fn rows_are_changed_again_before_they_are_stamped() -> Result<()> {
     let (db, table) = open()?;

@@ -2,8 +2,9 @@
 //!
 //! The system is made to refuse memory the first time it is asked, then the second, and so on: each
 //! refusal fails one statement cleanly, what was there stays, and with memory again the same
-//! statement succeeds. Then what a program may ask of the memory: ahead of a burst by a thread of its
-//! own, all of it at open, huge pages that the machine does not have, and a reset that keeps it.
+//! statement succeeds. Then what a program may ask of the memory: ahead of a burst by a thread of
+//! its own, all of it at open, huge pages that the machine does not have, and a reset that keeps
+//! it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

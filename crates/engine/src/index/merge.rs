@@ -1,15 +1,15 @@
 //! Adding a sorted run of entries to an ordered index, in one walk.
 //!
-//! Where the tree has nothing, the subtree of all entries that belong there is built bottom up, each
-//! node once and at the size it needs, and hung in with one change; where it has something, the walk
-//! goes on below, with all entries that go there. So a run of keys beyond all others costs next to
-//! nothing for each, and one that is spread over the tree goes through it in order, nodes being
-//! asked for ahead. What the walk cannot decide is left to the caller, entry by entry: a place where
-//! a leaf is already, keys that differ in no byte known here, a node that is full or that others
-//! are changing.
+//! Where the tree has nothing, the subtree of all entries that belong there is built bottom up,
+//! each node once and at the size it needs, and hung in with one change; where it has something,
+//! the walk goes on below, with all entries that go there. So a run of keys beyond all others costs
+//! next to nothing for each, and one that is spread over the tree goes through it in order, nodes
+//! being asked for ahead. What the walk cannot decide is left to the caller, entry by entry: a
+//! place where a leaf is already, keys that differ in no byte known here, a node that is full or
+//! that others are changing.
 //!
-//! An entry is two words: eight bytes of its key, from where the keys of the run begin to differ, in
-//! the order of numbers; and its leaf.
+//! An entry is two words: eight bytes of its key, from where the keys of the run begin to differ,
+//! in the order of numbers; and its leaf.
 
 use super::EntryKey;
 use super::node::{Child, Leaf, Node, PREFIX_MAX, kind_for};

@@ -296,7 +296,8 @@ impl Region {
 
     /// Makes the header what it is in fresh memory.
     pub(crate) fn clear_header(&mut self) {
-        // SAFETY: the header lies at offset 0; nobody else has the region, and zero bytes are valid.
+        // SAFETY: the header lies at offset 0; nobody else has the region, and zero bytes are
+        // valid.
         unsafe { std::ptr::write_bytes(self.base.as_ptr(), 0, size_of::<RegionHeader>()) };
     }
 

@@ -303,8 +303,8 @@ impl RetireQueue {
 }
 
 impl Retired {
-    /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it a
-    /// run of them, bit 3 a deletion; bits 1 and 2 hold another block's purpose. A row's word is
+    /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
+    /// a run of them, bit 3 a deletion; bits 1 and 2 hold another block's purpose. A row's word is
     /// table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {

@@ -7,11 +7,12 @@
 //! again before fresh memory, and split if they are larger; when the last block of a page is freed,
 //! the page is given back.
 //!
-//! A page begins with a bit for each granule, set where a free block begins and where it ends; since
-//! none is a single granule, which of both is known from the side one comes from. A free block has
-//! its list's links and its size, the latter also in its last word. Bits, bins, links and page counts
-//! change under one latch; cutting from the slot's own page needs none. (Knuth, The Art of Computer
-//! Programming 1, 1968: boundary tags; the bits are apart, so that no row is ever taken for a tag.)
+//! A page begins with a bit for each granule, set where a free block begins and where it ends;
+//! since none is a single granule, which of both is known from the side one comes from. A free
+//! block has its list's links and its size, the latter also in its last word. Bits, bins, links and
+//! page counts change under one latch; cutting from the slot's own page needs none. (Knuth, The Art
+//! of Computer Programming 1, 1968: boundary tags; the bits are apart, so that no row is ever taken
+//! for a tag.)
 
 use super::account::Purpose;
 use super::allocator::{Entitlement, Heap};

@@ -3,8 +3,8 @@
 //! The rows are laid down first, one behind the other, in no index; then each index gets all their
 //! entries, in the order of its keys. An ordered index takes them as one run (`index/merge.rs`), so
 //! nodes are met once for all their entries and made at the size they need. Until then the rows are
-//! seen by who goes through all rows, not by who looks a key up: which nobody can tell but their own
-//! transaction, in the midst of one statement.
+//! seen by who goes through all rows, not by who looks a key up: which nobody can tell but their
+//! own transaction, in the midst of one statement.
 
 use remanent_schema::KeyBuffer;
 

@@ -1,10 +1,10 @@
 //! Moving rows together, out of pages in which little is left.
 //!
 //! A version is immutable and its row's slot is all that refers to it, so a row that has a single
-//! version, which is committed, is moved by copying it and exchanging the word under the row's latch.
-//! Who was given a reference to the old bytes keeps them: their block waits until all transactions
-//! have ended that were active then, in a queue of its own. Hints in indexes still lead to the old
-//! place; they are prefetches and nothing more.
+//! version, which is committed, is moved by copying it and exchanging the word under the row's
+//! latch. Who was given a reference to the old bytes keeps them: their block waits until all
+//! transactions have ended that were active then, in a queue of its own. Hints in indexes still
+//! lead to the old place; they are prefetches and nothing more.
 
 use super::table::TableAt;
 use super::version::{Version, bytes_at};

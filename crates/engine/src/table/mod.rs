@@ -1,16 +1,14 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
-//! follow behind it. [`table`] changes a row and its indexes together and takes changes back, [`run`] many
-//! insertions at once, [`batch`] puts many rows into the indexes,
-//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees,
-//! [`compact`] moves rows together. [`lookup`] finds
-//! rows by key, [`position`] keeps a place among them, [`scan`] reads them all, [`sweep`] goes
-//! through many with one call; [`row`] is what a reader holds and [`draft`] one in the making.
-//! [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need which
-//! versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables, [`measure`]
-//! adds up what they take. Nothing here
-//! knows how transactions commit, or of any log.
+//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
+//! [`run`] many insertions at once, [`batch`] puts many rows into the indexes, [`constraint`]
+//! decides uniqueness, [`prune`] removes what no snapshot sees, [`compact`] moves rows together.
+//! [`lookup`] finds rows by key, [`position`] keeps a place among them, [`scan`] reads them all,
+//! [`sweep`] goes through many with one call; [`row`] is what a reader holds and [`draft`] one in
+//! the making. [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need
+//! which versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables,
+//! [`measure`] adds up what they take. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod batch;
 pub(crate) mod compact;

@@ -1,10 +1,10 @@
 //! Rows that a transaction inserted one behind the other: all of them at once.
 //!
-//! Taking a large run back costs a few nanoseconds a row, not an insertion's time once more. Ordered
-//! indexes are gone through once from end to end, where that is less than a look-up for each row;
-//! then the rows are buried, which makes them rows no more (`segment.rs`). The run is one note in
-//! the retire queue; when its last reader is gone, whole pages of versions are given back, and row
-//! ids a stretch at a time.
+//! Taking a large run back costs a few nanoseconds a row, not an insertion's time once more.
+//! Ordered indexes are gone through once from end to end, where that is less than a look-up for
+//! each row; then the rows are buried, which makes them rows no more (`segment.rs`). The run is one
+//! note in the retire queue; when its last reader is gone, whole pages of versions are given back,
+//! and row ids a stretch at a time.
 
 use std::ops::Range;
 

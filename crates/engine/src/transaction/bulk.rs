@@ -148,8 +148,8 @@ impl Batches<'_> {
         Ok(())
     }
 
-    /// Puts the rows so far into the indexes: all at once, and what fails so one by one, which waits
-    /// and clears away as single insertions do.
+    /// Puts the rows so far into the indexes: all at once, and what fails so one by one, which
+    /// waits and clears away as single insertions do.
     fn index(&mut self) -> Result<()> {
         let (at, heap, snapshot) = self.tx.place_of(self.table)?;
         if self.batch.index(at, heap, snapshot).is_err() {

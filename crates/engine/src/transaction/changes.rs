@@ -1,8 +1,8 @@
 //! What the entries of a write set are about: the changes one by one, and their versions.
 //!
-//! A run of inserted rows stands in the write set by its row ids. The version that an insertion made
-//! is the oldest of its row, for a row id is given out when no version of it is left; those that the
-//! same transaction put in front of it carry the same stamp.
+//! A run of inserted rows stands in the write set by its row ids. The version that an insertion
+//! made is the oldest of its row, for a row id is given out when no version of it is left; those
+//! that the same transaction put in front of it carry the same stamp.
 
 use super::write_set::{WriteSet, Written};
 use crate::instance::Instance;

@@ -2,12 +2,13 @@
 //!
 //! A commit is published by one store of the clock, whatever the size of the transaction. Versions
 //! are stamped afterwards, many of them by others (`stamping.rs`); who meets one before that asks
-//! the transaction's slot (`snapshot.rs`). What a serializable transaction has read is validated first, beside other
-//! commits; under the commit latch, where timestamps are drawn, it is enough that the clock still
-//! shows what was validated up to. Room for what follows a commit in memory was made when the
-//! changes were. In a database that has a log, the changes are put into words before the latch is
-//! taken, appended under it, before the clock shows them, and brought to the rung that was asked
-//! for when all else is done: so the log has commits in the order of their timestamps.
+//! the transaction's slot (`snapshot.rs`). What a serializable transaction has read is validated
+//! first, beside other commits; under the commit latch, where timestamps are drawn, it is enough
+//! that the clock still shows what was validated up to. Room for what follows a commit in memory
+//! was made when the changes were. In a database that has a log, the changes are put into words
+//! before the latch is taken, appended under it, before the clock shows them, and brought to the
+//! rung that was asked for when all else is done: so the log has commits in the order of their
+//! timestamps.
 
 use std::cell::Cell;
 

@@ -95,8 +95,8 @@ fn room(db: &Instance) -> u64 {
     (budget - reserve / 4 * 3).saturating_sub(account.used.load(Relaxed))
 }
 
-/// Frees the blocks that rows were moved out of, as far as everybody has ended who may refer to them.
-/// `own` is the slot whose transaction does not.
+/// Frees the blocks that rows were moved out of, as far as everybody has ended who may refer to
+/// them. `own` is the slot whose transaction does not.
 pub(crate) fn free_moved(heap: Heap<'_>, own: usize) {
     let moved = &heap.cache.moved;
     if moved.count() == 0 {

@@ -1,11 +1,12 @@
 //! Stamping what large transactions leave unstamped, by those that come after them.
 //!
-//! A commit is published by one store of the clock; that its versions carry the timestamp instead of
-//! the transaction's stamp only saves readers a look at the slot. So a transaction that changed much
-//! leaves that to others: its slot is *unstamped* when it has ended, which holds no snapshot, keeps
-//! stamp and timestamp to be read (`snapshot.rs`), and is taken by nobody for a transaction of his
-//! own. Each writer stamps a few at his end; who finds all slots taken, or changes tables, does all.
-//! Whoever stamps holds the slot like a writer, so rows and versions that it walks over stay.
+//! A commit is published by one store of the clock; that its versions carry the timestamp instead
+//! of the transaction's stamp only saves readers a look at the slot. So a transaction that changed
+//! much leaves that to others: its slot is *unstamped* when it has ended, which holds no snapshot,
+//! keeps stamp and timestamp to be read (`snapshot.rs`), and is taken by nobody for a transaction
+//! of his own. Each writer stamps a few at his end; who finds all slots taken, or changes tables,
+//! does all. Whoever stamps holds the slot like a writer, so rows and versions that it walks over
+//! stay.
 
 use super::changes;
 use super::clock::{self, HeldSlot};

@@ -5,8 +5,8 @@
 //! chunk stays with the slot, so that small transactions allocate nothing for it. A savepoint is a
 //! number of changes; rolling back takes entries off the end, and no run reaches over a savepoint.
 //!
-//! Each change has left one promise of room in the retire queue behind; of a run two are kept, which
-//! is what clearing it away takes.
+//! Each change has left one promise of room in the retire queue behind; of a run two are kept,
+//! which is what clearing it away takes.
 
 use std::cell::Cell;
 
