@@ -46,7 +46,7 @@ impl Database {
     /// use remanent_engine::{Database, Options, schema::*};
     /// let db = Database::open(Options::new().budget(64 << 20))?;
     /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// db.write(|tx| (0..20_000).try_for_each(|i| tx.insert_values(&table, &[Some(i.into())]).map(|_| ())))?;
+    /// db.write(|tx| tx.insert_all_values(&table, (0..20_000).map(|i| [Some(Value::I32(i))])))?;
     /// // Three of four rows go, some in each page.
     /// let rows: Vec<_> = db.read(|tx| Ok(tx.scan(&table)?.map(|row| row.id()).collect()))?;
     /// let gone: Vec<_> = rows.iter().enumerate().filter(|(i, _)| i % 4 != 0).collect();
@@ -87,7 +87,7 @@ impl Database {
     /// let mut db = Database::open(Options::new().budget(64 << 20))?;
     /// let schema = TableSchema::new("T").column("a", ColumnType::I32);
     /// let table = db.create_table(schema.clone())?;
-    /// db.write(|tx| (0..9000).try_for_each(|i| tx.insert_values(&table, &[Some(i.into())]).map(|_| ())))?;
+    /// db.write(|tx| tx.insert_all_values(&table, (0..9000).map(|i| [Some(Value::I32(i))])))?;
     /// let committed = db.memory().committed;
     /// db.reset()?;
     /// assert!(db.table_names().is_empty());

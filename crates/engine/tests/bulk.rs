@@ -120,7 +120,11 @@ fn rows(count: usize) -> impl Strategy<Value = Vec<Content>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// Whatever goes in one by one goes in at once, into an empty table or among other rows.
     #[test]
@@ -146,7 +150,8 @@ proptest! {
         };
         let (db, table) = open().expect("it opens");
         one_by_one(&db, &table, &before).expect("there is memory");
-        let count = db.write(|tx| tx.insert_all_values(&table, fresh.iter().map(|row| values(row))));
+        let fresh_rows = || fresh.iter().map(|row| values(row));
+        let count = db.write(|tx| tx.insert_all_values(&table, fresh_rows()));
         prop_assert_eq!(count.expect("none is refused"), fresh.len() as u64);
         let tx = db.begin_read().expect("there are slots");
         prop_assert_eq!(&everything(&tx, &table).expect("it is there"), &wanted);

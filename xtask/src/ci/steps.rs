@@ -90,6 +90,21 @@ pub(super) const STEPS: &[Step] = &[
         ],
     ),
     cargo(
+        "soak",
+        "a database at nine tenths of its budget, with rows of shifting sizes",
+        &[
+            "cargo",
+            "run",
+            "--release",
+            "--package",
+            "remanent-simulator",
+            "--",
+            "soak",
+            "--operations",
+            "2000000",
+        ],
+    ),
+    cargo(
         "crashes",
         "databases after a crash at every call of a trace",
         &[

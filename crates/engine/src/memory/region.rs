@@ -458,7 +458,7 @@ impl Region {
             return Ok(());
         }
         Err(Error::new(ErrorKind::OutOfMachineMemory).because(format!(
-            "the system would not lock {len} more bytes in memory: `ulimit -l` says how many it does"
+            "the system would not lock {len} more bytes: `ulimit -l` says how many it does"
         )))
     }
 

@@ -1,7 +1,31 @@
 //! Runs of inserted rows: taken back as one beside others, and stamped by others piece by piece.
 
 use super::{Rows, check, content, race};
+use crate::index::node::{Child, Node};
+use crate::index::ordered::OrderedIndex;
 use crate::memory::modelled;
+use crate::memory::region::Region;
+
+/// Entries of the ordered index.
+fn leaves(rows: &Rows) -> usize {
+    fn below(region: &Region, node: Node<'_>) -> usize {
+        let (mut count, mut from) = (0, 0);
+        while let Some((byte, child)) = node.child_from(region, from) {
+            count += match child {
+                Child::Node(at) => below(region, Node::at(region, at)),
+                Child::Leaf(_) => 1,
+                Child::None => 0,
+            };
+            from = usize::from(byte) + 1;
+        }
+        count
+    }
+    modelled::quietly(|| {
+        let region = rows.db.instance.memory().region();
+        let index = rows.table.core.indexes().next().expect("it has one");
+        below(region, OrderedIndex::at(region, index.root).root())
+    })
+}
 
 /// A run is inserted and taken back while another writer inserts into the same nodes and a reader
 /// goes through them: nobody sees any of the run, and nothing of the others is lost.
@@ -33,6 +57,7 @@ fn shuttle_runs_are_taken_back_whole() {
         };
         race(vec![Box::new(take_back), Box::new(insert), Box::new(read)]);
         assert_eq!(rows.all(), [(10, 0), (14, 0), (200, 0), (201, 0)]);
+        assert_eq!(leaves(&rows), 4, "no entry is left of the run");
         // Their keys and row ids are free again.
         modelled::quietly(|| [11, 12, 13].map(|key| rows.insert(key, 7).expect("it is free")));
         assert_eq!(rows.all().len(), 7);
@@ -69,12 +94,22 @@ fn shuttle_others_stamp_what_a_commit_left() {
             for _ in 0..2 {
                 let tx = rows.db.begin_read().expect("there are slots");
                 let scan = tx.scan(&rows.table).expect("the table is there");
-                let keys: Vec<u32> = scan.map(|row| rows.read(row).0).collect();
-                assert!([0, 2, 3].contains(&keys.len()), "a commit is seen whole, not {keys:?}");
-                assert_eq!(rows.find(&tx, 1).is_some(), !keys.is_empty());
+                let all = scan.map(|row| rows.read(row));
+                let read: Vec<(u32, u64)> = all.filter(|&(key, _)| key < 9).collect();
+                assert!([0, 2, 3].contains(&read.len()), "a commit is seen whole, not {read:?}");
+                assert_eq!(rows.find(&tx, 1).is_some(), !read.is_empty());
+                // What changes row 2 deletes row 3.
+                let changed = read.iter().any(|&(key, value)| key == 2 && value > 0);
+                assert_eq!(changed, read.len() == 2, "{read:?}");
             }
         };
-        race(vec![Box::new(insert), Box::new(change), Box::new(read)]);
+        // Another writer, who stamps at the end of each of its transactions.
+        let stamp = || {
+            for key in [9, 10, 11] {
+                rows.insert(key, 0).expect("nobody else has these keys");
+            }
+        };
+        race(vec![Box::new(insert), Box::new(change), Box::new(read), Box::new(stamp)]);
         assert_eq!(rows.all()[0], (1, 0));
     });
 }

@@ -122,7 +122,10 @@ impl<'s> Worker<'s> {
                 self.insert(&tx, steps.len() as u64)?
             } else {
                 let place = self.random.below(self.rows.len() as u64) as usize;
-                let is_taken = |step: &Step| matches!(step, Step::Set(other, _) | Step::Remove(other) if *other == place);
+                let is_taken = |step: &Step| match step {
+                    Step::Set(other, _) | Step::Remove(other) => *other == place,
+                    Step::Add(..) => false,
+                };
                 if steps.iter().any(is_taken) {
                     continue;
                 }
