@@ -54,8 +54,9 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes the insertion of so many rows from `first` on back; each has the version that its
-    /// insertion made and no other. Needs no memory but the two queue entries that were promised.
-    pub(crate) fn undo_run(&self, heap: Heap<'m>, first: u32, count: u32) {
+    /// insertion made and no other. Needs no memory but the queue entries that were promised, of which it
+    /// takes two.
+    pub(crate) fn undo_run(&self, heap: Heap<'m>, (first, count): (u32, u32), promises: u64) {
         if count < LONG {
             for row in (first..first + count).rev() {
                 let version = self.directory().newest(self.memory, row);
@@ -72,7 +73,7 @@ impl<'m> TableAt<'m> {
         let bytes = Version::at(self.memory, version).length() as u64 * u64::from(count);
         let waiting = &heap.cache.retired_bytes;
         waiting.store(waiting.load(Relaxed) + bytes, Relaxed);
-        heap.cache.retired.redeem_many(2);
+        heap.cache.retired.redeem_many(promises);
         heap.retire_rows((self.core.id, first, count));
     }
 

@@ -713,7 +713,7 @@ impl<'db> WriteTransaction<'db> {
         self.forget_places();
         let memory = self.read.memory();
         while self.writes.len() > len
-            && let Some((table, written)) = self.writes.pop()
+            && let Some((table, written, promises)) = self.writes.pop_joined(len)
         {
             // A table is not dropped while somebody writes, so it is there.
             let Some(core) = self.read.db.catalog().by_id(table) else { continue };
@@ -721,7 +721,7 @@ impl<'db> WriteTransaction<'db> {
             match written {
                 Written::One(change) => at.undo(self.heap, change),
                 Written::Run { first, count } => {
-                    at.undo_run(self.heap, first, count);
+                    at.undo_run(self.heap, (first, count), promises);
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
             }

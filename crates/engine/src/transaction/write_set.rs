@@ -195,6 +195,25 @@ impl<'m> WriteSet<'m> {
         Some((table, written))
     }
 
+    /// Takes the newest entry off, and with a run those before it that its rows follow; and how many
+    /// promises were kept for all of them. None of the oldest `len` changes is among them.
+    pub(crate) fn pop_joined(&self, len: u64) -> Option<(u32, Written, u64)> {
+        let (table, mut written) = self.pop()?;
+        let mut promises = written.promises();
+        while self.len.get() > len
+            && let Written::Run { first, count } = written
+            && let Some(entry) = self.newest()
+            && let (of, Written::Run { first: before, count: more }) = entry.read()
+            && of == table
+            && before + more == first
+        {
+            promises += Written::Run { first: before, count: more }.promises();
+            written = Written::Run { first: before, count: count + more };
+            self.pop();
+        }
+        Some((table, written, promises))
+    }
+
     /// Takes at most so many changes off the newest entry.
     pub(crate) fn pop_some(&self, most: u32) -> Option<(u32, Written)> {
         let entry = self.newest()?;

@@ -7,6 +7,7 @@ use super::*;
 fn inserts_are_compared_as_wholes_with_those_of_the_same_order() {
     let records = [
         record("remanent", Promise::Memory, ASCENDING, COMMIT, "insert", 1.2),
+        record("remanent-bulk", Promise::Memory, ASCENDING, COMMIT, "insert", 0.8),
         record("lmdb", Promise::Memory, ASCENDING, COMMIT, "insert", 2.0),
         record("lmdb-append", Promise::Memory, ASCENDING, COMMIT, "insert", 1.0),
         record("btreemap", Promise::None, ASCENDING, COMMIT, "insert", 1.0),
@@ -17,6 +18,8 @@ fn inserts_are_compared_as_wholes_with_those_of_the_same_order() {
     assert_eq!(found("insert, keys ascending, beside lmdb").1, Some(true));
     assert_eq!(found("insert, keys ascending, beside lmdb-append").0.as_deref(), Some("1.20x"));
     assert_eq!(found("insert, keys ascending, beside lmdb-append").1, None);
+    let many = found("insert of many at a time, keys ascending, beside lmdb");
+    assert_eq!(many, (Some("0.40x".to_owned()), Some(true)));
     assert_eq!(found("insert, keys ascending, beside btreemap").1, Some(false));
     assert!(!figures.iter().any(|figure| figure.what.contains("random")), "{figures:?}");
 }
