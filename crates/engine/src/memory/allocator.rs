@@ -374,7 +374,7 @@ impl<'m> Heap<'m> {
 
     #[cold]
     fn refill(&self, class: usize, magazine: &Magazine, entitlement: Entitlement) -> Result<u64> {
-        let batch = (PAGE_SIZE / 4 / size_of_class(class)).clamp(1, MAGAZINE_SIZE);
+        let batch = (PAGE_SIZE / 4 / size_of_class(class)).clamp(2, MAGAZINE_SIZE);
         let mut blocks = [0; MAGAZINE_SIZE];
         let taken = take_blocks(&self.memory.region, class, &mut blocks[..batch], entitlement)?;
         // Handed out from the end: store in descending order so that addresses ascend.
