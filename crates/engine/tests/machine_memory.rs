@@ -134,11 +134,26 @@ fn all_memory_is_had_at_open() -> Result<()> {
     assert!(committed >= 16 << 20);
     insert(&db, &table, 0..10_000)?;
     assert_eq!(db.memory().committed, committed);
-    let memory = CallerMemory::from_vec(vec![0; 8 << 20]);
-    let (db, table) = open(Options::new().caller_memory(memory).prefault(true))?;
+    // The caller's memory, which begins in the midst of a page.
+    let mut bytes: Vec<u8> = vec![0; 8 << 20];
+    let start = bytes.as_mut_ptr();
+    let memory = CallerMemory::from_vec(bytes);
+    let options = Options::new().caller_memory(memory);
+    let (db, table) = open(options.prefault(true))?;
+    assert!(resident_pages(start, 8 << 20) >= (8 << 20) / 4096 * 95 / 100);
     insert(&db, &table, 0..5000)?;
     assert_eq!(count(&db, &table)?, 5000);
     Ok(())
+}
+
+/// How many pages of 4 KiB of this memory are there.
+fn resident_pages(start: *mut u8, len: usize) -> usize {
+    let first = start.wrapping_add(start.align_offset(4096));
+    let mut pages = vec![0_u8; len / 4096 - 1];
+    // SAFETY: asks about mapped pages; there is a byte for each of them to answer in.
+    let done = unsafe { libc::mincore(first.cast(), pages.len() * 4096, pages.as_mut_ptr()) };
+    assert_eq!(done, 0);
+    pages.iter().filter(|page| **page & 1 == 1).count()
 }
 
 /// Where the machine has no huge pages for the process, small ones serve.

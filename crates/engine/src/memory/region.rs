@@ -417,15 +417,14 @@ impl Region {
         if growth == Growth::Needed && to - start <= FAULT_BELOW && !self.locked {
             return Ok(());
         }
-        let len = (to - from) as usize;
-        // SAFETY: `from` and `to` lie within the reservation.
-        let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
-        if growth.in_huge_pages(to - start) {
+        let (address, len) = self.pages_between(from, to);
+        let ours = matches!(self.backing, Backing::Anonymous { .. });
+        if ours && growth.in_huge_pages(to - start) {
             // SAFETY: advice on our own mapping; where huge pages are missing it is refused and
             // small ones serve.
             unsafe { libc::madvise(address, len, libc::MADV_HUGEPAGE) };
         }
-        // SAFETY: populating our own private mapping changes no content.
+        // SAFETY: populating mapped pages changes no content.
         let done = unsafe { libc::madvise(address, len, libc::MADV_POPULATE_WRITE) };
         // SAFETY: errno of this thread.
         let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
@@ -435,6 +434,16 @@ impl Region {
             _ => {}
         }
         if self.locked { self.lock(from, to) } else { Ok(()) }
+    }
+
+    /// The system's pages that have bytes between two offsets: of the caller's memory, the first
+    /// and the last may have others too.
+    fn pages_between(&self, from: u64, to: u64) -> (*mut libc::c_void, usize) {
+        // SAFETY: `from` lies within the reservation.
+        let first = unsafe { self.base.as_ptr().add(from as usize) };
+        let skip = first as usize % page_size();
+        let len = ((to - from) as usize + skip).next_multiple_of(page_size());
+        (first.wrapping_sub(skip).cast(), len)
     }
 
     /// Locks what is in use before `start`, and from now on all that is committed.
@@ -449,10 +458,8 @@ impl Region {
 
     /// Locks the pages between two offsets, each from when it is first touched.
     fn lock(&self, from: u64, to: u64) -> Result<()> {
-        let len = (to - from) as usize;
-        // SAFETY: `from` and `to` lie within the reservation.
-        let address = unsafe { self.base.as_ptr().add(from as usize) }.cast::<libc::c_void>();
-        // SAFETY: locking our own pages changes no content.
+        let (address, len) = self.pages_between(from, to);
+        // SAFETY: locking pages changes no content.
         let done = unsafe { libc::mlock2(address, len, libc::MLOCK_ONFAULT) };
         if done == 0 {
             return Ok(());
@@ -488,6 +495,12 @@ impl Drop for Region {
             unsafe { libc::munmap(start.as_ptr().cast(), len) };
         }
     }
+}
+
+/// Bytes of a page of the system.
+fn page_size() -> usize {
+    // SAFETY: asks for a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096).max(1)
 }
 
 /// Bytes of memory that the machine has.

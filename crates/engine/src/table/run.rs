@@ -54,8 +54,8 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes the insertion of so many rows from `first` on back; each has the version that its
-    /// insertion made and no other. Needs no memory but the queue entries that were promised, of which it
-    /// takes two.
+    /// insertion made and no other. Needs no memory but the queue entries that were promised, of
+    /// which it takes two.
     pub(crate) fn undo_run(&self, heap: Heap<'m>, (first, count): (u32, u32), promises: u64) {
         if count < LONG {
             for row in (first..first + count).rev() {

@@ -195,8 +195,8 @@ impl<'m> WriteSet<'m> {
         Some((table, written))
     }
 
-    /// Takes the newest entry off, and with a run those before it that its rows follow; and how many
-    /// promises were kept for all of them. None of the oldest `len` changes is among them.
+    /// Takes the newest entry off, and with a run those before it that its rows follow; and how
+    /// many promises were kept for all of them. None of the oldest `len` changes is among them.
     pub(crate) fn pop_joined(&self, len: u64) -> Option<(u32, Written, u64)> {
         let (table, mut written) = self.pop()?;
         let mut promises = written.promises();
