@@ -30,7 +30,7 @@ pub(super) enum Kind {
 }
 
 const WIDTH: f64 = 560.0;
-const LABEL_WIDTH: f64 = 190.0;
+const LABEL_WIDTH: f64 = 228.0;
 const VALUE_WIDTH: f64 = 62.0;
 const ROW_HEIGHT: f64 = 19.0;
 const AXIS_HEIGHT: f64 = 22.0;
