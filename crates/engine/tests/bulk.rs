@@ -291,3 +291,33 @@ fn a_key_of_two_batches_is_there_once() -> Result<()> {
     assert_eq!(db.read(|tx| everything(tx, &table))?[1].len(), 600);
     Ok(())
 }
+
+/// One key of many is there already, in the only index: the statement is refused, however often it
+/// is tried.
+#[test]
+fn a_single_key_that_is_there_refuses_all() -> Result<()> {
+    let db = Database::open(Options::new().budget(64 << 20))?;
+    let schema = TableSchema::new("T").column("key", ColumnType::U32);
+    for (name, table) in [
+        ("ordered", db.create_table(schema.clone().primary_key(["key"]))?),
+        ("hash", {
+            let hash = IndexSchema::new("hash", ["key"]).hash().unique();
+            db.create_table(TableSchema { name: "U".into(), ..schema }.index(hash))?
+        }),
+    ] {
+        let rows = |keys: std::ops::Range<u32>| keys.map(|key| [Some(Value::U32(key))]);
+        db.write(|tx| tx.insert_all_values(&table, rows(0..10)))?;
+        for _ in 0..3 {
+            let refused = db.write(|tx| tx.insert_all_values(&table, rows(9..300)));
+            assert_eq!(
+                refused.map_err(|error| error.kind()),
+                Err(ErrorKind::DuplicateKey),
+                "{name}"
+            );
+            assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 10);
+        }
+        db.write(|tx| tx.insert_all_values(&table, rows(10..300)))?;
+        assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 300);
+    }
+    Ok(())
+}

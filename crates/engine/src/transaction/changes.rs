@@ -6,6 +6,7 @@
 
 use super::write_set::{WriteSet, Written};
 use crate::instance::Instance;
+use crate::memory::Memory;
 use crate::memory::atomic::{Relaxed, Release};
 use crate::table::table::{Change, TableAt};
 use crate::table::version::{Version, chain};
@@ -44,12 +45,30 @@ pub(crate) fn stamp(
         Written::Run { first, count } => (first, count),
     };
     let Some(core) = db.catalog().by_id(table) else { return };
-    TableAt { memory, core: &core }.each_newest(first, count, |_, newest| {
-        // Others may have put theirs in front, and versions that nobody needs may be cut out.
-        for (_, version) in chain(memory, newest) {
-            if version.begin.load(Relaxed) == own {
-                version.begin.store(timestamp, Release);
-            }
+    let at = TableAt { memory, core: &core };
+    if versions_are_held {
+        return at
+            .each_newest(first, count, |_, newest| stamp_chain(memory, newest, own, timestamp));
+    }
+    for row in first..first + count {
+        // Behind the version that a snapshot sees, older ones are freed at once, under the latch.
+        if let Some(latched) = at.directory().latch(memory, row) {
+            stamp_chain(memory, latched.newest(), own, timestamp);
         }
-    });
+    }
+}
+
+/// Stamps a row's versions that carry the stamp `own`.
+#[inline]
+fn stamp_chain(memory: &Memory, newest: u64, own: u64, timestamp: u64) {
+    let mut found = false;
+    // Others may have put theirs in front, and versions that nobody needs may be cut out.
+    for (_, version) in chain(memory, newest) {
+        if version.begin.load(Relaxed) == own {
+            version.begin.store(timestamp, Release);
+            found = true;
+        } else if found {
+            return;
+        }
+    }
 }
