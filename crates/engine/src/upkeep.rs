@@ -34,8 +34,8 @@ impl Database {
     }
 
     /// Moves rows together that lie in pages in which much is free, so that those pages can be
-    /// given back; how many bytes of rows were moved. Writers do so by and by when more than a
-    /// fifth of what rows take is free; this does all of it now. Other transactions go on; what
+    /// given back; how many bytes of rows were moved. Writers do so by and by when more than an
+    /// eighth of what rows take is free; this does all of it now. Other transactions go on; what
     /// active ones may refer to is freed when they have ended.
     ///
     /// # Errors

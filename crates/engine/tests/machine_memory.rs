@@ -215,7 +215,9 @@ fn a_reset_database_is_as_new_and_keeps_its_memory() -> Result<()> {
         // Deletions take a little more.
         assert!(round == 0 || db.memory().committed <= committed + (8 << 20));
         committed = committed.max(db.memory().committed);
+        let before = db.memory().committed;
         db.reset()?;
+        assert!(db.memory().committed >= before, "round {round}: memory is kept");
         assert_eq!(insert(&db, &table, 0..1).unwrap_err().kind(), ErrorKind::UnknownTable);
         table = db.create_table(schema())?;
         assert_eq!(count(&db, &table)?, 0);

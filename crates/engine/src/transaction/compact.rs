@@ -2,9 +2,9 @@
 //!
 //! Rows of one size leave holes that rows of another do not fit; a page is given back when the last
 //! of its rows is gone, and until then what is free in it only serves rows that are no larger. Once
-//! more than a fifth of the pages of rows is free, and they are a good part of the budget, writers
-//! at their end look at some rows, one after the other through all tables, and move those that lie
-//! where more than the average is free. A program can have all of it done at once.
+//! more than an eighth of the pages of rows is free, and they are a good part of the budget,
+//! writers at their end look at some rows, one after the other through all tables, and move those
+//! that lie where more than the average is free. A program can have all of it done at once.
 
 use super::{clock, stamping};
 use crate::error::Result;
