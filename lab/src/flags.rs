@@ -110,7 +110,8 @@ pub(crate) fn help() -> String {
         "The benchmark laboratory of Remanent\n\n\
          usage: lab WORKLOAD [flags]   run a workload, then write the report\n       \
          lab list               workloads, contenders, what is missing\n       \
-         lab report [DIR]       one HTML page from the records in DIR\n\nflags:\n",
+         lab report [DIR]       one HTML page from the records in DIR\n       \
+         lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n\nflags:\n",
     );
     for flag in FLAGS {
         let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));

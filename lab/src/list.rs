@@ -9,6 +9,7 @@ use lab_harness::{Outcome, Tier};
 
 use crate::contenders;
 use crate::table;
+use crate::tpch;
 use crate::workloads;
 
 /// Prints everything this build can do.
@@ -17,6 +18,8 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     for workload in workloads::ALL {
         writeln!(out, "  {:<12} {}", workload.name(), workload.summary())?;
     }
+    writeln!(out, "  {:<12} {}", tpch::NAME, tpch::SUMMARY)?;
+    writeln!(out, "  {:<12} contenders: {}", "", tpch::CONTENDERS)?;
     writeln!(out, "\ncontenders")?;
     writeln!(out, "{}", contender_table())?;
     for contender in contenders::all() {

@@ -21,8 +21,6 @@ mod cell;
 
 mod scratch;
 
-mod machine;
-
 mod samples;
 
 mod record;
@@ -45,6 +43,8 @@ mod report;
 
 mod workloads;
 
+mod tpch;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -63,7 +63,13 @@ fn main() -> ExitCode {
 }
 
 fn command() -> Outcome<ExitCode> {
-    let command = command::understand(flags::parse(std::env::args_os().skip(1))?)?;
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some((first, rest)) = arguments.split_first()
+        && first == tpch::NAME
+    {
+        return tpch::run(rest);
+    }
+    let command = command::understand(flags::parse(arguments)?)?;
     let mut out = io::stdout().lock();
     match command {
         Command::Help => out.write_all(flags::help().as_bytes())?,

@@ -9,11 +9,10 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab_harness::{Missing, Outcome, clock};
+use lab_harness::{Missing, Outcome, clock, machine};
 
 use crate::cell::{self, CellRequest};
 use crate::command::Choice;
-use crate::machine;
 use crate::record::{self, Record};
 use crate::report;
 use crate::samples::Samples;

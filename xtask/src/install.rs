@@ -2,7 +2,8 @@
 //!
 //! Built with `--release`. `PREFIX/lib` gets the static archive and the shared library, which is
 //! `libremanent.so` with a link of its soname; `include` the headers; `lib/pkgconfig` and
-//! `lib/cmake` what finds them; `bin` the command line tool.
+//! `lib/cmake` what finds them; `bin` the command line tool, without the SQL shell and the
+//! server unless `--with-sql` asks for them: the crates below SQL take half an hour to build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +15,21 @@ const HEADERS: &str = "crates/capi/include";
 const TEMPLATES: &str = "crates/capi/install";
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let [prefix] = arguments else { return Err("write `cargo xtask install PREFIX`".into()) };
+    let (prefix, with_sql) = match arguments {
+        [prefix] => (prefix, false),
+        [prefix, flag] if flag == "--with-sql" => (prefix, true),
+        _ => return Err("write `cargo xtask install PREFIX [--with-sql]`".into()),
+    };
     let prefix = std::path::absolute(prefix)?;
-    let mut build = Command::new("cargo");
-    build.args(["build", "--release", "-p", "remanent-capi", "-p", "remanent-cli"]);
-    process::run(build.current_dir(root))?;
+    let program: &[&str] = match with_sql {
+        true => &["remanent-cli"],
+        false => &["remanent-cli", "--no-default-features"],
+    };
+    for package in [&["remanent-capi"][..], program] {
+        let mut build = Command::new("cargo");
+        build.args(["build", "--release", "-p"]).args(package);
+        process::run(build.current_dir(root))?;
+    }
     let built = built_folder(root);
     let version = version(root)?;
     let major = version.split('.').next().unwrap_or_default().to_owned();

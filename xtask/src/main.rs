@@ -66,7 +66,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "install",
-        summary: "build the C libraries and put them, headers and tools there; `install PREFIX`",
+        summary: "build the C libraries, put them and tools there; `install PREFIX [..]`",
         run: install::run,
     },
     Command {

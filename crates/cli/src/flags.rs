@@ -18,7 +18,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 12] = [
+const FLAGS: [Flag; 30] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -34,6 +34,29 @@ const FLAGS: [Flag; 12] = [
     flag("interval", 'i', Some("SECONDS"), "how often it is asked; 1 if nothing is said"),
     flag("once", '\0', None, "prints one picture as text, and ends"),
     flag("prometheus", '\0', None, "prints the metrics as they come, and ends"),
+    flag("listen", 'l', Some("ADDR"), "listens at HOST:PORT or unix:FOLDER; may be repeated"),
+    flag("trust", '\0', None, "clients on this machine need no password"),
+    flag("certificate", '\0', Some("FILE"), "the certificates for TLS, as PEM"),
+    flag("key", '\0', Some("FILE"), "the key of the certificate, as PEM"),
+    flag("connections-max", '\0', Some("N"), "the most connections at a time; 100"),
+    flag("grace", '\0', Some("SECONDS"), "how long statements may go on at the end; 10"),
+    flag("log-level", '\0', Some("LEVEL"), "error, warn, info, debug, trace or off; info"),
+    flag("log-statements-over", '\0', Some("MS"), "logs statements that take longer"),
+    flag("superuser", '\0', Some("NAME"), "makes this role, with REMANENT_PASSWORD's password"),
+    flag("command", 'c', Some("TEXT"), "runs these statements; may be repeated"),
+    flag("file", 'f', Some("FILE"), "runs the statements of a file, - for standard input"),
+    flag("create", '\0', None, "makes the database if there is none"),
+    flag(
+        "format",
+        '\0',
+        Some("FORMAT"),
+        "aligned, vertical, unaligned, csv, json, jsonlines or markdown",
+    ),
+    flag("no-header", 't', None, "only rows: no names of columns, no counts"),
+    flag("quiet", 'q', None, "only rows and errors"),
+    flag("single-transaction", '1', None, "everything is one transaction"),
+    flag("keep-going", 'k', None, "goes on after a statement that has failed"),
+    flag("set", 'v', Some("NAME=VALUE"), "sets a variable; may be repeated"),
     flag("help", 'h', None, "this text"),
     flag("version", 'V', None, "the version"),
 ];
@@ -64,6 +87,24 @@ pub(crate) struct Flags {
     pub(crate) interval: Option<String>,
     pub(crate) once: bool,
     pub(crate) prometheus: bool,
+    pub(crate) listen: Vec<String>,
+    pub(crate) trust: bool,
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) connections_max: Option<String>,
+    pub(crate) grace: Option<String>,
+    pub(crate) log_level: Option<String>,
+    pub(crate) log_statements_over: Option<String>,
+    pub(crate) superuser: Option<String>,
+    /// Text and files to run, and which they are: in the order in which they were given.
+    pub(crate) inputs: Vec<(bool, String)>,
+    pub(crate) create: bool,
+    pub(crate) format: Option<String>,
+    pub(crate) no_header: bool,
+    pub(crate) quiet: bool,
+    pub(crate) single_transaction: bool,
+    pub(crate) keep_going: bool,
+    pub(crate) set: Vec<String>,
     pub(crate) help: bool,
     pub(crate) version: bool,
 }
@@ -86,22 +127,46 @@ impl Flags {
                 return Err(usage(argument.unexpected()));
             };
             flags.given.push(known.name);
-            match known.name {
-                "out" => flags.out = Some(folder(&mut parser)?),
-                "include" => flags.include.push(folder(&mut parser)?),
-                "char-bytes" => flags.char_bytes = true,
-                "memory" => flags.memory = Some(text(&mut parser)?),
-                "rows" => flags.rows = true,
-                "until-commit" => flags.until_commit = Some(text(&mut parser)?),
-                "until-time" => flags.until_time = Some(text(&mut parser)?),
-                "interval" => flags.interval = Some(text(&mut parser)?),
-                "once" => flags.once = true,
-                "prometheus" => flags.prometheus = true,
-                "help" => flags.help = true,
-                _ => flags.version = true,
-            }
+            flags.take(known.name, &mut parser)?;
         }
         Ok(flags)
+    }
+
+    /// Takes a flag with what stands behind it.
+    fn take(&mut self, name: &str, parser: &mut Parser) -> Result<(), Failure> {
+        match name {
+            "out" => self.out = Some(folder(parser)?),
+            "include" => self.include.push(folder(parser)?),
+            "char-bytes" => self.char_bytes = true,
+            "memory" => self.memory = Some(text(parser)?),
+            "rows" => self.rows = true,
+            "until-commit" => self.until_commit = Some(text(parser)?),
+            "until-time" => self.until_time = Some(text(parser)?),
+            "interval" => self.interval = Some(text(parser)?),
+            "once" => self.once = true,
+            "prometheus" => self.prometheus = true,
+            "listen" => self.listen.push(text(parser)?),
+            "trust" => self.trust = true,
+            "certificate" => self.certificate = Some(folder(parser)?),
+            "key" => self.key = Some(folder(parser)?),
+            "connections-max" => self.connections_max = Some(text(parser)?),
+            "grace" => self.grace = Some(text(parser)?),
+            "log-level" => self.log_level = Some(text(parser)?),
+            "log-statements-over" => self.log_statements_over = Some(text(parser)?),
+            "superuser" => self.superuser = Some(text(parser)?),
+            "command" => self.inputs.push((false, text(parser)?)),
+            "file" => self.inputs.push((true, text(parser)?)),
+            "create" => self.create = true,
+            "format" => self.format = Some(text(parser)?),
+            "no-header" => self.no_header = true,
+            "quiet" => self.quiet = true,
+            "single-transaction" => self.single_transaction = true,
+            "keep-going" => self.keep_going = true,
+            "set" => self.set.push(text(parser)?),
+            "help" => self.help = true,
+            _ => self.version = true,
+        }
+        Ok(())
     }
 
     /// Refuses flags that the command does not know.
@@ -139,7 +204,7 @@ pub(crate) fn help(names: &[&str]) -> String {
             short => format!("-{short},"),
         };
         let name = format!("{short} --{} {}", flag.name, flag.value.unwrap_or(""));
-        text + &format!("  {:<25} {}\n", name.trim_end(), flag.about)
+        text + &format!("  {:<26} {}\n", name.trim_end(), flag.about)
     })
 }
 

@@ -1,4 +1,4 @@
-//! The command line of Remanent: `remanent COMMAND ..`.
+//! The command line of Remanent: `remanent COMMAND ..`, and without a command the SQL shell.
 //!
 //! Words become flags in `flags`; then each command, in a file of its own, gives them meaning. A
 //! run ends with 0, with 1 if what it was given is wrong, or with 2 if it was called wrongly. What
@@ -12,7 +12,16 @@ mod ddl;
 mod dump_log;
 mod restore;
 mod salvage;
+#[cfg(feature = "sql")]
+mod serve;
+#[cfg(feature = "sql")]
+mod shell;
 mod top;
+#[cfg(not(feature = "sql"))]
+mod without_sql;
+
+#[cfg(not(feature = "sql"))]
+use {without_sql as serve, without_sql as shell};
 
 mod include_folders;
 mod index_check;
@@ -31,6 +40,10 @@ enum Failure {
     Usage(String),
     /// What it was given is wrong, or something could not be read or written.
     Refused(String),
+    /// A database or a file cannot be opened, read or written, where a status tells that apart.
+    Trouble(String),
+    /// What is wrong was told; the status that says so.
+    Told(u8),
 }
 
 type Outcome = Result<(), Failure>;
@@ -40,6 +53,8 @@ fn main() -> ExitCode {
     let (text, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Refused(text)) => (text, 1),
+        Err(Failure::Trouble(text)) => (text, 3),
+        Err(Failure::Told(code)) => return ExitCode::from(code),
         Err(Failure::Usage(text)) => (format!("error: {text}"), 2),
     };
     say(&text);
@@ -53,7 +68,7 @@ struct Command {
     run: fn(&Flags) -> Outcome,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 8] = [
     Command {
         name: "ddl",
         about: "reads a schema of either language; checks it, prints it, generates code",
@@ -85,6 +100,11 @@ const COMMANDS: [Command; 7] = [
         run: salvage::run,
     },
     Command {
+        name: "serve",
+        about: "opens a database for clients of PostgreSQL, until it is told to end",
+        run: serve::run,
+    },
+    Command {
         name: "top",
         about: "shows what a program says of its open database, live",
         run: top::run,
@@ -96,15 +116,12 @@ fn run(flags: &Flags) -> Outcome {
         return answer(&format!("remanent {}\n", env!("CARGO_PKG_VERSION")));
     }
     let Some(name) = flags.words.first() else {
-        return match flags.help {
-            true => answer(&help()),
-            false => Err(Failure::Usage("a command is missing; see `remanent --help`".to_owned())),
-        };
+        return if flags.help { answer(&help()) } else { shell::run(flags) };
     };
     match COMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.run)(flags),
         None if name == "help" => answer(&help()),
-        None => Err(Failure::Usage(format!("there is no command `{name}`; see `remanent --help`"))),
+        None => shell::run(flags),
     }
 }
 
@@ -114,9 +131,10 @@ fn help() -> String {
     });
     format!(
         "The Remanent main-memory database\n\n\
-         usage: remanent COMMAND [WORDS] [flags]\n\n\
+         usage: remanent [DIR] [flags]              the SQL shell; `remanent . --help`\n       \
+         remanent COMMAND [WORDS] [flags]\n\n\
          commands:\n{commands}\nflags:\n{}\n`remanent COMMAND --help` says more.\n",
-        flags::help(&["help", "version"])
+        flags::help(&["command", "file", "create", "help", "version"])
     )
 }
 

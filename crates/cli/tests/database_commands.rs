@@ -2,6 +2,7 @@
 //!
 //! The program that is tested is the one that people run; the folders are made with the engine.
 
+#[expect(dead_code, reason = "a part of it is used here")]
 mod program;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! What is drawn on a terminal is tested beside its code; here is what scripts get, and what is
 //! said when there is nothing to get.
 
+#[expect(dead_code, reason = "a part of it is used here")]
 mod program;
 
 use std::sync::Arc;

@@ -18,6 +18,7 @@ use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::storage::Storage;
 use crate::storage::stream::FileWriter;
+use crate::transaction::freeze::{self, Extent};
 
 /// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
 const IMAGE: &str = "image-";
@@ -137,6 +138,7 @@ pub(crate) fn make(db: &Instance) -> Result<u64> {
 }
 
 fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
+    freeze_settled(db);
     let position = log.cut()?;
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
@@ -145,8 +147,22 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
         remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
     }
     db.checkpoints.made.fetch_add(1, Relaxed);
+    db.checkpoints.settled.store(head.timestamp, Relaxed);
     log.forget_before(position)?;
     Ok(size)
+}
+
+/// Makes columns of the rows that were not changed since the checkpoint before, if that is asked
+/// for. It is not logged: to repeat a commit, it does not matter where its rows lie. Where it
+/// fails, rows stay as they are.
+fn freeze_settled(db: &Instance) {
+    let checkpoints = &db.checkpoints;
+    if checkpoints.freezes.load(Relaxed) {
+        let settled = checkpoints.settled.load(Relaxed);
+        for core in db.catalog().all() {
+            let _ = freeze::freeze(db, &core, Extent::Full, settled);
+        }
+    }
 }
 
 /// Writes an image into a storage, where it is whole or not there at all. `before_naming` is done

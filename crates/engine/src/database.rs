@@ -97,7 +97,10 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn read<T>(&self, work: impl FnOnce(&ReadTransaction<'_>) -> Result<T>) -> Result<T> {
-        work(&self.begin_read()?)
+        let transaction = self.begin_read()?;
+        let value = work(&transaction)?;
+        transaction.status()?;
+        Ok(value)
     }
 
     /// Runs `work` in a transaction and commits it. If `work` fails, the transaction is rolled

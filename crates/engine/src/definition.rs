@@ -20,7 +20,7 @@ use crate::memory::atomic::{Relaxed, Release, SeqCst, pause};
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::snapshot::Snapshot;
 use crate::table::constraint::check_unique;
-use crate::table::segment::{last_of, newest_of};
+use crate::table::segment::{is_frozen, last_of, newest_of};
 use crate::table::set::{SetCore, SetTables};
 use crate::table::table::{IndexCore, TableAt, TableCore, TableRoot, hash_of};
 use crate::table::version::{Version, bytes_at, chain, visible};
@@ -422,7 +422,16 @@ impl<'d> Change<'d> {
     ) -> Result<()> {
         let memory = self.heap.memory;
         let mut key = KeyBuffer::new();
+        let table = TableAt { memory, core };
         self.each_row(core, |row, newest| {
+            if newest == 0 {
+                let add = |bytes: &[u8]| {
+                    let encoded = index.plan.encode_row(bytes, &mut key);
+                    encoded.map_err(|error| index.key_error(error))?;
+                    add(key.as_slice(), row, 0, false)
+                };
+                return table.with_frozen_key(row, &index.plan, add).unwrap_or(Ok(()));
+            }
             let mut keys: Vec<Vec<u8>> = Vec::new();
             for (at, version) in chain(memory, newest) {
                 if version.is_tombstone() {
@@ -444,25 +453,30 @@ impl<'d> Change<'d> {
         let table = TableAt { memory, core };
         let mut key = KeyBuffer::new();
         self.each_row(core, |row, newest| {
-            let Some(at) = visible(memory, newest, self.snapshot) else { return Ok(()) };
-            let bytes = bytes_at(memory, at);
-            if index.plan.has_null(bytes) {
-                return Ok(());
+            let mut check = |bytes: &[u8]| {
+                if index.plan.has_null(bytes) {
+                    return Ok(());
+                }
+                index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
+                let (changed, placement) = ((row, bytes), Placement::Shared);
+                check_unique(table, index, key.as_slice(), changed, placement, self.snapshot)
+            };
+            if newest == 0 {
+                return table.with_frozen_key(row, &index.plan, check).unwrap_or(Ok(()));
             }
-            index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
-            let change = crate::table::table::Change { row, version: at };
-            let placement = Placement::Shared;
-            check_unique(table, index, key.as_slice(), change, placement, self.snapshot)
+            let Some(at) = visible(memory, newest, self.snapshot) else { return Ok(()) };
+            check(bytes_at(memory, at))
         })
     }
 
+    /// Calls `visit` with each row and its newest version, or 0 if it is as it was frozen.
     fn each_row(
         &self,
         core: &TableCore,
         mut visit: impl FnMut(u32, u64) -> Result<()>,
     ) -> Result<()> {
         self.each_word(core, |row, word| match newest_of(word) {
-            0 => Ok(()),
+            0 if !is_frozen(word) => Ok(()),
             newest => visit(row, newest),
         })
     }
@@ -478,8 +492,8 @@ impl<'d> Change<'d> {
         let limit = directory.limit();
         let mut next = 0;
         while next < limit {
-            let before = next;
-            for (row, slot) in directory.slots_from(memory, before as u32, limit) {
+            let slots = directory.stretch(memory, &mut next, (limit, u64::MAX));
+            for (row, slot) in (next as u32..).zip(slots) {
                 visit(row, slot.load(Relaxed))?;
                 next = u64::from(row) + 1;
             }

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::reader::Damage;
 use crate::log::writer::Log;
 use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
-use crate::memory::atomic::{Mutex, Relaxed, Release, SeqCst};
+use crate::memory::atomic::{Acquire, Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
 use crate::memory::{Cache, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
@@ -52,6 +52,9 @@ pub(crate) struct Checkpoints {
     pub(crate) after: AtomicU64,
     /// The position of the log at which the next one is due.
     pub(crate) due_at: AtomicU64,
+    /// Whether rows are frozen first that were not changed after this timestamp.
+    pub(crate) freezes: AtomicBool,
+    pub(crate) settled: AtomicU64,
     /// Makes one; what knows how stands above this module.
     make: OnceLock<fn(&Instance, &Log)>,
 }
@@ -130,6 +133,13 @@ impl Instance {
         self.checkpoints.due_at.store(log.end() + checkpoint_after, Relaxed);
         let fresh = self.log.set(log).is_ok();
         assert!(fresh, "a database has one log");
+    }
+
+    /// Says whether checkpoints freeze rows; what is there now counts as settled.
+    pub(crate) fn freeze_at_checkpoints(&self, freezes: bool) {
+        self.checkpoints.freezes.store(freezes, Relaxed);
+        let clock = self.memory.header().clock.0.load(Acquire);
+        self.checkpoints.settled.store(clock, Relaxed);
     }
 
     /// Makes a checkpoint if so much was logged.

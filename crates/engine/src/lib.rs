@@ -20,6 +20,7 @@
 mod catalog;
 mod checkpoint;
 mod checksum;
+mod column;
 mod database;
 mod definition;
 mod error;
@@ -42,6 +43,7 @@ mod upkeep;
 #[cfg(all(test, shuttle))]
 mod shuttle_models;
 
+pub use column::{DictionaryValues, Encoding, FrozenColumn};
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};
 pub use log::reader::Damage;
@@ -59,10 +61,10 @@ pub use storage::{Folder, Storage, StorageFile};
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, IndexHandle, KeyPosition, Records, Row, RowDraft, RowId, Scan, Set, Table,
-    TypedCursor, TypedTable,
+    ColumnHandle, Found, FrozenRows, IndexHandle, KeyPosition, Piece, Pieces, Records, Row,
+    RowDraft, RowId, Scan, Set, Table, TypedCursor, TypedTable,
 };
 pub use transaction::{
-    CommitTicket, Isolation, Member, MemberPosition, Members, MembersOf, Owner, Priority,
-    ReadTransaction, Savepoint, SnapshotInfo, TransactionOptions, WriteTransaction,
+    CommitTicket, FreezeReport, Isolation, Member, MemberPosition, Members, MembersOf, Owner,
+    Priority, ReadTransaction, Savepoint, SnapshotInfo, TransactionOptions, WriteTransaction,
 };

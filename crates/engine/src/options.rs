@@ -45,6 +45,7 @@ pub(crate) struct LogOptions {
     sync_after: Option<Batch>,
     keep: bool,
     pub(crate) checkpoint_after: u64,
+    pub(crate) freeze_at_checkpoint: bool,
     pub(crate) accept_damage: bool,
     pub(crate) progress: Option<ProgressCallback>,
 }
@@ -352,6 +353,23 @@ impl Options {
         self
     }
 
+    /// Whether each checkpoint makes columns of rows first, as
+    /// [`Database::freeze`](crate::Database::freeze) does: of full segments in which no row was
+    /// inserted or changed since the checkpoint before, or since the database was opened. Whoever
+    /// makes the checkpoint does so; where memory is refused, rows stay as they are. Not done by
+    /// default.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().freeze_at_checkpoint(true);
+    /// # let _ = options;
+    /// ```
+    pub fn freeze_at_checkpoint(mut self, freeze: bool) -> Self {
+        self.log.freeze_at_checkpoint = freeze;
+        self
+    }
+
     /// Opens a damaged database to write: what lies behind the damage is put aside, as files whose
     /// names begin with `lost-`, and is not part of the database any more.
     ///
@@ -472,6 +490,7 @@ impl Default for LogOptions {
             sync_after: None,
             keep: false,
             checkpoint_after: 64 << 20,
+            freeze_at_checkpoint: false,
             accept_damage: false,
             progress: None,
         }

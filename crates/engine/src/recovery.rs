@@ -32,6 +32,7 @@ use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
 use crate::table::Table;
 use crate::table::row::RowId;
+use crate::table::table::TableAt;
 use crate::transaction::{Isolation, TransactionOptions, WriteTransaction, reclaim};
 
 pub use inspection::ImageInfo;
@@ -220,6 +221,7 @@ impl Recovered {
         };
         let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
         db.instance.attach_log(log, options.checkpoint_after, checkpoint::make_in_turn);
+        db.instance.freeze_at_checkpoints(options.freeze_at_checkpoint);
         Ok(db)
     }
 }
@@ -523,14 +525,12 @@ impl<'d> Replay<'d> {
     /// Sees to it that a row id has no version: what deleted it was repeated, but its versions may
     /// still be there.
     fn make_vacant(&mut self, table: &Table, row: u32) -> Result<()> {
-        let memory = self.db.instance.memory();
-        let directory = &memory.get(table.core.root).directory;
-        let is_taken = || u64::from(row) < directory.limit() && directory.newest(memory, row) != 0;
-        if is_taken() {
+        let at = TableAt { memory: self.db.instance.memory(), core: &table.core };
+        if at.is_taken(row) {
             self.end_transaction()?;
             reclaim::everything(&self.db.instance);
         }
-        if is_taken() {
+        if at.is_taken(row) {
             return Err(damaged(format!("row {row} of `{}` is there twice", table.name())));
         }
         Ok(())

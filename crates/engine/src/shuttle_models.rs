@@ -12,6 +12,7 @@ mod clock;
 mod compact;
 mod definition;
 mod directory;
+mod freeze;
 mod hash;
 mod latch;
 mod observation;

@@ -7,6 +7,7 @@
 //! may be reclaimed), `transaction/precedence.rs` (who yields), `table/pins.rs` and
 //! `transaction/snapshots.rs` (old snapshots).
 
+use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::region::ALIGNMENT_MAX;
 use crate::memory::{Cache, Memory, Ref};
@@ -132,6 +133,19 @@ pub(crate) fn slot(memory: &Memory, number: usize) -> &Slot {
 pub(crate) fn cache<'m>(memory: &'m Memory, slot: &Slot) -> Option<&'m Cache> {
     let at = slot.cache.load(Acquire);
     (at != 0).then(|| memory.get(Ref::new(at)))
+}
+
+/// The cache of a slot that the caller holds, made if there is none.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`.
+pub(crate) fn make_cache<'m>(memory: &'m Memory, slot: &Slot) -> Result<&'m Cache> {
+    let mut at = slot.cache.load(Relaxed);
+    if at == 0 {
+        at = memory.create_cache()?.offset();
+        slot.cache.store(at, Release);
+    }
+    Ok(memory.get(Ref::new(at)))
 }
 
 /// The stamp that follows `stamp` in the slot with this number.

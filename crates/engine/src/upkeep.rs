@@ -5,9 +5,72 @@
 
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::transaction::compact;
+use crate::table::Table;
+use crate::transaction::freeze::{self, Extent};
+use crate::transaction::{FreezeReport, compact};
 
 impl Database {
+    /// Makes columns of the rows of a table, of every segment of 65,536 row ids that have all been
+    /// given out: rows that change seldom take less memory so, and can be read column by column
+    /// ([`ReadTransaction::scan_pieces`](crate::ReadTransaction::scan_pieces)). Everything else
+    /// goes on as before: row ids and indexes stay, rows are read and changed. A segment is passed
+    /// over if a row in it has old versions, is being changed, or is not yet seen by every snapshot
+    /// that is held. Others may read and write meanwhile; changes of tables and indexes wait.
+    ///
+    /// It takes about as long as scanning the rows a few times, and as much memory beside the
+    /// budget as the columns of one segment. What the rows took is free when everybody has ended
+    /// who read or wrote meanwhile.
+    ///
+    /// # Errors
+    /// `UnknownTable`, `TooManyTransactions`; `BudgetReached` and `OutOfMachineMemory`: then some
+    /// segments are frozen, and the others as they were.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I64).primary_key(["a"]);
+    /// let table = db.create_table(schema)?;
+    /// let (a, primary) = (table.column("a")?, table.index("primary")?);
+    /// let rows = (0..100_000_i64).map(|i| [Some(Value::I64(i))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// let report = db.freeze(&table)?;
+    /// // One segment is full; the rows in it take an eighth.
+    /// assert_eq!((report.segments, report.rows, report.skipped), (1, 65_536, 0));
+    /// assert!(report.bytes_after * 8 < report.bytes_before);
+    /// // Rows are found and changed as before.
+    /// db.write(|tx| {
+    ///     let row = tx.find(&table, primary, &[Value::I64(7)])?.expect("it is there").id();
+    ///     tx.update_values(&table, row, &[(a, Value::I64(-7))])
+    /// })?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn freeze(&self, table: &Table) -> Result<FreezeReport> {
+        freeze::freeze(&self.instance, &table.core, Extent::Full, u64::MAX)
+    }
+
+    /// As [`Database::freeze`], the last segment included, though it is not full: for a table that
+    /// has been loaded. Rows that are inserted later lie in further segments, so each call takes up
+    /// to 65,535 of the 4,294,967,295 row ids that a table has.
+    ///
+    /// # Errors
+    /// As [`Database::freeze`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// assert_eq!(db.freeze(&table)?.rows, 0);
+    /// assert_eq!(db.freeze_all(&table)?.rows, 1);
+    /// assert_eq!(db.memory().rows, 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn freeze_all(&self, table: &Table) -> Result<FreezeReport> {
+        freeze::freeze(&self.instance, &table.core, Extent::All, u64::MAX)
+    }
+
     /// Gets memory from the system, so that `bytes` more than now can be used without a page fault,
     /// as far as the budget allows; how many bytes can be. Other threads go on meanwhile: a thread
     /// of the program's own can keep ahead of a burst, and page faults off its path.

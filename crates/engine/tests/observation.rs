@@ -174,6 +174,7 @@ fn a_log_is_counted_from_opening_on() -> Result<()> {
 
 fn sums_up(memory: &MemoryUse) {
     let live = memory.rows + memory.segments + memory.indexes + memory.internal;
+    let live = live + memory.columns;
     assert_eq!(live + memory.log + memory.overhead + memory.free, memory.held, "{memory:?}");
     assert!(memory.reclaimable <= memory.rows, "{memory:?}");
     assert!(memory.budget <= memory.reserved && memory.held <= memory.budget, "{memory:?}");

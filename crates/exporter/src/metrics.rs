@@ -49,6 +49,7 @@ fn memory(families: &mut Families, memory: &MemoryUse) {
         ("segments", memory.segments),
         ("indexes", memory.indexes),
         ("internal", memory.internal),
+        ("columns", memory.columns),
         ("log", memory.log),
         ("overhead", memory.overhead),
         ("free", memory.free),

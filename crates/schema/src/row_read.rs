@@ -68,15 +68,7 @@ impl RowLayout {
         if self.leaf_is_null(row, leaf) {
             return Value::Null;
         }
-        match &leaf.column_type {
-            ColumnType::Struct(_) => Value::Bool(true),
-            ColumnType::String { .. } => Value::String(utf8(self.leaf_bytes(row, leaf))),
-            ColumnType::Blob { .. } => Value::Bytes(self.leaf_bytes(row, leaf)),
-            vector @ ColumnType::Vector { .. } => {
-                Value::Elements(Elements::new(self.leaf_bytes(row, leaf), vector))
-            }
-            fixed => read_fixed(fixed, self.leaf_bytes(row, leaf)),
-        }
+        leaf.column_type.value_of(self.leaf_bytes(row, leaf))
     }
 
     /// The scalar in a leaf, or `None` if it is NULL or the leaf has another type than `T`'s.
@@ -226,6 +218,46 @@ impl RowLayout {
             slot => u32::from_le_bytes(head(&row[slot as usize..])),
         };
         &row[start as usize..end as usize]
+    }
+}
+
+impl ColumnType {
+    /// Whether bytes of the right length are a value of this type: text is UTF-8, a truth is 0 or
+    /// 1, a vector has whole elements.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert!(ColumnType::STRING.is_value(b"Ulm") && !ColumnType::STRING.is_value(&[0xff]));
+    /// assert!(ColumnType::Bool.is_value(&[1]) && !ColumnType::Bool.is_value(&[2]));
+    /// ```
+    pub fn is_value(&self, bytes: &[u8]) -> bool {
+        is_content(self, bytes)
+    }
+
+    /// The value whose bytes these are, as they lie in a row: of a fixed type exactly its size, of
+    /// Char with or without what it is padded with. Of a struct in a row of its own, that it is
+    /// there: true.
+    ///
+    /// # Panics
+    /// If there are too few bytes.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// assert_eq!(ColumnType::U16.value_of(&[1, 2]), Value::U16(0x0201));
+    /// assert_eq!(ColumnType::Char(5).value_of(b"Ulm"), Value::String("Ulm"));
+    /// assert_eq!(ColumnType::STRING.value_of(b"Ulm"), Value::String("Ulm"));
+    /// ```
+    #[inline]
+    pub fn value_of<'a>(&'a self, bytes: &'a [u8]) -> Value<'a> {
+        match self {
+            ColumnType::Struct(_) => Value::Bool(true),
+            ColumnType::String { .. } => Value::String(utf8(bytes)),
+            ColumnType::Blob { .. } => Value::Bytes(bytes),
+            vector @ ColumnType::Vector { .. } => Value::Elements(Elements::new(bytes, vector)),
+            fixed => read_fixed(fixed, bytes),
+        }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn run(plan: &Plan, random: &mut Random, steps_max: usize) -> Result<
     let mut sessions: Vec<_> = (1..=plan.sessions).map(session).collect();
     // The schedule has numbers of its own, so that it does not depend on what sessions draw.
     let mut schedule = Random::new(random.word());
+    let mut freezing = Random::new(random.word());
     for _ in 0..steps_max {
         let ended: usize = sessions.iter().map(Session::ended).sum();
         let chosen = schedule.below(plan.sessions as u64) as usize;
@@ -40,6 +41,9 @@ pub(crate) fn run(plan: &Plan, random: &mut Random, steps_max: usize) -> Result<
         }
         if schedule.percent(plan.reclaiming) {
             subject.db.reclaim();
+        }
+        if freezing.percent(plan.freezing) {
+            subject.freeze()?;
         }
     }
     let mut transactions: Vec<Transaction> = Vec::new();

@@ -29,9 +29,10 @@ pub(crate) struct Plan {
     pub(crate) transactions: usize,
     pub(crate) keys: u32,
     pub(crate) places: u32,
-    /// In percent: transactions that only read, and calls that reclaim memory.
+    /// In percent: transactions that only read, and calls that reclaim memory or freeze all rows.
     pub(crate) only_reading: u64,
     pub(crate) reclaiming: u64,
+    pub(crate) freezing: u64,
     statements_max: u64,
     reads: [(u64, Read); 8],
     writes: [(u64, Write); 8],
@@ -139,6 +140,7 @@ impl Plan {
             writes,
             reading: random.between(30, 80),
             savepoints: random.pick(&[0, 3, 8]).unwrap_or(0),
+            freezing: random.pick(&[0, 0, 2]).unwrap_or(0),
         }
     }
 

@@ -78,6 +78,11 @@ impl Subject {
         })
     }
 
+    /// Makes columns of all rows that nobody is changing.
+    pub(crate) fn freeze(&self) -> Result<()> {
+        self.db.freeze_all(&self.table).map(|_| ())
+    }
+
     /// Carries a statement out that changes something or sets a savepoint. `savepoints` are those
     /// that still stand.
     pub(crate) fn write(

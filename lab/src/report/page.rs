@@ -13,6 +13,7 @@ use super::{Run, bursts, course, over_bytes, over_readers, sheets};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
+use crate::tpch;
 use crate::workloads::{self, Figure, View, Workload};
 
 const STYLE: &str = include_str!("style.css");
@@ -65,6 +66,7 @@ fn section_of_run(run: &Run) -> String {
     }
     text.push_str(&legend());
     match workloads::find(&run.workload).map(Workload::view) {
+        None if run.workload == tpch::NAME => text.push_str(&sheets::of_queries(&run.records)),
         None | Some(View::Phases) => text.push_str(&sections_of_phases(&run.records)),
         Some(View::OverReaders) => text.push_str(&over_readers::sections(&run.records)),
         Some(View::Course) => text.push_str(&course::sections(&run.records)),

@@ -12,6 +12,7 @@ use crate::quantity;
 use crate::record::Record;
 use crate::sheet::{self, Sheet, Time};
 use crate::table;
+use crate::tpch;
 use crate::workloads::ladder::RUNGS;
 
 /// The phases over the rungs, then commits over threads.
@@ -48,6 +49,13 @@ pub(super) fn of_rungs(records: &[Record]) -> String {
     }
     text.push_str("</div>");
     sheet::of_threads(records).iter().for_each(|sheet| text.push_str(&card(sheet)));
+    text
+}
+
+/// TPC-H, query by query.
+pub(super) fn of_queries(records: &[Record]) -> String {
+    let mut text = String::from("<h3>Queries</h3>");
+    tpch::sheets(records).iter().for_each(|sheet| text.push_str(&card(sheet)));
     text
 }
 

@@ -19,13 +19,12 @@ mod figures;
 
 use std::collections::BTreeMap;
 
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::{Contender, Outcome, Setting, machine};
 use serde_json::Value;
 
 use crate::cell::{CellRequest, Line};
 use crate::command::{Choice, Scale};
 use crate::contenders;
-use crate::machine;
 use crate::quantity;
 use crate::record::Record;
 use crate::workloads::{Cell, Figure, Group, View, Workload};

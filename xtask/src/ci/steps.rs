@@ -116,7 +116,7 @@ pub(super) const STEPS: &[Step] = &[
             "--",
             "crashes",
             "--count",
-            "40",
+            "30",
         ],
     ),
     cargo(
@@ -131,7 +131,7 @@ pub(super) const STEPS: &[Step] = &[
             "--",
             "failures",
             "--count",
-            "20",
+            "15",
         ],
     ),
     cargo(
@@ -318,8 +318,42 @@ pub(super) const STEPS: &[Step] = &[
             "target/lab-ci",
         ],
     ),
-    cargo("lab", "tests of the laboratory", &["cargo", "test", "--package", "lab*"]),
-    cargo("test", "tests of everything but the laboratory", &["cargo", "test"]),
+    // One build for all of them: packages built apart would need DataFusion with other features.
+    cargo(
+        "sql",
+        "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
+        &[
+            "cargo",
+            "test",
+            "--package",
+            "remanent-sql",
+            "--package",
+            "remanent-server",
+            "--package",
+            "remanent-shell",
+            "--package",
+            "remanent-cli",
+            "--package",
+            "lab*",
+        ],
+    ),
+    Step {
+        name: "clients",
+        purpose: "psql, pgbench, sysbench, psycopg, SQLAlchemy and JDBC get their answers",
+        // The packages of step `sql` together, so that nothing is built anew.
+        action: Action::Program(Program {
+            words: &[
+                "sh",
+                "-c",
+                "cargo test --no-run --package remanent-sql --package remanent-server \
+                 --package remanent-shell --package remanent-cli --package 'lab*' && \
+                 sh crates/server/tests/clients/run.sh \
+                 ${CARGO_TARGET_DIR:-target}/debug/remanent ${CARGO_TARGET_DIR:-target}/clients",
+            ],
+            environment: &[],
+        }),
+    },
+    cargo("test", "tests of everything else", &["cargo", "test"]),
 ];
 
 const fn cargo(name: &'static str, purpose: &'static str, words: &'static [&'static str]) -> Step {

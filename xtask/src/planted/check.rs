@@ -14,6 +14,7 @@ use super::copy::Copy;
 
 /// A program that has not ended by then hangs: without a bug all are through in a fraction of it.
 const TIME_MAX: Duration = Duration::from_secs(60);
+const DISK_TIME_MAX: Duration = Duration::from_secs(180);
 const SEED: &str = "1";
 
 /// Quick to compile anew, and quick enough to run.
@@ -126,7 +127,8 @@ impl Check {
         let mut program = self.program(copy, &target);
         let file = File::create(&output)?;
         program.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        let status = run_for(&mut program, TIME_MAX)?;
+        let time = if self.kind.is_of_disks() { DISK_TIME_MAX } else { TIME_MAX };
+        let status = run_for(&mut program, time)?;
         let text = String::from_utf8_lossy(&std::fs::read(&output)?).into_owned();
         Ok(verdict(status, &text))
     }

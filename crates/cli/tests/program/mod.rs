@@ -1,7 +1,6 @@
 //! The program run as people run it, and folders that vanish with the test.
 //!
-//! Each test file uses a part of this.
-#![expect(dead_code, reason = "each test file uses a part")]
+//! Most test files use a part of this, and say so where they include it.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,13 +1,16 @@
 //! Images: a whole database to a stream and from one.
 //!
 //! [`writer`] writes what one snapshot sees while transactions go on, [`reader`] makes a new
-//! database of it, [`salvage`] takes a damaged one apart; `FORMAT.md` has the bytes, `checksum.rs`
-//! guards them. Nothing here opens a file or knows what a stream is connected to.
+//! database of it, [`columns`] are frozen segments, [`salvage`] takes a damaged one apart;
+//! `FORMAT.md` has the bytes, `checksum.rs` guards them. Nothing here opens a file or knows what a
+//! stream is connected to.
 
+mod columns;
 mod reader;
 mod salvage;
 mod writer;
 
+pub(crate) use columns::Columns;
 pub(crate) use reader::{check_links, create, read, verify};
 pub(crate) use salvage::{Lost, Piece, Pieces};
 pub(crate) use writer::write;
@@ -15,7 +18,7 @@ pub(crate) use writer::write;
 /// What an image begins with.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";
 /// The version that is written.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 /// The longest payload of a block.
 const PAYLOAD_MAX: usize = 1 << 30;
 
@@ -23,6 +26,7 @@ const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const ROWS: u8 = 3;
 const END: u8 = 4;
+const COLUMNS: u8 = 5;
 
 /// What an image says of itself before its tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,14 +1,14 @@
 //! Reading an image into a new database.
 //!
-//! Nothing in the stream is believed: checksums, order, schemas, rows, keys and links are checked
-//! before anybody sees the database, and what is wrong leaves none. Rows keep their ids, so that
-//! what programs or sets have noted of them stays true.
+//! Nothing in the stream is believed: checksums, order, schemas, rows, columns, keys and links are
+//! checked before anybody sees the database, and what is wrong leaves none. Rows keep their ids, so
+//! that what programs or sets have noted of them stays true, and what was frozen stays so.
 
 use std::io::Read;
 
 use remanent_schema::{RowLayout, TableSchema, Value};
 
-use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,8 +16,9 @@ use crate::memory::Heap;
 use crate::options::Options;
 use crate::snapshot::Snapshot;
 use crate::table::batch::RowBatch;
+use crate::table::freeze::install;
 use crate::table::row::RowId;
-use crate::table::table::TableAt;
+use crate::table::table::{Change, TableAt};
 use crate::table::{Set, Table};
 use crate::transaction::clock::{self, HeldSlot};
 
@@ -118,7 +119,7 @@ pub(crate) fn verify(stream: &mut dyn Read) -> Result<ImageHead> {
     let (_, head, _) = blocks.head()?;
     loop {
         match blocks.next()? {
-            TABLE | ROWS => {}
+            TABLE | ROWS | COLUMNS => {}
             END => return Ok(head),
             _ => return Err(damaged("a block stands where it cannot")),
         }
@@ -271,8 +272,6 @@ struct Load<'d> {
     held: HeldSlot<'d>,
     tables: Vec<Filled>,
     count: u64,
-    /// The number of the table and the id of the row that came last.
-    last: Option<(u32, u32)>,
     buffer: Vec<u8>,
     /// Rows that are in no index yet, and the number of their table.
     batch: RowBatch<'d>,
@@ -283,13 +282,14 @@ impl<'d> Load<'d> {
     fn new(db: &'d Database, tables: Vec<Filled>) -> Result<Self> {
         let (held, _) = clock::begin_exclusive(db.instance.memory(), db.instance.slots())?;
         let batch = RowBatch::new(db.instance.memory().heap(held.cache()), ROWS_PER_BATCH)?;
-        Ok(Self { db, held, tables, count: 0, last: None, buffer: Vec::new(), batch, batch_of: 0 })
+        Ok(Self { db, held, tables, count: 0, buffer: Vec::new(), batch, batch_of: 0 })
     }
 
     fn all(mut self, blocks: &mut Blocks<'_>, tell: &mut dyn FnMut(u64, u64)) -> Result<()> {
         loop {
             match blocks.next()? {
                 ROWS => self.rows(&blocks.payload)?,
+                COLUMNS => self.columns(&blocks.payload)?,
                 END if blocks.payload == self.count.to_le_bytes() => break,
                 END => return Err(damaged("it has another number of rows than it says")),
                 _ => return Err(damaged("a block stands where it cannot")),
@@ -304,18 +304,20 @@ impl<'d> Load<'d> {
         Ok(())
     }
 
-    fn rows(&mut self, payload: &[u8]) -> Result<()> {
-        let of = number(payload, 0)?;
+    /// Turns to a table; the rows of the one before go into its indexes.
+    fn turn_to(&mut self, of: u32) -> Result<()> {
         if of != self.batch_of {
             self.index_rest()?;
             self.batch_of = of;
         }
-        let Some(filled) = self.tables.get(of as usize) else {
+        if self.tables.len() <= of as usize {
             return Err(damaged("rows are of a table that is not there"));
-        };
-        let memory = self.db.instance.memory();
-        let heap = memory.heap(self.held.cache());
-        let at = TableAt { memory, core: &filled.table.core };
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, payload: &[u8]) -> Result<()> {
+        self.turn_to(number(payload, 0)?)?;
         let mut rest = &payload[4..];
         while !rest.is_empty() {
             let (row, length) = (number(rest, 0)?, number(rest, 4)? as usize);
@@ -323,19 +325,66 @@ impl<'d> Load<'d> {
                 return Err(damaged("a row is longer than its block"));
             };
             rest = &rest[8 + length..];
-            if self.last.is_some_and(|last| last >= (of, row)) || row == u32::MAX {
-                return Err(damaged("rows are out of order"));
+            self.row(row, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Lays a row of the table down under the id that it had.
+    fn row(&mut self, row: u32, bytes: &[u8]) -> Result<()> {
+        let filled = &self.tables[self.batch_of as usize];
+        let memory = self.db.instance.memory();
+        let heap = memory.heap(self.held.cache());
+        let at = TableAt { memory, core: &filled.table.core };
+        if row == u32::MAX || at.is_taken(row) {
+            return Err(damaged("a row is there twice"));
+        }
+        let bytes = filled.row(row, bytes, &mut self.buffer)?;
+        at.directory().claim(heap, row)?;
+        let change = at.lay_down_as(heap, FIRST, row, bytes.len(), |out| {
+            out.copy_from_slice(bytes);
+            Ok(())
+        })?;
+        heap.cache.retired.redeem();
+        self.count += 1;
+        if self.batch.push(change) {
+            index(&mut self.batch, at, heap)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a frozen segment in its place; where the table's rows are others, they become rows.
+    fn columns(&mut self, payload: &[u8]) -> Result<()> {
+        self.turn_to(number(payload, 0)?)?;
+        let is_not_one = || damaged("the columns of a segment are none");
+        let columns = Columns::of_payload(payload).ok_or_else(is_not_one)?;
+        let filled = &self.tables[self.batch_of as usize];
+        if let Some((layout, _)) = &filled.from {
+            let layout = layout.clone();
+            let block = columns.checked(&layout).ok_or_else(is_not_one)?;
+            return columns.each_row(block, &layout, |row, bytes| self.row(row, bytes));
+        }
+        let memory = self.db.instance.memory();
+        let heap = memory.heap(self.held.cache());
+        let at = TableAt { memory, core: &filled.table.core };
+        let block = columns.checked(&at.core.layout).ok_or_else(is_not_one)?;
+        let first = u64::from(columns.segment) << 16;
+        match at.directory().limit() {
+            limit if limit > first => return Err(damaged("a segment is there twice")),
+            limit if limit < first => at.directory().claim(heap, first as u32 - 1)?,
+            _ => {}
+        }
+        let frozen = install(heap, columns.bytes(), FIRST.timestamp)?;
+        let placed = at.directory().place(heap, columns.segment, frozen);
+        placed.inspect_err(|_| memory.get(frozen).destroy(heap))?;
+        for (place, is_seen) in columns.places(block) {
+            let row = columns.segment << 16 | place;
+            if !is_seen {
+                at.directory().open_gap(heap, row)?;
+                continue;
             }
-            self.last = Some((of, row));
-            let bytes = filled.row(row, bytes, &mut self.buffer)?;
-            at.directory().claim(heap, row)?;
-            let change = at.lay_down_as(heap, FIRST, row, bytes.len(), |out| {
-                out.copy_from_slice(bytes);
-                Ok(())
-            })?;
-            heap.cache.retired.redeem();
             self.count += 1;
-            if self.batch.push(change) {
+            if self.batch.push(Change { row, version: 0 }) {
                 index(&mut self.batch, at, heap)?;
             }
         }
@@ -367,13 +416,13 @@ pub(super) fn head_of(payload: &[u8]) -> Result<(u32, ImageHead, u16)> {
         return Err(damaged("it does not say what it holds"));
     };
     let version = u16::from_le_bytes([first, second]);
-    let known = [(1, 14), (VERSION, 42)].contains(&(version, payload.len()));
+    let known = [(1, 14), (2, 42), (VERSION, 42)].contains(&(version, payload.len()));
     if !known {
         return Err(damaged(format!("it has version {version}, which is not known here")));
     }
     let count = number(payload, 2)?;
     let mut head = ImageHead { timestamp: long_number(payload, 6)?, ..ImageHead::default() };
-    if version == VERSION {
+    if version >= 2 {
         head.database.copy_from_slice(&payload[14..30]);
         head.position = long_number(payload, 30)?;
         head.next_table = number(payload, 38)?;
@@ -405,19 +454,19 @@ pub(crate) fn create(db: &Database, schema: TableSchema) -> Result<Table> {
 /// Checks that who is linked is there, and that later links will have later places.
 pub(crate) fn check_links(db: &Database, set: &Set) -> Result<()> {
     let tx = db.begin_read()?;
-    for link in tx.scan(set.relation())? {
+    tx.each_row(set.relation(), |link| {
         let link = set.core.read_link(link.bytes());
         let table = set.core.members.get(usize::from(link.member.table));
         let Some(table) = table.map(|member| &member.table) else {
             return Err(damaged(format!("`{}` links a table that it does not have", set.name())));
         };
-        let member = tx.row(table, RowId(link.member.row))?;
-        if tx.row(set.owner(), RowId(link.owner))?.is_none() || member.is_none() {
+        let member = tx.has_row(table, RowId(link.member.row))?;
+        if !tx.has_row(set.owner(), RowId(link.owner))? || !member {
             return Err(damaged(format!("`{}` links a row that is not there", set.name())));
         }
         set.core.note_place(link.place);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 pub(super) fn number(bytes: &[u8], at: usize) -> Result<u32> {

@@ -10,7 +10,7 @@ use std::io;
 use remanent_schema::TableSchema;
 
 use super::reader::{head_of, long_number, number, table_of};
-use super::{DATABASE, END, ImageHead, MAGIC, ROWS, TABLE, VERSION};
+use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
 use crate::storage::{StorageFile, read_at_most};
 
@@ -24,6 +24,8 @@ const EXTRA: u64 = 5 + 4;
 const ROWS_LEN_MAX: u64 = 512 << 10;
 /// No table has a higher number.
 const TABLES_MAX: u32 = 1 << 24;
+/// No segment of a table has a higher number.
+const SEGMENTS_MAX: u32 = 1 << 16;
 /// No schema of a table is longer.
 const TABLE_LEN_MAX: u64 = 16 << 20;
 
@@ -48,6 +50,11 @@ pub(crate) enum Piece<'p> {
     Rows {
         number: u32,
         rows: Rows<'p>,
+    },
+    /// Rows of the table that has this number in the image, as columns.
+    Columns {
+        number: u32,
+        columns: Columns<'p>,
     },
     /// The image ends here, and has had so many rows.
     End {
@@ -197,6 +204,10 @@ fn block_len(start: &[u8], left: u64) -> Option<u64> {
             let first = number(start, 13).ok();
             first.is_some_and(|first| 12 + u64::from(first) <= length)
         }
+        COLUMNS => {
+            let words = number(start, 13).ok();
+            words.is_some_and(|words| 16 + 8 * u64::from(words) < length)
+        }
         END => length == 8,
         _ => false,
     };
@@ -208,6 +219,11 @@ fn block_len(start: &[u8], left: u64) -> Option<u64> {
 fn is_likely(start: &[u8], length: u64) -> bool {
     match start[0] {
         TABLE => number(start, 5).is_ok_and(|table| table < TABLES_MAX),
+        COLUMNS => {
+            let segment = number(start, 9);
+            let is_segment = segment.is_ok_and(|segment| segment < SEGMENTS_MAX);
+            is_segment && number(start, 5).is_ok_and(|table| table < TABLES_MAX)
+        }
         // Many rows, or a long one.
         ROWS => {
             let first = number(start, 13).map_or(0, u64::from);
@@ -227,6 +243,10 @@ fn piece(tag: u8, payload: &[u8], version: u16) -> Option<Piece<'_>> {
         ROWS => {
             Piece::Rows { number: number(payload, 0).ok()?, rows: Rows { rest: payload.get(4..)? } }
         }
+        COLUMNS => Piece::Columns {
+            number: number(payload, 0).ok()?,
+            columns: Columns::of_payload(payload)?,
+        },
         END => Piece::End { rows: long_number(payload, 0).ok()? },
         _ => return None,
     })

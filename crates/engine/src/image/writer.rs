@@ -1,17 +1,17 @@
 //! Writing an image of what one snapshot sees.
 //!
-//! Rows are copied block by block from where they lie; no lock is held and nobody waits. The
-//! snapshot pins what it has still to write, as any long reader does.
+//! Rows are copied block by block from where they lie, frozen segments as they are; no lock is held
+//! and nobody waits. The snapshot pins what it has still to write, as any long reader does.
 
 use std::io::Write;
 use std::sync::PoisonError;
 
-use super::{DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
-use crate::table::Table;
+use crate::table::{FrozenRows, Piece, Table};
 use crate::transaction::ReadTransaction;
 
 /// A rows block is closed when it has become this long.
@@ -101,23 +101,58 @@ impl Blocks<'_> {
         transaction: &ReadTransaction<'_>,
     ) -> Result<u64> {
         let mut count = 0;
-        for row in transaction.scan(table)? {
-            let bytes = row.bytes();
-            if !self.payload.is_empty() && self.payload.len() + bytes.len() > ROWS_BLOCK {
-                self.close(ROWS)?;
+        let mut pieces = transaction.scan_pieces(table)?;
+        while let Some(piece) = pieces.next_piece() {
+            match piece {
+                Piece::Rows(rows) => {
+                    count += rows.len() as u64;
+                    let mut rows = rows.iter();
+                    rows.try_for_each(|row| self.row(number, row.id().0, row.bytes()))?;
+                }
+                Piece::Frozen(rows) => {
+                    count += rows.visible_count() as u64;
+                    self.frozen(number, &rows)?;
+                }
             }
-            if self.payload.is_empty() {
-                self.payload.extend(number.to_le_bytes());
-            }
-            self.payload.extend((row.id().0).to_le_bytes());
-            self.payload.extend((bytes.len() as u32).to_le_bytes());
-            self.payload.extend_from_slice(bytes);
-            count += 1;
         }
-        if !self.payload.is_empty() {
+        self.close_rows()?;
+        Ok(count)
+    }
+
+    /// A frozen segment: as it is, unless most of it has changed since.
+    fn frozen(&mut self, number: u32, rows: &FrozenRows<'_>) -> Result<()> {
+        let seen = rows.visible_count();
+        if rows.is_whole() && seen * 2 > rows.block().live() as usize {
+            self.close_rows()?;
+            let segment = (rows.first_row() >> 16) as u32;
+            let visible = rows.visible().unwrap_or_default();
+            Columns::put(&mut self.payload, number, segment, visible);
+            self.payload.extend_from_slice(rows.block().bytes());
+            return self.close(COLUMNS);
+        }
+        let mut bytes = Vec::new();
+        for i in (0..rows.len()).filter(|&i| rows.sees(i)) {
+            rows.copy_row(i, &mut bytes);
+            self.row(number, rows.row_id(i).0, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, number: u32, row: u32, bytes: &[u8]) -> Result<()> {
+        if !self.payload.is_empty() && self.payload.len() + bytes.len() > ROWS_BLOCK {
             self.close(ROWS)?;
         }
-        Ok(count)
+        if self.payload.is_empty() {
+            self.payload.extend(number.to_le_bytes());
+        }
+        self.payload.extend(row.to_le_bytes());
+        self.payload.extend((bytes.len() as u32).to_le_bytes());
+        self.payload.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn close_rows(&mut self) -> Result<()> {
+        if self.payload.is_empty() { Ok(()) } else { self.close(ROWS) }
     }
 
     fn close(&mut self, tag: u8) -> Result<()> {

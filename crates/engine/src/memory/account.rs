@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 ///     Purpose::Segments => memory.segments,
 ///     Purpose::Indexes => memory.indexes,
 ///     Purpose::Internal => memory.internal,
+///     Purpose::Columns => memory.columns,
 /// };
 /// assert!(live(Purpose::Rows) > 0 && live(Purpose::Segments) > 0);
 /// # Ok::<(), remanent_engine::Error>(())
@@ -36,12 +37,15 @@ pub enum Purpose {
     Segments = 1,
     /// Index nodes and hash buckets.
     Indexes = 2,
-    /// Write sets, retired-block queues, slot caches, the catalogue.
+    /// Write sets, retired-block queues, slot caches, the catalogue, frozen rows that transactions
+    /// were given.
     Internal = 3,
+    /// The columns of frozen segments.
+    Columns = 4,
 }
 
 /// How many purposes there are.
-pub(crate) const PURPOSES: usize = 4;
+pub(crate) const PURPOSES: usize = 5;
 
 /// How much memory a database holds, in bytes.
 ///
@@ -71,8 +75,10 @@ pub struct MemoryUse {
     pub segments: u64,
     /// Index nodes and hash buckets.
     pub indexes: u64,
-    /// Write sets, queues, slot caches, catalogue.
+    /// Write sets, queues, slot caches, catalogue, frozen rows that transactions were given.
     pub internal: u64,
+    /// The columns of frozen segments.
+    pub columns: u64,
     /// The buffers of the log.
     pub log: u64,
     /// The head of the region.
@@ -80,8 +86,8 @@ pub struct MemoryUse {
     /// Room for blocks, in pages that are in use: free blocks, those that slots keep in stock, and
     /// what is left over at the ends of pages. Pages that are free as a whole are not held.
     ///
-    /// `held` is the sum of `rows`, `segments`, `indexes`, `internal`, `log`, `overhead` and this,
-    /// as long as nobody writes while it is added up.
+    /// `held` is the sum of `rows`, `segments`, `indexes`, `internal`, `columns`, `log`,
+    /// `overhead` and this, as long as nobody writes while it is added up.
     pub free: u64,
     /// Of `rows`, about how much was superseded or deleted and waits to be freed: for the last
     /// transaction that may see it, or for a later writer to come by. What is known to be kept for

@@ -234,7 +234,7 @@ impl Memory {
                 *total = total.wrapping_add(own.load(Relaxed));
             }
         }
-        let [rows, segments, indexes, internal] = live;
+        let [rows, segments, indexes, internal, columns] = live;
         let (held, log) = (account.used.load(Relaxed), account.outside.load(Relaxed));
         let overhead = pages::overhead(&self.region);
         // Others may allocate while this adds up.
@@ -248,6 +248,7 @@ impl Memory {
             segments,
             indexes,
             internal,
+            columns,
             log,
             overhead,
             free: held.saturating_sub(live),

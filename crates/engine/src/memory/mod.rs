@@ -2,18 +2,19 @@
 //!
 //! Everything the database holds lies in one reserved range of addresses and refers to itself by
 //! offset ([`Ref`]), never by pointer. The files, bottom first: [`atomic`] (the words that threads
-//! share), [`latch`], [`region`] (the range and the system calls), [`class`] (size classes),
-//! [`account`] (budget and reserve), [`counts`] (what the holder of a slot counts), [`pages`]
-//! (16 KiB pages and runs of them), [`allocator`] (blocks, and the cache each transaction slot
-//! has), [`row_blocks`] (blocks of rows), [`retire`] (what waits for its last reader), [`barrier`]
-//! (how a reclaimer finds out who reads), [`blocks`] (the allocator by itself, to be measured),
-//! [`scratch`] (room to work in).
+//! share), [`latch`], [`region`] (the range and the system calls), [`aligned`] (bytes as numbers),
+//! [`class`] (size classes), [`account`] (budget and reserve), [`counts`] (what the holder of a
+//! slot counts), [`pages`] (16 KiB pages and runs of them), [`allocator`] (blocks, and each slot's
+//! cache), [`row_blocks`] (blocks of rows), [`retire`] (what waits for its last reader),
+//! [`barrier`] (how a reclaimer finds out who reads), [`blocks`] (the allocator by itself, to be
+//! measured), [`scratch`] (room to work in).
 //!
 //! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
 //! follows it after the grace period that follows its retirement. Under that contract the safe
 //! functions of [`Memory`] are sound; the transaction layer keeps it (see `transaction/clock.rs`).
 
 pub(crate) mod account;
+pub(crate) mod aligned;
 pub(crate) mod allocator;
 pub(crate) mod atomic;
 pub(crate) mod barrier;

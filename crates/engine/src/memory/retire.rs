@@ -7,7 +7,7 @@
 //! versions. Room for an entry is set aside *before* the step that will need it, from where an
 //! allocation may fail cleanly; pushing an entry then never fails.
 
-use super::account::Purpose;
+use super::account::{PURPOSES, Purpose};
 use super::allocator::{Entitlement, Heap};
 use super::atomic::{AtomicU64, Relaxed, full_fence};
 use super::region::Ref;
@@ -27,6 +27,8 @@ pub(crate) enum Retired {
     /// The first of so many rows, one behind the other, whose insertion was taken back: versions to
     /// free and row ids to give back. How many there are is an entry of its own.
     Rows { table: u32, row: u32 },
+    /// A chunk of slots of a segment that was frozen, and the versions that the slots refer to.
+    Slots { offset: u64 },
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -302,15 +304,22 @@ impl RetireQueue {
     }
 }
 
+/// What stands in the place of a block's purpose in the words of other items.
+const DELETION: u64 = 6;
+const SLOTS: u64 = 7;
+
+const _: () = assert!((PURPOSES as u64) <= DELETION);
+
 impl Retired {
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
-    /// a run of them, bit 3 a deletion; bits 1 and 2 hold another block's purpose. A row's word is
-    /// table (at most 2^24) and row id.
+    /// a run of them; bits 1 to 3 hold another block's purpose, or that it is a deletion or slots.
+    /// A row's word is table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
+            Self::Slots { offset } => offset | SLOTS << 1,
             Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
-            Self::Deletion { offset } => offset | 8,
+            Self::Deletion { offset } => offset | DELETION << 1,
             Self::Rows { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 3,
         }
     }
@@ -324,16 +333,17 @@ impl Retired {
                 Self::Rows { table, row }
             };
         }
-        if word & 8 != 0 {
-            return Self::Deletion { offset: word & !0xf };
-        }
-        let purpose = match word >> 1 & 3 {
+        let offset = word & !0xf;
+        let purpose = match word >> 1 & 7 {
             0 => Purpose::Rows,
             1 => Purpose::Segments,
             2 => Purpose::Indexes,
-            _ => Purpose::Internal,
+            3 => Purpose::Internal,
+            4 => Purpose::Columns,
+            DELETION => return Self::Deletion { offset },
+            _ => return Self::Slots { offset },
         };
-        Self::Block { offset: word & !0xf, purpose }
+        Self::Block { offset, purpose }
     }
 }
 
@@ -352,6 +362,11 @@ impl<'m> Heap<'m> {
     pub(crate) fn retire_moved(&self, offset: u64) {
         let item = Retired::Block { offset, purpose: Purpose::Rows };
         self.cache.moved.push(*self, self.stamp_of_now(), item);
+    }
+
+    /// As [`Heap::retire_moved`], for a chunk of slots and the versions that they refer to.
+    pub(crate) fn retire_slots(&self, offset: u64) {
+        self.cache.moved.push(*self, self.stamp_of_now(), Retired::Slots { offset });
     }
 
     /// As [`Heap::retire`], for a run of rows: table, first row, how many. Takes two entries.

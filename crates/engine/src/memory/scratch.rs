@@ -40,3 +40,17 @@ impl Drop for Scratch<'_> {
         self.heap.free(self.at, self.pairs * size_of::<[u64; 2]>(), Purpose::Internal);
     }
 }
+
+/// A copy of `bytes` that begins where a block of columns may, in memory that is kept in `memory`.
+#[cfg(test)]
+pub(crate) fn aligned_copy<'m>(bytes: &[u8], memory: &'m mut Vec<u128>) -> &'m [u8] {
+    memory.clear();
+    memory.resize(bytes.len().div_ceil(16) + 4, 0);
+    // SAFETY: any bytes are numbers, and the vector has so many.
+    let all = unsafe {
+        std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<u8>(), memory.len() * 16)
+    };
+    let skip = all.as_ptr().align_offset(64);
+    all[skip..skip + bytes.len()].copy_from_slice(bytes);
+    &all[skip..skip + bytes.len()]
+}

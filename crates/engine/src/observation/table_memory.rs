@@ -34,12 +34,16 @@ pub struct TableMemory {
     pub name: String,
     /// Rows that were there when the table's turn came.
     pub rows: u64,
+    /// Rows of these that lie in columns, as they were frozen.
+    pub frozen_rows: u64,
     /// Versions of rows: the current ones, old ones and deletions.
     pub versions: u64,
     /// Bytes of these versions.
     pub row_bytes: u64,
     /// Bytes of the directory that leads from row ids to versions.
     pub segment_bytes: u64,
+    /// Bytes of the columns of frozen segments.
+    pub column_bytes: u64,
     /// The table's indexes, in the order in which they were made.
     pub indexes: Vec<IndexMemory>,
 }
@@ -98,7 +102,7 @@ impl TableMemory {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn bytes(&self) -> u64 {
-        self.row_bytes + self.segment_bytes + self.index_bytes()
+        self.row_bytes + self.segment_bytes + self.column_bytes + self.index_bytes()
     }
 }
 
@@ -162,9 +166,11 @@ fn measure(db: &Instance, core: &TableCore) -> Result<Option<TableMemory>> {
     Ok(Some(TableMemory {
         name: core.schema.name.clone(),
         rows: rows.rows,
+        frozen_rows: rows.frozen,
         versions: rows.versions,
         row_bytes: rows.bytes,
         segment_bytes: at.measure_directory(reader),
+        column_bytes: at.measure_columns(reader),
         indexes: indexes.collect(),
     }))
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::checkpoint::image_timestamp;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{self, ImageHead, Lost, Piece, Pieces};
+use crate::image::{self, Columns, ImageHead, Lost, Piece, Pieces};
 use crate::log::Progress;
 use crate::log::dump::first_position;
 use crate::log::reader::{Damage, Next, Reader};
@@ -269,6 +269,10 @@ impl Salvage<'_, '_, '_> {
                         self.row(table.map(|(_, table)| table.core.id), row)?;
                     }
                 }
+                Piece::Columns { number, columns } => {
+                    let table = tables.iter().find(|(of, _)| *of == number);
+                    self.columns(table.map(|(_, table)| table), columns)?;
+                }
                 Piece::End { rows } => {
                     self.done.rows_before = Some(rows);
                     self.done.image_is_cut = false;
@@ -326,6 +330,18 @@ impl Salvage<'_, '_, '_> {
             self.done.rows_refused += 1;
         }
         Ok(())
+    }
+
+    fn columns(&mut self, table: Option<&Table>, columns: Columns<'_>) -> Result<()> {
+        let found = table.and_then(|table| {
+            let layout = &table.core.layout;
+            Some((table.core.id, layout, columns.checked(layout)?))
+        });
+        let Some((table, layout, block)) = found else {
+            self.done.gaps += 1;
+            return Ok(());
+        };
+        columns.each_row(block, layout, |row, bytes| self.row(Some(table), Ok((row, bytes))))
     }
 
     fn log(&mut self, storage: &dyn Storage, begin: &Begin) -> Result<()> {
@@ -474,17 +490,18 @@ impl Salvage<'_, '_, '_> {
     fn lost_links(&self, set: &Set) -> Result<Vec<RowId>> {
         let tx = self.db.begin_read()?;
         let mut lost = Vec::new();
-        for row in tx.scan(set.relation())? {
+        tx.each_row(set.relation(), |row| {
             let link = set.core.read_link(row.bytes());
             let member = set.core.members.get(usize::from(link.member.table));
-            let member = match member.map(|member| &member.table) {
-                Some(table) => tx.row(table, RowId(link.member.row))?,
-                None => None,
+            let has_member = match member.map(|member| &member.table) {
+                Some(table) => tx.has_row(table, RowId(link.member.row))?,
+                None => false,
             };
-            if member.is_none() || tx.row(set.owner(), RowId(link.owner))?.is_none() {
+            if !has_member || !tx.has_row(set.owner(), RowId(link.owner))? {
                 lost.push(row.id());
             }
-        }
+            Ok(())
+        })?;
         Ok(lost)
     }
 }

@@ -4,6 +4,7 @@ use super::{Rows, check, race, settings};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::{Entitlement, Heap, Purpose, Ref, modelled};
+use crate::table::copies::RowCopies;
 use crate::table::reader::Reader;
 use crate::transaction::{clock, reclaim};
 
@@ -56,7 +57,8 @@ fn shuttle_retired_blocks_outlive_their_readers() {
         };
         let read = || {
             let (held, snapshot) = clock::begin_read(memory, 8).expect("there are slots");
-            let reader = Reader { snapshot, slot: held.slot(), reads: None };
+            let copies = RowCopies::new(memory, held.slot());
+            let reader = Reader { snapshot, slot: held.slot(), reads: None, copies: &copies };
             let _operation = reader.enter(memory);
             let pair: &Pair = memory.get(Ref::new(shared.load(Acquire)));
             let first = pair.first.load(Relaxed);

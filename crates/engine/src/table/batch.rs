@@ -168,7 +168,15 @@ impl One<'_> {
     }
 
     fn encode(&self, row: [u64; 2], key: &mut KeyBuffer) -> Result<()> {
-        let encoded = self.index.plan.encode_row(bytes_at(self.table.memory, row[1]), key);
+        let plan = &self.index.plan;
+        let change = change_of(row);
+        let encoded = match change.version {
+            0 => {
+                let encode = |bytes: &[u8]| plan.encode_row(bytes, key);
+                self.table.with_frozen_key(change.row, plan, encode).unwrap_or(Ok(()))
+            }
+            version => plan.encode_row(bytes_at(self.table.memory, version), key),
+        };
         encoded.map_err(|error| self.index.key_error(error))
     }
 }

@@ -9,7 +9,8 @@
 use std::ops::ControlFlow;
 
 use super::describe::{duplicate_key, key_conflict};
-use super::table::{Change, IndexCore, RowKeys, TableAt, hash_of};
+use super::segment::{is_frozen, newest_of};
+use super::table::{IndexCore, RowKeys, TableAt, hash_of};
 use super::version::{Version, bytes_at, chain};
 use crate::error::Result;
 use crate::index::cursor::{Bound, Direction, IndexCursor};
@@ -17,8 +18,8 @@ use crate::index::hash::for_each_match;
 use crate::index::ordered::Placement;
 use crate::snapshot::{Begin, Snapshot, resolve};
 
-/// Fails if a row other than the changed one holds `key` in a unique index. `placement` is what the
-/// index said of the new entry.
+/// Fails if a row other than the changed one, of which id and bytes are given, holds `key` in a
+/// unique index. `placement` is what the index said of the new entry.
 ///
 /// # Errors
 /// `DuplicateKey` if a row that this transaction sees holds it; `Conflict` if a transaction that it
@@ -27,12 +28,12 @@ pub(crate) fn check_unique(
     table: TableAt<'_>,
     index: &IndexCore,
     key: &[u8],
-    change: Change,
+    changed: (u32, &[u8]),
     placement: Placement,
     snapshot: Snapshot,
 ) -> Result<()> {
     if let Placement::SharedWith(other) = placement {
-        return check_row((table, index, key), change, other, snapshot);
+        return check_row((table, index, key), changed, other, snapshot);
     }
     if index.is_ordered() {
         let tree = table.ordered(index);
@@ -45,18 +46,18 @@ pub(crate) fn check_unique(
                 break;
             }
             let other = tree.row_of(leaf);
-            if other != change.row {
-                check_row((table, index, key), change, other, snapshot)?;
+            if other != changed.0 {
+                check_row((table, index, key), changed, other, snapshot)?;
             }
             found = cursor.step(&keys, Direction::Forward);
         }
         return Ok(());
     }
     let refused = for_each_match(table.hash(index), hash_of(key), |other, _| {
-        if other == change.row {
+        if other == changed.0 {
             return ControlFlow::Continue(());
         }
-        match check_row((table, index, key), change, other, snapshot) {
+        match check_row((table, index, key), changed, other, snapshot) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -66,13 +67,18 @@ pub(crate) fn check_unique(
 
 fn check_row(
     (table, index, key): (TableAt<'_>, &IndexCore, &[u8]),
-    change: Change,
+    (_, changed): (u32, &[u8]),
     row: u32,
     snapshot: Snapshot,
 ) -> Result<()> {
-    let Some(newest) = table.directory().newest_at_rest(table.memory, row) else {
-        return Err(key_conflict(table, index, change.version, None));
+    let bytes_of = |at| bytes_at(table.memory, at);
+    let Some(word) = table.directory().word_at_rest(table.memory, row) else {
+        return Err(key_conflict(table, index, changed, None));
     };
+    if is_frozen(word) {
+        return check_frozen((table, index, key), row);
+    }
+    let newest = newest_of(word);
     let mut settled = false;
     let holds = |at: u64, version: &Version| {
         !version.is_tombstone() && index.plan.matches_row(bytes_at(table.memory, at), key)
@@ -83,9 +89,9 @@ fn check_row(
                 let seen = timestamp <= snapshot.timestamp;
                 if (seen || !settled) && holds(at, version) {
                     return Err(if seen && at == newest {
-                        duplicate_key(table, index, row, at)
+                        duplicate_key(table, index, row, bytes_of(at))
                     } else {
-                        key_conflict(table, index, at, None)
+                        key_conflict(table, index, bytes_of(at), None)
                     });
                 }
                 if seen {
@@ -95,18 +101,28 @@ fn check_row(
             }
             Begin::InFlight(stamp) if stamp == snapshot.own => {
                 return match holds(at, version) {
-                    true => Err(duplicate_key(table, index, row, at)),
+                    true => Err(duplicate_key(table, index, row, bytes_of(at))),
                     false => Ok(()),
                 };
             }
             Begin::InFlight(stamp) if holds(at, version) => {
-                return Err(key_conflict(table, index, at, Some(stamp)));
+                return Err(key_conflict(table, index, bytes_of(at), Some(stamp)));
             }
             // It may roll back: what it replaced counts as well.
             Begin::InFlight(_) => {}
         }
     }
     Ok(())
+}
+
+/// As [`check_row`], for a row that is as it was frozen, which everybody sees.
+#[cold]
+fn check_frozen((table, index, key): (TableAt<'_>, &IndexCore, &[u8]), row: u32) -> Result<()> {
+    let check = |bytes: &[u8]| match index.plan.matches_row(bytes, key) {
+        true => Err(duplicate_key(table, index, row, bytes)),
+        false => Ok(()),
+    };
+    table.with_frozen_key(row, &index.plan, check).unwrap_or(Ok(()))
 }
 
 #[cfg(test)]

@@ -35,15 +35,16 @@ pub(crate) fn read_conflict(table: TableAt<'_>, row: u32, version: Option<u64>) 
         .met(name, key)
 }
 
-/// The conflict of an insert or update with another row's claim to a unique key.
+/// The conflict of an insert or update with another row's claim to a unique key, which the bytes of
+/// a row have.
 #[cold]
 pub(crate) fn key_conflict(
     table: TableAt<'_>,
     index: &IndexCore,
-    version: u64,
+    bytes: &[u8],
     holder: Option<u64>,
 ) -> Error {
-    let key = key_in_words(table, index, version);
+    let key = key_in_words(table, index, bytes);
     let (name, unique) = (&table.core.schema.name, &index.schema.name);
     Error::new(ErrorKind::Conflict)
         .because(format!("{key} in `{unique}` of `{name}` is being inserted or was deleted"))
@@ -51,15 +52,15 @@ pub(crate) fn key_conflict(
         .held_by(holder)
 }
 
-/// The refusal of a key that another row holds.
+/// The refusal of a key that another row holds, whose bytes are given.
 #[cold]
 pub(crate) fn duplicate_key(
     table: TableAt<'_>,
     index: &IndexCore,
     row: u32,
-    version: u64,
+    bytes: &[u8],
 ) -> Error {
-    let key = key_in_words(table, index, version);
+    let key = key_in_words(table, index, bytes);
     let (name, unique) = (&table.core.schema.name, &index.schema.name);
     Error::new(ErrorKind::DuplicateKey)
         .because(format!("{key} in `{unique}` of `{name}`"))
@@ -72,14 +73,13 @@ fn row_in_words(table: TableAt<'_>, row: u32, version: Option<u64>) -> String {
     let first = table.core.indexes().next();
     let index = indexes.find(|index| index.schema.unique).or(first);
     match (index, version) {
-        (Some(index), Some(version)) => key_in_words(table, index, version),
+        (Some(index), Some(version)) => key_in_words(table, index, bytes_at(table.memory, version)),
         _ => format!("row {row}"),
     }
 }
 
-fn key_in_words(table: TableAt<'_>, index: &IndexCore, version: u64) -> String {
+fn key_in_words(table: TableAt<'_>, index: &IndexCore, bytes: &[u8]) -> String {
     let layout = &table.core.layout;
-    let bytes = bytes_at(table.memory, version);
     let parts: Vec<_> = index
         .plan
         .leaves()

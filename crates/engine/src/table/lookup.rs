@@ -12,7 +12,7 @@ use super::read_set::{End, OpenRange};
 use super::reader::{Operation, Reader};
 use super::row::Row;
 use super::table::{IndexCore, RowKeys, TableAt, hash_of};
-use super::version::{Version, bytes_at, visible};
+use super::version::{Version, bytes_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::{GROUP, lookup_group};
 use crate::index::cursor::{Bound, Direction, IndexCursor};
@@ -261,10 +261,10 @@ impl<'t> View<'t> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn visible_row(&self, row: u32) -> Option<u64> {
-        let newest = self.table.directory().newest(self.table.memory, row);
-        visible(self.table.memory, newest, self.reader.snapshot)
+        let word = self.table.directory().word(self.table.memory, row);
+        self.reader.see(&self.table, row, word)
     }
 
     #[inline]
@@ -367,7 +367,9 @@ impl<'t> Cursor<'t> {
         self.check_expired()?;
         let index = self.view.index;
         index.plan.encode_values(key, &mut bytes).map_err(|error| index.key_error(error))?;
-        Ok(self.find_key(find, bytes.as_slice()).map(|at| self.row(at)))
+        let found = self.find_key(find, bytes.as_slice()).map(|at| self.row(at));
+        self.report()?;
+        Ok(found)
     }
 
     /// Moves to the first row.
@@ -558,7 +560,11 @@ impl<'t> Cursor<'t> {
         (!self.view.reader.is_expired()).then_some(operation)
     }
 
-    /// Fails if the snapshot has expired.
+    /// Fails if a row that was just asked for could not be given.
+    pub(super) fn report(&self) -> Result<()> {
+        self.view.reader.copies.report()
+    }
+
     pub(super) fn table_id(&self) -> u32 {
         self.view.table.core.id
     }
@@ -567,11 +573,12 @@ impl<'t> Cursor<'t> {
         self.view.index
     }
 
+    /// Fails if the snapshot has expired, or a row could not be given.
     pub(crate) fn check_expired(&self) -> Result<()> {
         if self.view.reader.is_expired() {
             return Err(Error::new(ErrorKind::SnapshotExpired));
         }
-        Ok(())
+        self.view.reader.copies.check()
     }
 
     fn seek_end(&mut self, direction: Direction) -> Option<u64> {

@@ -8,7 +8,7 @@
 //! row that has some is latched while they are counted, unless somebody else has it just then.
 
 use super::reader::Reader;
-use super::segment::newest_of;
+use super::segment::{is_frozen, newest_of};
 use super::table::{IndexCore, TableAt};
 use super::version::{Version, chain};
 use crate::index::size::IndexSize;
@@ -24,8 +24,9 @@ const AHEAD: usize = 16;
 /// What the rows of a table take.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct RowsMeasure {
-    /// Rows that the snapshot sees.
+    /// Rows that the snapshot sees, and how many of them are as they were frozen.
     pub(crate) rows: u64,
+    pub(crate) frozen: u64,
     /// Versions of rows, deletions included, and their bytes.
     pub(crate) versions: u64,
     pub(crate) bytes: u64,
@@ -39,6 +40,7 @@ impl RowsMeasure {
 
     fn add(&mut self, other: Self) {
         self.rows += other.rows;
+        self.frozen += other.frozen;
         self.versions += other.versions;
         self.bytes += other.bytes;
     }
@@ -52,15 +54,18 @@ impl TableAt<'_> {
         let (mut next, limit) = (0, directory.limit());
         while next < limit {
             let _operation = reader.enter(memory);
-            let end = limit.min(next + AT_ONCE);
-            let slots = directory.slots_beside(memory, next as u32, end);
+            let slots = directory.stretch(memory, &mut next, (limit, AT_ONCE));
             for (i, slot) in slots.iter().enumerate() {
                 // Whatever else the word may be, to ask for it does no harm.
                 let ahead = slots.get(i + AHEAD).unwrap_or(slot);
                 memory.region().prefetch(ahead.load(Relaxed));
-                let newest = newest_of(slot.load(Acquire));
-                let own = self.measure_row(next as u32 + i as u32, newest, reader.snapshot);
-                measure.add(own);
+                let (row, word) = (next as u32 + i as u32, slot.load(Acquire));
+                if is_frozen(word) {
+                    let frozen = u64::from(self.frozen_row(row).is_some());
+                    measure.add(RowsMeasure { rows: frozen, frozen, ..RowsMeasure::default() });
+                    continue;
+                }
+                measure.add(self.measure_row(row, newest_of(word), reader.snapshot));
             }
             next += slots.len() as u64;
         }
@@ -92,6 +97,12 @@ impl TableAt<'_> {
     pub(crate) fn measure_directory(&self, reader: Reader<'_>) -> u64 {
         let _operation = reader.enter(self.memory);
         self.directory().bytes(self.memory)
+    }
+
+    /// Bytes of the columns of the table's frozen segments.
+    pub(crate) fn measure_columns(&self, reader: Reader<'_>) -> u64 {
+        let _operation = reader.enter(self.memory);
+        self.directory().column_bytes(self.memory)
     }
 
     /// Adds up what one of the table's indexes takes.

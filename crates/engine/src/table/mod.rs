@@ -1,24 +1,30 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
-//! A [`segment`] directory leads from a row id to the newest [`version`] of the row; older versions
-//! follow behind it. [`table`] changes a row and its indexes together and takes changes back,
-//! [`run`] many insertions at once, [`batch`] puts many rows into the indexes, [`constraint`]
-//! decides uniqueness, [`prune`] removes what no snapshot sees, [`compact`] moves rows together.
-//! [`lookup`] finds rows by key, [`position`] keeps a place among them, [`scan`] reads them all,
-//! [`sweep`] goes through many with one call; [`row`] is what a reader holds and [`draft`] one in
-//! the making. [`reader`] is who reads, [`read_set`] what was read, [`pins`] which snapshots need
-//! which versions. [`describe`] puts rows into words, [`set`] keeps network sets in tables,
-//! [`measure`] adds up what they take. Nothing here knows how transactions commit, or of any log.
+//! A [`segment`] directory leads from a row id to the newest [`version`] of the row, older ones
+//! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so). [`table`]
+//! changes a row and its indexes together and takes changes back, [`run`] many insertions at once,
+//! [`batch`] puts many rows into the indexes, [`constraint`] decides uniqueness, [`prune`] removes
+//! what no snapshot sees, [`compact`] moves rows together. [`lookup`] finds rows by key,
+//! [`position`] keeps a place among them, [`scan`] reads all, [`pieces`] as columns where they are,
+//! [`sweep`] many with one call; [`row`] is what a reader holds, [`draft`] one in the making.
+//! [`reader`] is who reads, [`copies`] what he was given of frozen rows, [`read_set`] what was
+//! read, [`pins`] which snapshots need which versions. [`describe`] puts rows into words, [`set`]
+//! keeps network sets in tables, [`measure`] adds up what they take. Nothing here knows how
+//! transactions commit, or of any log.
 
 pub(crate) mod batch;
 pub(crate) mod compact;
 pub(crate) mod constraint;
+pub(crate) mod copies;
 pub(crate) mod describe;
 pub(crate) mod draft;
+pub(crate) mod freeze;
+pub(crate) mod frozen;
 pub(crate) mod handle;
 pub(crate) mod lookup;
 pub(crate) mod measure;
 pub(crate) mod neighbour;
+pub(crate) mod pieces;
 pub(crate) mod pins;
 pub(crate) mod position;
 pub(crate) mod prune;
@@ -37,6 +43,7 @@ pub(crate) mod version;
 
 pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
+pub use pieces::{FrozenRows, Piece, Pieces};
 pub use position::KeyPosition;
 pub use row::{Row, RowId};
 pub use scan::Scan;

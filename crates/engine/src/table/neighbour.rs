@@ -5,9 +5,7 @@
 
 use super::reader::Reader;
 use super::row::RowId;
-use super::segment::newest_of;
 use super::table::TableAt;
-use super::version::visible;
 use crate::memory::atomic::Acquire;
 
 /// Where the visible rows of a table lie: none has an id below `start`, or `end` and above.
@@ -42,9 +40,10 @@ impl Extent {
         let is_first = next == self.start;
         let mut found = None;
         while found.is_none() && next < self.end {
-            for (row, slot) in directory.slots_from(memory, next as u32, self.end) {
+            let slots = directory.stretch(memory, &mut next, (self.end, u64::MAX));
+            for (row, slot) in (next as u32..).zip(slots) {
                 next = u64::from(row);
-                found = visible(memory, newest_of(slot.load(Acquire)), reader.snapshot);
+                found = reader.see(&table, row, slot.load(Acquire));
                 if found.is_some() {
                     break;
                 }
@@ -66,7 +65,7 @@ impl Extent {
     ) -> Option<u64> {
         let (memory, directory) = (table.memory, table.directory());
         let to = row.map_or(self.end, |row| u64::from(row.0)).min(self.end);
-        let sees = |row: u32| visible(memory, directory.newest(memory, row), reader.snapshot);
+        let sees = |row: u32| reader.see(&table, row, directory.word(memory, row));
         let found = (self.start..to).rev().find_map(|row| Some((row, sees(row as u32)?)));
         if to == self.end {
             self.end = found.map_or(self.start, |(row, _)| row + 1);

@@ -142,6 +142,7 @@ impl<'t> Cursor<'t> {
                 self.find_entry(find, key, entry.as_slice())
             }
         };
+        self.report()?;
         Ok(found.map(|at| self.row(at)))
     }
 }

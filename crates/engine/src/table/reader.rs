@@ -6,7 +6,11 @@
 //! is. It counts up the slot's `passed` word first: a cursor that finds it changed forgets the node
 //! that it stood at and goes there again from the root.
 
+use super::copies::RowCopies;
 use super::read_set::{ReadSet, Remember};
+use super::segment::{is_frozen, newest_of};
+use super::table::TableAt;
+use super::version::visible;
 use crate::memory::atomic::{Acquire, Relaxed, Release};
 use crate::memory::{Memory, barrier};
 use crate::slot::Slot;
@@ -19,6 +23,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) slot: &'t Slot,
     /// What it has read, if that is of interest.
     pub(crate) reads: Option<&'t ReadSet<'t>>,
+    /// What it was given of frozen rows.
+    pub(crate) copies: &'t RowCopies<'t>,
 }
 
 /// A reading call that is under way, until it is dropped.
@@ -32,6 +38,17 @@ impl<'t> Reader<'t> {
         self.slot.operations.store(depth + 1, Relaxed);
         barrier::light(memory);
         Operation(self.slot)
+    }
+
+    /// The version that is seen of a row whose slot holds `word`: of one that is as it was frozen,
+    /// a copy.
+    #[inline(always)]
+    pub(crate) fn see(&self, table: &TableAt<'_>, row: u32, word: u64) -> Option<u64> {
+        let found = visible(table.memory, newest_of(word), self.snapshot);
+        if found.is_none() && is_frozen(word) {
+            return self.copies.row(table, self.snapshot, row);
+        }
+        found
     }
 
     /// How often reclaimers have passed the reader by. To be asked while a call is under way.

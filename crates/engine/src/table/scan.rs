@@ -3,12 +3,13 @@
 //! Rows come in batches of up to 256; while a batch is made, the headers of its versions are asked
 //! for ahead, so that their cache misses overlap.
 
+use super::frozen::FrozenRow;
 use super::reader::Reader;
 use super::row::{Row, RowId};
-use super::segment::newest_of;
+use super::segment::is_frozen;
 use super::table::TableAt;
-use super::version::visible;
-use crate::memory::atomic::Acquire;
+use crate::error::Result;
+use crate::memory::atomic::{Acquire, Relaxed};
 
 /// Rows in a batch, at most.
 ///
@@ -126,25 +127,67 @@ impl<'t> Scan<'t> {
             self.next = self.limit;
             return;
         }
-        let directory = self.table.directory();
-        let end = self.limit.min(self.next + BATCH_ROWS as u64);
-        let mut newest = [0; BATCH_ROWS];
-        let mut count = 0;
-        for (_, slot) in directory.slots_from(memory, self.next as u32, end) {
-            newest[count] = newest_of(slot.load(Acquire));
-            memory.region().prefetch(newest[count]);
-            count += 1;
+        let extent = (self.limit, BATCH_ROWS as u64);
+        let slots = self.table.directory().stretch(memory, &mut self.next, extent);
+        let mut words = [0; BATCH_ROWS];
+        for (word, slot) in words.iter_mut().zip(slots) {
+            *word = slot.load(Acquire);
+            // Whatever else the word may be, to ask for it does no harm.
+            memory.region().prefetch(*word);
         }
-        self.next += count as u64;
-        for &at in &newest[..count] {
-            if let Some(at) = visible(memory, at, self.reader.snapshot) {
-                let row = Row::at(self.table, at);
-                if let Some(reads) = self.reader.reads {
-                    reads.hand_out(self.table.core.id, row.id().0);
-                }
-                self.batch.push(row);
+        let first = self.next as u32;
+        self.next += slots.len() as u64;
+        for (row, &word) in (first..).zip(&words[..slots.len()]) {
+            if let Some(at) = self.reader.see(&self.table, row, word) {
+                hand_out(self.reader, self.table, row);
+                self.batch.push(Row::at(self.table, at));
             }
         }
+    }
+}
+
+/// Calls `visit` with each row that is seen. Frozen rows are put together in one place, one after
+/// the other.
+pub(crate) fn each_row(
+    table: TableAt<'_>,
+    reader: Reader<'_>,
+    visit: &mut dyn FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let memory = table.memory;
+    let (mut next, limit) = (0, table.directory().limit());
+    let mut bytes = Vec::new();
+    while next < limit && !reader.is_expired() {
+        let _operation = reader.enter(memory);
+        let slots = table.directory().stretch(memory, &mut next, (limit, BATCH_ROWS as u64));
+        slots.iter().for_each(|slot| memory.region().prefetch(slot.load(Relaxed)));
+        let first = next as u32;
+        next += slots.len() as u64;
+        for row in (first..).take(slots.len()) {
+            let word = table.directory().word(memory, row);
+            if is_frozen(word) {
+                if let Some(frozen) = frozen_row(table, reader, row) {
+                    bytes.resize(frozen.len(&table), 0);
+                    frozen.write(&table, &mut bytes);
+                    visit(Row::of_bytes(&table.core.layout, &bytes, RowId(row)))?;
+                }
+            } else if let Some(at) = reader.see(&table, row, word) {
+                hand_out(reader, table, row);
+                visit(Row::at(table, at))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A row that is as it was frozen, if the reader sees it.
+fn frozen_row<'t>(table: TableAt<'t>, reader: Reader<'_>, row: u32) -> Option<FrozenRow<'t>> {
+    let frozen = table.frozen_row(row)?;
+    reader.snapshot.sees(table.memory, &frozen.segment.begin).then_some(frozen)
+}
+
+fn hand_out(reader: Reader<'_>, table: TableAt<'_>, row: u32) {
+    if let Some(reads) = reader.reads {
+        reads.hand_out(table.core.id, row);
     }
 }
 
@@ -158,7 +201,34 @@ impl<'t> Iterator for Scan<'t> {
         Some(row)
     }
 
-    /// Goes through whole batches of slots; so do `for_each`, `count`, `sum` and their like.
+    /// At most as many rows as there are row ids from here on.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let at_hand = self.batch.len() - self.given;
+        let ahead = usize::try_from(self.limit - self.next).ok();
+        (at_hand, ahead.and_then(|ahead| ahead.checked_add(at_hand)))
+    }
+
+    /// Counts without putting frozen rows together.
+    fn count(mut self) -> usize {
+        let mut count = self.batch.len() - self.given;
+        let memory = self.table.memory;
+        while self.next < self.limit {
+            let _operation = self.reader.enter(memory);
+            if self.reader.is_expired() {
+                break;
+            }
+            let extent = (self.limit, BATCH_ROWS as u64);
+            let slots = self.table.directory().stretch(memory, &mut self.next, extent);
+            slots.iter().for_each(|slot| memory.region().prefetch(slot.load(Relaxed)));
+            for (row, slot) in (self.next as u32..).zip(slots) {
+                count += usize::from(sees(self.table, self.reader, row, slot.load(Acquire)));
+            }
+            self.next += slots.len() as u64;
+        }
+        count
+    }
+
+    /// Goes through whole batches of slots; so do `for_each`, `sum` and their like.
     fn fold<B, F: FnMut(B, Row<'t>) -> B>(mut self, initial: B, mut fold: F) -> B {
         let given = std::mem::take(&mut self.batch).into_iter().skip(self.given);
         let mut folded = given.fold(initial, &mut fold);
@@ -169,11 +239,25 @@ impl<'t> Iterator for Scan<'t> {
     }
 }
 
+/// Whether a reader sees a row.
+pub(crate) fn has_row(table: TableAt<'_>, reader: Reader<'_>, row: RowId) -> bool {
+    let is_one = u64::from(row.0) < table.directory().limit();
+    is_one && sees(table, reader, row.0, table.directory().word(table.memory, row.0))
+}
+
+/// Whether a reader sees a row whose slot holds `word`; frozen rows are not put together for it.
+fn sees(table: TableAt<'_>, reader: Reader<'_>, row: u32, word: u64) -> bool {
+    match is_frozen(word) {
+        true => frozen_row(table, reader, row).is_some(),
+        false => reader.see(&table, row, word).is_some(),
+    }
+}
+
 /// The version of a row that a snapshot sees.
 #[inline]
 pub(crate) fn visible_row(table: TableAt<'_>, reader: Reader<'_>, row: RowId) -> Option<u64> {
     if u64::from(row.0) >= table.directory().limit() {
         return None;
     }
-    visible(table.memory, table.directory().newest(table.memory, row.0), reader.snapshot)
+    reader.see(&table, row.0, table.directory().word(table.memory, row.0))
 }

@@ -1,33 +1,36 @@
 //! From row id to newest version: segments of 65,536 row slots.
 //!
-//! `segment = id >> 16`, `slot = id & 0xffff`. A segment's slots come in chunks of 64, 64, 128,
-//! 256, ... 32,768, so that a small table is small and no chunk ever moves. A slot's word is the
-//! offset of the row's newest version, with bit 0 as the row's latch; or, with bit 1 set, the next
-//! free row id in the table's list of them; or, with bit 2 set, the only version of a row whose
-//! insertion was taken back, which is no row any more for anybody but who clears it away; or 0,
-//! never used.
+//! `segment = id >> 16`, `slot = id & 0xffff`. Slots come in chunks of 64, 64, 128, ... 32,768, so
+//! that a small table is small. A slot's word is the offset of the row's newest version, with bit 0
+//! as the row's latch; with bit 1 set, the next free row id in the table's list; with bit 2, the
+//! only version of a row whose insertion was taken back, which is a row only for who clears it
+//! away; with bit 3, a row that is as it was frozen; or 0, never used. Of a segment that was
+//! frozen, all chunks' words are what it was frozen to, with bit 3 set (`frozen.rs`). The words in
+//! the chunks before stay latched for ever, which sends whoever waits, or keeps a chunk in mind, to
+//! the new.
 //!
 //! *Readers* load the word and mask the latch away. *Writers* of an existing row take the latch
-//! first, so of a row's versions and index entries only one thread changes any at a time. A row
-//! without a version cannot be latched: its word belongs to the list of free rows, or to whoever
-//! took it off that list. The list's head carries a counter against reuse between load and
-//! exchange.
+//! first: of its versions and index entries only one thread changes any at a time. A row without a
+//! version cannot be latched: its word belongs to the list of free rows, or to whoever took it off.
+//! The list's head carries a counter against reuse between load and exchange.
 
 use std::sync::atomic::Ordering;
 
+use super::frozen::FrozenSegment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, pause};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 
-const SEGMENT_SHIFT: u32 = 16;
+pub(crate) const SEGMENT_SHIFT: u32 = 16;
 const SLOT_MASK: u32 = (1 << SEGMENT_SHIFT) - 1;
-const CHUNKS: usize = 11;
+pub(super) const CHUNKS: usize = 11;
 const FIRST_CHUNK: u32 = 64;
-const LATCHED: u64 = 1;
-const FREE: u64 = 2;
-const DEAD: u64 = 4;
+pub(super) const LATCHED: u64 = 1;
+pub(super) const FREE: u64 = 2;
+pub(super) const DEAD: u64 = 4;
+pub(super) const FROZEN: u64 = 8;
 const FIRST_SEGMENTS: u64 = 4;
 /// How often to look again whether a latched row has come to rest.
 const WAITS_MAX: u32 = 200;
@@ -39,23 +42,24 @@ pub(crate) const ROWS_MAX: u64 = u32::MAX as u64;
 #[repr(C)]
 pub(crate) struct Directory {
     /// The array of references to segments, and how many it has room for.
-    segments: AtomicU64,
-    capacity: AtomicU64,
+    pub(super) segments: AtomicU64,
+    pub(super) capacity: AtomicU64,
     /// Row ids from here on were never used.
-    next: AtomicU64,
+    pub(super) next: AtomicU64,
     /// Counter << 32 | one more than the first free row id.
-    free: AtomicU64,
-    latch: Latch,
+    pub(super) free: AtomicU64,
+    /// Held by whoever makes, replaces or counts chunks.
+    pub(super) latch: Latch,
     unused: AtomicU32,
 }
 
 /// A segment: where its chunks are.
 #[repr(C)]
-struct Segment {
-    chunks: [AtomicU64; CHUNKS],
+pub(super) struct Segment {
+    pub(super) chunks: [AtomicU64; CHUNKS],
 }
 
-/// Where a chunk of slots lies, to find others in it. Chunks never move while their table lives.
+/// Where a chunk of slots lies, to find others in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Chunk {
     first: u32,
@@ -73,31 +77,50 @@ impl Directory {
     /// The slot of a row that was allocated.
     #[inline]
     pub(crate) fn slot<'m>(&self, memory: &'m Memory, row: u32) -> &'m AtomicU64 {
+        let (chunk, place) = self.chunk(memory, row);
+        if chunk & FROZEN != 0 {
+            return FrozenSegment::at(memory, chunk & !FROZEN).slot(memory, row);
+        }
+        memory.get(Ref::new(chunk + u64::from(place) * 8))
+    }
+
+    /// The word of the chunk that a row lies in, and the row's place there.
+    #[inline]
+    pub(super) fn chunk(&self, memory: &Memory, row: u32) -> (u64, u32) {
         let segments = self.segments.load(Acquire);
         let entry = segments + u64::from(row >> SEGMENT_SHIFT) * 8;
         let segment = memory.get(Ref::<AtomicU64>::new(entry)).load(Acquire);
         let (chunk, place) = place_of(row);
         let segment: &Segment = memory.get(Ref::new(segment));
-        let chunk = segment.chunks[chunk].load(Acquire);
-        memory.get(Ref::new(chunk + u64::from(place) * 8))
+        (segment.chunks[chunk].load(Acquire), place)
     }
 
-    /// The newest version of a row; 0 if there is none.
+    /// What a row's slot holds.
+    #[inline]
+    pub(crate) fn word(&self, memory: &Memory, row: u32) -> u64 {
+        self.slot(memory, row).load(Acquire)
+    }
+
+    /// The newest version of a row; 0 if there is none, or if the row is as it was frozen.
     #[inline]
     pub(crate) fn newest(&self, memory: &Memory, row: u32) -> u64 {
-        newest_of(self.slot(memory, row).load(Acquire))
+        newest_of(self.word(memory, row))
     }
 
-    /// As [`Directory::newest`], quick while rows are of the same chunk as the one before.
+    /// As [`Directory::word`], quick while rows are of the same chunk as the one before.
     #[inline]
-    pub(crate) fn newest_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
+    pub(crate) fn word_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
         if row.wrapping_sub(near.first) >= near.len {
-            let (chunk, place) = place_of(row);
-            let at = memory.region().offset_of(self.slot(memory, row)) - u64::from(place) * 8;
-            *near = Chunk { first: row - place, len: chunk_len(chunk), at };
+            let (chunk, place) = self.chunk(memory, row);
+            if chunk & FROZEN != 0 {
+                return self.word(memory, row);
+            }
+            let len = chunk_len(place_of(row).0);
+            *near = Chunk { first: row - place, len, at: chunk };
         }
         let slot = near.at + u64::from(row - near.first) * 8;
-        newest_of(memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire))
+        let word = memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire);
+        if is_latched(word) { self.word(memory, row) } else { word }
     }
 
     /// Asks the processor for the row's slot.
@@ -126,33 +149,42 @@ impl Directory {
         row: u32,
         limit: u64,
     ) -> &'m [AtomicU64] {
-        let (chunk, place) = place_of(row);
-        let in_chunk = u64::from(chunk_len(chunk) - place);
-        let count = in_chunk.min(limit - u64::from(row)) as usize;
-        let first = memory.region().offset_of(self.slot(memory, row));
-        memory.region().words(first, count)
+        let (chunk, place) = self.chunk(memory, row);
+        let left = limit - u64::from(row);
+        if chunk & FROZEN != 0 {
+            let slots = FrozenSegment::at(memory, chunk & !FROZEN).slots_beside(memory, row);
+            return &slots[..left.min(slots.len() as u64) as usize];
+        }
+        let in_chunk = u64::from(chunk_len(place_of(row).0) - place);
+        memory.region().words(chunk + u64::from(place) * 8, in_chunk.min(left) as usize)
     }
 
-    /// The slots of the rows from `row` on that lie one behind the other, up to `limit`.
-    pub(crate) fn slots_from<'m>(
+    /// Slots that lie side by side from `next` on, at most `most` and before `limit`; first `next`
+    /// passes row ids that nobody can have. None if it has come to `limit`.
+    #[inline]
+    pub(crate) fn stretch<'m>(
         &self,
         memory: &'m Memory,
-        row: u32,
-        limit: u64,
-    ) -> impl Iterator<Item = (u32, &'m AtomicU64)> {
-        let (chunk, place) = place_of(row);
-        let in_chunk = u64::from(chunk_len(chunk) - place);
-        let count = in_chunk.min(limit - u64::from(row)) as u32;
-        let first = self.slot(memory, row);
-        let base = memory.region().offset_of(first);
-        (0..count).map(move |i| (row + i, memory.get(Ref::new(base + u64::from(i) * 8))))
+        next: &mut u64,
+        (limit, most): (u64, u64),
+    ) -> &'m [AtomicU64] {
+        while *next < limit {
+            let row = *next as u32;
+            let (chunk, _) = self.chunk(memory, row);
+            if chunk & FROZEN == 0 || FrozenSegment::at(memory, chunk & !FROZEN).reaches(row) {
+                return self.slots_beside(memory, row, limit.min(next.saturating_add(most)));
+            }
+            *next = limit.min(((*next >> SEGMENT_SHIFT) + 1) << SEGMENT_SHIFT);
+        }
+        &[]
     }
 
-    /// Latches a row, waiting for whoever holds it; `None` if the row has no version.
+    /// Latches a row, waiting for whoever holds it; `None` if the row has no version, or is as it
+    /// was frozen.
     pub(crate) fn latch<'m>(&self, memory: &'m Memory, row: u32) -> Option<LatchedRow<'m>> {
-        let slot = self.slot(memory, row);
         let mut turn = 0;
         loop {
+            let slot = self.slot(memory, row);
             let word = slot.load(Relaxed);
             if newest_of(word) == 0 {
                 return None;
@@ -175,14 +207,13 @@ impl Directory {
             .then(|| LatchedRow { slot, newest: word })
     }
 
-    /// The newest version of a row that nobody is changing just now, 0 if there is none; `None` if
-    /// somebody still is after a moment's wait.
-    pub(crate) fn newest_at_rest(&self, memory: &Memory, row: u32) -> Option<u64> {
-        let slot = self.slot(memory, row);
+    /// What the slot of a row holds that nobody is changing just now; `None` if somebody still is
+    /// after a moment's wait.
+    pub(crate) fn word_at_rest(&self, memory: &Memory, row: u32) -> Option<u64> {
         (0..WAITS_MAX).find_map(|turn| {
-            let word = slot.load(Acquire);
+            let word = self.word(memory, row);
             if word & (LATCHED | FREE) != LATCHED {
-                return Some(newest_of(word));
+                return Some(word);
             }
             pause(turn);
             None
@@ -230,18 +261,32 @@ impl Directory {
             next += 1;
             self.next.store(next, Release);
         }
-        Ok(())
+        self.open_gap(heap, row)
     }
 
     /// Makes the list of free rows anew: all that have no version, the lowest first. Nobody else
     /// uses the table.
     pub(crate) fn thread_free(&self, memory: &Memory) {
-        self.free.store(next_count(self.free.load(Relaxed)), Release);
-        for row in (0..self.limit()).rev() {
-            if self.newest(memory, row as u32) == 0 {
-                self.give_back(memory, row as u32);
+        let (mut first, mut last) = (0, None);
+        let (mut next, limit) = (0, self.limit());
+        while next < limit {
+            let slots = self.stretch(memory, &mut next, (limit, u64::MAX));
+            for (row, slot) in (next..).zip(slots) {
+                let word = slot.load(Relaxed);
+                if newest_of(word) != 0 || is_frozen(word) {
+                    continue;
+                }
+                match last.replace(slot) {
+                    None => first = row + 1,
+                    Some(before) => before.store((row + 1) << 2 | FREE, Release),
+                }
             }
+            next += slots.len() as u64;
         }
+        if let Some(last) = last {
+            last.store(FREE, Release);
+        }
+        self.free.store(next_count(self.free.load(Relaxed)) | first, Release);
     }
 
     /// Gives back the id of a row that has no version any more, so that nobody can latch it.
@@ -304,9 +349,14 @@ impl Directory {
                 continue;
             }
             let segment: &Segment = memory.get(Ref::new(at));
-            let made = (0..CHUNKS).filter(|&chunk| segment.chunks[chunk].load(Relaxed) != 0);
-            let chunks: u64 = made.map(|chunk| block(chunk_len(chunk) as usize * 8)).sum();
-            bytes += block(size_of::<Segment>()) + chunks;
+            bytes += block(size_of::<Segment>());
+            let frozen = segment.frozen(memory);
+            bytes += frozen.map_or(0, |frozen| frozen.directory_bytes(memory));
+            for (chunk, word) in segment.chunks.iter().enumerate() {
+                if !matches!(word.load(Acquire), word if word == 0 || word & FROZEN != 0) {
+                    bytes += block(chunk_len(chunk) as usize * 8);
+                }
+            }
         }
         bytes
     }
@@ -320,10 +370,13 @@ impl Directory {
                 continue;
             }
             let segment: &Segment = heap.memory.get(Ref::new(at));
+            if let Some(frozen) = segment.frozen(heap.memory) {
+                frozen.destroy(heap);
+            }
             for (chunk, word) in segment.chunks.iter().enumerate() {
-                if word.load(Relaxed) != 0 {
-                    let size = chunk_len(chunk) as usize * 8;
-                    heap.free(word.load(Relaxed), size, Purpose::Segments);
+                let word = word.load(Relaxed);
+                if word != 0 && word & FROZEN == 0 {
+                    heap.free(word, chunk_len(chunk) as usize * 8, Purpose::Segments);
                 }
             }
             heap.free(at, size_of::<Segment>(), Purpose::Segments);
@@ -352,17 +405,7 @@ impl Directory {
     #[cold]
     fn make_chunk(&self, heap: Heap<'_>, row: u32) -> Result<()> {
         let _latched = self.latch.lock();
-        let number = u64::from(row >> SEGMENT_SHIFT);
-        if number >= self.capacity.load(Relaxed) {
-            self.grow_segments(heap)?;
-        }
-        let entry = self.segments.load(Relaxed) + number * 8;
-        let entry = heap.memory.get(Ref::<AtomicU64>::new(entry));
-        if entry.load(Relaxed) == 0 {
-            let segment = heap.create::<Segment>(Purpose::Segments)?;
-            entry.store(segment.offset(), Release);
-        }
-        let segment: &Segment = heap.memory.get(Ref::new(entry.load(Relaxed)));
+        let segment = self.make_segment(heap, row >> SEGMENT_SHIFT)?;
         let (chunk, _) = place_of(row);
         if segment.chunks[chunk].load(Relaxed) == 0 {
             let size = chunk_len(chunk) as usize * 8;
@@ -371,6 +414,20 @@ impl Directory {
             segment.chunks[chunk].store(at, Release);
         }
         Ok(())
+    }
+
+    /// The segment with this number, made unless it is there; the latch is held.
+    pub(super) fn make_segment<'m>(&self, heap: Heap<'m>, number: u32) -> Result<&'m Segment> {
+        while u64::from(number) >= self.capacity.load(Relaxed) {
+            self.grow_segments(heap)?;
+        }
+        let entry = self.segments.load(Relaxed) + u64::from(number) * 8;
+        let entry = heap.memory.get(Ref::<AtomicU64>::new(entry));
+        if entry.load(Relaxed) == 0 {
+            let segment = heap.create::<Segment>(Purpose::Segments)?;
+            entry.store(segment.offset(), Release);
+        }
+        Ok(heap.memory.get(Ref::new(entry.load(Relaxed))))
     }
 
     /// Doubles the array of segments. Entries never change, so readers of the old array read true.
@@ -416,18 +473,31 @@ impl Drop for LatchedRow<'_> {
 /// The version in a slot's word; 0 for none.
 #[inline]
 pub(crate) fn newest_of(word: u64) -> u64 {
-    if word & (FREE | DEAD) != 0 { 0 } else { word & !LATCHED }
+    if word & (FREE | DEAD | FROZEN) != 0 { 0 } else { word & !LATCHED }
+}
+
+/// Whether a slot's word says that somebody has latched the row.
+#[inline]
+pub(crate) fn is_latched(word: u64) -> bool {
+    word & LATCHED != 0
+}
+
+/// Whether a slot's word says that the row is as it was frozen.
+#[inline]
+pub(crate) fn is_frozen(word: u64) -> bool {
+    // In the list of free rows the other bits are a row id.
+    word & (FREE | FROZEN) == FROZEN
 }
 
 /// The version in a slot's word, also of a row whose insertion was taken back; 0 for none.
 #[inline]
 pub(crate) fn last_of(word: u64) -> u64 {
-    if word & FREE != 0 { 0 } else { word & !(LATCHED | DEAD) }
+    if word & (FREE | FROZEN) != 0 { 0 } else { word & !(LATCHED | DEAD) }
 }
 
 /// The chunk of a row in its segment, and the row's place in the chunk.
 #[inline]
-fn place_of(row: u32) -> (usize, u32) {
+pub(super) fn place_of(row: u32) -> (usize, u32) {
     let slot = row & SLOT_MASK;
     if slot < FIRST_CHUNK {
         return (0, slot);
@@ -436,10 +506,10 @@ fn place_of(row: u32) -> (usize, u32) {
     ((power - FIRST_CHUNK.ilog2() + 1) as usize, slot - (1 << power))
 }
 
-fn chunk_len(chunk: usize) -> u32 {
+pub(super) fn chunk_len(chunk: usize) -> u32 {
     if chunk == 0 { FIRST_CHUNK } else { FIRST_CHUNK << (chunk - 1) }
 }
 
-fn next_count(head: u64) -> u64 {
+pub(super) fn next_count(head: u64) -> u64 {
     ((head >> 32).wrapping_add(1) & 0xffff_ffff) << 32
 }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::lookup::Cursor;
 use super::row::{Row, RowId};
 use super::scan::Scan;
-use super::segment::{Chunk, newest_of};
+use super::segment::{Chunk, is_frozen, is_latched, newest_of};
 use super::version::{Version, bytes_at, visible_bytes};
 use crate::index::cursor::Direction;
 use crate::index::node::{Leaf, NODE_LEAVES_MAX};
@@ -99,8 +99,15 @@ impl<'t> Cursor<'t> {
             let leaf = Leaf::of_word(word);
             let found = match leaf.plain_row() {
                 Some(row) => {
-                    let newest = directory.newest_near(memory, near, row);
-                    visible_bytes(memory, newest, snapshot).map(|(at, bytes)| (row, at, bytes))
+                    let word = directory.word_near(memory, near, row);
+                    match visible_bytes(memory, newest_of(word), snapshot) {
+                        Some((at, bytes)) => Some((row, at, bytes)),
+                        None if is_frozen(word) => {
+                            let copy = view.reader.see(&view.table, row, word);
+                            copy.map(|at| (row, at, bytes_at(memory, at)))
+                        }
+                        None => None,
+                    }
                 }
                 None => view
                     .visible_leaf(leaf)
@@ -140,9 +147,9 @@ impl<'t> Scan<'t> {
             self.next = self.limit;
             return initial;
         }
-        let end = self.limit.min(self.next + FOLDED_ROWS);
+        let extent = (self.limit, FOLDED_ROWS);
+        let slots = self.table.directory().stretch(memory, &mut self.next, extent);
         let first = self.next as u32;
-        let slots = self.table.directory().slots_beside(memory, first, end);
         self.next += slots.len() as u64;
         let (snapshot, layout) = (self.reader.snapshot, &self.table.core.layout);
         let mut folded = initial;
@@ -150,9 +157,18 @@ impl<'t> Scan<'t> {
             // Whatever else the word may be, to ask for it does no harm.
             let ahead = slots.get(i + AHEAD).unwrap_or(slot);
             memory.region().prefetch(ahead.load(Relaxed));
-            let newest = newest_of(slot.load(Acquire));
-            if let Some((_, bytes)) = visible_bytes(memory, newest, snapshot) {
-                let row = first + i as u32;
+            let row = first + i as u32;
+            let mut word = slot.load(Acquire);
+            if is_latched(word) {
+                // Perhaps for ever, since the segment was frozen meanwhile.
+                word = self.table.directory().word(memory, row);
+            }
+            let mut found = visible_bytes(memory, newest_of(word), snapshot);
+            if found.is_none() && is_frozen(word) {
+                let copy = self.reader.see(&self.table, row, word);
+                found = copy.map(|at| (at, bytes_at(memory, at)));
+            }
+            if let Some((_, bytes)) = found {
                 if let Some(reads) = self.reader.reads {
                     reads.hand_out(self.table.core.id, row);
                 }

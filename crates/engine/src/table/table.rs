@@ -15,7 +15,7 @@ use remanent_schema::{
 use super::constraint::check_unique;
 use super::describe::write_conflict;
 use super::read_set::ReadSet;
-use super::segment::{Directory, LatchedRow};
+use super::segment::{Directory, LatchedRow, is_frozen, newest_of};
 use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::hash::HashIndex;
@@ -350,7 +350,7 @@ impl<'m> TableAt<'m> {
         length: impl FnOnce(&[u8]) -> Result<usize>,
         fill: impl FnOnce(&[u8], &mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let latched = self.latch_for_change(snapshot, row)?;
+        let latched = self.latch_for_change(heap, snapshot, row, Entitlement::Ordinary)?;
         let queue = &heap.cache.retired;
         queue.promise(heap, Entitlement::Ordinary)?;
         let old = latched.newest();
@@ -376,7 +376,7 @@ impl<'m> TableAt<'m> {
     /// # Errors
     /// `RowNotFound`, `Conflict`, and memory only when the reserve too is used up.
     pub(crate) fn delete(&self, heap: Heap<'m>, snapshot: Snapshot, row: u32) -> Result<Change> {
-        let latched = self.latch_for_change(snapshot, row)?;
+        let latched = self.latch_for_change(heap, snapshot, row, Entitlement::Reserve)?;
         let queue = &heap.cache.retired;
         queue.promise(heap, Entitlement::Reserve)?;
         let version = Version::create(heap, snapshot.own, Content::Tombstone)
@@ -483,12 +483,23 @@ impl<'m> TableAt<'m> {
     }
 
     /// Latches a row whose newest version this transaction may follow with its own.
-    fn latch_for_change(&self, snapshot: Snapshot, row: u32) -> Result<LatchedRow<'m>> {
+    fn latch_for_change(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        entitlement: Entitlement,
+    ) -> Result<LatchedRow<'m>> {
         if u64::from(row) >= self.directory().limit() {
             return Err(self.row_not_found(row));
         }
-        let Some(latched) = self.directory().latch(self.memory, row) else {
-            return Err(self.row_not_found(row));
+        let latched = loop {
+            if let Some(latched) = self.directory().latch(self.memory, row) {
+                break latched;
+            }
+            if !self.heat(heap, row, entitlement)? {
+                return Err(self.row_not_found(row));
+            }
         };
         let newest = Version::at(self.memory, latched.newest());
         match resolve(self.memory, &newest.begin) {
@@ -503,7 +514,8 @@ impl<'m> TableAt<'m> {
         }
     }
 
-    /// Adds a new row's entry to one index. That the entry is there already is no error.
+    /// Adds a new row's entry to one index; the row has a version, or 0 if it is as it was frozen.
+    /// That the entry is there already is no error.
     ///
     /// # Errors
     /// As [`TableAt::insert`]; then the entry is not there.
@@ -515,7 +527,35 @@ impl<'m> TableAt<'m> {
         change: Change,
         snapshot: Snapshot,
     ) -> Result<()> {
-        let bytes = bytes_at(self.memory, change.version);
+        if change.version == 0 {
+            return self.add_frozen_entry(heap, index, change.row, snapshot);
+        }
+        self.add_entry_of(heap, index, change, bytes_at(self.memory, change.version), snapshot)
+    }
+
+    /// As [`TableAt::add_entry`], of a row that is as it was frozen.
+    #[cold]
+    fn add_frozen_entry(
+        &self,
+        heap: Heap<'m>,
+        index: &'m IndexCore,
+        row: u32,
+        snapshot: Snapshot,
+    ) -> Result<()> {
+        let change = Change { row, version: 0 };
+        let add = |bytes: &[u8]| self.add_entry_of(heap, index, change, bytes, snapshot);
+        self.with_frozen_key(row, &index.plan, add).unwrap_or(Ok(()))
+    }
+
+    #[inline]
+    fn add_entry_of(
+        &self,
+        heap: Heap<'m>,
+        index: &'m IndexCore,
+        change: Change,
+        bytes: &[u8],
+        snapshot: Snapshot,
+    ) -> Result<()> {
         let mut key = KeyBuffer::new();
         index.plan.encode_row(bytes, &mut key).map_err(|error| index.key_error(error))?;
         let placement = if index.is_ordered() {
@@ -528,7 +568,8 @@ impl<'m> TableAt<'m> {
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
         if shared && index.schema.unique && !index.plan.has_null(bytes) {
-            check_unique(*self, index, key.as_slice(), change, placement, snapshot)
+            let changed = (change.row, bytes);
+            check_unique(*self, index, key.as_slice(), changed, placement, snapshot)
                 .inspect_err(|_| self.remove_entry(heap, index, key.as_slice(), change.row))?;
         }
         Ok(())
@@ -596,7 +637,8 @@ impl<'m> TableAt<'m> {
         let unique = index.schema.unique && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older.load(Relaxed);
-            check_unique(*self, index, new_key, Change { row, version: new }, placement, snapshot)
+            let changed = (row, bytes_at(self.memory, new));
+            check_unique(*self, index, new_key, changed, placement, snapshot)
                 .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;
         }
         Ok(())
@@ -636,8 +678,13 @@ impl IndexCore {
 
 impl LeafKeys for RowKeys<'_> {
     fn load_key(&self, row: u32, key: &mut KeyBuffer) -> bool {
-        let newest = self.table.directory().newest(self.table.memory, row);
-        let mut versions = chain(self.table.memory, newest);
+        let word = self.table.directory().word(self.table.memory, row);
+        if is_frozen(word) {
+            let encode = |bytes: &[u8]| self.index.plan.encode_row(bytes, key).is_ok();
+            let plan = &self.index.plan;
+            return self.table.with_frozen_key(row, plan, encode).unwrap_or(false);
+        }
+        let mut versions = chain(self.table.memory, newest_of(word));
         versions.find(|(_, version)| !version.is_tombstone()).is_some_and(|(at, _)| {
             self.index.plan.encode_row(bytes_at(self.table.memory, at), key).is_ok()
         })

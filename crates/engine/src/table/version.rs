@@ -38,22 +38,52 @@ pub(crate) enum Content {
     Tombstone,
 }
 
+impl Content {
+    #[inline]
+    fn length(self) -> usize {
+        match self {
+            Self::Row(length) => length,
+            Self::Tombstone => 0,
+        }
+    }
+}
+
 impl Version {
     /// A fresh version that nobody refers to yet; its row bytes are to be filled in.
+    #[inline]
     pub(crate) fn create(heap: Heap<'_>, stamp: u64, content: Content) -> Result<u64> {
-        let (length, flags, entitlement) = match content {
-            Content::Row(length) => (length, 0, Entitlement::Ordinary),
-            Content::Tombstone => (0, TOMBSTONE, Entitlement::Reserve),
+        let entitlement = match content {
+            Content::Row(_) => Entitlement::Ordinary,
+            Content::Tombstone => Entitlement::Reserve,
         };
+        Self::create_entitled(heap, stamp, content, entitlement)
+    }
+
+    /// As [`Version::create`], from the memory that this entitles to.
+    #[inline(always)]
+    pub(crate) fn create_entitled(
+        heap: Heap<'_>,
+        stamp: u64,
+        content: Content,
+        entitlement: Entitlement,
+    ) -> Result<u64> {
+        let length = content.length();
         if length > LENGTH_MASK as usize {
             return Err(Error::new(ErrorKind::RowTooLong));
         }
         let at = heap.allocate(size_of::<Self>() + length, Purpose::Rows, entitlement)?;
-        let version: &Self = heap.memory.get(Ref::new(at));
+        Self::lay_out(heap.memory, at, stamp, content);
+        Ok(at)
+    }
+
+    /// Fills in what a version begins with, in memory that nobody else refers to.
+    #[inline]
+    pub(crate) fn lay_out(memory: &Memory, at: u64, stamp: u64, content: Content) {
+        let flags = if content == Content::Tombstone { TOMBSTONE } else { 0 };
+        let version: &Self = memory.get(Ref::new(at));
         version.begin.store(stamp, Relaxed);
         version.older.store(0, Relaxed);
-        version.length.store(length as u32 | flags, Relaxed);
-        Ok(at)
+        version.length.store(content.length() as u32 | flags, Relaxed);
     }
 
     /// A copy of a version that was committed at this timestamp and has none before it, in fresh

@@ -19,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence};
 use crate::memory::{Cache, Memory, Ref};
 use crate::slot::{
-    SLOT_FREE, SLOT_UNSTAMPED, SLOT_WRITES, Slot, is_held, next_stamp, slot, snapshot_of_state,
-    taken_state,
+    self, SLOT_FREE, SLOT_UNSTAMPED, SLOT_WRITES, Slot, is_held, next_stamp, slot,
+    snapshot_of_state, taken_state,
 };
 use crate::snapshot::Snapshot;
 
@@ -215,11 +215,7 @@ impl<'m> HeldSlot<'m> {
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
     pub(crate) fn make_cache(&self) -> Result<&'m Cache> {
-        let slot = self.slot();
-        if slot.cache.load(Relaxed) == 0 {
-            slot.cache.store(self.memory.create_cache()?.offset(), Release);
-        }
-        Ok(self.cache())
+        slot::make_cache(self.memory, self.slot())
     }
 
     /// Publishes a snapshot that another slot publishes too, as long as this call takes.

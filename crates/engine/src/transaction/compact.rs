@@ -9,11 +9,12 @@
 use super::{clock, stamping};
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::memory::Heap;
 use crate::memory::atomic::Relaxed;
 use crate::memory::class::PAGE_SIZE;
 use crate::memory::retire::Retired;
 use crate::memory::row_blocks::free_and_all;
+use crate::memory::{Heap, Purpose};
+use crate::table::freeze::free_slots;
 use crate::table::table::TableAt;
 use crate::table::version::Version;
 
@@ -95,8 +96,8 @@ fn room(db: &Instance) -> u64 {
     (budget - reserve / 4 * 3).saturating_sub(account.used.load(Relaxed))
 }
 
-/// Frees the blocks that rows were moved out of, as far as everybody has ended who may refer to
-/// them. `own` is the slot whose transaction does not.
+/// Frees the blocks that rows were moved or frozen out of, as far as everybody has ended who may
+/// refer to them. `own` is the slot whose transaction does not.
 pub(crate) fn free_moved(heap: Heap<'_>, own: usize) {
     let moved = &heap.cache.moved;
     if moved.count() == 0 {
@@ -105,9 +106,16 @@ pub(crate) fn free_moved(heap: Heap<'_>, own: usize) {
     let horizon = clock::horizon(heap.memory, own);
     for _ in 0..moved.count() {
         match moved.front(heap) {
-            Some((stamp, Retired::Block { offset, .. })) if stamp <= horizon.blocks => {
+            Some((stamp, item)) if stamp <= horizon.blocks => {
                 moved.pop(heap);
-                Version::free(heap, offset);
+                match item {
+                    Retired::Block { offset, purpose: Purpose::Rows } => {
+                        Version::free(heap, offset);
+                    }
+                    Retired::Block { offset, purpose } => heap.free_block(offset, purpose),
+                    Retired::Slots { offset } => free_slots(heap, offset),
+                    _ => unreachable!("only what rows were moved out of is there"),
+                }
             }
             _ => return,
         }

@@ -18,15 +18,16 @@ use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::Release;
 use crate::snapshot::Snapshot;
+use crate::table::copies::RowCopies;
 use crate::table::lookup::{Cursor, View};
 use crate::table::neighbour::Extent;
 use crate::table::read_set::{End, ReadSet, Remember};
 use crate::table::reader::{Operation, Reader};
 use crate::table::row::{Row, RowId};
-use crate::table::scan::{Scan, visible_row};
+use crate::table::scan::visible_row;
 use crate::table::table::TableAt;
 use crate::table::version::{Version, bytes_at, row_at};
-use crate::table::{IndexHandle, Records, Table, TypedCursor, TypedTable};
+use crate::table::{IndexHandle, Table, TypedCursor, TypedTable};
 
 /// A transaction that only reads: one snapshot of the whole database.
 ///
@@ -51,6 +52,8 @@ pub struct ReadTransaction<'db> {
     pub(crate) snapshot: Cell<Snapshot>,
     /// What was read, if it matters. It ends before the slot is given back.
     pub(crate) reads: Option<ReadSet<'db>>,
+    /// What it was given of frozen rows, which goes before the slot as well.
+    pub(crate) copies: RowCopies<'db>,
     pub(crate) held: HeldSlot<'db>,
     /// When the snapshot expires by age.
     expires: Option<Instant>,
@@ -92,8 +95,8 @@ impl<'db> ReadTransaction<'db> {
         snapshot: Snapshot,
         reads: Option<ReadSet<'db>>,
     ) -> Self {
-        let extent = Cell::new(None);
-        Self { db, snapshot: Cell::new(snapshot), reads, held, expires: None, extent }
+        let (extent, copies) = (Cell::new(None), RowCopies::new(db.memory(), held.slot()));
+        Self { db, snapshot: Cell::new(snapshot), reads, copies, held, expires: None, extent }
     }
 
     /// The timestamp of the newest commit that this transaction sees.
@@ -254,6 +257,7 @@ impl<'db> ReadTransaction<'db> {
             let _operation = self.enter()?;
             view.group(&buffers[..keys.len()], |i, at| {
                 self.remember_key(&view, buffers[i].as_slice(), at);
+                let at = self.complete(at)?;
                 visit(group * GROUP + i, at.map(|at| R::decode(row_at(memory, at))));
                 Ok(())
             })?;
@@ -422,7 +426,8 @@ impl<'db> ReadTransaction<'db> {
         view.each(bytes.as_slice(), |at| {
             view.hand_out(at);
             visit(Row::at(view.table, at))
-        })
+        })?;
+        self.copies.report()
     }
 
     /// A cursor over an ordered index.
@@ -502,155 +507,14 @@ impl<'db> ReadTransaction<'db> {
         Ok(TypedCursor::new(cursor, self.memory()))
     }
 
-    /// A scan over all records.
+    /// Whether the snapshot still holds, and all that was asked for was given. A cursor or a scan
+    /// of an expired snapshot ends early, and so does one that meets a frozen row for which memory
+    /// is refused; after it, ask here. `Database::read` and `Database::read_with` do. As long as
+    /// nobody has been told of such a row, further calls fail, and so does a commit.
     ///
     /// # Errors
-    /// `UnknownTable`.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_derive::Record;
-    /// # use remanent_engine::{Database, ErrorKind, Find, Options, schema::*};
-    /// # #[derive(Record)]
-    /// # #[record(primary_key(id), index(city(city, id)))]
-    /// # struct Shop<'a> {
-    /// #     id: u32,
-    /// #     city: &'a str,
-    /// # }
-    /// # let db = Database::open(Options::new())?;
-    /// # let shops = db.create_table_of::<Shop>()?;
-    /// # db.write(|tx| {
-    /// #     for (id, city) in [(1, "Ulm"), (2, "Bonn"), (3, "Ulm"), (4, "Aalen")] {
-    /// #         tx.insert(&shops, &Shop { id, city })?;
-    /// #     }
-    /// #     Ok(())
-    /// # })?;
-    /// let tx = db.begin_read()?;
-    /// let in_ulm = tx.records(&shops)?.filter(|shop| shop.city == "Ulm").count();
-    /// assert_eq!(in_ulm, 2);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn records<'t, R: Record>(&'t self, table: &'t TypedTable<R>) -> Result<Records<'t, R>> {
-        Ok(Records::new(self.scan(table)?, self.memory()))
-    }
-
-    /// A scan over all rows.
-    ///
-    /// # Errors
-    /// `UnknownTable`.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, ErrorKind, Find, Options, Row, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let schema = TableSchema::new("City")
-    /// #     .column("name", ColumnType::STRING)
-    /// #     .nullable_column("people", ColumnType::U32)
-    /// #     .primary_key(["name"]);
-    /// # let cities = db.create_table(schema)?;
-    /// # let (name, people) = (cities.column("name")?, cities.column("people")?);
-    /// # let primary = cities.index("primary")?;
-    /// # db.write(|tx| {
-    /// #     for (name, people) in [("Aalen", 68_000), ("Bonn", 336_000), ("Ulm", 126_000)] {
-    /// #         tx.insert_values(&cities, &[Some(name.into()), Some(Value::U32(people))])?;
-    /// #     }
-    /// #     Ok(())
-    /// # })?;
-    /// let tx = db.begin_read()?;
-    /// let large = tx.scan(&cities)?.filter(|row| row.get::<u32>(people) > Some(100_000));
-    /// assert_eq!(large.filter_map(|row| row.str(name)).count(), 2);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn scan<'t>(&'t self, table: &'t Table) -> Result<Scan<'t>> {
-        self.enter()?;
-        if let Some(reads) = &self.reads {
-            reads.add_table(table.core.id);
-        }
-        Ok(Scan::new(self.table_at(table)?, self.reader()))
-    }
-
-    /// The next row in the order of row ids, behind `row` whether or not that is there; the first
-    /// one without it. For a program that goes through a table one call at a time; a scan is
-    /// quicker.
-    ///
-    /// # Errors
-    /// `UnknownTable`, `SnapshotExpired`.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// let tx = db.begin_write()?;
-    /// let one = tx.insert_values(&table, &[Some(1.into())])?;
-    /// let two = tx.insert_values(&table, &[Some(2.into())])?;
-    /// assert_eq!(tx.row_after(&table, None)?.map(|row| row.id()), Some(one));
-    /// tx.delete(&table, one)?;
-    /// assert_eq!(tx.row_after(&table, Some(one))?.map(|row| row.id()), Some(two));
-    /// assert!(tx.row_after(&table, Some(two))?.is_none());
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn row_after<'t>(
-        &'t self,
-        table: &'t Table,
-        row: Option<RowId>,
-    ) -> Result<Option<Row<'t>>> {
-        self.neighbour(table, |extent, table, reader| extent.after(table, reader, row))
-    }
-
-    /// The row before `row` in the order of row ids, or the last one; see
-    /// [`ReadTransaction::row_after`].
-    ///
-    /// # Errors
-    /// `UnknownTable`, `SnapshotExpired`.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// let tx = db.begin_write()?;
-    /// let one = tx.insert_values(&table, &[Some(1.into())])?;
-    /// let two = tx.insert_values(&table, &[Some(2.into())])?;
-    /// assert_eq!(tx.row_before(&table, None)?.map(|row| row.id()), Some(two));
-    /// assert_eq!(tx.row_before(&table, Some(two))?.map(|row| row.id()), Some(one));
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn row_before<'t>(
-        &'t self,
-        table: &'t Table,
-        row: Option<RowId>,
-    ) -> Result<Option<Row<'t>>> {
-        self.neighbour(table, |extent, table, reader| extent.before(table, reader, row))
-    }
-
-    fn neighbour<'t>(
-        &'t self,
-        table: &'t Table,
-        find: impl FnOnce(&mut Extent, TableAt<'t>, Reader<'_>) -> Option<u64>,
-    ) -> Result<Option<Row<'t>>> {
-        let table = self.table_at(table)?;
-        let _operation = self.enter()?;
-        if let Some(reads) = &self.reads {
-            reads.add_table(table.core.id);
-        }
-        let mut extent = Extent::of(table, self.extent.get());
-        let found = find(&mut extent, table, self.reader());
-        self.extent.set(Some(extent));
-        Ok(found.map(|at| {
-            let row = Row::at(table, at);
-            if let Some(reads) = &self.reads {
-                reads.hand_out(table.core.id, row.id().0);
-            }
-            row
-        }))
-    }
-
-    /// Whether the snapshot still holds. A cursor or a scan of an expired snapshot ends early;
-    /// after one whose transaction may expire, ask here. `Database::read_with` does.
-    ///
-    /// # Errors
-    /// `SnapshotExpired`.
+    /// `SnapshotExpired`; `BudgetReached` and `OutOfMachineMemory`, once, after a row could not be
+    /// given.
     ///
     /// # Examples
     /// ```
@@ -666,6 +530,12 @@ impl<'db> ReadTransaction<'db> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn status(&self) -> Result<()> {
+        self.copies.report()?;
+        self.check_expired()
+    }
+
+    #[inline]
+    fn check_expired(&self) -> Result<()> {
         let expires = |reads: &ReadSet<'_>| reads.purpose() == Remember::HandedOut;
         if !self.reads.as_ref().is_some_and(expires) {
             return Ok(());
@@ -685,16 +555,17 @@ impl<'db> ReadTransaction<'db> {
     #[inline]
     pub(crate) fn reader(&self) -> Reader<'_> {
         let (slot, reads) = (self.held.slot(), self.reads.as_ref());
-        Reader { snapshot: self.snapshot.get(), slot, reads }
+        Reader { snapshot: self.snapshot.get(), slot, reads, copies: &self.copies }
     }
 
     /// Says that a call is under way.
     #[inline(always)]
     pub(super) fn enter(&self) -> Result<Operation<'_>> {
         let operation = self.reader().enter(self.memory());
+        self.copies.check()?;
         if let Some(reads) = &self.reads {
             reads.touch();
-            self.status()?;
+            self.check_expired()?;
         }
         Ok(operation)
     }
@@ -704,7 +575,7 @@ impl<'db> ReadTransaction<'db> {
         let _operation = self.enter()?;
         let found = view.first(key);
         self.remember_key(view, key, found);
-        Ok(found)
+        self.complete(found)
     }
 
     pub(super) fn visible_row(&self, table: TableAt<'_>, row: RowId) -> Result<Option<u64>> {
@@ -712,7 +583,16 @@ impl<'db> ReadTransaction<'db> {
         if let Some(reads) = &self.reads {
             reads.add_row(table.core.id, row.0);
         }
-        Ok(visible_row(table, self.reader(), row))
+        self.complete(visible_row(table, self.reader(), row))
+    }
+
+    /// What was found; nothing only if that is not for lack of memory.
+    #[inline(always)]
+    pub(super) fn complete<T>(&self, found: Option<T>) -> Result<Option<T>> {
+        if found.is_none() {
+            self.copies.report()?;
+        }
+        Ok(found)
     }
 
     #[inline(always)]

@@ -231,7 +231,9 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
         }
         (entries, left) = (entries - 1, left - 1);
         match item {
-            Retired::Rows { .. } => unreachable!("runs have been dealt with"),
+            Retired::Rows { .. } | Retired::Slots { .. } => {
+                unreachable!("runs have been dealt with, and slots wait elsewhere")
+            }
             Retired::Block { offset, purpose } => {
                 queue.pop(heap);
                 match purpose {

@@ -517,6 +517,7 @@ impl<'db> WriteTransaction<'db> {
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
         self.check_active()?;
+        self.read.copies.check()?;
         let changes = self.writes.len();
         let outcome =
             commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended);

@@ -21,7 +21,7 @@ use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
 use crate::snapshot::{Begin, Snapshot, resolve};
 use crate::table::describe;
 use crate::table::read_set::ReadSet;
-use crate::table::segment::newest_of;
+use crate::table::segment::{is_frozen, newest_of};
 use crate::table::table::{TableAt, TableCore};
 use crate::table::version::{Version, bytes_at, chain, visible};
 
@@ -100,7 +100,12 @@ impl Validation<'_> {
         if u64::from(row) >= table.directory().limit() {
             return Ok(());
         }
-        let newest = table.directory().newest(memory, row);
+        let word = table.directory().word(memory, row);
+        if is_frozen(word) {
+            // What was frozen was committed before every snapshot that is held.
+            return Ok(());
+        }
+        let newest = newest_of(word);
         // As it was for others: this transaction's own changes do not count.
         let snapshot = Snapshot { own: 0, ..self.transaction.snapshot.get() };
         let before = visible(memory, newest, snapshot);
@@ -125,7 +130,8 @@ impl Validation<'_> {
             let table = TableAt { memory, core };
             let (mut next, limit) = (0, table.directory().limit());
             while next < limit {
-                for (row, slot) in table.directory().slots_from(memory, next as u32, limit) {
+                let slots = table.directory().stretch(memory, &mut next, (limit, u64::MAX));
+                for (row, slot) in (next as u32..).zip(slots) {
                     let committed = newest_committed(table, newest_of(slot.load(Acquire)));
                     let begin = committed.map(|at| begin_of(table, at));
                     if begin.is_some_and(|begin| begin > self.since) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use remanent_engine::schema::Key;
-use remanent_engine::{Cursor, Find, IndexHandle, ReadTransaction, RowId, TypedTable};
+use remanent_engine::{Cursor, Find, IndexHandle, Piece, ReadTransaction, RowId, TypedTable};
 
 use crate::expected::Visible;
 use crate::item::{Content, Item, ItemByCode, ItemByKind, ItemByName, ItemByTag, ItemPrimary};
@@ -66,11 +66,48 @@ impl Checker<'_, '_> {
             rows.extend(batch.iter().map(|row| (row.id().number(), Content::of_row(row))));
         }
         assert_eq!(&rows, self.visible, "the scan");
+        assert_eq!(self.view.scan(self.table).expect("the table is there").count(), rows.len());
+        assert_eq!(&self.pieces(), self.visible, "the pieces");
+        let mut rows = BTreeMap::new();
+        let visited = self.view.each_row(self.table, |row| {
+            rows.insert(row.id().number(), Content::of_row(&row));
+            Ok(())
+        });
+        visited.expect("the table is there");
+        assert_eq!(&rows, self.visible, "row by row");
         for (id, content) in self.visible {
             let id = RowId::from_number(*id).expect("the engine made it");
             let record = self.view.record(self.table, id).expect("the table is there");
             assert_eq!(record.as_ref().map(Content::of_item).as_ref(), Some(content));
         }
+    }
+
+    /// All rows, from columns where they are in columns.
+    fn pieces(&self) -> BTreeMap<u64, Content> {
+        let mut all = BTreeMap::new();
+        let mut pieces = self.view.scan_pieces(self.table).expect("the table is there");
+        while let Some(piece) = pieces.next_piece() {
+            let rows: Vec<_> = match piece {
+                Piece::Rows(rows) => {
+                    rows.iter().map(|row| (row.id().number(), Content::of_row(row))).collect()
+                }
+                Piece::Frozen(rows) => {
+                    let sees = |i: &usize| {
+                        rows.visible().is_none_or(|bits| bits[i / 64] >> (i % 64) & 1 == 1)
+                    };
+                    let columns: Vec<_> = rows.columns().collect();
+                    let content = |i: usize| {
+                        let values: Vec<_> = columns.iter().map(|it| it.value(i)).collect();
+                        (rows.first_row() + i as u64, Content::of_values(&values))
+                    };
+                    (0..rows.len()).filter(sees).map(content).collect()
+                }
+            };
+            for (id, content) in rows {
+                assert_eq!(all.insert(id, content), None, "row {id} comes once");
+            }
+        }
+        all
     }
 
     /// What the index must list.

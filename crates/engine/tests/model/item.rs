@@ -88,7 +88,11 @@ impl Content {
 
     /// The content of a row, read value by value.
     pub(crate) fn of_row(row: &Row<'_>) -> Self {
-        let values: Vec<_> = row.values().collect();
+        Self::of_values(&row.values().collect::<Vec<_>>())
+    }
+
+    /// The content of a row, from its values.
+    pub(crate) fn of_values(values: &[Value<'_>]) -> Self {
         let number = |i: usize| values[i].as_integer().expect("a number");
         let text = |i: usize| values[i].as_str().expect("a text").to_owned();
         Self {

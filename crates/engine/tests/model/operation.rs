@@ -30,6 +30,7 @@ pub(crate) enum Operation {
     CreateIndex { which: u8 },
     DropIndex { pick: usize },
     Reclaim,
+    Freeze,
 }
 
 pub(crate) fn operation() -> impl Strategy<Value = Operation> {
@@ -58,5 +59,6 @@ pub(crate) fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<u8>().prop_map(|which| CreateIndex { which }),
         1 => pick.prop_map(|pick| DropIndex { pick }),
         4 => Just(Reclaim),
+        3 => Just(Freeze),
     ]
 }

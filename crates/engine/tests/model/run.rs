@@ -105,6 +105,7 @@ impl<'db> Run<'db> {
             Operation::CreateIndex { which } => self.create_index(which)?,
             Operation::DropIndex { pick } => self.drop_index(pick)?,
             Operation::Reclaim => self.db.reclaim(),
+            Operation::Freeze => self.freeze()?,
         }
         Ok(())
     }
@@ -340,6 +341,15 @@ impl<'db> Run<'db> {
         let handle = self.table.index(&index.schema.name)?;
         self.db.drop_index(&self.table, handle)?;
         self.timestamp = self.db.begin_read()?.timestamp();
+        self.check_newest()
+    }
+
+    /// Freezes all segments in which no row is being changed or has versions that a snapshot needs.
+    fn freeze(&mut self) -> Result<()> {
+        let report = self.db.freeze_all(&self.table)?;
+        if self.writers.iter().all(Option::is_none) && self.snapshots.is_empty() {
+            assert_eq!(report.skipped, 0, "nobody is in the way");
+        }
         self.check_newest()
     }
 

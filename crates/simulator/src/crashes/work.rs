@@ -48,6 +48,7 @@ pub(super) struct Work<'d> {
     /// Digests of what has been committed, oldest first; the first is that of nothing.
     pub(super) states: Vec<u64>,
     next: u64,
+    may_freeze: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,9 +62,13 @@ enum Step {
     DropIndex,
     Connect,
     Checkpoint,
+    Freeze,
     Flush,
     Reopen,
 }
+
+/// One trace of so many freezes rows.
+const FREEZING: u64 = 4;
 
 const STEP_WEIGHTS: &[(u64, Step)] = &[
     (60, Step::Commit),
@@ -75,6 +80,7 @@ const STEP_WEIGHTS: &[(u64, Step)] = &[
     (2, Step::DropIndex),
     (8, Step::Connect),
     (3, Step::Checkpoint),
+    (3, Step::Freeze),
     (6, Step::Flush),
     (4, Step::Reopen),
 ];
@@ -87,7 +93,9 @@ impl<'d> Work<'d> {
     pub(super) fn begin(disk: &'d Disk, seed: u64) -> Result<Self> {
         let db = Database::open_in(Arc::new(disk.clone()), options(seed))?;
         let states = vec![digest(&db)?];
-        Ok(Self { disk, seed, random: Random::new(seed), db: Some(db), states, next: 0 })
+        let random = Random::new(seed);
+        let may_freeze = seed.is_multiple_of(FREEZING);
+        Ok(Self { disk, seed, random, db: Some(db), states, next: 0, may_freeze })
     }
 
     /// Does all steps, those behind a call that failed too. At its end the database is closed.
@@ -165,6 +173,7 @@ impl<'d> Work<'d> {
             Step::Checkpoint => self.db().checkpoint().map(|_| {
                 self.disk.note(Note::Synced(self.states.len() - 1));
             }),
+            Step::Freeze => self.freeze(),
             Step::Flush => {
                 let rung = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
                 self.db().flush(rung).map(|()| self.promise(rung))
@@ -172,6 +181,25 @@ impl<'d> Work<'d> {
             Step::Reopen => self.reopen(),
         };
         result.or_else(allow)
+    }
+
+    /// Makes columns of the rows of some tables and sets, in some traces, once: ids of rows go on
+    /// behind those that are frozen, and every state has to go through all of them.
+    fn freeze(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.may_freeze) {
+            return Ok(());
+        }
+        for name in self.db().table_names() {
+            if self.random.percent(50) {
+                let db = self.db();
+                let table = match db.table(&name) {
+                    Ok(table) => table,
+                    Err(_) => db.set(&name)?.relation().clone(),
+                };
+                db.freeze_all(&table)?;
+            }
+        }
+        Ok(())
     }
 
     /// Notes what was promised of the newest state.

@@ -15,6 +15,7 @@ use lab_harness::readers::Ended;
 use libsqlite3_sys as ffi;
 
 /// An open database with its two statements.
+#[derive(Debug)]
 pub(crate) struct Connection {
     db: *mut ffi::sqlite3,
     insert: *mut ffi::sqlite3_stmt,
@@ -27,6 +28,7 @@ pub(crate) struct Row {
 }
 
 /// A connection of one of several threads, with statements by number.
+#[derive(Debug)]
 pub(crate) struct Session {
     connection: Connection,
     statements: Vec<*mut ffi::sqlite3_stmt>,
@@ -36,6 +38,7 @@ pub(crate) struct Session {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound<'b> {
     Integer(i64),
+    Text(&'b [u8]),
     Bytes(&'b [u8]),
 }
 
@@ -228,6 +231,11 @@ impl Session {
                     Bound::Integer(integer) => {
                         ffi::sqlite3_bind_int64(statement, place, integer);
                     }
+                    Bound::Text(bytes) => {
+                        let (start, len) = (bytes.as_ptr().cast(), bytes.len() as c_int);
+                        let lent = ffi::SQLITE_STATIC();
+                        ffi::sqlite3_bind_text(statement, place, start, len, lent);
+                    }
                     Bound::Bytes(bytes) => {
                         let (start, len) = (bytes.as_ptr().cast(), bytes.len() as c_int);
                         let lent = ffi::SQLITE_STATIC();
@@ -249,6 +257,17 @@ impl Session {
         }
         self.connection.check(code)?;
         Ok(Ended::Committed)
+    }
+
+    /// Runs a statement that is not kept and shows each of its rows.
+    pub(crate) fn run_text(&mut self, sql: &str, see: impl FnMut(&Row)) -> Outcome<Ended> {
+        let statement = self.connection.statement(sql)?;
+        self.statements.push(statement);
+        let ended = self.run(self.statements.len() - 1, &[], see);
+        self.statements.pop();
+        // SAFETY: SQLite made it, and it is not used afterwards.
+        unsafe { ffi::sqlite3_finalize(statement) };
+        ended
     }
 
     /// How many rows the last statement that writes has changed.

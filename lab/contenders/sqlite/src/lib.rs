@@ -11,8 +11,11 @@
 mod burst;
 mod connection;
 mod pairs;
+mod points;
 mod store;
 mod threads;
+
+pub use points::Points;
 
 use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};

@@ -21,10 +21,11 @@ fn a_latched_row_may_be_about_to_hold_the_key() -> Result<()> {
     let at = tx.table_at(&table)?;
     let key = 1u32.to_be_bytes();
     let version = at.directory().newest(at.memory, row.0);
-    let (change, snapshot) = (Change { row: 99, version }, tx.snapshot.get());
+    let (changed, snapshot) = ((99, bytes_at(at.memory, version)), tx.snapshot.get());
     for index in table.core.indexes() {
         let check = || {
-            check_unique(at, index, &key, change, Placement::Shared, snapshot).map_err(|e| e.kind())
+            check_unique(at, index, &key, changed, Placement::Shared, snapshot)
+                .map_err(|e| e.kind())
         };
         assert_eq!(check(), Err(ErrorKind::DuplicateKey));
         let latched = at.directory().latch(at.memory, row.0);
@@ -32,7 +33,7 @@ fn a_latched_row_may_be_about_to_hold_the_key() -> Result<()> {
         drop(latched);
         assert_eq!(check(), Err(ErrorKind::DuplicateKey));
         let free =
-            check_unique(at, index, &2u32.to_be_bytes(), change, Placement::Shared, snapshot);
+            check_unique(at, index, &2u32.to_be_bytes(), changed, Placement::Shared, snapshot);
         assert!(free.is_ok());
     }
     Ok(())

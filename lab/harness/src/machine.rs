@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 /// Processor, cores, memory, kernel and huge-page policy, in one line.
-pub(crate) fn describe() -> String {
+pub fn describe() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut parts = vec![processor(), format!("{cores} cores")];
     if let Some(kilobytes) = memory_kib() {
@@ -23,12 +23,12 @@ pub(crate) fn describe() -> String {
 }
 
 /// How many processes wanted a core over the last minute, before the run began.
-pub(crate) fn load() -> Option<f64> {
+pub fn load() -> Option<f64> {
     text("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
 }
 
 /// The commit this source tree is at, with a plus when files differ from it.
-pub(crate) fn commit() -> String {
+pub fn commit() -> String {
     let source = env!("CARGO_MANIFEST_DIR");
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(source).args(arguments).output().ok()?;
@@ -53,7 +53,7 @@ fn processor() -> String {
 }
 
 /// Memory that programs can have without anybody being pushed out.
-pub(crate) fn available_bytes() -> Option<u64> {
+pub fn available_bytes() -> Option<u64> {
     Some(meminfo_kib("MemAvailable:")? * 1024)
 }
 

@@ -1,0 +1,454 @@
+//! The columns of a segment as one block of bytes that refers to itself by offsets alone.
+//!
+//! | bytes | content |
+//! | --- | --- |
+//! | 0..4 | how many columns |
+//! | 4..8 | how many rows, those that are not there included |
+//! | 8..12 | how many rows are there |
+//! | 12..16 | 0 |
+//! | 16..24 | offset of a bitmap of the rows that are there; 0 if all are |
+//! | 24..32 | bytes of the block |
+//! | 64.. | the heads of the columns, 96 bytes each (`head.rs`) |
+//!
+//! then bitmaps and arrays, each from a multiple of 64 on. A row is put together from its columns
+//! byte for byte as it was.
+
+use remanent_schema::{KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
+
+use super::ALIGNMENT;
+use super::encode::{EncodedColumn, encode};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, HeadRef, OFFSETS, PLAIN};
+use super::kind::{Kind, read_number};
+use crate::memory::atomic::prefetch;
+
+/// Where the heads begin.
+pub(crate) const HEADS_AT: usize = 64;
+
+/// The most bytes of a block.
+pub(crate) const BLOCK_LEN_MAX: usize = 1 << 29;
+
+/// Encoded columns that are not in a block yet.
+pub(crate) struct EncodedBlock {
+    rows: u32,
+    live: u32,
+    present: Vec<u64>,
+    columns: Vec<EncodedColumn>,
+    len: usize,
+}
+
+/// The block of a segment.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'b> {
+    bytes: &'b [u8],
+}
+
+/// One column of a block.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockColumn<'b> {
+    pub(crate) head: HeadRef<'b>,
+    pub(crate) block: Block<'b>,
+}
+
+impl EncodedBlock {
+    /// Encodes rows, each as its bytes; `None` is one that is not there. `None` if they are too
+    /// large for a block.
+    pub(crate) fn of_rows(layout: &RowLayout, rows: &[Option<&[u8]>]) -> Option<Self> {
+        let mut columns = Vec::with_capacity(layout.leaves().len());
+        let mut values = vec![None; rows.len()];
+        for (leaf, of_leaf) in layout.leaves().iter().enumerate() {
+            let mut nulls = vec![0; rows.len().div_ceil(64)];
+            let kind = Kind::of(&of_leaf.column_type);
+            for (i, (value, row)) in values.iter_mut().zip(rows).enumerate() {
+                let found = row.map(|row| layout.get_bytes(row, leaf));
+                if found == Some(None) {
+                    nulls[i / 64] |= 1 << (i % 64);
+                }
+                *value = found.flatten().map(|bytes| trimmed(of_leaf, bytes));
+            }
+            columns.push(encode(kind, &values, nulls)?);
+        }
+        let mut present = vec![0; rows.len().div_ceil(64)];
+        for i in (0..rows.len()).filter(|&i| rows[i].is_some()) {
+            present[i / 64] |= 1 << (i % 64);
+        }
+        Self::of_columns(rows.len() as u32, present, columns)
+    }
+
+    /// A block of columns that are encoded, of the rows that are marked.
+    pub(crate) fn of_columns(
+        rows: u32,
+        present: Vec<u64>,
+        mut columns: Vec<EncodedColumn>,
+    ) -> Option<Self> {
+        let live = present.iter().map(|word| word.count_ones()).sum();
+        let present = if live == rows { Vec::new() } else { present };
+        let mut end = HEADS_AT + columns.len() * HEAD_SIZE;
+        let mut place = |len: usize| {
+            if len == 0 {
+                return 0;
+            }
+            let at = end.next_multiple_of(ALIGNMENT);
+            end = at + len;
+            at as u64
+        };
+        place(present.len() * 8);
+        for column in &mut columns {
+            column.head.nulls = place(column.nulls.len() * 8);
+            column.head.data = place(column.data.len());
+            column.head.values = place(column.values.len());
+            column.head.text = place(column.text.len());
+            column.head.text_len = column.text.len() as u64;
+        }
+        (end <= BLOCK_LEN_MAX).then_some(Self { rows, live, present, columns, len: end })
+    }
+
+    /// Bytes of the block.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Rows that are there.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Writes the block into so many bytes.
+    pub(crate) fn write(&self, out: &mut [u8]) {
+        out.fill(0);
+        let columns = self.columns.len() as u32;
+        for (place, number) in out.chunks_exact_mut(4).zip([columns, self.rows, self.live]) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        let heads_end = HEADS_AT + self.columns.len() * HEAD_SIZE;
+        if !self.present.is_empty() {
+            let at = heads_end.next_multiple_of(ALIGNMENT);
+            out[16..24].copy_from_slice(&(at as u64).to_le_bytes());
+            put_words(&mut out[at..], &self.present);
+        }
+        out[24..32].copy_from_slice(&(self.len as u64).to_le_bytes());
+        for (i, column) in self.columns.iter().enumerate() {
+            let head = &column.head;
+            let at = HEADS_AT + i * HEAD_SIZE;
+            out[at..at + HEAD_SIZE].copy_from_slice(&head.to_bytes());
+            put_words(&mut out[head.nulls as usize..], &column.nulls);
+            put_bytes(&mut out[head.data as usize..], &column.data);
+            put_bytes(&mut out[head.values as usize..], &column.values);
+            put_bytes(&mut out[head.text as usize..], &column.text);
+        }
+    }
+}
+
+impl<'b> Block<'b> {
+    /// The block in these bytes, which [`EncodedBlock::write`] wrote or `check.rs` has passed.
+    #[inline]
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(self) -> &'b [u8] {
+        self.bytes
+    }
+
+    /// How many columns it has.
+    pub(crate) fn columns(self) -> usize {
+        self.number(0) as usize
+    }
+
+    /// How many rows it has, those that are not there included.
+    #[inline]
+    pub(crate) fn rows(self) -> u32 {
+        self.number(4)
+    }
+
+    /// How many rows are there.
+    pub(crate) fn live(self) -> u32 {
+        self.number(8)
+    }
+
+    /// Whether a row is there.
+    #[inline]
+    pub(crate) fn has(self, row: u32) -> bool {
+        row < self.rows() && self.present().is_none_or(|bitmap| bit(bitmap, row as usize))
+    }
+
+    /// The bitmap of the rows that are there; `None` if all are.
+    #[inline]
+    pub(crate) fn present(self) -> Option<&'b [u8]> {
+        match self.long(16) as usize {
+            0 => None,
+            at => Some(&self.bytes[at..at + self.bitmap_len()]),
+        }
+    }
+
+    /// Where that bitmap lies; 0 if there is none.
+    pub(crate) fn present_at(self) -> u64 {
+        self.long(16)
+    }
+
+    /// Bytes of the block, as it says.
+    pub(crate) fn len(self) -> usize {
+        self.long(24) as usize
+    }
+
+    /// Bytes of a bitmap with a bit for each row.
+    #[inline]
+    pub(crate) fn bitmap_len(self) -> usize {
+        (self.rows() as usize).div_ceil(64) * 8
+    }
+
+    /// A column.
+    #[inline]
+    pub(crate) fn column(self, column: usize) -> BlockColumn<'b> {
+        let head = self.bytes.get(HEADS_AT + column * HEAD_SIZE..);
+        let head = head.and_then(|rest| rest.first_chunk::<HEAD_SIZE>());
+        BlockColumn { head: HeadRef::new(head.unwrap_or(&[0; HEAD_SIZE])), block: self }
+    }
+
+    /// Bytes of a row that is there.
+    pub(crate) fn row_len(self, layout: &RowLayout, row: u32) -> usize {
+        let variable = layout.leaves().iter().enumerate();
+        let variable = variable.filter(|(_, leaf)| leaf.variable_index.is_some());
+        let text = variable.map(|(i, _)| self.column(i).text_of(row as usize).len());
+        layout.fixed_size() + text.sum::<usize>()
+    }
+
+    /// Asks the processor for the entries of a row in all columns, for whoever is about to put it
+    /// together: one column's is not waited for before the next is asked for.
+    pub(crate) fn prefetch_row(self, row: u32) {
+        for i in 0..self.columns() {
+            let head = self.column(i).head;
+            let width = if head.encoding() == HEAP { 4 } else { u64::from(head.width()) };
+            let entry = (head.data() + u64::from(row) * width) as usize;
+            prefetch(self.bytes.as_ptr().wrapping_add(entry));
+            if head.nulls() != 0 {
+                prefetch(
+                    self.bytes.as_ptr().wrapping_add(head.nulls() as usize + row as usize / 8),
+                );
+            }
+        }
+    }
+
+    /// Puts a row that is there together, in exactly its bytes.
+    pub(crate) fn write_row(self, layout: &RowLayout, row: u32, out: &mut [u8]) {
+        let row = row as usize;
+        out[layout.null_offset()..layout.fixed_size()].fill(0);
+        let mut end = layout.fixed_size();
+        for (i, leaf) in layout.leaves().iter().enumerate() {
+            let column = self.column(i);
+            if leaf.variable_index.is_some() {
+                let text = column.text_of(row);
+                out[end..end + text.len()].copy_from_slice(text);
+                end += text.len();
+            }
+            column.write_leaf(layout, leaf, row, (out, end));
+        }
+        debug_assert_eq!(end, out.len());
+    }
+
+    /// Puts so much of a row together that a key can be made of it: of columns that are no part of
+    /// the key it has zeros and empty text.
+    pub(crate) fn write_key(self, layout: &RowLayout, key: &KeyPlan, row: u32, out: &mut Vec<u8>) {
+        out.clear();
+        out.resize(layout.fixed_size(), 0);
+        for (i, leaf) in layout.leaves().iter().enumerate() {
+            if key.leaves().any(|part| part == i) {
+                let column = self.column(i);
+                if leaf.variable_index.is_some() {
+                    out.extend_from_slice(column.text_of(row as usize));
+                }
+                let end = out.len();
+                column.write_leaf(layout, leaf, row as usize, (out, end));
+            } else if leaf.variable_index.is_some() {
+                let (offset, end) = (leaf.offset as usize, out.len() as u32);
+                out[offset..offset + 4].copy_from_slice(&end.to_le_bytes());
+            }
+        }
+    }
+
+    /// `len` bytes from `at` on.
+    #[inline]
+    pub(crate) fn part(self, at: u64, len: usize) -> &'b [u8] {
+        &self.bytes[at as usize..at as usize + len]
+    }
+
+    #[inline]
+    fn number(self, at: usize) -> u32 {
+        read_number(&self.bytes[at..], 4, 0)
+    }
+
+    #[inline]
+    fn long(self, at: usize) -> u64 {
+        u64::from(self.number(at)) | u64::from(self.number(at + 4)) << 32
+    }
+}
+
+impl<'b> BlockColumn<'b> {
+    /// Whether a row's value is null.
+    #[inline]
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        self.head.nulls() != 0 && bit(self.nulls(), row)
+    }
+
+    /// The null bitmap, if there is one.
+    #[inline]
+    pub(crate) fn nulls(&self) -> &'b [u8] {
+        self.block.part(self.head.nulls(), self.block.bitmap_len())
+    }
+
+    /// The array that has one entry of `width` bytes for each row.
+    #[inline]
+    pub(crate) fn data(&self) -> &'b [u8] {
+        let width = self.head.width() as usize;
+        self.block.part(self.head.data(), self.block.rows() as usize * width)
+    }
+
+    /// The text of a row, of a column of text; empty if it is null.
+    #[inline]
+    pub(crate) fn text_of(&self, row: usize) -> &'b [u8] {
+        let head = &self.head;
+        let (ends, place) = match head.encoding() {
+            CONSTANT if !self.is_null(row) => return self.text(),
+            HEAP => (self.ends(), row),
+            DICTIONARY if !self.is_null(row) => {
+                let code = read_number(self.data(), head.width() as usize, row);
+                return self.dictionary_text(code as usize);
+            }
+            _ => return &[],
+        };
+        self.text_between(ends, place)
+    }
+
+    /// The text with a code, of a dictionary of text.
+    #[inline]
+    pub(crate) fn dictionary_text(&self, code: usize) -> &'b [u8] {
+        self.text_between(self.value_ends(), code)
+    }
+
+    #[inline]
+    fn text_between(&self, ends: &[u8], place: usize) -> &'b [u8] {
+        let (from, to) = (read_number(ends, 4, place), read_number(ends, 4, place + 1));
+        &self.text()[from as usize..to as usize]
+    }
+
+    /// Text behind one another, or the constant.
+    #[inline]
+    pub(crate) fn text(&self) -> &'b [u8] {
+        self.block.part(self.head.text(), self.head.text_len() as usize)
+    }
+
+    /// Of a heap: where each row's text ends, behind a 0.
+    #[inline]
+    pub(crate) fn ends(&self) -> &'b [u8] {
+        self.block.part(self.head.data(), (self.block.rows() as usize + 1) * 4)
+    }
+
+    /// Of a dictionary of text: where each value ends, behind a 0.
+    #[inline]
+    pub(crate) fn value_ends(&self) -> &'b [u8] {
+        self.block.part(self.head.values(), (self.head.value_count() as usize + 1) * 4)
+    }
+
+    /// Of a dictionary of fixed values: the values.
+    #[inline]
+    pub(crate) fn values(&self) -> &'b [u8] {
+        let len = self.head.value_count() as usize * self.head.value_size() as usize;
+        self.block.part(self.head.values(), len)
+    }
+
+    /// Writes what a row's value has in the fixed part and among the null bits; of text in the
+    /// variable part, where it ends.
+    #[inline]
+    fn write_leaf(
+        &self,
+        layout: &RowLayout,
+        leaf: &Leaf,
+        row: usize,
+        (out, end): (&mut [u8], usize),
+    ) {
+        let is_null = self.is_null(row);
+        if is_null && leaf.null_bit != NO_NULL_BIT {
+            let byte = layout.null_offset() + usize::from(leaf.null_bit / 8);
+            out[byte] |= 1 << (leaf.null_bit % 8);
+        }
+        let place = &mut out[leaf.offset as usize..];
+        match Kind::of(&leaf.column_type) {
+            Kind::Nothing => {}
+            Kind::Bytes { padded: None } => {
+                place[..4].copy_from_slice(&(end as u32).to_le_bytes());
+            }
+            Kind::Bytes { padded: Some(size) } => {
+                let text = self.text_of(row);
+                place[..text.len()].copy_from_slice(text);
+                place[text.len()..size].fill(0);
+            }
+            Kind::Integer { size, .. } | Kind::Float { size } | Kind::Fixed { size } => {
+                let place = &mut place[..size];
+                if is_null { place.fill(0) } else { self.write_fixed(row, place) }
+            }
+        }
+    }
+
+    /// Writes the value of a row, of a column of fixed values, that is not null.
+    #[inline]
+    pub(crate) fn write_fixed(&self, row: usize, out: &mut [u8]) {
+        let head = &self.head;
+        let width = head.width() as usize;
+        match head.encoding() {
+            CONSTANT => put(out, self.text()),
+            PLAIN => put(out, &self.data()[row * width..]),
+            OFFSETS => {
+                let least = head.zone().map_or(0, |(least, _)| least);
+                let number = least.wrapping_add(read_number(self.data(), width, row).into());
+                put(out, &number.to_le_bytes());
+            }
+            DICTIONARY => {
+                let code = read_number(self.data(), width, row) as usize;
+                put(out, &self.values()[code * head.value_size() as usize..]);
+            }
+            _ => {
+                debug_assert_eq!(head.encoding(), ALL_NULL);
+                out.fill(0);
+            }
+        }
+    }
+}
+
+/// The bytes of a leaf as they are stored: Char without what it is padded with.
+pub(crate) fn trimmed<'v>(leaf: &Leaf, bytes: &'v [u8]) -> &'v [u8] {
+    match Kind::of(&leaf.column_type) {
+        Kind::Bytes { padded: Some(_) } => {
+            let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            &bytes[..len]
+        }
+        _ => bytes,
+    }
+}
+
+/// Whether bit `i` of a bitmap is set.
+#[inline]
+pub(crate) fn bit(bitmap: &[u8], i: usize) -> bool {
+    bitmap[i / 8] >> (i % 8) & 1 == 1
+}
+
+/// Fills `out` with the first of these bytes; quicker for numbers than a copy of any length.
+#[inline]
+fn put(out: &mut [u8], bytes: &[u8]) {
+    match out.len() {
+        1 => out[0] = bytes[0],
+        2 => out.copy_from_slice(&bytes[..2]),
+        4 => out.copy_from_slice(&bytes[..4]),
+        8 => out.copy_from_slice(&bytes[..8]),
+        len => out.copy_from_slice(&bytes[..len]),
+    }
+}
+
+fn put_words(out: &mut [u8], words: &[u64]) {
+    for (place, word) in out.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+fn put_bytes(out: &mut [u8], bytes: &[u8]) {
+    out[..bytes.len()].copy_from_slice(bytes);
+}

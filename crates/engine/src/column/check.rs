@@ -1,0 +1,158 @@
+//! Whether bytes from outside are a block of a table's columns.
+//!
+//! What passes reads without panics: every array lies within the block, every code and every place
+//! has what it refers to, text is what the column's type says. A block need not be one that the
+//! encoder would have chosen.
+
+use remanent_schema::{ColumnType, ROW_LEN_MAX, RowLayout};
+
+use super::ALIGNMENT;
+use super::block::{Block, BlockColumn, HEADS_AT};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, OFFSETS, PLAIN};
+use super::kind::{Kind, read_number};
+
+/// Rows of a segment at most.
+const ROWS_MAX: u32 = 1 << 16;
+
+/// Whether `bytes` are a block of rows with this layout.
+pub(crate) fn is_well_formed(bytes: &[u8], layout: &RowLayout) -> bool {
+    let columns = layout.leaves().len();
+    if bytes.len() < HEADS_AT + columns * HEAD_SIZE {
+        return false;
+    }
+    let block = Block::new(bytes);
+    let rows = block.rows();
+    if block.columns() != columns || rows == 0 || rows > ROWS_MAX || block.len() != bytes.len() {
+        return false;
+    }
+    if !is_bitmap(block, block.present_at()) {
+        return false;
+    }
+    let live = (0..rows).filter(|&row| block.has(row)).count();
+    live == block.live() as usize
+        && layout.leaves().iter().enumerate().all(|(i, leaf)| {
+            let column = block.column(i);
+            is_bitmap(block, column.head.nulls())
+                && (leaf.nullable || column.head.nulls() == 0)
+                && is_column(&column, &leaf.column_type)
+                && has_values(&column, &leaf.column_type)
+        })
+        && (0..rows).all(|row| !block.has(row) || block.row_len(layout, row) <= ROW_LEN_MAX)
+}
+
+/// Whether what is stored are values of the type, and there is no text where there is none.
+fn has_values(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
+    let (head, rows) = (&column.head, column.block.rows() as usize);
+    let is_value = |bytes: &[u8]| column_type.is_value(bytes);
+    match (Kind::of(column_type), head.encoding()) {
+        (Kind::Nothing, _) | (_, ALL_NULL) => true,
+        (_, CONSTANT) => is_value(column.text()),
+        (Kind::Bytes { .. }, DICTIONARY) => {
+            (0..head.value_count() as usize).all(|code| is_value(column.dictionary_text(code)))
+        }
+        (Kind::Bytes { .. }, _) => (0..rows).all(|row| {
+            let text = column.text_of(row);
+            is_value(text) && (text.is_empty() || !column.is_null(row))
+        }),
+        // Any bytes are a number.
+        _ if column_type.is_any_bytes() => true,
+        (kind, _) => {
+            let mut bytes = vec![0; kind.size().unwrap_or(0)];
+            (0..rows).filter(|&row| !column.is_null(row)).all(|row| {
+                column.write_fixed(row, &mut bytes);
+                is_value(&bytes)
+            })
+        }
+    }
+}
+
+fn is_bitmap(block: Block<'_>, at: u64) -> bool {
+    at == 0 || is_array(block, at, block.bitmap_len())
+}
+
+fn is_array(block: Block<'_>, at: u64, len: usize) -> bool {
+    let end = usize::try_from(at).ok().and_then(|at| at.checked_add(len));
+    let aligned = at.is_multiple_of(ALIGNMENT as u64);
+    aligned && at >= HEADS_AT as u64 && end.is_some_and(|end| end <= block.bytes().len())
+}
+
+fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
+    let (head, block) = (&column.head, column.block);
+    let (kind, rows) = (Kind::of(column_type), block.rows() as usize);
+    let width = head.width() as usize;
+    let is_number = matches!(width, 1 | 2 | 4);
+    let has_text = head.text_len() == 0 || is_array(block, head.text(), head.text_len() as usize);
+    let has_data = |width: usize| is_array(block, head.data(), rows * width);
+    let zone = is_zone(column, kind);
+    has_text
+        && zone
+        && match (head.encoding(), kind) {
+            (ALL_NULL, _) => true,
+            (CONSTANT, Kind::Bytes { padded }) => fits(head.text_len() as usize, padded),
+            (CONSTANT, kind) => kind.size() == Some(head.text_len() as usize),
+            (OFFSETS, Kind::Integer { .. }) => {
+                is_number && has_data(width) && head.zone().is_some()
+            }
+            (PLAIN, kind) => width > 0 && kind.size() == Some(width) && has_data(width),
+            (HEAP, Kind::Bytes { padded }) => {
+                is_array(block, head.data(), (rows + 1) * 4)
+                    && are_ends(column.ends(), head.text_len(), padded)
+            }
+            (DICTIONARY, kind) => is_number && has_data(width) && is_dictionary(column, kind),
+            _ => false,
+        }
+}
+
+/// A zone of text names rows.
+fn is_zone(column: &BlockColumn<'_>, kind: Kind) -> bool {
+    let Some((least, greatest)) = column.head.zone() else { return true };
+    match kind {
+        Kind::Bytes { .. } => {
+            let rows = 0..i128::from(column.block.rows());
+            rows.contains(&least) && rows.contains(&greatest)
+        }
+        Kind::Integer { .. } => least <= greatest,
+        _ => true,
+    }
+}
+
+fn is_dictionary(column: &BlockColumn<'_>, kind: Kind) -> bool {
+    let (head, block) = (&column.head, column.block);
+    let (count, size) = (head.value_count() as usize, head.value_size() as usize);
+    let has_values = match kind {
+        Kind::Bytes { padded } => {
+            size == 0
+                && is_array(block, head.values(), count.saturating_add(1).saturating_mul(4))
+                && are_ends(column.value_ends(), head.text_len(), padded)
+        }
+        kind => {
+            size > 0
+                && kind.size() == Some(size)
+                && is_array(block, head.values(), count.saturating_mul(size))
+        }
+    };
+    let codes = || (0..block.rows() as usize).map(|row| code(column, row));
+    has_values && codes().all(|code| code < count)
+}
+
+fn code(column: &BlockColumn<'_>, row: usize) -> usize {
+    read_number(column.data(), column.head.width() as usize, row) as usize
+}
+
+/// Whether these are places in so many bytes that do not decrease.
+fn are_ends(ends: &[u8], text_len: u64, padded: Option<usize>) -> bool {
+    let mut last = 0;
+    read_number(ends, 4, 0) == 0
+        && (1..ends.len() / 4).all(|i| {
+            let end = read_number(ends, 4, i);
+            let is_next = end >= last && u64::from(end) <= text_len;
+            let fits = is_next && fits((end - last) as usize, padded);
+            last = end;
+            fits
+        })
+}
+
+/// Whether so much text fits where it has to lie in a row.
+fn fits(len: usize, padded: Option<usize>) -> bool {
+    padded.is_none_or(|size| len <= size)
+}

@@ -1,0 +1,259 @@
+//! Choosing an encoding for a column's values, and encoding them.
+//!
+//! One pass finds what the values have in common, a second writes them. The choice goes by size:
+//! the narrowest offsets; a dictionary of fixed values where it takes less than half of that, so
+//! that what can be computed with is not hidden behind codes for little; one of text where it takes
+//! less than the text. Rows without a value are filled with what costs nothing: the least value,
+//! the first code, no text.
+
+use std::cmp::Ordering;
+
+use super::dictionary::Distinct;
+use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, HEAP, OFFSETS, PLAIN};
+use super::kind::{Kind, read_float, read_integer};
+
+/// Text of one column that a block can hold.
+const TEXT_MAX: usize = 1 << 30;
+
+/// A column's values: for each row its bytes as they lie in rows, Char without its padding, and
+/// `None` for a row that is null or not there.
+pub(crate) type Values<'v> = [Option<&'v [u8]>];
+
+/// An encoded column. Offsets in its head are not set yet.
+#[derive(Debug)]
+pub(crate) struct EncodedColumn {
+    pub(crate) head: ColumnHead,
+    /// A bit for each row that is null; empty if none is.
+    pub(crate) nulls: Vec<u64>,
+    pub(crate) data: Vec<u8>,
+    pub(crate) values: Vec<u8>,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Encodes a column whose null rows are marked in `nulls`; `None` if it has more than 1 GiB of
+/// text.
+pub(crate) fn encode(kind: Kind, values: &Values<'_>, nulls: Vec<u64>) -> Option<EncodedColumn> {
+    let null_count = nulls.iter().map(|word| word.count_ones()).sum();
+    let nulls = if null_count == 0 { Vec::new() } else { nulls };
+    let mut column = match kind {
+        Kind::Integer { size, signed } => encode_integers(values, size, signed),
+        Kind::Float { size } => encode_floats(values, size),
+        Kind::Fixed { size } => encode_fixed(values, size),
+        Kind::Bytes { .. } => encode_text(values)?,
+        Kind::Nothing => EncodedColumn::of(ALL_NULL),
+    };
+    column.head.null_count = null_count;
+    column.nulls = nulls;
+    Some(column)
+}
+
+impl EncodedColumn {
+    fn of(encoding: u32) -> Self {
+        Self {
+            head: ColumnHead { encoding, ..ColumnHead::default() },
+            nulls: Vec::new(),
+            data: Vec::new(),
+            values: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    fn constant(value: &[u8], zone: Option<(i128, i128)>) -> Self {
+        let mut column = Self::of(CONSTANT);
+        column.text = value.to_vec();
+        column.head.zone = zone;
+        column
+    }
+
+    fn plain(values: &Values<'_>, size: usize) -> Self {
+        let mut column = Self::of(PLAIN);
+        column.head.width = size as u32;
+        column.data = vec![0; values.len() * size];
+        for (place, value) in column.data.chunks_exact_mut(size).zip(values) {
+            if let Some(value) = value {
+                place.copy_from_slice(value);
+            }
+        }
+        column
+    }
+
+    /// A dictionary, whose values are sorted; of values that have one size.
+    fn dictionary(distinct: &Distinct<'_>, size: usize) -> Self {
+        let mut column = Self::codes(distinct);
+        column.head.value_size = size as u32;
+        column.values = distinct.values.concat();
+        column
+    }
+
+    fn codes(distinct: &Distinct<'_>) -> Self {
+        let width = distinct.code_width();
+        let mut column = Self::of(DICTIONARY);
+        column.head.width = width as u32;
+        column.head.value_count = distinct.values.len() as u32;
+        column.data = vec![0; distinct.codes.len() * width];
+        put_numbers(&mut column.data, width, distinct.codes.iter().copied());
+        column
+    }
+}
+
+fn encode_integers(values: &Values<'_>, size: usize, signed: bool) -> EncodedColumn {
+    let numbers = || values.iter().map(|value| value.map(|bytes| read_integer(bytes, signed)));
+    let mut zone = (i128::MAX, i128::MIN);
+    for number in numbers().flatten() {
+        zone = (zone.0.min(number), zone.1.max(number));
+    }
+    let Some(first) = values.iter().flatten().next() else { return EncodedColumn::of(ALL_NULL) };
+    if zone.0 == zone.1 {
+        return EncodedColumn::constant(first, Some(zone));
+    }
+    // The difference of two 16-byte numbers can be too large for one.
+    let range = zone.1.checked_sub(zone.0).unwrap_or(i128::MAX);
+    let width = [1, 2, 4].into_iter().find(|width| range < 1 << (8 * width));
+    let width = width.filter(|&width| width <= size);
+    if let Some(mut column) = fixed_dictionary(values, size, width.unwrap_or(size), |a, b| {
+        read_integer(a, signed).cmp(&read_integer(b, signed))
+    }) {
+        column.head.zone = Some(zone);
+        return column;
+    }
+    let mut column = match width {
+        None => EncodedColumn::plain(values, size),
+        Some(width) => {
+            let mut column = EncodedColumn::of(OFFSETS);
+            column.head.width = width as u32;
+            column.data = vec![0; values.len() * width];
+            let offsets = numbers().map(|number| number.map_or(0, |it| (it - zone.0) as u32));
+            put_numbers(&mut column.data, width, offsets);
+            column
+        }
+    };
+    column.head.zone = Some(zone);
+    column
+}
+
+fn encode_floats(values: &Values<'_>, size: usize) -> EncodedColumn {
+    let Some(first) = values.iter().flatten().next() else { return EncodedColumn::of(ALL_NULL) };
+    let zone = float_zone(values);
+    if values.iter().flatten().all(|value| value == first) {
+        return EncodedColumn::constant(first, zone);
+    }
+    let compare = |a: &[u8], b: &[u8]| read_float(a).total_cmp(&read_float(b));
+    let dictionary = fixed_dictionary(values, size, size, compare);
+    let mut column = dictionary.unwrap_or_else(|| EncodedColumn::plain(values, size));
+    column.head.zone = zone;
+    column
+}
+
+/// The bits of the least and the greatest float; `None` if there is one that is no number.
+fn float_zone(values: &Values<'_>) -> Option<(i128, i128)> {
+    let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
+    for number in values.iter().flatten().map(|value| read_float(value)) {
+        if number.is_nan() {
+            return None;
+        }
+        (least, greatest) = (least.min(number), greatest.max(number));
+    }
+    Some((i128::from(least.to_bits()), i128::from(greatest.to_bits())))
+}
+
+fn encode_fixed(values: &Values<'_>, size: usize) -> EncodedColumn {
+    let Some(first) = values.iter().flatten().next() else { return EncodedColumn::of(ALL_NULL) };
+    if values.iter().flatten().all(|value| value == first) {
+        return EncodedColumn::constant(first, None);
+    }
+    let dictionary = fixed_dictionary(values, size, size, <[u8]>::cmp);
+    dictionary.unwrap_or_else(|| EncodedColumn::plain(values, size))
+}
+
+/// A dictionary of values that have one size, if it takes less than half of `width` bytes a row.
+fn fixed_dictionary(
+    values: &Values<'_>,
+    size: usize,
+    width: usize,
+    compare: impl Fn(&[u8], &[u8]) -> Ordering,
+) -> Option<EncodedColumn> {
+    if width < 4 {
+        return None;
+    }
+    let other = values.len() * width;
+    let mut distinct = Distinct::find(values, other / 2 / size)?;
+    let own = values.len() * distinct.code_width() + distinct.values.len() * size;
+    if own * 2 >= other {
+        return None;
+    }
+    distinct.sort_by(compare);
+    Some(EncodedColumn::dictionary(&distinct, size))
+}
+
+fn encode_text(values: &Values<'_>) -> Option<EncodedColumn> {
+    let Some(first) = values.iter().flatten().next() else {
+        return Some(EncodedColumn::of(ALL_NULL));
+    };
+    if values.iter().flatten().all(|value| value == first) {
+        return Some(EncodedColumn::constant(first, Some(rows_of_extremes(values))));
+    }
+    let total: usize = values.iter().flatten().map(|value| value.len()).sum();
+    let heap_size = total + ends_size(values.len());
+    if let Some(mut distinct) = Distinct::find(values, values.len() / 2) {
+        let ends = ends_size(distinct.values.len());
+        let own = values.len() * distinct.code_width() + ends + distinct.bytes();
+        if own < heap_size {
+            distinct.sort_by(<[u8]>::cmp);
+            return text_dictionary(values, &distinct);
+        }
+    }
+    let mut column = EncodedColumn::of(HEAP);
+    column.head.zone = Some(rows_of_extremes(values));
+    let all = values.iter().map(|value| value.unwrap_or_default());
+    (column.data, column.text) = put_text(all, values.len(), total)?;
+    Some(column)
+}
+
+fn text_dictionary(values: &Values<'_>, distinct: &Distinct<'_>) -> Option<EncodedColumn> {
+    let mut column = EncodedColumn::codes(distinct);
+    let all = distinct.values.iter().copied();
+    (column.values, column.text) = put_text(all, distinct.values.len(), distinct.bytes())?;
+    column.head.zone = Some(rows_of_extremes(values));
+    Some(column)
+}
+
+/// Rows that have the least and the greatest text; there is one that has any.
+fn rows_of_extremes(values: &Values<'_>) -> (i128, i128) {
+    let rows = || values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
+    let least = rows().min_by_key(|&(_, value)| value).map_or(0, |(row, _)| row);
+    let greatest = rows().max_by_key(|&(_, value)| value).map_or(0, |(row, _)| row);
+    (least as i128, greatest as i128)
+}
+
+/// Bytes of the ends of so many texts.
+fn ends_size(count: usize) -> usize {
+    (count + 1) * 4
+}
+
+/// Where texts end, and the texts.
+fn put_text<'v>(
+    all: impl Iterator<Item = &'v [u8]>,
+    count: usize,
+    total: usize,
+) -> Option<(Vec<u8>, Vec<u8>)> {
+    if total > TEXT_MAX {
+        return None;
+    }
+    let (mut ends, mut text) = (Vec::with_capacity(ends_size(count)), Vec::with_capacity(total));
+    ends.extend_from_slice(&0_u32.to_le_bytes());
+    for value in all {
+        text.extend_from_slice(value);
+        ends.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    }
+    Some((ends, text))
+}
+
+fn put_numbers(out: &mut [u8], width: usize, numbers: impl Iterator<Item = u32>) {
+    match width {
+        1 => out.iter_mut().zip(numbers).for_each(|(place, number)| *place = number as u8),
+        2 => (out.chunks_exact_mut(2).zip(numbers))
+            .for_each(|(place, number)| place.copy_from_slice(&(number as u16).to_le_bytes())),
+        _ => (out.chunks_exact_mut(4).zip(numbers))
+            .for_each(|(place, number)| place.copy_from_slice(&number.to_le_bytes())),
+    }
+}

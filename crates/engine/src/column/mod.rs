@@ -1,0 +1,24 @@
+//! Columns: how the rows of a frozen segment lie in bytes.
+//!
+//! Each leaf of the rows has one byte-aligned encoding that is chosen from its values ([`encode`],
+//! [`dictionary`]); the columns of a segment are one relocatable [`block`], in which every array
+//! starts at a multiple of 64 bytes and everything is found by its offset from the block's start.
+//! [`head`] is what a column says of itself, [`kind`] how the types of columns are stored,
+//! [`check`] what makes a block from outside one, [`view`] what a program sees of a column. Nothing
+//! here knows of versions, snapshots or memory: a block is bytes.
+
+pub(crate) mod block;
+pub(crate) mod check;
+pub(crate) mod dictionary;
+pub(crate) mod encode;
+pub(crate) mod head;
+pub(crate) mod kind;
+pub(crate) mod view;
+
+pub use view::{DictionaryValues, Encoding, FrozenColumn};
+
+/// What every array in a block is aligned to.
+pub(crate) const ALIGNMENT: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! Whatever the values, a block gives rows back byte for byte, and its columns read as the rows do.
+
+use proptest::prelude::*;
+use remanent_schema::{Column, ColumnType, RowLayout, TableSchema, Value};
+
+use super::block::{Block, EncodedBlock};
+use super::check::is_well_formed;
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN};
+use super::view::{Encoding, FrozenColumn};
+use crate::memory::scratch::aligned_copy;
+
+/// The rows as a block, in memory that begins where a block may.
+fn block_of<'m>(
+    layout: &RowLayout,
+    rows: &[Option<Vec<u8>>],
+    memory: &'m mut Vec<u128>,
+) -> &'m [u8] {
+    let rows: Vec<_> = rows.iter().map(|row| row.as_deref()).collect();
+    let encoded = EncodedBlock::of_rows(layout, &rows).expect("it is small enough");
+    let mut bytes = vec![0; encoded.len()];
+    encoded.write(&mut bytes);
+    aligned_copy(&bytes, memory)
+}
+
+fn row(layout: &RowLayout, values: &[Option<Value<'_>>]) -> Vec<u8> {
+    let mut row = vec![0; layout.encoded_len(values).expect("the values fit")];
+    layout.encode(values, &mut row).expect("the values fit");
+    row
+}
+
+/// Checks a block against the rows that it was made of.
+fn check(layout: &RowLayout, rows: &[Option<Vec<u8>>]) {
+    let mut memory = Vec::new();
+    let bytes = block_of(layout, rows, &mut memory);
+    assert!(is_well_formed(bytes, layout));
+    let block = Block::new(bytes);
+    assert_eq!(block.rows() as usize, rows.len());
+    for (i, row) in (0..).zip(rows) {
+        assert_eq!(block.has(i), row.is_some());
+        let Some(row) = row else { continue };
+        let mut out = vec![0xaa; block.row_len(layout, i)];
+        block.write_row(layout, i, &mut out);
+        assert_eq!(&out, row, "row {i}");
+        for (leaf, of) in layout.leaves().iter().enumerate() {
+            let column = FrozenColumn::new(block.column(leaf), &of.column_type);
+            let (value, expected) = (column.value(i as usize), layout.read_value(row, leaf));
+            assert_eq!(value.to_string(), expected.to_string(), "{} of row {i}", of.path);
+            check_zone(&column, &value);
+            check_nulls(&column, i as usize, &value);
+        }
+    }
+}
+
+fn check_zone(column: &FrozenColumn<'_>, value: &Value<'_>) {
+    let (Some(min), Some(max)) = (column.min(), column.max()) else { return };
+    let order = |value: &Value<'_>| match *value {
+        Value::F64(number) => (number, String::new()),
+        Value::F32(number) => (f64::from(number), String::new()),
+        Value::String(text) => (0.0, text.to_owned()),
+        Value::Bytes(bytes) => (0.0, bytes.iter().map(|byte| char::from(*byte)).collect()),
+        Value::Date(days) => (f64::from(days), String::new()),
+        Value::Decimal(number) => (number as f64, String::new()),
+        Value::Bool(truth) => (f64::from(u8::from(truth)), String::new()),
+        ref other => (other.as_integer().unwrap_or(0) as f64, String::new()),
+    };
+    if !value.is_null() {
+        assert!(order(&min) <= order(value) && order(value) <= order(&max), "{value} in a zone");
+    }
+}
+
+fn check_nulls(column: &FrozenColumn<'_>, row: usize, value: &Value<'_>) {
+    let marked = column.nulls().is_some_and(|bits| bits[row / 64] >> (row % 64) & 1 == 1);
+    assert_eq!(marked, value.is_null());
+}
+
+fn layout_of(columns: Vec<Column>) -> RowLayout {
+    let schema = TableSchema { columns, ..TableSchema::new("T") };
+    RowLayout::new(&schema.build().expect("it is a schema"))
+}
+
+/// One column of every kind, each with and without nulls.
+fn every_type() -> Vec<Column> {
+    let types = [
+        ColumnType::I8,
+        ColumnType::I64,
+        ColumnType::U16,
+        ColumnType::U64,
+        ColumnType::Bool,
+        ColumnType::F32,
+        ColumnType::F64,
+        ColumnType::Decimal { precision: 12, scale: 2 },
+        ColumnType::Decimal { precision: 38, scale: 0 },
+        ColumnType::Date,
+        ColumnType::Timestamp,
+        ColumnType::Char(7),
+        ColumnType::Binary(3),
+        ColumnType::STRING,
+        ColumnType::BLOB,
+        ColumnType::Array { element: Box::new(ColumnType::I16), count: 2 },
+        ColumnType::Vector { element: Box::new(ColumnType::U32), max: None },
+    ];
+    let mut columns = Vec::new();
+    for (i, column_type) in types.into_iter().enumerate() {
+        columns.push(Column::new(format!("c{i}"), column_type.clone()));
+        columns.push(Column::new(format!("n{i}"), column_type).nullable());
+    }
+    let pair =
+        vec![Column::new("a", ColumnType::I32), Column::new("b", ColumnType::STRING).nullable()];
+    columns.push(Column::new("pair", ColumnType::Struct(pair)).nullable());
+    columns
+}
+
+/// A row whose values are drawn from a range of this width, or null.
+fn values<'v>(
+    layout: &'v RowLayout,
+    draws: &[u64],
+    texts: &'v [String],
+    lists: &'v [Vec<Value<'v>>],
+    width: u64,
+) -> Vec<Option<Value<'v>>> {
+    let leaves = layout.leaves().iter().zip(draws.iter().cycle().zip(0_u32..));
+    let value = |(leaf, (&draw, i)): (&remanent_schema::Leaf, (&u64, u32))| {
+        let number = draw.rotate_left(i) % width;
+        let text = texts[number as usize % texts.len()].as_str();
+        if leaf.nullable && leaf.path != "pair.a" && draw.rotate_right(i).is_multiple_of(4) {
+            return Some(Value::Null);
+        }
+        Some(match &leaf.column_type {
+            ColumnType::I8 => Value::I8(number as i8),
+            ColumnType::I64 => Value::I64((number as i64).wrapping_sub(1 << 40)),
+            ColumnType::I32 => Value::I32(number as i32),
+            ColumnType::U16 => Value::U16(number as u16),
+            ColumnType::U64 => Value::U64(u64::MAX - number),
+            ColumnType::Bool => Value::Bool(number.is_multiple_of(2)),
+            ColumnType::F32 => Value::F32(number as f32 / 3.0),
+            ColumnType::F64 => Value::F64(-(number as f64) / 7.0),
+            ColumnType::Decimal { precision: 12, .. } => {
+                Value::Decimal(i128::from(number % 999_999_999_999))
+            }
+            ColumnType::Decimal { .. } => Value::Decimal(i128::from(number) << 62),
+            ColumnType::Date => Value::Date(number as i32),
+            ColumnType::Timestamp => Value::Timestamp(number as i64),
+            ColumnType::Char(_) => Value::String(&text[..text.len().min(7)]),
+            ColumnType::Binary(_) => {
+                Value::Bytes(&b"abcdefghijklmnop"[number as usize % 13..][..3])
+            }
+            ColumnType::String { .. } => Value::String(text),
+            ColumnType::Blob { .. } => Value::Bytes(text.as_bytes()),
+            ColumnType::Array { .. } | ColumnType::Vector { .. } => {
+                Value::List(&lists[number as usize % lists.len()])
+            }
+            _ => Value::Bool(true),
+        })
+    };
+    leaves.map(value).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+    #[test]
+    fn rows_of_every_type_come_back(
+        draws in prop::collection::vec(prop::option::weighted(0.9, any::<[u64; 3]>()), 1..200),
+        texts in prop::collection::vec("[a-z ]{0,12}", 1..40),
+        width in prop::sample::select(vec![1, 2, 200, 70_000, 1 << 33, u64::MAX]),
+    ) {
+        let layout = layout_of(every_type());
+        let lists: Vec<Vec<Value<'_>>> =
+            (0..5).map(|i| vec![Value::I16(i), Value::I16(-i)]).collect();
+        let list_of = |list: &Vec<Value<'_>>| list.iter().map(|it| match it {
+            Value::I16(number) => Value::I32(i32::from(*number).abs()),
+            other => panic!("{other}"),
+        }).collect::<Vec<_>>();
+        let positive: Vec<Vec<Value<'_>>> = lists.iter().map(list_of).collect();
+        let rows: Vec<_> = draws
+            .iter()
+            .map(|draw| {
+                let row_of = |draw: [u64; 3]| {
+                    row(&layout, &values(&layout, &draw, &texts, &positive, width))
+                };
+                draw.map(row_of)
+            })
+            .collect();
+        prop_assume!(rows.iter().any(Option::is_some));
+        check(&layout, &rows);
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(
+        numbers in prop::collection::vec(any::<u8>(), 1..40),
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let layout = layout_of(every_type());
+        let texts = ["a".to_owned(), "bcd".to_owned(), String::new()];
+        let lists = vec![vec![Value::I32(1), Value::I32(2)]];
+        let rows: Vec<_> = numbers
+            .iter()
+            .map(|&n| Some(row(&layout, &values(&layout, &[n.into()], &texts, &lists, 300))))
+            .collect();
+        let mut memory = Vec::new();
+        let mut bytes = block_of(&layout, &rows, &mut memory).to_vec();
+        let len = bytes.len();
+        for (place, byte) in places {
+            bytes[place.index(len)] ^= byte;
+        }
+        let bytes = aligned_copy(&bytes, &mut memory);
+        if is_well_formed(bytes, &layout) {
+            let block = Block::new(bytes);
+            for row in (0..block.rows()).filter(|&row| block.has(row)) {
+                let mut out = vec![0; block.row_len(&layout, row)];
+                block.write_row(&layout, row, &mut out);
+                assert!(layout.is_well_formed(&out));
+            }
+        }
+    }
+}
+
+/// The encoding of a column of these values.
+fn encoding_of(column: Column, values: impl Iterator<Item = Value<'static>>) -> (u32, u32) {
+    let layout = layout_of(vec![column]);
+    let rows: Vec<_> = values.map(|value| Some(row(&layout, &[Some(value)]))).collect();
+    check(&layout, &rows);
+    let mut memory = Vec::new();
+    let head = Block::new(block_of(&layout, &rows, &mut memory)).column(0).head;
+    (head.encoding(), head.width())
+}
+
+#[test]
+fn the_narrowest_encoding_is_chosen() {
+    let i64s = |f: fn(i64) -> i64| {
+        encoding_of(Column::new("a", ColumnType::I64), (0..5000).map(move |i| Value::I64(f(i))))
+    };
+    assert_eq!(i64s(|_| 7), (CONSTANT, 0));
+    assert_eq!(i64s(|i| -100 + i % 256), (OFFSETS, 1));
+    assert_eq!(i64s(|i| i % 257), (OFFSETS, 2));
+    assert_eq!(i64s(|i| i * 14), (OFFSETS, 4));
+    assert_eq!(i64s(|i| i << 40), (PLAIN, 8));
+    assert_eq!(i64s(|i| (i % 10) << 40), (DICTIONARY, 1));
+    let texts = |f: fn(usize) -> String| {
+        let values = (0..5000).map(move |i| Value::String(f(i).leak()));
+        encoding_of(Column::new("a", ColumnType::STRING), values)
+    };
+    assert_eq!(texts(|_| "Ulm".to_owned()), (CONSTANT, 0));
+    assert_eq!(texts(|i| format!("{:05}", i % 300)), (DICTIONARY, 2));
+    assert_eq!(texts(|i| format!("number {i}")), (HEAP, 0));
+    let nulls = (0..10).map(|_| Value::Null);
+    assert_eq!(encoding_of(Column::new("a", ColumnType::F64).nullable(), nulls), (ALL_NULL, 0));
+}
+
+#[test]
+fn a_dictionary_is_searched_and_sorted() {
+    let layout = layout_of(vec![Column::new("a", ColumnType::STRING)]);
+    let names = ["pear", "apple", "fig"];
+    let rows: Vec<_> =
+        (0..100).map(|i| Some(row(&layout, &[Some(Value::String(names[i % 3]))]))).collect();
+    let mut memory = Vec::new();
+    let block = Block::new(block_of(&layout, &rows, &mut memory));
+    let column = FrozenColumn::new(block.column(0), &ColumnType::STRING);
+    let Encoding::Dictionary { values, codes, .. } = column.encoding() else {
+        panic!("{column:?}")
+    };
+    let sorted: Vec<_> = (0..3).map(|code| values.get(code).to_string()).collect();
+    assert_eq!(sorted, ["apple", "fig", "pear"]);
+    assert_eq!(values.find(&Value::String("fig")), Ok(1));
+    assert_eq!(values.find(&Value::String("grape")), Err(2));
+    assert_eq!(values.offsets(), Some(&[0, 5, 8, 12][..]));
+    assert_eq!(&codes[..3], [2, 0, 1]);
+}

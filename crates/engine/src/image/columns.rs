@@ -1,0 +1,89 @@
+//! The block of an image that holds a frozen segment: its columns as they lie in memory, and for
+//! which rows they were what the image's snapshot saw.
+//!
+//! Rows of the segment that have changed since it was frozen follow as rows. Nothing of the payload
+//! is believed before it was checked against the layout of its table.
+
+use remanent_schema::RowLayout;
+
+use super::reader::number;
+use crate::column::block::{Block, bit};
+use crate::column::check::is_well_formed;
+
+/// Bytes before the bitmap.
+const HEAD: usize = 16;
+/// Segments that a table can have.
+const SEGMENTS: u32 = 1 << 16;
+/// Words of a bitmap at most.
+const WORDS_MAX: usize = 1 << 10;
+
+/// What a columns block says behind the number of its table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'p> {
+    /// The segment: its first row id is 65,536 times this.
+    pub(crate) segment: u32,
+    /// A bit for each row that is seen; empty if all that are there are.
+    visible: &'p [u8],
+    bytes: &'p [u8],
+}
+
+impl<'p> Columns<'p> {
+    /// What a payload says; `None` if it is none.
+    pub(crate) fn of_payload(payload: &'p [u8]) -> Option<Self> {
+        let (segment, words) = (number(payload, 4).ok()?, number(payload, 8).ok()? as usize);
+        if segment >= SEGMENTS || words > WORDS_MAX {
+            return None;
+        }
+        let (visible, bytes) = payload.get(HEAD..)?.split_at_checked(words * 8)?;
+        Some(Self { segment, visible, bytes })
+    }
+
+    /// Begins a payload.
+    pub(super) fn put(payload: &mut Vec<u8>, table: u32, segment: u32, visible: &[u64]) {
+        for number in [table, segment, visible.len() as u32, 0] {
+            payload.extend(number.to_le_bytes());
+        }
+        visible.iter().for_each(|word| payload.extend(word.to_le_bytes()));
+    }
+
+    /// The columns, if they are of rows with this layout.
+    pub(crate) fn checked(self, layout: &RowLayout) -> Option<Block<'p>> {
+        if !is_well_formed(self.bytes, layout) {
+            return None;
+        }
+        let block = Block::new(self.bytes);
+        let fits = self.visible.is_empty() || self.visible.len() == block.bitmap_len();
+        fits.then_some(block)
+    }
+
+    /// The places of rows that are there in `block`, and whether each is seen.
+    pub(crate) fn places(self, block: Block<'p>) -> impl Iterator<Item = (u32, bool)> {
+        let visible = self.visible;
+        let there = (0..block.rows()).filter(move |&place| block.has(place));
+        there.map(move |place| (place, visible.is_empty() || bit(visible, place as usize)))
+    }
+
+    /// The bytes of the columns.
+    pub(crate) fn bytes(self) -> &'p [u8] {
+        self.bytes
+    }
+
+    /// Calls `visit` with the id and the bytes of each row that is seen, for `block` of these.
+    ///
+    /// # Errors
+    /// What `visit` returns.
+    pub(crate) fn each_row<E>(
+        self,
+        block: Block<'p>,
+        layout: &RowLayout,
+        mut visit: impl FnMut(u32, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut row = Vec::new();
+        for (place, _) in self.places(block).filter(|(_, is_seen)| *is_seen) {
+            row.resize(block.row_len(layout, place), 0);
+            block.write_row(layout, place, &mut row);
+            visit(self.segment << 16 | place, &row)?;
+        }
+        Ok(())
+    }
+}

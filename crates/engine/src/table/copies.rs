@@ -1,0 +1,272 @@
+//! Rows of frozen segments put together for one transaction.
+//!
+//! A transaction is given references to rows that stay as long as it does, and a frozen row lies in
+//! no place by itself. So it is copied, as a version like any other, into memory of the
+//! transaction, in chunks that are counted and freed at its end. Nobody else knows of these
+//! versions. Each row is copied once, but for the first few: a hash table of rows knows where.
+//! Where memory is refused, the row that was asked for cannot be given. A call that can fails then,
+//! and the transaction may go on; after one that cannot, such as a cursor's step, the transaction
+//! is *incomplete*, which its next call, its commit and `status` say.
+
+use std::cell::Cell;
+
+use super::frozen::FrozenRow;
+use super::table::TableAt;
+use super::version::{Content, Version, fresh_bytes_at};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
+use crate::memory::class::PAGE_SIZE;
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::slot::{self, Slot};
+use crate::snapshot::Snapshot;
+
+/// Bytes of the first chunk, and of those from the fifth on; a large row has one of its own.
+const FIRST_CHUNK: usize = 1 << 10;
+const CHUNK_MAX: usize = PAGE_SIZE;
+/// What versions are aligned to.
+const VERSION_ALIGNMENT: usize = 16;
+
+/// Rows that are copied before there is a hash table: most transactions read few.
+const UNKNOWN: u64 = 4;
+/// Places of the first hash table.
+const FIRST_PLACES: usize = 32;
+
+/// A row, by table and id, and its copy; 0 is none.
+type Pair = [AtomicU64; 2];
+
+/// The copies of one transaction. Most have none, so there is little of it to make and to move.
+pub(crate) struct RowCopies<'m> {
+    memory: &'m Memory,
+    slot: &'m Slot,
+    /// Offset of the [`State`], which the first chunk begins with; 0 if there are no copies.
+    state: Cell<u64>,
+    failed: Cell<Option<ErrorKind>>,
+}
+
+/// Where the copies are. Only the transaction itself looks at it.
+#[repr(C)]
+struct State {
+    /// What is left of the newest chunk, and where that begins.
+    next: AtomicU64,
+    left: AtomicU64,
+    /// The newest chunk behind the first; 0 if there is none.
+    chunk: AtomicU64,
+    /// How many bytes the next chunk has.
+    size: AtomicU64,
+    /// The hash table, how many places it has, and how many rows were copied.
+    table: AtomicU64,
+    places: AtomicU64,
+    count: AtomicU64,
+    unused: AtomicU64,
+}
+
+/// What a chunk begins with, but for the first.
+#[repr(C)]
+struct ChunkHead {
+    previous: AtomicU64,
+    unused: AtomicU64,
+}
+
+impl<'m> RowCopies<'m> {
+    /// No copies yet, for the transaction that holds a slot.
+    #[inline(always)]
+    pub(crate) fn new(memory: &'m Memory, slot: &'m Slot) -> Self {
+        Self { memory, slot, state: Cell::new(0), failed: Cell::new(None) }
+    }
+
+    /// A version with the content of a row that is as it was frozen, if there is such a row and the
+    /// snapshot sees it.
+    #[cold]
+    pub(crate) fn row(&self, table: &TableAt<'_>, snapshot: Snapshot, row: u32) -> Option<u64> {
+        let frozen = table.frozen_row(row)?;
+        if !snapshot.sees(self.memory, &frozen.segment.begin) {
+            return None;
+        }
+        let key = u64::from(table.core.id) << 32 | u64::from(row);
+        let known = self.find(key);
+        if known.is_some() {
+            return known;
+        }
+        match self.copy(table, frozen, row) {
+            Ok(version) => {
+                self.remember(key, version);
+                Some(version)
+            }
+            Err(error) => {
+                self.failed.set(Some(error.kind()));
+                None
+            }
+        }
+    }
+
+    /// Fails if a row that was asked for could not be given.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.failed.get() {
+            None => Ok(()),
+            Some(kind) => Err(no_memory(kind)),
+        }
+    }
+
+    /// As [`RowCopies::check`], for a call that has failed then and given nothing.
+    ///
+    /// # Errors
+    /// As [`RowCopies::check`].
+    #[inline]
+    pub(crate) fn report(&self) -> Result<()> {
+        let checked = self.check();
+        self.failed.set(None);
+        checked
+    }
+
+    fn copy(&self, table: &TableAt<'_>, frozen: FrozenRow<'_>, row: u32) -> Result<u64> {
+        frozen.prefetch();
+        let length = frozen.len(table);
+        let size = (size_of::<Version>() + length).next_multiple_of(VERSION_ALIGNMENT) as u64;
+        let state = match self.state() {
+            Some(state) if state.left.load(Relaxed) >= size => state,
+            _ => self.add_chunk(size as usize)?,
+        };
+        let at = state.next.load(Relaxed);
+        state.next.store(at + size, Relaxed);
+        state.left.store(state.left.load(Relaxed) - size, Relaxed);
+        let begin = frozen.segment.begin.load(Acquire);
+        Version::lay_out(self.memory, at, begin, Content::Row(length));
+        Version::at(self.memory, at).set_row(row);
+        frozen.write(table, fresh_bytes_at(self.memory, at));
+        Ok(at)
+    }
+
+    /// The copy of a row, if there is one.
+    fn find(&self, key: u64) -> Option<u64> {
+        let pairs = self.pairs(self.state()?);
+        let found = places(key, pairs.len()).map(|place| &pairs[place]);
+        let mut found = found.take_while(|pair| pair[1].load(Relaxed) != 0);
+        found.find(|pair| pair[0].load(Relaxed) == key).map(|pair| pair[1].load(Relaxed))
+    }
+
+    /// Notes where the copy of a row is. Where there is no memory for that, it is not found again.
+    fn remember(&self, key: u64, version: u64) {
+        let Some(state) = self.state() else { return };
+        let count = state.count.load(Relaxed);
+        state.count.store(count + 1, Relaxed);
+        let full = count * 4 >= state.places.load(Relaxed) * 3;
+        if count >= UNKNOWN && (!full || self.grow(state).is_ok()) {
+            put(self.pairs(state), key, version);
+        }
+    }
+
+    fn grow(&self, state: &State) -> Result<()> {
+        let heap = self.memory.heap(slot::make_cache(self.memory, self.slot)?);
+        let old = self.pairs(state);
+        let places = (old.len() * 2).max(FIRST_PLACES);
+        let size = places * size_of::<Pair>();
+        let grown = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+        heap.region().fresh_bytes(grown, size).fill(0);
+        let before = state.table.load(Relaxed);
+        state.table.store(grown, Relaxed);
+        state.places.store(places as u64, Relaxed);
+        for pair in old.iter().filter(|pair| pair[1].load(Relaxed) != 0) {
+            put(self.pairs(state), pair[0].load(Relaxed), pair[1].load(Relaxed));
+        }
+        if before != 0 {
+            heap.free_block(before, Purpose::Internal);
+        }
+        Ok(())
+    }
+
+    fn pairs(&self, state: &State) -> &'m [Pair] {
+        match state.table.load(Relaxed) {
+            0 => &[],
+            at => {
+                let words = state.places.load(Relaxed) as usize * 2;
+                self.memory.region().words(at, words).as_chunks().0
+            }
+        }
+    }
+
+    fn state(&self) -> Option<&'m State> {
+        match self.state.get() {
+            0 => None,
+            at => Some(self.memory.get(Ref::new(at))),
+        }
+    }
+
+    /// Makes room for so many bytes.
+    fn add_chunk(&self, wanted: usize) -> Result<&'m State> {
+        let heap = self.memory.heap(slot::make_cache(self.memory, self.slot)?);
+        let Some(state) = self.state() else {
+            // The first rows are given whatever the budget: whoever deletes has to find them.
+            let size = FIRST_CHUNK.max(wanted + size_of::<State>());
+            let at = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
+            heap.region().fresh_bytes(at, size_of::<State>()).fill(0);
+            self.state.set(at);
+            let state: &State = self.memory.get(Ref::new(at));
+            return Ok(state.turn_to(at + size_of::<State>() as u64, size - size_of::<State>()));
+        };
+        let size = (state.size.load(Relaxed) as usize).max(wanted + size_of::<ChunkHead>());
+        let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+        let head: &ChunkHead = self.memory.get(Ref::new(at));
+        head.previous.store(state.chunk.load(Relaxed), Relaxed);
+        state.chunk.store(at, Relaxed);
+        Ok(state.turn_to(at + size_of::<ChunkHead>() as u64, size - size_of::<ChunkHead>()))
+    }
+
+    #[cold]
+    fn free(&self, state: &State, heap: Heap<'_>) {
+        let mut at = state.chunk.load(Relaxed);
+        while at != 0 {
+            let previous = self.memory.get::<ChunkHead>(Ref::new(at)).previous.load(Relaxed);
+            heap.free_block(at, Purpose::Internal);
+            at = previous;
+        }
+        if state.table.load(Relaxed) != 0 {
+            heap.free_block(state.table.load(Relaxed), Purpose::Internal);
+        }
+        heap.free_block(self.state.get(), Purpose::Internal);
+    }
+}
+
+impl State {
+    /// Goes on in a chunk of which so many bytes are left; the next one is twice as large.
+    fn turn_to(&self, next: u64, left: usize) -> &Self {
+        self.next.store(next, Relaxed);
+        self.left.store(left as u64, Relaxed);
+        let size = (self.size.load(Relaxed) * 2).clamp(2 * FIRST_CHUNK as u64, CHUNK_MAX as u64);
+        self.size.store(size, Relaxed);
+        self
+    }
+}
+
+impl Drop for RowCopies<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(state) = self.state()
+            && let Some(cache) = slot::cache(self.memory, self.slot)
+        {
+            self.free(state, self.memory.heap(cache));
+        }
+    }
+}
+
+/// The places where a row may be in a table of so many, in the order in which it is looked for.
+fn places(key: u64, places: usize) -> impl Iterator<Item = usize> {
+    let hash = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+    (0..places).map(move |i| (hash + i) & (places - 1))
+}
+
+fn put(pairs: &[Pair], key: u64, version: u64) {
+    let mut free = places(key, pairs.len()).filter(|&place| pairs[place][1].load(Relaxed) == 0);
+    if let Some(place) = free.next() {
+        pairs[place][0].store(key, Relaxed);
+        pairs[place][1].store(version, Relaxed);
+    }
+}
+
+#[cold]
+fn no_memory(kind: ErrorKind) -> Error {
+    Error::new(kind).because("no memory for a frozen row that this transaction has read")
+}

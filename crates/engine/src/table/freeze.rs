@@ -1,0 +1,358 @@
+//! Freezing a segment: its rows become columns, its slots and versions go.
+//!
+//! Others read and write meanwhile. A segment is frozen only if every row in it has a single
+//! version, committed before every snapshot that is held. Its columns are made first, of versions
+//! that cannot change. Then every row is latched, as it was: if one has been changed since, or a
+//! row has come, all is taken back. With all rows latched the chunks of slots are exchanged for the
+//! frozen segment. The old chunks stay latched, which sends whoever waits for a row to its new
+//! slot; they and the versions are freed when everybody has ended who may refer to them.
+//!
+//! Row ids in the list of free ones would lead into a segment that has no slots, so those of the
+//! segments in question are withdrawn from it first: they are *gaps*.
+
+use super::frozen::{FrozenSegment, block_size};
+use super::segment::{
+    CHUNKS, DEAD, Directory, FREE, FROZEN, LATCHED, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len,
+    last_of, newest_of, next_count,
+};
+use super::table::TableAt;
+use super::version::{Version, bytes_at};
+use crate::column::block::EncodedBlock;
+use crate::error::Result;
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, SeqCst};
+use crate::memory::class::occupied;
+use crate::memory::row_blocks::{self, Freeing};
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::snapshot::{Begin, resolve};
+
+/// The slot of a row whose id was withdrawn from the list of free ones.
+const GAP: u64 = DEAD;
+
+/// What became of a segment that was to be frozen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It is frozen.
+    Frozen { rows: u64, bytes_before: u64, bytes_after: u64 },
+    /// It was frozen before, or no row is in it.
+    Nothing,
+    /// Some row has old versions, is being changed, or is too new for a snapshot that is held; or
+    /// its columns would be too large.
+    Busy,
+}
+
+/// What a segment looks like before it is frozen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// It can be frozen.
+    Freezable,
+    /// It is frozen, or no row is in it.
+    Nothing,
+    /// Some row cannot be frozen.
+    Busy,
+}
+
+/// The rows of a segment, none of which anybody may change unnoticed.
+struct Frame<'m> {
+    slots: Vec<&'m AtomicU64>,
+    words: Vec<u64>,
+    rows: Vec<Option<&'m [u8]>>,
+    /// The newest row's timestamp.
+    begin: u64,
+    bytes: u64,
+}
+
+impl<'m> TableAt<'m> {
+    /// Whether a segment can be frozen, as [`TableAt::freeze_segment`] will find it.
+    pub(crate) fn look_at_segment(&self, number: u32, horizon: u64) -> Look {
+        let (directory, memory) = (self.directory(), self.memory);
+        let mut next = u64::from(number) << SEGMENT_SHIFT;
+        let end = directory.limit().min(next + (1 << SEGMENT_SHIFT));
+        let Some(segment) = directory.segment(memory, number) else { return Look::Nothing };
+        if segment.frozen(memory).is_some() {
+            return Look::Nothing;
+        }
+        let mut look = Look::Nothing;
+        while next < end {
+            let slots = directory.slots_beside(memory, next as u32, end);
+            for word in slots.iter().map(|slot| slot.load(Acquire)) {
+                if word & FREE == 0 {
+                    if self.settled(word, horizon).is_none() {
+                        return Look::Busy;
+                    }
+                    look = Look::Freezable;
+                }
+            }
+            next += slots.len() as u64;
+        }
+        look
+    }
+
+    /// Freezes a segment if all of its rows were committed at or before `horizon`, which every
+    /// snapshot has reached. The caller holds a slot as a writer, and nobody else freezes.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    pub(crate) fn freeze_segment(
+        &self,
+        heap: Heap<'m>,
+        number: u32,
+        horizon: u64,
+    ) -> Result<Outcome> {
+        let (directory, memory) = (self.directory(), self.memory);
+        let start = u64::from(number) << SEGMENT_SHIFT;
+        let limit = directory.limit();
+        let Some(segment) = directory.segment(memory, number) else { return Ok(Outcome::Nothing) };
+        if start >= limit || segment.frozen(memory).is_some() {
+            return Ok(Outcome::Nothing);
+        }
+        let end = limit.min(start + (1 << SEGMENT_SHIFT));
+        let Some(frame) = self.frame(start as u32, end, horizon) else { return Ok(Outcome::Busy) };
+        if frame.rows.iter().all(Option::is_none) {
+            return Ok(Outcome::Nothing);
+        }
+        let encoded = EncodedBlock::of_rows(&self.core.layout, &frame.rows);
+        let Some(encoded) = encoded else { return Ok(Outcome::Busy) };
+        let frozen = encoded_segment(heap, &encoded, frame.begin)?;
+        let room = heap.cache.moved.make_room(heap, CHUNKS as u64, Entitlement::Ordinary);
+        room.inspect_err(|_| memory.get(frozen).destroy(heap))?;
+        let bytes_before = frame.bytes + segment.chunk_bytes();
+        if !frame.latch() {
+            memory.get(frozen).destroy(heap);
+            return Ok(Outcome::Busy);
+        }
+        if !directory.exchange(heap, segment, frozen, end) {
+            frame.unlatch(frame.words.len());
+            memory.get(frozen).destroy(heap);
+            return Ok(Outcome::Busy);
+        }
+        let frozen = memory.get(frozen);
+        let bytes_after = frozen.block_bytes() + frozen.directory_bytes(memory);
+        Ok(Outcome::Frozen { rows: encoded.live().into(), bytes_before, bytes_after })
+    }
+
+    /// The rows from `start` to before `end`; `None` if they cannot be frozen.
+    fn frame(&self, start: u32, end: u64, horizon: u64) -> Option<Frame<'m>> {
+        let count = (end - u64::from(start)) as usize;
+        let mut frame = Frame {
+            slots: Vec::with_capacity(count),
+            words: Vec::with_capacity(count),
+            rows: Vec::with_capacity(count),
+            begin: 0,
+            bytes: 0,
+        };
+        let mut row = u64::from(start);
+        while row < end {
+            let slots = self.directory().slots_beside(self.memory, row as u32, end);
+            for slot in slots {
+                let word = slot.load(Acquire);
+                let bytes = if word == GAP { None } else { Some(self.settled(word, horizon)?) };
+                if let Some((bytes, begin)) = bytes {
+                    let size = size_of::<Version>() + bytes.len();
+                    frame.bytes += row_blocks::occupied(size) as u64;
+                    frame.begin = frame.begin.max(begin);
+                }
+                frame.slots.push(slot);
+                frame.words.push(word);
+                frame.rows.push(bytes.map(|(bytes, _)| bytes));
+            }
+            row += slots.len() as u64;
+        }
+        Some(frame)
+    }
+
+    /// The bytes and the timestamp of the row in a slot, if it is one that can be frozen.
+    fn settled(&self, word: u64, horizon: u64) -> Option<(&'m [u8], u64)> {
+        let newest = newest_of(word);
+        if newest == 0 || word & LATCHED != 0 {
+            return None;
+        }
+        let version = Version::at(self.memory, newest);
+        let Begin::Committed(begin) = resolve(self.memory, &version.begin) else { return None };
+        let single = version.older.load(Acquire) == 0 && !version.is_tombstone();
+        (single && begin <= horizon).then(|| (bytes_at(self.memory, newest), begin))
+    }
+}
+
+/// Puts columns into memory, and what they are found by.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+fn encoded_segment(
+    heap: Heap<'_>,
+    encoded: &EncodedBlock,
+    begin: u64,
+) -> Result<Ref<FrozenSegment>> {
+    segment_of(heap, encoded.len(), begin, |bytes| encoded.write(bytes))
+}
+
+/// As `encoded_segment`, of a block that is encoded and was checked.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+pub(crate) fn install(heap: Heap<'_>, block: &[u8], begin: u64) -> Result<Ref<FrozenSegment>> {
+    segment_of(heap, block.len(), begin, |bytes| bytes.copy_from_slice(block))
+}
+
+fn segment_of(
+    heap: Heap<'_>,
+    len: usize,
+    begin: u64,
+    write: impl FnOnce(&mut [u8]),
+) -> Result<Ref<FrozenSegment>> {
+    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
+    write(heap.region().fresh_bytes(at, len));
+    FrozenSegment::create(heap, (at, len), begin)
+        .inspect_err(|_| heap.free(at, block_size(len), Purpose::Columns))
+}
+
+impl Frame<'_> {
+    /// Latches every row, as it was looked at; `false` if one has changed, and none is latched.
+    fn latch(&self) -> bool {
+        for (i, (slot, &word)) in self.slots.iter().zip(&self.words).enumerate() {
+            let latched = word == GAP
+                || slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok();
+            if !latched {
+                self.unlatch(i);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Unlatches the first `count` rows.
+    fn unlatch(&self, count: usize) {
+        for (slot, &word) in self.slots.iter().zip(&self.words).take(count) {
+            slot.store(word, Release);
+        }
+    }
+}
+
+impl Segment {
+    /// Bytes of the chunks of slots.
+    fn chunk_bytes(&self) -> u64 {
+        let chunks = self.chunks.iter().enumerate();
+        let made = chunks.filter(|(_, word)| word.load(Relaxed) != 0);
+        made.map(|(chunk, _)| occupied(chunk_len(chunk) as usize * 8) as u64).sum()
+    }
+}
+
+impl Directory {
+    /// The segment with this number, if it was ever made.
+    pub(super) fn segment<'m>(&self, memory: &'m Memory, number: u32) -> Option<&'m Segment> {
+        if u64::from(number) >= self.capacity.load(Acquire) {
+            return None;
+        }
+        let entry = self.segments.load(Acquire) + u64::from(number) * 8;
+        let at = memory.get(Ref::<AtomicU64>::new(entry)).load(Acquire);
+        (at != 0).then(|| memory.get(Ref::new(at)))
+    }
+
+    /// Takes the free row ids of these segments, which are in order, out of the list.
+    pub(crate) fn withdraw_gaps(&self, memory: &Memory, numbers: &[u32]) {
+        let taken = loop {
+            let head = self.free.load(Acquire);
+            if self.free.compare_exchange(head, next_count(head), SeqCst, Relaxed).is_ok() {
+                break head;
+            }
+        };
+        let mut next = taken & 0xffff_ffff;
+        while let Some(row) = next.checked_sub(1) {
+            let row = row as u32;
+            let slot = self.slot(memory, row);
+            next = slot.load(Acquire) >> 2;
+            if numbers.binary_search(&(row >> SEGMENT_SHIFT)).is_ok() {
+                slot.store(GAP, Release);
+            } else {
+                self.give_back(memory, row);
+            }
+        }
+    }
+
+    /// Gives back the row ids that were withdrawn, but for those of segments that are frozen now.
+    pub(crate) fn return_gaps(&self, memory: &Memory, numbers: &[u32]) {
+        for &number in numbers {
+            let mut row = u64::from(number) << SEGMENT_SHIFT;
+            let end = self.limit().min(row + (1 << SEGMENT_SHIFT));
+            while row < end && self.frozen(memory, row as u32).is_none() {
+                let slots = self.slots_beside(memory, row as u32, end);
+                for (row, slot) in (row..).zip(slots) {
+                    if slot.load(Relaxed) == GAP {
+                        self.give_back(memory, row as u32);
+                    }
+                }
+                row += slots.len() as u64;
+            }
+        }
+    }
+
+    /// Puts a frozen segment in the place of the chunks of a segment, whose rows up to `end` are
+    /// latched. If it is the last one, no more row ids are given out in it; `false` if one was.
+    fn exchange(
+        &self,
+        heap: Heap<'_>,
+        segment: &Segment,
+        frozen: Ref<FrozenSegment>,
+        end: u64,
+    ) -> bool {
+        let _latched = self.latch.lock();
+        let word = frozen.offset() | FROZEN;
+        let old = segment.chunks.each_ref().map(|chunk| chunk.load(Acquire));
+        let whole = end.next_multiple_of(1 << SEGMENT_SHIFT);
+        let missing = segment.chunks.iter().zip(old).filter(|(_, old)| *old == 0);
+        let missing: Vec<&AtomicU64> = missing.map(|(chunk, _)| chunk).collect();
+        // Whoever sees the new limit finds a chunk, or what it was frozen to, for each row id.
+        missing.iter().for_each(|chunk| chunk.store(word, Release));
+        let closed =
+            end == whole || self.next.compare_exchange(end, whole, SeqCst, Relaxed).is_ok();
+        if !closed {
+            missing.iter().for_each(|chunk| chunk.store(0, Release));
+            return false;
+        }
+        segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
+        old.iter().filter(|old| **old != 0).for_each(|&old| heap.retire_slots(old));
+        true
+    }
+
+    /// Puts a frozen segment where no row id was given out yet, behind all that were. Nobody else
+    /// uses the table.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    pub(crate) fn place(
+        &self,
+        heap: Heap<'_>,
+        number: u32,
+        frozen: Ref<FrozenSegment>,
+    ) -> Result<()> {
+        let _latched = self.latch.lock();
+        let segment = self.make_segment(heap, number)?;
+        let word = frozen.offset() | FROZEN;
+        segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
+        let end = (u64::from(number) + 1) << SEGMENT_SHIFT;
+        self.next.store(end.min(ROWS_MAX), Release);
+        Ok(())
+    }
+
+    /// Bytes of columns.
+    pub(crate) fn column_bytes(&self, memory: &Memory) -> u64 {
+        let numbers = 0..self.capacity.load(Acquire) as u32;
+        let segments = numbers.filter_map(|number| self.segment(memory, number));
+        segments.filter_map(|segment| segment.frozen(memory)).map(FrozenSegment::block_bytes).sum()
+    }
+}
+
+/// Frees a chunk of slots of a segment that was frozen, and the versions in it; nobody refers to
+/// them any more.
+pub(crate) fn free_slots(heap: Heap<'_>, offset: u64) {
+    let size = heap.size_of_block(offset);
+    let mut freeing = Freeing::begin(heap);
+    for slot in heap.region().words(offset, size / 8) {
+        let version = last_of(slot.load(Relaxed));
+        if version != 0 {
+            let length = Version::at(heap.memory, version).length();
+            freeing.free(version, size_of::<Version>() + length);
+        }
+    }
+    freeing.finish();
+    heap.free(offset, size, Purpose::Segments);
+}

@@ -1,0 +1,321 @@
+//! A frozen segment: the columns that its rows were frozen to, and what has become of rows since.
+//!
+//! The rows lie in one immutable block (`column/block.rs`). Over it lies an *overlay* of slots like
+//! those of hot rows, in groups of 64 that are made when the first of their rows is about to
+//! change. A slot that says `FROZEN`, or whose group is not there, belongs to a row that is as it
+//! was frozen, or to one that was gone by then. Before a frozen row is changed its frozen content
+//! becomes a version in its slot ([`TableAt::heat`]), with the timestamp of the segment; from then
+//! on it is a row like any other, and its copy in the columns is hidden from everybody: for every
+//! snapshot the version says the same. So no chain of versions ever leads into the columns, and
+//! changes, rollback and pruning know nothing of them.
+//!
+//! Every snapshot that was held when a segment was frozen sees all of its rows, and so do those
+//! that begin later. Row ids of rows that were gone before are not given out as long as the segment
+//! is frozen; those of rows deleted since are.
+
+use std::cell::Cell;
+
+use remanent_schema::KeyPlan;
+
+use super::segment::{
+    CHUNKS, Directory, FREE, FROZEN, SEGMENT_SHIFT, Segment, is_frozen, newest_of,
+};
+use super::table::TableAt;
+use super::version::{Content, Version, fresh_bytes_at};
+use crate::column::block::Block;
+use crate::error::Result;
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
+use crate::memory::class::occupied;
+use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+
+/// Rows whose slots come together in the overlay.
+pub(crate) const GROUP: usize = 64;
+const GROUPS: usize = 1 << (SEGMENT_SHIFT as usize - 6);
+const SLOT_MASK: u32 = (1 << SEGMENT_SHIFT) - 1;
+
+/// What a segment was frozen to.
+#[repr(C)]
+pub(crate) struct FrozenSegment {
+    /// A timestamp that every snapshot has reached.
+    pub(crate) begin: AtomicU64,
+    /// The block of columns and its length.
+    block: AtomicU64,
+    block_len: AtomicU64,
+    /// Offset of the array of groups; 0 as long as no row was changed.
+    overlay: AtomicU64,
+    rows: AtomicU32,
+    unused: AtomicU32,
+    /// What the slots of a group say that is not there. Never written to.
+    untouched: [AtomicU64; GROUP],
+}
+
+thread_local! {
+    /// Room for a row that is put together for a moment.
+    static ROW: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl FrozenSegment {
+    /// Makes what a segment is frozen to, around a block that is filled in; nobody knows of it yet.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    pub(crate) fn create(
+        heap: Heap<'_>,
+        (block, len): (u64, usize),
+        begin: u64,
+    ) -> Result<Ref<Self>> {
+        let segment = heap.create::<Self>(Purpose::Segments)?;
+        let words = heap.memory.get(segment);
+        words.begin.store(begin, Relaxed);
+        words.block.store(block, Relaxed);
+        words.block_len.store(len as u64, Relaxed);
+        words.rows.store(words.block(heap.memory).rows(), Relaxed);
+        words.untouched.iter().for_each(|word| word.store(FROZEN, Relaxed));
+        Ok(segment)
+    }
+
+    /// The frozen segment at an offset.
+    #[inline]
+    pub(crate) fn at(memory: &Memory, at: u64) -> &Self {
+        memory.get(Ref::new(at))
+    }
+
+    /// The columns.
+    #[inline]
+    pub(crate) fn block<'m>(&self, memory: &'m Memory) -> Block<'m> {
+        let len = self.block_len.load(Relaxed) as usize;
+        Block::new(memory.region().bytes(self.block.load(Relaxed), len))
+    }
+
+    /// The slot of a row, to be read; to be written to only if its group is there.
+    #[cold]
+    pub(super) fn slot<'m>(&'m self, memory: &'m Memory, row: u32) -> &'m AtomicU64 {
+        &self.slots_beside(memory, row)[0]
+    }
+
+    /// The slots from a row on to the end of its group.
+    pub(super) fn slots_beside<'m>(&'m self, memory: &'m Memory, row: u32) -> &'m [AtomicU64] {
+        let place = row as usize % GROUP;
+        match self.group(memory, row).map_or(0, |group| group.load(Acquire)) {
+            0 => &self.untouched[place..],
+            group => memory.region().words(group + place as u64 * 8, GROUP - place),
+        }
+    }
+
+    /// Whether some row from this one on was there when the segment was frozen.
+    #[inline]
+    pub(super) fn reaches(&self, row: u32) -> bool {
+        row & SLOT_MASK < self.rows.load(Relaxed)
+    }
+
+    /// The slots of group `number`, if some of its rows have changed.
+    pub(crate) fn changed<'m>(&self, memory: &'m Memory, number: usize) -> Option<&'m [AtomicU64]> {
+        let overlay = self.overlay.load(Acquire);
+        if overlay == 0 {
+            return None;
+        }
+        let group = memory.region().words(overlay, GROUPS)[number].load(Acquire);
+        (group != 0).then(|| memory.region().words(group, GROUP))
+    }
+
+    /// Whether any row has changed.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.overlay.load(Acquire) != 0
+    }
+
+    /// The word of a row's group, if there is an overlay.
+    fn group<'m>(&self, memory: &'m Memory, row: u32) -> Option<&'m AtomicU64> {
+        let overlay = self.overlay.load(Acquire);
+        let number = (row & SLOT_MASK) as usize / GROUP;
+        (overlay != 0).then(|| &memory.region().words(overlay, GROUPS)[number])
+    }
+
+    /// Makes the slots of a row's group, unless they are there. The directory's latch is held.
+    fn make_group(&self, heap: Heap<'_>, row: u32, entitlement: Entitlement) -> Result<()> {
+        if self.overlay.load(Relaxed) == 0 {
+            let at = heap.allocate(GROUPS * 8, Purpose::Segments, entitlement)?;
+            heap.region().fresh_bytes(at, GROUPS * 8).fill(0);
+            self.overlay.store(at, Release);
+        }
+        let Some(group) = self.group(heap.memory, row) else { return Ok(()) };
+        if group.load(Relaxed) == 0 {
+            let at = heap.allocate(GROUP * 8, Purpose::Segments, entitlement)?;
+            for word in heap.region().fresh_bytes(at, GROUP * 8).chunks_exact_mut(8) {
+                word.copy_from_slice(&FROZEN.to_le_bytes());
+            }
+            group.store(at, Release);
+        }
+        Ok(())
+    }
+
+    /// Bytes beside the block.
+    pub(super) fn directory_bytes(&self, memory: &Memory) -> u64 {
+        let overlay = self.overlay.load(Acquire);
+        let mut bytes = occupied(size_of::<Self>());
+        if overlay != 0 {
+            let groups = memory.region().words(overlay, GROUPS);
+            let made = groups.iter().filter(|group| group.load(Relaxed) != 0).count();
+            bytes += occupied(GROUPS * 8) + made * occupied(GROUP * 8);
+        }
+        bytes as u64
+    }
+
+    /// Bytes of the block.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        occupied(block_size(self.block_len.load(Relaxed) as usize)) as u64
+    }
+
+    /// Frees everything but the versions that rows have in the overlay. Nobody uses it any more.
+    pub(crate) fn destroy(&self, heap: Heap<'_>) {
+        let overlay = self.overlay.load(Relaxed);
+        if overlay != 0 {
+            for group in heap.region().words(overlay, GROUPS) {
+                if group.load(Relaxed) != 0 {
+                    heap.free(group.load(Relaxed), GROUP * 8, Purpose::Segments);
+                }
+            }
+            heap.free(overlay, GROUPS * 8, Purpose::Segments);
+        }
+        let len = self.block_len.load(Relaxed) as usize;
+        heap.free(self.block.load(Relaxed), block_size(len), Purpose::Columns);
+        heap.free(heap.region().offset_of(self), size_of::<Self>(), Purpose::Segments);
+    }
+}
+
+impl Segment {
+    /// What the segment, or a part of it, was frozen to.
+    pub(super) fn frozen<'m>(&self, memory: &'m Memory) -> Option<&'m FrozenSegment> {
+        let mut words = self.chunks[..CHUNKS].iter().map(|chunk| chunk.load(Acquire));
+        let frozen = words.find(|word| word & FROZEN != 0)?;
+        Some(FrozenSegment::at(memory, frozen & !FROZEN))
+    }
+}
+
+impl Directory {
+    /// What the segment of a row was frozen to, as far as it concerns that row.
+    #[inline]
+    pub(crate) fn frozen<'m>(&self, memory: &'m Memory, row: u32) -> Option<&'m FrozenSegment> {
+        let (chunk, _) = self.chunk(memory, row);
+        (chunk & FROZEN != 0).then(|| FrozenSegment::at(memory, chunk & !FROZEN))
+    }
+
+    /// Sees to it that the slot of a row can be written to, if it lies in a frozen segment.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`.
+    fn open_slot(&self, heap: Heap<'_>, row: u32, entitlement: Entitlement) -> Result<()> {
+        let _latched = self.latch.lock();
+        match self.frozen(heap.memory, row) {
+            Some(frozen) => frozen.make_group(heap, row, entitlement),
+            None => Ok(()),
+        }
+    }
+
+    /// Sees to it that a row id has a slot of its own, as one that was never used, if its segment
+    /// is frozen: whatever the columns say of it is hidden. Nobody else uses the table.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    pub(crate) fn open_gap(&self, heap: Heap<'_>, row: u32) -> Result<()> {
+        if is_frozen(self.word(heap.memory, row)) {
+            self.open_slot(heap, row, Entitlement::Ordinary)?;
+            self.slot(heap.memory, row).store(0, Release);
+        }
+        Ok(())
+    }
+}
+
+impl<'m> TableAt<'m> {
+    /// The columns in which a row lies that is as it was frozen, its place in them, and the
+    /// timestamp of all that are there; `None` if there is no such row.
+    #[cold]
+    pub(crate) fn frozen_row(&self, row: u32) -> Option<FrozenRow<'m>> {
+        let segment = self.directory().frozen(self.memory, row)?;
+        let (block, place) = (segment.block(self.memory), row & SLOT_MASK);
+        block.has(place).then_some(FrozenRow { segment, block, place })
+    }
+
+    /// Calls `visit` with the bytes of a row that is as it was frozen, in which only the columns of
+    /// a key have their values; `None` if there is no such row. They are gone when it returns.
+    #[cold]
+    pub(crate) fn with_frozen_key<T>(
+        &self,
+        row: u32,
+        key: &KeyPlan,
+        visit: impl FnOnce(&[u8]) -> T,
+    ) -> Option<T> {
+        let frozen = self.frozen_row(row)?;
+        let mut bytes = ROW.with(Cell::take);
+        frozen.block.write_key(&self.core.layout, key, frozen.place, &mut bytes);
+        let seen = visit(&bytes);
+        ROW.with(|room| room.set(bytes));
+        Some(seen)
+    }
+
+    /// Makes the frozen content of a row a version in its slot, and says whether there was any.
+    /// Where somebody else does so at the same time, one of both versions goes.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    #[cold]
+    pub(crate) fn heat(&self, heap: Heap<'m>, row: u32, entitlement: Entitlement) -> Result<bool> {
+        if !is_frozen(self.directory().word(self.memory, row)) {
+            // It is there by now, or gone since.
+            return Ok(newest_of(self.directory().word(self.memory, row)) != 0);
+        }
+        let Some(frozen) = self.frozen_row(row) else { return Ok(false) };
+        self.directory().open_slot(heap, row, entitlement)?;
+        let begin = frozen.segment.begin.load(Acquire);
+        let content = Content::Row(frozen.len(self));
+        let version = Version::create_entitled(heap, begin, content, entitlement)?;
+        Version::at(self.memory, version).set_row(row);
+        frozen.write(self, fresh_bytes_at(self.memory, version));
+        let slot = self.directory().slot(self.memory, row);
+        if slot.compare_exchange(FROZEN, version, Release, Relaxed).is_err() {
+            Version::free(heap, version);
+        }
+        Ok(true)
+    }
+
+    /// Whether a row id is in use: by a version, or by a row that is as it was frozen.
+    pub(crate) fn is_taken(&self, row: u32) -> bool {
+        if u64::from(row) >= self.directory().limit() {
+            return false;
+        }
+        let word = self.directory().word(self.memory, row);
+        newest_of(word) != 0 || is_frozen(word) && self.frozen_row(row).is_some()
+    }
+}
+
+/// A row that is as it was frozen.
+#[derive(Clone, Copy)]
+pub(crate) struct FrozenRow<'m> {
+    pub(crate) segment: &'m FrozenSegment,
+    block: Block<'m>,
+    place: u32,
+}
+
+impl FrozenRow<'_> {
+    /// Asks the processor for all of the row.
+    pub(crate) fn prefetch(&self) {
+        self.block.prefetch_row(self.place);
+    }
+
+    /// Bytes of the row.
+    pub(crate) fn len(&self, table: &TableAt<'_>) -> usize {
+        self.block.row_len(&table.core.layout, self.place)
+    }
+
+    /// Puts the row together.
+    pub(crate) fn write(&self, table: &TableAt<'_>, out: &mut [u8]) {
+        self.block.write_row(&table.core.layout, self.place, out);
+    }
+}
+
+/// Bytes to allocate for a block of so many, so that it has pages of its own and so begins where
+/// arrays may.
+pub(crate) fn block_size(len: usize) -> usize {
+    len.max(crate::memory::class::BLOCK_SIZE_MAX + 1)
+}
+
+const _: () = assert!(FROZEN & FREE == 0);

@@ -1,0 +1,153 @@
+//! Frozen segments of databases in folders: what is there after opening again, from log and image.
+
+#[path = "durability/place.rs"]
+mod place;
+
+use std::collections::BTreeMap;
+
+use place::Place;
+use remanent_engine::schema::{ColumnType, TableSchema, Value};
+use remanent_engine::{Database, Durability, Options, Result, RowId, Table};
+
+const SEGMENT: u64 = 1 << 16;
+
+fn options() -> Options {
+    Options::new().budget(256 << 20).durability(Durability::Buffered).checkpoint_after(0)
+}
+
+fn create(db: &Database) -> Result<Table> {
+    let schema = TableSchema::new("T")
+        .column("key", ColumnType::U64)
+        .column("text", ColumnType::STRING)
+        .primary_key(["key"]);
+    db.create_table(schema)
+}
+
+fn fill(db: &Database, table: &Table, keys: std::ops::Range<u64>) -> Result<()> {
+    let rows = keys.map(|key| [Some(Value::U64(key)), Some(Value::String("as it was"))]);
+    db.write(|tx| tx.insert_all_values(table, rows.clone()).map(|_| ()))
+}
+
+/// Changes and deletes some rows, by their keys.
+fn change(db: &Database, table: &Table, keys: &[u64]) -> Result<()> {
+    let (primary, text) = (table.index("primary")?, table.column("text")?);
+    db.write(|tx| {
+        for key in keys {
+            let row = tx.find(table, primary, &[Value::U64(*key)])?.expect("it is there").id();
+            match key % 2 {
+                0 => tx.delete(table, row)?,
+                _ => tx.update_values(table, row, &[(text, "changed".into())])?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Id, key and text of every row.
+fn content(db: &Database, table: &Table) -> Result<BTreeMap<u64, (u64, String)>> {
+    let (key, text) = (table.column("key")?, table.column("text")?);
+    let mut all = BTreeMap::new();
+    db.read(|tx| {
+        tx.each_row(table, |row| {
+            let text = row.str(text).unwrap_or_default().to_owned();
+            all.insert(row.id().number(), (row.get(key).unwrap_or(0), text));
+            Ok(())
+        })
+    })?;
+    Ok(all)
+}
+
+/// What is there when the folder is opened again, and how many rows are in columns.
+fn reopened(place: &Place, options: Options) -> Result<(Database, Table, u64)> {
+    let db = place.open(options);
+    let table = db.table("T")?;
+    let frozen = db.memory_by_table()?[0].frozen_rows;
+    Ok((db, table, frozen))
+}
+
+#[test]
+fn freezing_is_forgotten_without_an_image_and_nothing_else() -> Result<()> {
+    let place = Place::new();
+    let db = place.open(options());
+    let table = create(&db)?;
+    fill(&db, &table, 0..1000)?;
+    change(&db, &table, &[2, 4, 5])?;
+    db.reclaim();
+    db.freeze_all(&table)?;
+    change(&db, &table, &[10, 11])?;
+    db.reclaim();
+    fill(&db, &table, 5000..5100)?;
+    let before = content(&db, &table)?;
+    drop((db, table));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!((content(&db, &table)?, frozen), (before, 0));
+    Ok(())
+}
+
+#[test]
+fn a_checkpoint_keeps_what_is_frozen() -> Result<()> {
+    let place = Place::new();
+    let db = place.open(options());
+    let table = create(&db)?;
+    fill(&db, &table, 0..1000)?;
+    change(&db, &table, &[2, 4, 5])?;
+    db.reclaim();
+    db.freeze_all(&table)?;
+    change(&db, &table, &[10, 11])?;
+    db.checkpoint()?;
+    // What the image does not have is repeated on frozen rows.
+    change(&db, &table, &[20, 21, 23])?;
+    db.reclaim();
+    fill(&db, &table, 5000..5100)?;
+    let before = content(&db, &table)?;
+    drop((db, table));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!(content(&db, &table)?, before);
+    assert_eq!(frozen, 998 - 5, "two were gone, and five have changed since");
+    // Ids are given out as before: never one that is taken.
+    fill(&db, &table, 7000..7200)?;
+    assert_eq!(content(&db, &table)?.len(), before.len() + 200);
+    let row = RowId::from_number(2).expect("an id");
+    assert!(db.begin_read()?.row(&table, row)?.is_none(), "a gap stays one");
+    Ok(())
+}
+
+#[test]
+fn checkpoints_freeze_what_is_settled() -> Result<()> {
+    let place = Place::new();
+    let options = || options().freeze_at_checkpoint(true);
+    let db = place.open(options());
+    let table = create(&db)?;
+    fill(&db, &table, 0..2 * SEGMENT + 10)?;
+    db.checkpoint()?;
+    assert_eq!(db.memory().columns, 0, "all of it is new");
+    change(&db, &table, &[SEGMENT + 1])?;
+    db.reclaim();
+    db.checkpoint()?;
+    assert_eq!(db.memory_by_table()?[0].frozen_rows, SEGMENT, "one segment was left alone");
+    db.checkpoint()?;
+    assert_eq!(db.memory_by_table()?[0].frozen_rows, 2 * SEGMENT);
+    let before = content(&db, &table)?;
+    drop((db, table));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!((content(&db, &table)?, frozen), (before, 2 * SEGMENT));
+    Ok(())
+}
+
+#[test]
+fn frozen_rows_are_salvaged() -> Result<()> {
+    let place = Place::new();
+    let db = place.open(options());
+    let table = create(&db)?;
+    fill(&db, &table, 0..1000)?;
+    db.freeze_all(&table)?;
+    assert!(place.path().is_dir());
+    change(&db, &table, &[2, 4, 5])?;
+    db.checkpoint()?;
+    let before = content(&db, &table)?;
+    drop((db, table));
+    let (db, salvaged) = Database::salvage(&*place.folder(), options())?;
+    assert_eq!((salvaged.rows, salvaged.rows_refused, salvaged.gaps), (998, 0, 0));
+    assert_eq!(content(&db, &db.table("T")?)?, before);
+    Ok(())
+}

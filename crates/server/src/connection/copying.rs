@@ -1,0 +1,180 @@
+//! COPY: rows in one direction, in messages that need not end where rows do.
+//!
+//! At most one batch of rows is held, and what is still to be sent.
+
+use bytes::BufMut;
+use remanent_sql::{Copy, CopyIn, Datum, Error, SqlState, Statement};
+
+use super::{Connection, Done, Stop};
+use crate::value::binary_rows::{self, BinaryRows};
+use crate::wire::Broken;
+use crate::wire::backend;
+use crate::wire::channel::Channel;
+use crate::wire::frontend::Message;
+
+/// Rows in the binary format, or bytes of them, that are inserted at once.
+const BATCH_ROWS: usize = 1024;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Rows of a client in the binary format that were not inserted yet.
+#[derive(Default)]
+struct BinaryBatch {
+    received: BinaryRows,
+    rows: Vec<Vec<Datum>>,
+    bytes: usize,
+}
+
+impl Connection {
+    pub(super) fn copy(&mut self, statement: &Statement) -> Done {
+        let copy = statement.copy()?;
+        match copy.to_caller {
+            true => self.copy_out(&copy),
+            false => self.copy_in(statement, &copy),
+        }
+    }
+
+    fn copy_out(&mut self, copy: &Copy) -> Done {
+        let query = copy.query()?;
+        let outcome = Self::run(&self.runtime, &self.cancel, self.session.run(&query, &[]))?;
+        let Some(mut rows) = outcome.rows else {
+            let text = "COPY needs a query that has rows";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());
+        };
+        let columns = std::sync::Arc::clone(rows.columns());
+        let is_binary = copy.format.is_binary;
+        backend::copy_begins(&mut self.channel.out, backend::COPY_OUT, columns.len(), is_binary);
+        let channel = &mut self.channel;
+        let mut line = Vec::new();
+        let mut send = |channel: &mut Channel, row: &[Datum]| {
+            line.clear();
+            copy.format.write_line(&mut line, row);
+            backend::message(&mut channel.out, b'd', |out| out.put_slice(&line));
+        };
+        let mut broken = None;
+        let sent = Self::run(&self.runtime, &self.cancel, async {
+            if copy.format.has_header && !is_binary {
+                let names: Vec<Datum> = columns.iter().map(|c| c.name.as_str().into()).collect();
+                send(channel, &names);
+            }
+            let mut sent = 0;
+            while let Some(row) = rows.next_row().await? {
+                match is_binary {
+                    true => backend::message(&mut channel.out, b'd', |out| {
+                        if sent == 0 {
+                            binary_rows::put_header(out);
+                        }
+                        binary_rows::put_row(out, &row, &columns);
+                    }),
+                    false => send(channel, &row),
+                }
+                sent += 1;
+                if let Err(error) = channel.flush_if_much() {
+                    broken = Some(error);
+                    break;
+                }
+            }
+            Ok(sent)
+        });
+        if let Some(error) = broken {
+            return Err(error.into());
+        }
+        let sent = sent?;
+        if is_binary {
+            backend::message(&mut self.channel.out, b'd', |out| {
+                if sent == 0 {
+                    binary_rows::put_header(out);
+                }
+                binary_rows::put_end(out);
+            });
+        }
+        backend::bare(&mut self.channel.out, backend::COPY_DONE);
+        backend::complete(&mut self.channel.out, &format!("COPY {sent}"));
+        Ok(())
+    }
+
+    fn copy_in(&mut self, statement: &Statement, copy: &Copy) -> Done {
+        let mut copying = self.session.copy_in(statement, copy)?;
+        let (columns, is_binary) = (copying.columns().len(), copy.format.is_binary);
+        backend::copy_begins(&mut self.channel.out, backend::COPY_IN, columns, is_binary);
+        let mut binary = is_binary.then(BinaryBatch::default);
+        match self.receive(&mut copying, &mut binary) {
+            Ok(()) => {
+                let outcome = self.session.copy_done(copying)?;
+                self.complete(&outcome.tag, 0);
+                Ok(())
+            }
+            Err(Stop::Sql(error)) => {
+                self.session.copy_undo(copying, &error)?;
+                Err(error.into())
+            }
+            Err(broken) => Err(broken),
+        }
+    }
+
+    /// Takes rows until the client has no more.
+    fn receive(&mut self, copying: &mut CopyIn, binary: &mut Option<BinaryBatch>) -> Done {
+        loop {
+            match self.channel.next()? {
+                Message::CopyData(data) => {
+                    let mut data = &data[..];
+                    match binary {
+                        Some(batch) => self.receive_binary(data, copying, batch)?,
+                        None => {
+                            while copying.read(&mut data)? {
+                                self.insert(copying)?;
+                            }
+                        }
+                    }
+                }
+                Message::CopyDone => break,
+                Message::CopyFail(reason) => {
+                    let reason = String::from_utf8_lossy(&reason);
+                    let text = format!("COPY from stdin failed: {reason}");
+                    return Err(Error::new(SqlState::CANCELLED, text).into());
+                }
+                Message::Flush | Message::Sync => {}
+                _ => return Err(Broken::Protocol("another message within COPY").into()),
+            }
+        }
+        match binary {
+            Some(batch) => {
+                batch.received.end()?;
+                self.insert_binary(copying, batch)
+            }
+            None => {
+                copying.read_end()?;
+                self.insert(copying)
+            }
+        }
+    }
+
+    fn receive_binary(
+        &mut self,
+        data: &[u8],
+        copying: &mut CopyIn,
+        batch: &mut BinaryBatch,
+    ) -> Done {
+        batch.received.add(data);
+        while let Some((row, bytes)) = batch.received.next(copying.columns())? {
+            batch.rows.push(row);
+            batch.bytes += bytes;
+            if batch.rows.len() >= BATCH_ROWS || batch.bytes >= BATCH_BYTES {
+                self.insert_binary(copying, batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_binary(&mut self, copying: &mut CopyIn, batch: &mut BinaryBatch) -> Done {
+        let inserted = self.session.copy_in_rows(copying, &batch.rows);
+        Self::run(&self.runtime, &self.cancel, inserted)?;
+        batch.rows.clear();
+        batch.bytes = 0;
+        Ok(())
+    }
+
+    fn insert(&mut self, copying: &mut CopyIn) -> Done {
+        Self::run(&self.runtime, &self.cancel, self.session.copy_in_read(copying))?;
+        Ok(())
+    }
+}

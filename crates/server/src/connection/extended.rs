@@ -1,0 +1,258 @@
+//! Statements that are parsed, bound, described and executed one message at a time.
+//!
+//! What a client declares of its parameters' types counts before what we find; a portal is a
+//! statement with values, and keeps the rows that were not asked for yet.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use remanent_sql::{
+    Datum, Error, Prepared, ResultColumn, SqlState, SqlType, Statement, StatementKind,
+};
+
+use super::rows::Running;
+use super::{Connection, Done};
+use crate::value::{Format, oid, reading, writing};
+use crate::wire::backend;
+use crate::wire::frontend::{Bind, Target};
+
+/// A statement that was parsed.
+pub(crate) struct Kept {
+    /// None of an empty text.
+    statement: Option<(Statement, StatementKind)>,
+    /// None of those that are not described: COPY, and an empty text. Of DECLARE, its query.
+    prepared: Option<Prepared>,
+    /// What its rows have; empty for statements without rows.
+    pub(super) columns: Arc<[ResultColumn]>,
+    /// The types of its parameters, as the client declared them or was told.
+    types: Vec<u32>,
+    /// For the log.
+    text: Bytes,
+}
+
+/// A statement with values.
+pub(crate) struct Portal {
+    pub(super) kept: Arc<Kept>,
+    pub(super) values: Vec<Datum>,
+    pub(super) formats: Vec<u16>,
+    pub(super) stage: Stage,
+    /// Whether it outlives its transaction.
+    pub(super) holds: bool,
+}
+
+impl Kept {
+    /// What stands for the statement of a cursor.
+    pub(super) fn of_cursor(columns: Arc<[ResultColumn]>) -> Self {
+        let text = Bytes::from_static(b"a cursor");
+        Self { statement: None, prepared: None, columns, types: Vec::new(), text }
+    }
+
+    fn undescribed(
+        statement: Option<(Statement, StatementKind)>,
+        types: Vec<u32>,
+        text: Bytes,
+    ) -> Self {
+        Self { statement, prepared: None, columns: Arc::new([]), types, text }
+    }
+}
+
+pub(super) enum Stage {
+    Bound,
+    Running(Running),
+    Done,
+}
+
+impl Connection {
+    pub(super) fn parse(&mut self, name: String, text: &Bytes, types: Vec<u32>) -> Done {
+        if !name.is_empty() && self.statements.contains_key(&name) {
+            let text = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DUPLICATE_STATEMENT, text).into());
+        }
+        let kept = self.keep(text, types)?;
+        self.statements.insert(name, Arc::new(kept));
+        backend::bare(&mut self.channel.out, backend::PARSE_COMPLETE);
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<Kept> {
+        let text = bytes.clone();
+        let mut statements = Statement::parse_all(reading::str(bytes)?)?;
+        if statements.len() > 1 {
+            let text = "cannot insert multiple commands into a prepared statement";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());
+        }
+        let Some(statement) = statements.pop() else {
+            return Ok(Kept::undescribed(None, declared, text));
+        };
+        let kind = statement.kind();
+        if kind == StatementKind::Copy {
+            return Ok(Kept::undescribed(Some((statement, kind)), declared, text));
+        }
+        let given = declared.iter().map(|oid| oid::to_sql(*oid).unwrap_or(SqlType::Unknown));
+        let given: Vec<SqlType> = given.collect();
+        let (prepared, columns) = match kind {
+            StatementKind::Cursor => self.describe_cursor(&statement, &given)?,
+            _ => {
+                let prepared = self.session.prepare(&statement, &given)?;
+                let columns = Arc::clone(&prepared.columns);
+                (Some(prepared), columns)
+            }
+        };
+        let parameters = prepared.iter().flat_map(|prepared| &prepared.parameters);
+        let types = parameters.enumerate().map(|(place, found)| match declared.get(place) {
+            Some(declared) if *declared != 0 => *declared,
+            _ => oid::of(found),
+        });
+        let types = types.collect();
+        Ok(Kept { statement: Some((statement, kind)), prepared, columns, types, text })
+    }
+
+    pub(super) fn bind(&mut self, bind: Bind) -> Done {
+        let kept = self.statement(&bind.statement)?;
+        let (found, wanted) = (bind.values.len(), kept.types.len());
+        if found != wanted {
+            let text = format!(
+                "bind message supplies {found} parameters, but prepared statement \"{}\" requires \
+                 {wanted}",
+                bind.statement
+            );
+            return Err(Error::new(SqlState::PROTOCOL_VIOLATION, text).into());
+        }
+        check_formats(&bind.formats, wanted)?;
+        check_formats(&bind.result_formats, kept.columns.len())?;
+        if !bind.portal.is_empty() && self.portals.contains_key(&bind.portal) {
+            let text = format!("cursor \"{}\" already exists", bind.portal);
+            return Err(Error::new(SqlState::DUPLICATE_CURSOR, text).into());
+        }
+        let values =
+            bind.values.iter().zip(&kept.types).enumerate().map(|(place, (value, oid))| {
+                reading::value(value.as_ref(), *oid, Format::of(&bind.formats, place))
+            });
+        let values = values.collect::<Result<_, _>>()?;
+        let (formats, stage) = (bind.result_formats, Stage::Bound);
+        let portal = Portal { kept, values, formats, stage, holds: false };
+        self.portals.insert(bind.portal, portal);
+        backend::bare(&mut self.channel.out, backend::BIND_COMPLETE);
+        Ok(())
+    }
+
+    pub(super) fn describe(&mut self, target: Target, name: &str) -> Done {
+        let (kept, formats) = match target {
+            Target::Statement => {
+                let kept = self.statement(name)?;
+                backend::parameter_description(&mut self.channel.out, kept.types.iter().copied());
+                (kept, Vec::new())
+            }
+            Target::Portal => match self.portals.get(name) {
+                Some(portal) => (Arc::clone(&portal.kept), portal.formats.clone()),
+                None => return Err(unknown_portal(name).into()),
+            },
+        };
+        match kept.columns.is_empty() {
+            true => backend::bare(&mut self.channel.out, backend::NO_DATA),
+            false => writing::describe(&mut self.channel.out, &kept.columns, &formats),
+        }
+        Ok(())
+    }
+
+    pub(super) fn execute(&mut self, name: String, rows_max: u32) -> Done {
+        // Out of the table while it runs, for what it does may end all portals.
+        let Some(mut portal) = self.portals.remove(&name) else {
+            return Err(unknown_portal(&name).into());
+        };
+        let started = Instant::now();
+        let executed = self.execute_portal(&mut portal, u64::from(rows_max));
+        let shown = String::from_utf8_lossy(&portal.kept.text);
+        self.log_if_slow(started, &shown);
+        executed?;
+        self.portals.insert(name, portal);
+        Ok(())
+    }
+
+    fn execute_portal(&mut self, portal: &mut Portal, rows_max: u64) -> Done {
+        let Some((statement, kind)) = &portal.kept.statement else {
+            backend::bare(&mut self.channel.out, backend::EMPTY_QUERY);
+            return Ok(());
+        };
+        let mut running = match std::mem::replace(&mut portal.stage, Stage::Done) {
+            Stage::Running(running) => running,
+            Stage::Done => {
+                let text = "the portal has been run already";
+                return Err(Error::new(SqlState::WRONG_STATE, text).into());
+            }
+            Stage::Bound if *kind == StatementKind::Copy => return self.copy(statement),
+            Stage::Bound if *kind == StatementKind::Cursor => {
+                let (kept, given) = (&portal.kept, (&portal.values[..], &portal.formats[..]));
+                return self.cursor(statement, kept.prepared.as_ref(), given);
+            }
+            Stage::Bound => {
+                let outcome = match (&portal.kept.prepared, kind) {
+                    (Some(prepared), StatementKind::Rows | StatementKind::Other) => {
+                        let values = &portal.values;
+                        let run = self.session.run_prepared(prepared, values);
+                        let outcome = Self::run(&self.runtime, &self.cancel, run)?;
+                        self.noted(outcome, kind)
+                    }
+                    _ => self.run_statement((statement, kind), &portal.values)?,
+                };
+                match outcome.rows {
+                    Some(rows) => {
+                        let rows = rows.as_told(&portal.kept.columns).ok_or_else(|| {
+                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, backend::OTHER_RESULT)
+                        })?;
+                        Running { rows, tag: outcome.tag }
+                    }
+                    None => {
+                        self.complete(&outcome.tag, 0);
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        let (sent, all) = self.send_rows(&mut running.rows, &portal.formats, rows_max)?;
+        if all {
+            self.complete(&running.tag, sent);
+            // A query that is run once more has no rows any more, and says so.
+            portal.stage = Stage::Done;
+        } else {
+            backend::bare(&mut self.channel.out, backend::PORTAL_SUSPENDED);
+            portal.stage = Stage::Running(running);
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, target: Target, name: &str) -> Done {
+        // Closing what is not there is no error.
+        match target {
+            Target::Statement => drop(self.statements.remove(name)),
+            Target::Portal => drop(self.portals.remove(name)),
+        }
+        backend::bare(&mut self.channel.out, backend::CLOSE_COMPLETE);
+        Ok(())
+    }
+
+    fn statement(&self, name: &str) -> Done<Arc<Kept>> {
+        self.statements.get(name).cloned().ok_or_else(|| {
+            let text = match name {
+                "" => "unnamed prepared statement does not exist".to_owned(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            Error::new(SqlState::UNKNOWN_STATEMENT, text).into()
+        })
+    }
+}
+
+/// Checks that formats are given for none, for all together, or for each.
+fn check_formats(formats: &[u16], count: usize) -> Result<(), Error> {
+    let fits = formats.len() <= 1 || formats.len() == count;
+    if fits && formats.iter().all(|format| *format <= 1) {
+        return Ok(());
+    }
+    let text = format!("the message has {} formats for {count} values", formats.len());
+    Err(Error::new(SqlState::PROTOCOL_VIOLATION, text))
+}
+
+pub(super) fn unknown_portal(name: &str) -> Error {
+    Error::new(SqlState::UNKNOWN_CURSOR, format!("cursor \"{name}\" does not exist"))
+}

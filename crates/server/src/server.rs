@@ -1,0 +1,213 @@
+//! A server: listeners, a thread for each connection, and an orderly end.
+//!
+//! An engine transaction belongs to one thread, and so does a session: the thread that accepted's
+//! child owns the session from its beginning to its end, and shares nothing of it but the handle
+//! that stops a statement.
+
+use std::net::Shutdown;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use remanent_sql::{Error, SqlDatabase, SqlState};
+
+use crate::connection::Connection;
+use crate::listen::Listener;
+use crate::options::Options;
+use crate::roster::{Place, Shared};
+use crate::startup::{self, Refused};
+use crate::wire::Broken;
+use crate::wire::backend;
+use crate::wire::channel::{Channel, Socket};
+
+/// Nested statements are planned and run by recursion.
+const STACK_BYTES: usize = 16 << 20;
+
+/// How long a client may take to say who it is.
+const HEARING_MAX: Duration = Duration::from_secs(60);
+
+/// How long statements that were stopped may take to notice.
+const STOPPED_MAX: Duration = Duration::from_secs(2);
+
+/// A server that runs.
+pub struct Server {
+    shared: Arc<Shared>,
+    addresses: Vec<String>,
+    acceptors: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens and lets clients in.
+    ///
+    /// # Errors
+    /// In words: an address that cannot be listened at, or must not be without TLS and
+    /// passwords; a certificate that cannot be used.
+    pub fn start(database: Arc<SqlDatabase>, mut options: Options) -> Result<Self, String> {
+        if let Some((certificate, key)) = &options.certificate {
+            options.tls = Some(startup::tls::config(certificate, key)?);
+        }
+        let mut listeners = Vec::new();
+        for text in &options.listen {
+            listeners.extend(Listener::bind(text, &options)?);
+        }
+        if listeners.is_empty() {
+            return Err("there is no address to listen at (--listen)".to_owned());
+        }
+        let shared = Arc::new(Shared::new(database, options));
+        let addresses: Vec<String> = listeners.iter().map(Listener::address).collect();
+        let mut acceptors = Vec::new();
+        for listener in listeners {
+            tracing::info!("listens at {}", listener.address());
+            let shared = Arc::clone(&shared);
+            let acceptor = std::thread::Builder::new().name("acceptor".to_owned());
+            let acceptor = acceptor.spawn(move || accept(&listener, &shared));
+            acceptors.push(acceptor.map_err(|error| error.to_string())?);
+        }
+        Ok(Self { shared, addresses, acceptors })
+    }
+
+    /// Where it listens, with the ports that were free.
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    /// Ends: lets nobody in, lets running statements finish within the grace of the options, rolls
+    /// open transactions back, tells the clients, and writes a checkpoint.
+    pub fn stop(self) {
+        let grace = self.shared.options.grace;
+        tracing::info!("ends, within {} s", grace.as_secs_f64());
+        self.shared.stop();
+        self.addresses.iter().for_each(|address| Listener::wake(address));
+        for acceptor in self.acceptors {
+            // One that panicked accepts nothing either.
+            let _ = acceptor.join();
+        }
+        let connections = &self.shared.connections;
+        connections.wake();
+        if !connections.wait_until(Instant::now() + grace) {
+            tracing::warn!("stops statements that go on");
+            let end = Instant::now() + STOPPED_MAX;
+            while Instant::now() < end {
+                connections.cancel_all();
+                if connections.wait_until(Instant::now() + Duration::from_millis(20)) {
+                    break;
+                }
+            }
+            connections.sever();
+            connections.wait_until(Instant::now() + STOPPED_MAX);
+        }
+        match self.shared.database.engine().checkpoint() {
+            Ok(_) => tracing::info!("has ended, with a checkpoint"),
+            // A database in memory alone has none.
+            Err(error) => tracing::info!("has ended, without a checkpoint: {error}"),
+        }
+    }
+}
+
+/// Accepts until the server ends.
+fn accept(listener: &Listener, shared: &Arc<Shared>) {
+    loop {
+        let accepted = listener.accept();
+        if shared.is_stopping() {
+            return;
+        }
+        match accepted {
+            Ok(socket) => open(socket, shared),
+            Err(error) => {
+                tracing::error!("cannot accept a connection: {error}");
+                // Too many files are open, most likely; some will be closed.
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+/// Begins the thread of a connection.
+fn open(socket: Socket, shared: &Arc<Shared>) {
+    let prepared = socket.set_timeouts(Some(HEARING_MAX)).and_then(|()| socket.try_clone());
+    let Some(place) = prepared.ok().and_then(|other| Place::take(shared, other)) else {
+        tracing::warn!("refuses a connection: too many wait to be heard");
+        return socket.shut(Shutdown::Both);
+    };
+    let name = format!("connection {}", place.process);
+    let shared = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
+    if let Err(error) = thread.spawn(move || run(socket, &shared, place)) {
+        tracing::error!("cannot begin a thread for a connection: {error}");
+    }
+}
+
+/// A connection from its first byte to its end. What goes wrong in it stays in it.
+fn run(socket: Socket, shared: &Arc<Shared>, place: Place) {
+    let (peer, process) = (socket.peer(), place.process);
+    let last = socket.try_clone();
+    let ran = std::panic::catch_unwind(AssertUnwindSafe(|| serve(socket, shared, &place, &peer)));
+    match ran {
+        Ok(Ok(())) => {}
+        Ok(Err(Broken::Closed(error))) => {
+            tracing::debug!(connection = process, "is gone: {error}");
+        }
+        Ok(Err(Broken::Protocol(what))) => {
+            tracing::warn!(connection = process, "does not speak the protocol: {what}");
+        }
+        Err(_) => {
+            tracing::error!(connection = process, "ends by a fault of the server");
+            let mut out = bytes::BytesMut::new();
+            backend::fatal(&mut out, "XX000", "a fault of the server ended the connection");
+            if let Ok(mut last) = last {
+                // Over TLS it cannot be told.
+                let _ = std::io::Write::write_all(&mut last, &out);
+                last.shut(Shutdown::Both);
+            }
+        }
+    }
+}
+
+fn serve(socket: Socket, shared: &Arc<Shared>, place: &Place, peer: &str) -> Result<(), Broken> {
+    let is_far = Listener::is_far(&socket);
+    let mut channel = Channel::new(socket);
+    let client = match startup::hear(&mut channel, shared) {
+        Ok(client) => client,
+        Err(refused) => return refuse(&mut channel, refused, peer),
+    };
+    if !place.has_room() {
+        let text = "sorry, too many clients already";
+        let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, text);
+        return refuse(&mut channel, error.into(), peer);
+    }
+    let served = (|| {
+        let session = match startup::admit(&mut channel, shared, (&client, is_far)) {
+            Ok(session) => session,
+            Err(refused) => return refuse(&mut channel, refused, peer),
+        };
+        place.begin(session.cancel_handle());
+        backend::key_data(&mut channel.out, place.process, &place.secret);
+        channel.trust()?;
+        let encrypted = channel.is_tls();
+        tracing::info!(connection = place.process, user = client.user, encrypted, "from {peer}");
+        let ended =
+            Connection::new(channel, session, Arc::clone(shared), place.process)?.converse();
+        tracing::info!(connection = place.process, "has ended");
+        ended
+    })();
+    place.end();
+    served
+}
+
+fn refuse(channel: &mut Channel, refused: Refused, peer: &str) -> Result<(), Broken> {
+    match refused {
+        Refused::Done => Ok(()),
+        Refused::Because(error) => {
+            tracing::warn!("refuses {peer}: {error}");
+            startup::refuse(channel, &error);
+            Ok(())
+        }
+        Refused::Broken(broken) => {
+            if let Broken::Protocol(what) = broken {
+                startup::refuse(channel, &Error::new(SqlState::PROTOCOL_VIOLATION, what));
+            }
+            Err(broken)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's part.
+//!
+//! Only what proves a password is stored, so whoever reads the database cannot log in with it. A
+//! user that does not exist is asked just as one that does: the answer comes after the proof.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use crate::wire::Broken;
+use crate::wire::backend;
+use crate::wire::channel::Channel;
+use crate::wire::frontend::{Message, sasl_first};
+
+const MECHANISM: &str = "SCRAM-SHA-256";
+const KEY_BYTES: usize = 32;
+
+const REQUEST: u32 = 10;
+const CONTINUE: u32 = 11;
+const FINAL: u32 = 12;
+
+type Key = [u8; KEY_BYTES];
+
+/// What is stored of a password: `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`.
+struct Verifier {
+    iterations: String,
+    salt: String,
+    stored_key: Key,
+    server_key: Key,
+}
+
+impl Verifier {
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('$');
+        if parts.next()? != MECHANISM {
+            return None;
+        }
+        let (iterations, salt) = parts.next()?.split_once(':')?;
+        let (stored, server) = parts.next()?.split_once(':')?;
+        let key = |text: &str| Key::try_from(BASE64.decode(text).ok()?).ok();
+        Some(Self {
+            iterations: iterations.to_owned(),
+            salt: salt.to_owned(),
+            stored_key: key(stored)?,
+            server_key: key(server)?,
+        })
+    }
+
+    /// Looks like one and fits no password.
+    fn of_nobody() -> Self {
+        Self {
+            iterations: "4096".to_owned(),
+            salt: BASE64.encode(rand::random::<[u8; 16]>()),
+            stored_key: rand::random(),
+            server_key: rand::random(),
+        }
+    }
+}
+
+/// Asks for the proof of a password; whether it was given.
+///
+/// # Errors
+/// A client that is gone or does not speak the mechanism.
+pub(super) fn exchange(channel: &mut Channel, verifier: Option<&str>) -> Result<bool, Broken> {
+    let known = verifier.and_then(Verifier::read);
+    let is_known = known.is_some();
+    let verifier = known.unwrap_or_else(Verifier::of_nobody);
+    let offer = format!("{MECHANISM}\0\0");
+    backend::authentication(&mut channel.out, REQUEST, offer.as_bytes());
+    let (mechanism, first) = sasl_first(password(channel)?)?;
+    if mechanism != MECHANISM {
+        return Err(Broken::Protocol("a mechanism that was not offered"));
+    }
+    let first = text(&first)?;
+    // The channel is not bound: the client cannot ("n"), or thinks that we cannot ("y").
+    let bare = first.strip_prefix("n,").or_else(|| first.strip_prefix("y,"));
+    let bare = bare.and_then(|rest| rest.split_once(',')).map(|(_, bare)| bare);
+    let bare = bare.ok_or(BAD)?;
+    let header = &first[..first.len() - bare.len()];
+    let client_nonce = attribute(bare, "r=").ok_or(BAD)?;
+    let nonce = format!("{client_nonce}{}", BASE64.encode(rand::random::<[u8; 18]>()));
+    let challenge = format!("r={nonce},s={},i={}", verifier.salt, verifier.iterations);
+    backend::authentication(&mut channel.out, CONTINUE, challenge.as_bytes());
+    let last = password(channel)?;
+    let last = text(&last)?;
+    let (unproved, proof) = last.rsplit_once(",p=").ok_or(BAD)?;
+    let bound = attribute(unproved, "c=").and_then(|bound| BASE64.decode(bound).ok());
+    if bound.as_deref() != Some(header.as_bytes()) || attribute(unproved, "r=") != Some(&nonce) {
+        return Err(BAD);
+    }
+    let said = format!("{bare},{challenge},{unproved}");
+    let proof = BASE64.decode(proof).ok().and_then(|proof| Key::try_from(proof).ok());
+    let proved = proof.is_some_and(|proof| proves(&verifier.stored_key, &said, &proof));
+    if !(proved && is_known) {
+        return Ok(false);
+    }
+    let signature =
+        BASE64.encode(keyed(&verifier.server_key, said.as_bytes()).finalize().into_bytes());
+    backend::authentication(&mut channel.out, FINAL, format!("v={signature}").as_bytes());
+    Ok(true)
+}
+
+const BAD: Broken = Broken::Protocol("a message that is not SCRAM");
+
+fn password(channel: &mut Channel) -> Result<bytes::Bytes, Broken> {
+    match channel.next()? {
+        Message::Password(body) => Ok(body),
+        _ => Err(Broken::Protocol("something else than the password that was asked for")),
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Broken> {
+    std::str::from_utf8(bytes).map_err(|_| BAD)
+}
+
+fn attribute<'t>(message: &'t str, name: &str) -> Option<&'t str> {
+    message.split(',').find_map(|attribute| attribute.strip_prefix(name))
+}
+
+fn keyed(key: &Key, message: &[u8]) -> Hmac<Sha256> {
+    match Hmac::<Sha256>::new_from_slice(key) {
+        Ok(mac) => mac.chain_update(message),
+        Err(_) => unreachable!("HMAC takes keys of any length"),
+    }
+}
+
+/// Whether the proof, taken off the client's signature, is the key whose hash is stored.
+fn proves(stored_key: &Key, said: &str, proof: &Key) -> bool {
+    let signature = keyed(stored_key, said.as_bytes()).finalize().into_bytes();
+    let mut client_key = *proof;
+    client_key.iter_mut().zip(signature).for_each(|(byte, other)| *byte ^= other);
+    // All bytes are compared, however early one differs.
+    let found = Sha256::digest(client_key);
+    found.iter().zip(stored_key).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Parameters, as they come.
+//!
+//! Text stays text, for the SQL layer casts it to what the parameter is; binary values are of the
+//! type that the client has declared, or was told.
+
+use bytes::{Buf, Bytes};
+pub(crate) use remanent_sql::utf8 as str;
+use remanent_sql::{Datum, Error, SqlState, SqlType};
+
+use super::{EPOCH_DAYS, EPOCH_MICROS, Format, decimal, oid};
+
+/// A parameter of the type with this number.
+///
+/// # Errors
+/// `BAD_TEXT` for text that is not UTF-8; `BAD_BINARY` for a value that is not one of its type.
+pub(crate) fn value(bytes: Option<&Bytes>, oid: u32, format: Format) -> Result<Datum, Error> {
+    let Some(bytes) = bytes else { return Ok(Datum::Null) };
+    if format == Format::Text {
+        return text(bytes);
+    }
+    let sql_type = oid::to_sql(oid).unwrap_or(SqlType::Text);
+    if sql_type == SqlType::Text {
+        return text(bytes);
+    }
+    binary(bytes.clone(), oid, &sql_type).ok_or_else(|| {
+        let text = format!("incorrect binary data format for a parameter of type {sql_type}");
+        Error::new(SqlState::BAD_BINARY, text)
+    })
+}
+
+/// Text.
+///
+/// # Errors
+/// `BAD_ENCODING`.
+pub(crate) fn text(bytes: &[u8]) -> Result<Datum, Error> {
+    Ok(Datum::from(str(bytes)?))
+}
+
+fn binary(mut bytes: Bytes, oid: u32, sql_type: &SqlType) -> Option<Datum> {
+    let from = &mut bytes;
+    let datum = match sql_type {
+        SqlType::Boolean => Datum::Bool(from.try_get_u8().ok()? != 0),
+        SqlType::SmallInt => Datum::from(from.try_get_i16().ok()?),
+        SqlType::Integer => Datum::from(from.try_get_i32().ok()?),
+        SqlType::BigInt if oid == 26 => Datum::from(from.try_get_u32().ok()?),
+        SqlType::BigInt => Datum::from(from.try_get_i64().ok()?),
+        SqlType::Real => Datum::from(from.try_get_f32().ok()?),
+        SqlType::Double => Datum::from(from.try_get_f64().ok()?),
+        SqlType::Numeric { .. } => {
+            let (unscaled, scale) = decimal::read(from.split_to(from.len()))?;
+            Datum::Decimal(unscaled, scale)
+        }
+        SqlType::Date => Datum::Date(from.try_get_i32().ok()?.checked_add(EPOCH_DAYS)?),
+        SqlType::Time => Datum::Time(from.try_get_i64().ok()?),
+        SqlType::Timestamp => Datum::Timestamp(moment(from)?),
+        SqlType::TimestampTz => Datum::TimestampTz(moment(from)?),
+        SqlType::Interval => {
+            let micros = from.try_get_i64().ok()?;
+            let days = from.try_get_i32().ok()?;
+            Datum::Interval(from.try_get_i32().ok()?, days, micros.checked_mul(1000)?)
+        }
+        SqlType::Uuid => Datum::from(uuid(from.try_get_u128().ok()?)),
+        SqlType::Bytea => Datum::from(&from.split_to(from.len())[..]),
+        SqlType::Array(_) => list(from)?,
+        _ => {
+            // JSONB has its version in front, and is what a column of JSON may be given.
+            let is_versioned = sql_type == &SqlType::Json && from.first() == Some(&1);
+            if is_versioned {
+                from.advance(1);
+            } else if oid == oid::JSONB {
+                return None;
+            }
+            text(&from.split_to(from.len())).ok()?
+        }
+    };
+    from.is_empty().then_some(datum)
+}
+
+fn moment(from: &mut Bytes) -> Option<i64> {
+    from.try_get_i64().ok()?.checked_add(EPOCH_MICROS)
+}
+
+fn uuid(number: u128) -> String {
+    let digits = format!("{number:032x}");
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    parts.join("-")
+}
+
+/// A list of one dimension, or of none.
+fn list(from: &mut Bytes) -> Option<Datum> {
+    let dimensions = from.try_get_u32().ok()?;
+    let _has_nulls = from.try_get_u32().ok()?;
+    let oid = from.try_get_u32().ok()?;
+    if dimensions == 0 {
+        return Some(Datum::List(Vec::new()));
+    }
+    if dimensions != 1 {
+        return None;
+    }
+    let count = from.try_get_u32().ok()?;
+    let _first = from.try_get_u32().ok()?;
+    let mut elements = Vec::new();
+    for _ in 0..count {
+        let length = from.try_get_i32().ok()?;
+        let Ok(length) = usize::try_from(length) else {
+            elements.push(Datum::Null);
+            continue;
+        };
+        if length > from.len() {
+            return None;
+        }
+        let bytes = from.split_to(length);
+        elements.push(value(Some(&bytes), oid, Format::Binary).ok()?);
+    }
+    Some(Datum::List(elements))
+}

@@ -1,0 +1,53 @@
+//! A server in memory for a test, and clients for it.
+
+use std::sync::Arc;
+
+use remanent_server::{Options, Server};
+use remanent_sql::SqlDatabase;
+use tokio_postgres::{Client, NoTls};
+
+pub(crate) struct Running {
+    pub(crate) server: Option<Server>,
+    pub(crate) database: Arc<SqlDatabase>,
+    pub(crate) port: u16,
+}
+
+impl Running {
+    pub(crate) fn start(change: impl FnOnce(Options) -> Options) -> Self {
+        let database = SqlDatabase::in_memory().unwrap();
+        let options = change(Options::new().listen("127.0.0.1:0"));
+        let server = Server::start(Arc::clone(&database), options).unwrap();
+        let port = server.addresses()[0].rsplit_once(':').unwrap().1.parse().unwrap();
+        Self { server: Some(server), database, port }
+    }
+
+    pub(crate) fn trusting() -> Self {
+        Self::start(|options| options.trust(true))
+    }
+
+    pub(crate) fn settings(&self, user: &str) -> String {
+        format!("host=127.0.0.1 port={} user={user} password=secret dbname=db", self.port)
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        self.client_as("tester").await.unwrap()
+    }
+
+    pub(crate) async fn client_as(&self, user: &str) -> Result<Client, tokio_postgres::Error> {
+        let (client, connection) = tokio_postgres::connect(&self.settings(user), NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop();
+        }
+    }
+}
+
+pub(crate) fn state(error: &tokio_postgres::Error) -> &str {
+    error.code().map_or("", |code| code.code())
+}

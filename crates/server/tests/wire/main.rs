@@ -1,0 +1,11 @@
+//! The server as clients meet it over its protocol.
+//!
+//! One program, so that what its tests share is compiled once: what a client sees, who is let in,
+//! the anomalies of Hermitage in two sessions, the suites of SQL, and garbage.
+
+mod client;
+mod garbage;
+mod harness;
+mod hermitage;
+mod security;
+mod suites;

@@ -1,0 +1,396 @@
+//! What CREATE TABLE says, made plain: every constraint named, every column's options in one place.
+//!
+//! A definition is made from a statement, becomes the engine's schema, and is written down as the
+//! statement that would make it again; reading that gives an equal definition.
+
+use std::fmt;
+
+use datafusion::sql::sqlparser::ast::{
+    self, ColumnOption, Expr, GeneratedAs, ReferentialAction, TableConstraint,
+};
+use remanent_engine::schema::{Column as StoredColumn, IndexSchema, KeyPart, TableSchema};
+
+use super::names::{Name, check_new, fold, quoted};
+use super::table::{Action, Check};
+use crate::error::{Error, Result, SqlState};
+use crate::values::sql_type::SqlType;
+
+/// What a table is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: Name,
+    pub(crate) columns: Vec<ColumnDefinition>,
+    pub(crate) keys: Vec<Key>,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) references: Vec<ReferenceDefinition>,
+}
+
+/// What a column is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnDefinition {
+    pub(crate) name: String,
+    pub(crate) sql_type: SqlType,
+    pub(crate) not_null: bool,
+    pub(crate) default: Option<Expr>,
+    /// Whether it takes its values from a sequence, and always.
+    pub(crate) identity: Option<bool>,
+    pub(crate) generated: Option<Expr>,
+}
+
+/// A primary or unique key.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) primary: bool,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug)]
+pub(crate) struct ReferenceDefinition {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) table: Name,
+    /// Empty for the primary key.
+    pub(crate) to: Vec<String>,
+    pub(crate) on_delete: Action,
+    pub(crate) on_update: Action,
+}
+
+impl Definition {
+    /// What a statement defines.
+    ///
+    /// # Errors
+    /// Options that are not there, and definitions that contradict themselves.
+    pub(crate) fn from_ast(create: &ast::CreateTable, schema: &str) -> Result<Self> {
+        let name = Name::from_ast(&create.name, schema)?;
+        check_new(&name.name)?;
+        let mut definition = Self {
+            name,
+            columns: Vec::new(),
+            keys: Vec::new(),
+            checks: Vec::new(),
+            references: Vec::new(),
+        };
+        for column in &create.columns {
+            definition.add_column(column, schema)?;
+        }
+        for constraint in &create.constraints {
+            definition.add_constraint(constraint, schema)?;
+        }
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// Adds a column with what its options make of the table.
+    ///
+    /// # Errors
+    /// As [`Definition::from_ast`].
+    pub(crate) fn add_column(&mut self, column: &ast::ColumnDef, schema: &str) -> Result<()> {
+        let name = fold(&column.name);
+        check_new(&name)?;
+        let serial = is_serial(&column.data_type);
+        self.columns.push(ColumnDefinition {
+            name: name.clone(),
+            sql_type: SqlType::from_ast(&column.data_type)?,
+            not_null: serial,
+            default: None,
+            identity: serial.then_some(false),
+            generated: None,
+        });
+        for option in &column.options {
+            let given = option.name.as_ref().map(fold);
+            self.add_option(&name, given, &option.option, schema)?;
+        }
+        Ok(())
+    }
+
+    fn add_option(
+        &mut self,
+        column: &str,
+        given: Option<String>,
+        option: &ColumnOption,
+        schema: &str,
+    ) -> Result<()> {
+        let columns = || vec![column.to_owned()];
+        let last = self.columns.len() - 1;
+        match option {
+            ColumnOption::Null => {}
+            ColumnOption::NotNull => self.columns[last].not_null = true,
+            ColumnOption::Default(default) => self.columns[last].default = Some(default.clone()),
+            ColumnOption::PrimaryKey(_) => self.add_key(given, columns(), true),
+            ColumnOption::Unique(_) => self.add_key(given, columns(), false),
+            ColumnOption::Check(check) => self.add_check(given, Some(column), &check.expr),
+            ColumnOption::ForeignKey(key) => self.add_reference(given, columns(), key, schema)?,
+            ColumnOption::Generated { generated_as, generation_expr, .. } => {
+                let column = &mut self.columns[last];
+                match (generated_as, generation_expr) {
+                    (_, Some(expression)) => column.generated = Some(expression.clone()),
+                    (GeneratedAs::Always, None) => column.identity = Some(true),
+                    (_, None) => column.identity = Some(false),
+                }
+                column.not_null |= column.identity.is_some();
+            }
+            ColumnOption::Collation(name) if is_plain_collation(&name.to_string()) => {}
+            other => return Err(Error::unsupported(format!("the column option {other}"))),
+        }
+        Ok(())
+    }
+
+    /// Adds a constraint of the table.
+    ///
+    /// # Errors
+    /// As [`Definition::from_ast`].
+    pub(crate) fn add_constraint(
+        &mut self,
+        constraint: &TableConstraint,
+        schema: &str,
+    ) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                let columns = key_columns(&key.columns)?;
+                self.add_key(key.name.as_ref().map(fold), columns, true);
+            }
+            TableConstraint::Unique(key) => {
+                let columns = key_columns(&key.columns)?;
+                self.add_key(key.name.as_ref().map(fold), columns, false);
+            }
+            TableConstraint::Check(check) => {
+                self.add_check(check.name.as_ref().map(fold), None, &check.expr);
+            }
+            TableConstraint::ForeignKey(key) => {
+                let columns = key.columns.iter().map(fold).collect();
+                self.add_reference(key.name.as_ref().map(fold), columns, key, schema)?;
+            }
+            other => return Err(Error::unsupported(format!("the constraint {other}"))),
+        }
+        Ok(())
+    }
+
+    fn add_key(&mut self, name: Option<String>, columns: Vec<String>, primary: bool) {
+        let table = &self.name.name;
+        let name = name.unwrap_or_else(|| match primary {
+            true => format!("{table}_pkey"),
+            false => self.free_name(&format!("{table}_{}_key", columns.join("_"))),
+        });
+        self.keys.push(Key { name, columns, primary });
+    }
+
+    fn add_check(&mut self, name: Option<String>, column: Option<&str>, condition: &Expr) {
+        let column = column.map_or(String::new(), |column| format!("_{column}"));
+        let made = || self.free_name(&format!("{}{column}_check", self.name.name));
+        let name = name.unwrap_or_else(made);
+        self.checks.push(Check { name, condition: condition.clone() });
+    }
+
+    fn add_reference(
+        &mut self,
+        name: Option<String>,
+        columns: Vec<String>,
+        key: &ast::ForeignKeyConstraint,
+        schema: &str,
+    ) -> Result<()> {
+        let made = || self.free_name(&format!("{}_{}_fkey", self.name.name, columns.join("_")));
+        let name = name.unwrap_or_else(made);
+        if key.characteristics.is_some_and(|c| c.initially.is_some() || c.deferrable == Some(true))
+        {
+            return Err(Error::unsupported("a deferred foreign key"));
+        }
+        self.references.push(ReferenceDefinition {
+            name,
+            columns,
+            table: Name::from_ast(&key.foreign_table, schema)?,
+            to: key.referred_columns.iter().map(fold).collect(),
+            on_delete: action(key.on_delete),
+            on_update: action(key.on_update),
+        });
+        Ok(())
+    }
+
+    /// A name that no constraint has yet.
+    fn free_name(&self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 0;
+        while self.has_constraint(&name) {
+            number += 1;
+            name = format!("{wanted}{number}");
+        }
+        name
+    }
+
+    /// Whether there is a constraint of this name.
+    pub(crate) fn has_constraint(&self, name: &str) -> bool {
+        self.keys.iter().any(|key| key.name == name)
+            || self.checks.iter().any(|check| check.name == name)
+            || self.references.iter().any(|reference| reference.name == name)
+    }
+
+    /// The place of a column.
+    ///
+    /// # Errors
+    /// `UNKNOWN_COLUMN`.
+    pub(crate) fn column(&self, name: &str) -> Result<usize> {
+        let place = self.columns.iter().position(|column| column.name == name);
+        place.ok_or_else(|| unknown_column(name, &self.name))
+    }
+
+    /// What holds of every definition.
+    ///
+    /// # Errors
+    /// As [`Definition::from_ast`].
+    pub(crate) fn check(&mut self) -> Result<()> {
+        if self.columns.is_empty() {
+            let text = "a table has at least one column";
+            return Err(Error::new(SqlState::BAD_DEFINITION, text));
+        }
+        if self.keys.iter().filter(|key| key.primary).count() > 1 {
+            let text = format!("multiple primary keys for table {} are not allowed", self.name);
+            return Err(Error::new(SqlState::BAD_DEFINITION, text));
+        }
+        for (place, column) in self.columns.iter().enumerate() {
+            if self.columns[..place].iter().any(|other| other.name == column.name) {
+                let text = format!("column {} specified more than once", quoted(&column.name));
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, text));
+            }
+            if column.identity.is_some() && !column.sql_type.is_integer() {
+                let text = format!("identity column {} must be an integer", quoted(&column.name));
+                return Err(Error::new(SqlState::BAD_DEFINITION, text));
+            }
+        }
+        for key in self.keys.clone() {
+            for name in &key.columns {
+                let place = self.column(name)?;
+                self.columns[place].not_null |= key.primary;
+            }
+        }
+        for reference in &self.references {
+            reference.columns.iter().try_for_each(|name| self.column(name).map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// The engine's schema of it, with an index for each key.
+    ///
+    /// # Errors
+    /// Types that no column can have.
+    pub(crate) fn to_schema(&self) -> Result<TableSchema> {
+        let mut schema = TableSchema::new(self.name.in_engine());
+        for column in &self.columns {
+            let stored = StoredColumn::new(&column.name, column.sql_type.to_column_type()?);
+            schema = schema.with(if column.not_null { stored } else { stored.nullable() });
+        }
+        for key in &self.keys {
+            let parts = key.columns.iter().map(|column| KeyPart::asc(column.as_str()));
+            let index = IndexSchema::new(key.name.as_str(), parts).unique();
+            schema = schema.index(IndexSchema { primary: key.primary, ..index });
+        }
+        Ok(schema)
+    }
+}
+
+/// The columns of a key, by name.
+pub(crate) fn key_columns(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
+    let name = |column: &ast::IndexColumn| match &column.column.expr {
+        Expr::Identifier(ident) => Ok(fold(ident)),
+        other => Err(Error::unsupported(format!("a key over the expression {other}"))),
+    };
+    columns.iter().map(name).collect()
+}
+
+pub(crate) fn unknown_column(name: &str, table: &Name) -> Error {
+    let text = format!("column {} of table {table} does not exist", quoted(name));
+    Error::new(SqlState::UNKNOWN_COLUMN, text)
+}
+
+fn is_serial(data_type: &ast::DataType) -> bool {
+    let name = data_type.to_string().to_lowercase();
+    name.contains("serial")
+}
+
+fn is_plain_collation(name: &str) -> bool {
+    let plain = name.trim_matches('"').to_lowercase();
+    ["c", "posix", "default", "pg_catalog.\"default\"", "ucs_basic"].contains(&plain.as_str())
+}
+
+fn action(action: Option<ReferentialAction>) -> Action {
+    match action {
+        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => Action::Refuse,
+        Some(ReferentialAction::Cascade) => Action::Cascade,
+        Some(ReferentialAction::SetNull) => Action::SetNull,
+        Some(ReferentialAction::SetDefault) => Action::SetDefault,
+    }
+}
+
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (schema, name) = (quoted(&self.name.schema), quoted(&self.name.name));
+        write!(f, "CREATE TABLE {schema}.{name} (")?;
+        for (place, column) in self.columns.iter().enumerate() {
+            f.write_str(if place == 0 { "" } else { ", " })?;
+            column.fmt(f)?;
+        }
+        for key in &self.keys {
+            let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            write!(f, ", CONSTRAINT {} {kind} ({})", quoted(&key.name), list(&key.columns))?;
+        }
+        for check in &self.checks {
+            write!(f, ", CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)?;
+        }
+        for reference in &self.references {
+            write!(f, ", {reference}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl fmt::Display for ColumnDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", quoted(&self.name), self.sql_type)?;
+        match self.identity {
+            Some(true) => f.write_str(" GENERATED ALWAYS AS IDENTITY")?,
+            Some(false) => f.write_str(" GENERATED BY DEFAULT AS IDENTITY")?,
+            None => {}
+        }
+        if let Some(expression) = &self.generated {
+            write!(f, " GENERATED ALWAYS AS ({expression}) STORED")?;
+        }
+        if let Some(default) = &self.default {
+            write!(f, " DEFAULT {default}")?;
+        }
+        f.write_str(if self.not_null { " NOT NULL" } else { "" })
+    }
+}
+
+impl fmt::Display for ReferenceDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = list(&self.columns);
+        write!(f, "CONSTRAINT {} FOREIGN KEY ({columns})", quoted(&self.name))?;
+        let (schema, table) = (quoted(&self.table.schema), quoted(&self.table.name));
+        write!(f, " REFERENCES {schema}.{table}")?;
+        if !self.to.is_empty() {
+            write!(f, " ({})", list(&self.to))?;
+        }
+        for (event, action) in [("DELETE", self.on_delete), ("UPDATE", self.on_update)] {
+            if action != Action::Refuse {
+                write!(f, " ON {event} {action}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refuse => "NO ACTION",
+            Self::Cascade => "CASCADE",
+            Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
+        })
+    }
+}
+
+/// Names behind each other, as a statement has them.
+pub(crate) fn list(names: &[String]) -> String {
+    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+}

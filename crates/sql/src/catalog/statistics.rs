@@ -1,0 +1,195 @@
+//! What the optimiser is told of a table: how many rows, how many distinct values, between which.
+//!
+//! Taken from a sample of rows when a table is first planned with, and again when it has grown or
+//! shrunk by a quarter since. Distinct values are estimated from how many values the sample has
+//! once (Haas and Stokes, JASA 1998, the estimator that PostgreSQL uses).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use remanent_engine::{Database, ReadTransaction, Row, RowId};
+
+use super::names::Name;
+use super::table::{Column, Table};
+use crate::error::Result;
+use crate::values::datum::Datum;
+
+/// Rows of a sample; smaller tables are read whole.
+const SAMPLE: u64 = 10_000;
+
+/// The statistics of all tables that were asked for.
+#[derive(Default)]
+pub(crate) struct Known {
+    tables: Mutex<HashMap<Name, Entry>>,
+}
+
+struct Entry {
+    handle: remanent_engine::Table,
+    rows_max: u64,
+    statistics: Arc<Statistics>,
+}
+
+impl Known {
+    /// The statistics of a table; none if it cannot be read.
+    pub(crate) fn of(&self, database: &Database, table: &Table) -> Option<Arc<Statistics>> {
+        let tx = database.begin_read().ok()?;
+        let rows_max = tx.scan(&table.handle).ok()?.size_hint().1? as u64;
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = tables.get(&table.name)
+            && entry.handle.name() == table.handle.name()
+            && rows_max.abs_diff(entry.rows_max) <= entry.rows_max / 4
+        {
+            return Some(Arc::clone(&entry.statistics));
+        }
+        let statistics = Arc::new(sample(&tx, table, rows_max).ok()?);
+        let handle = table.handle.clone();
+        let entry = Entry { handle, rows_max, statistics: Arc::clone(&statistics) };
+        tables.insert(table.name.clone(), entry);
+        Some(statistics)
+    }
+
+    /// Forgets what is known of a table, or of all.
+    pub(crate) fn forget(&self, name: Option<&Name>) {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        match name {
+            Some(name) => drop(tables.remove(name)),
+            None => tables.clear(),
+        }
+    }
+}
+
+/// What is counted of a column.
+#[derive(Default)]
+struct Counted {
+    /// How often each value is in the sample, by its text.
+    values: HashMap<String, u32>,
+    nulls: u64,
+    least: Option<Datum>,
+    greatest: Option<Datum>,
+}
+
+fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Statistics> {
+    let mut columns: Vec<Counted> = table.columns.iter().map(|_| Counted::default()).collect();
+    let mut sampled = 0_u64;
+    let mut note = |row: &Row<'_>| {
+        sampled += 1;
+        for (column, counted) in table.columns.iter().zip(&mut columns) {
+            counted.note(Datum::from_value(row.value(column.handle), &column.sql_type));
+        }
+    };
+    let mut asked = rows_max;
+    if rows_max <= SAMPLE {
+        tx.scan(&table.handle)?.for_each(|row| note(&row));
+    } else {
+        asked = SAMPLE;
+        // Evenly spread, a little apart from any rhythm in the rows.
+        let step = rows_max as f64 / SAMPLE as f64;
+        for number in 0..SAMPLE {
+            let shift = (number.wrapping_mul(2_654_435_761) % 1000) as f64 / 1000.0;
+            let at = ((number as f64 + shift) * step) as u64;
+            let Some(id) = RowId::from_number(at) else { continue };
+            if let Some(row) = tx.row(&table.handle, id)? {
+                note(&row);
+            }
+        }
+    }
+    let share = if asked == 0 { 0.0 } else { sampled as f64 / asked as f64 };
+    let rows = (rows_max as f64 * share).round() as usize;
+    let whole = rows_max <= SAMPLE;
+    let told =
+        |count: usize| if whole { Precision::Exact(count) } else { Precision::Inexact(count) };
+    let described =
+        table.columns.iter().enumerate().zip(columns).map(|((place, column), counted)| {
+            counted.described(column, (rows, sampled), is_key(table, place))
+        });
+    Ok(Statistics {
+        num_rows: told(rows),
+        total_byte_size: Precision::Absent,
+        column_statistics: described.collect(),
+    })
+}
+
+/// Whether a column alone is a unique key.
+fn is_key(table: &Table, column: usize) -> bool {
+    table.indexes.iter().any(|index| index.unique && index.columns == [column])
+}
+
+impl Counted {
+    fn note(&mut self, datum: Datum) {
+        if datum.is_null() {
+            self.nulls += 1;
+            return;
+        }
+        *self.values.entry(datum.to_string()).or_default() += 1;
+        let below = |bound: &Datum| less(&datum, bound);
+        if self.least.as_ref().is_none_or(below) {
+            self.least = Some(datum.clone());
+        }
+        let above = |bound: &Datum| less(bound, &datum);
+        if self.greatest.as_ref().is_none_or(above) {
+            self.greatest = Some(datum);
+        }
+    }
+
+    fn described(
+        self,
+        column: &Column,
+        (rows, sampled): (usize, u64),
+        is_key: bool,
+    ) -> ColumnStatistics {
+        let nulls = match sampled {
+            0 => 0,
+            _ => (self.nulls as f64 / sampled as f64 * rows as f64) as usize,
+        };
+        let scalar = |bound: Option<Datum>| {
+            let arrow = column.sql_type.to_arrow();
+            let scalar = bound.and_then(|bound| bound.to_scalar(&column.sql_type).ok());
+            let cast = scalar.and_then(|scalar: ScalarValue| scalar.cast_to(&arrow).ok());
+            cast.map_or(Precision::Absent, Precision::Inexact)
+        };
+        let distinct = match is_key {
+            true => rows,
+            false => self.distinct(rows.saturating_sub(nulls), sampled - self.nulls.min(sampled)),
+        };
+        ColumnStatistics {
+            null_count: Precision::Inexact(nulls),
+            max_value: scalar(self.greatest),
+            min_value: scalar(self.least),
+            distinct_count: Precision::Inexact(distinct),
+            ..ColumnStatistics::new_unknown()
+        }
+    }
+
+    /// Distinct values among so many rows, of which this many were seen.
+    fn distinct(&self, rows: usize, seen: u64) -> usize {
+        let different = self.values.len() as f64;
+        let once = self.values.values().filter(|count| **count == 1).count() as f64;
+        let (rows, seen) = (rows as f64, seen as f64);
+        if seen == 0.0 || rows <= seen {
+            return different as usize;
+        }
+        let estimate = seen * different / (seen - once + once * seen / rows);
+        estimate.clamp(different, rows) as usize
+    }
+}
+
+fn less(one: &Datum, other: &Datum) -> bool {
+    use Datum as D;
+    match (one, other) {
+        (D::Int(a), D::Int(b)) => a < b,
+        (D::UInt(a), D::UInt(b)) => a < b,
+        (D::Real(a), D::Real(b)) => a < b,
+        (D::Double(a), D::Double(b)) => a < b,
+        (D::Decimal(a, _), D::Decimal(b, _)) => a < b,
+        (D::Date(a), D::Date(b)) => a < b,
+        (
+            D::Time(a) | D::Timestamp(a) | D::TimestampTz(a),
+            D::Time(b) | D::Timestamp(b) | D::TimestampTz(b),
+        ) => a < b,
+        (D::Text(a), D::Text(b)) => a < b,
+        (D::Bytes(a), D::Bytes(b)) => a < b,
+        _ => false,
+    }
+}

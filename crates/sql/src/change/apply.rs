@@ -1,0 +1,433 @@
+//! The changes themselves, in the engine, and what they mean for foreign keys.
+//!
+//! A change of rows that others refer to is followed at once, by what the reference says; what rows
+//! refer to is checked behind the change, in the same transaction.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
+use remanent_engine::schema::Value;
+use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId};
+
+use super::target::Target;
+use crate::catalog::snapshot::Snapshot;
+use crate::catalog::table::{Action, Index, Reference, Table};
+use crate::error::{Error, Result, SqlState};
+use crate::session::statements::Session;
+use crate::session::transaction::Transaction;
+use crate::values::arrow_out::ColumnReader;
+use crate::values::datum::Datum;
+
+/// Rows from which on they are inserted all at once.
+const TOGETHER_MIN: usize = 64;
+
+/// Rows that refer to rows that refer to rows, at most so deep.
+const CASCADE_MAX: usize = 64;
+
+/// Readers of all columns of whole rows.
+pub(super) fn readers<'r>(table: &Table, rows: &'r RecordBatch) -> Result<Vec<ColumnReader<'r>>> {
+    let columns = table.columns.iter().zip(rows.columns());
+    columns.map(|(column, array)| ColumnReader::new(array, &column.stored)).collect()
+}
+
+/// The values of one row, in the order of the engine's leaves.
+pub(super) fn leaves<'r>(
+    table: &Table,
+    readers: &'r [ColumnReader<'r>],
+    row: usize,
+) -> Vec<Option<Value<'r>>> {
+    let mut leaves = vec![None; table.leaves];
+    for (column, reader) in table.columns.iter().zip(readers) {
+        leaves[column.leaf] = Some(reader.value(row));
+    }
+    leaves
+}
+
+/// The engine's error about this table, with what SQL calls the key.
+pub(crate) fn named(error: remanent_engine::Error, table: &Table) -> Error {
+    if error.kind() != ErrorKind::DuplicateKey {
+        return error.into();
+    }
+    let text = error.to_string();
+    let is_named = |name: &str| text.contains(&format!("`{name}` of "));
+    let is_index = |index: &&Index| {
+        index.unique && (is_named(&index.name) || (index.primary && is_named("primary")))
+    };
+    let index = table.indexes.iter().find(is_index);
+    let name = index.map_or("", |index| index.name.as_str());
+    let message = format!("duplicate key value violates unique constraint \"{name}\"");
+    Error::new(SqlState::UNIQUE_VIOLATION, message).detail(text).of_constraint(&table.name, name)
+}
+
+impl Session {
+    /// Inserts whole rows.
+    ///
+    /// # Errors
+    /// `UNIQUE_VIOLATION`, `FOREIGN_KEY_VIOLATION`; as the engine.
+    pub(super) fn insert_rows(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        let table = &target.table;
+        let writing = transaction.writing()?;
+        let readers = readers(table, rows)?;
+        if rows.num_rows() >= TOGETHER_MIN {
+            let each = (0..rows.num_rows()).map(|row| leaves(table, &readers, row));
+            let inserted = writing.insert_all_values(&table.handle, each);
+            inserted.map_err(|error| named(error, table))?;
+        } else {
+            for row in 0..rows.num_rows() {
+                let values = leaves(table, &readers, row);
+                let inserted = writing.insert_values(&table.handle, &values);
+                inserted.map_err(|error| named(error, table))?;
+            }
+        }
+        self.check_references(transaction, target, rows, None)
+    }
+
+    /// Checks what rows refer to that were inserted one by one.
+    ///
+    /// # Errors
+    /// `FOREIGN_KEY_VIOLATION`.
+    pub(super) fn check_inserted(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        self.check_references(transaction, target, rows, None)
+    }
+
+    /// Gives rows these values in the columns of these places.
+    ///
+    /// # Errors
+    /// As [`Session::insert_rows`].
+    pub(super) fn update_rows(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        (rows, numbers): (&RecordBatch, &UInt64Array),
+        places: &[usize],
+    ) -> Result<()> {
+        let table = &target.table;
+        let referrers = referrers(&target.catalog, table);
+        let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
+        let referrers: Vec<_> =
+            referrers.into_iter().filter(|(_, _, key)| touches(&key.columns)).collect();
+        let readers = readers(table, rows)?;
+        for (row, number) in numbers.values().iter().enumerate() {
+            let id = row_id(*number)?;
+            let mut gone = Vec::new();
+            for (child, reference, key) in &referrers {
+                let old = key_of(transaction, table, id, key)?;
+                let new: Vec<Datum> = key
+                    .columns
+                    .iter()
+                    .map(|&column| {
+                        Datum::from_value(
+                            readers[column].value(row),
+                            &table.columns[column].sql_type,
+                        )
+                    })
+                    .collect();
+                if old.as_ref().is_some_and(|old| *old != new) {
+                    gone.push((child, reference, old.unwrap_or_default(), new));
+                }
+            }
+            let changes: Vec<(ColumnHandle, Value<'_>)> = places
+                .iter()
+                .map(|&place| (table.columns[place].handle, readers[place].value(row)))
+                .collect();
+            let updated = transaction.writing()?.update_values(&table.handle, id, &changes);
+            updated.map_err(|error| named(error, table))?;
+            for (child, reference, old, new) in gone {
+                let keys = HashSet::from([key_text(&old)]);
+                self.follow(
+                    transaction,
+                    (&target.catalog, child, reference),
+                    &keys,
+                    Some(&new),
+                    0,
+                )?;
+            }
+        }
+        self.check_references(transaction, target, rows, Some(places))
+    }
+
+    /// Deletes rows, and does with rows that refer to them what their foreign keys say.
+    ///
+    /// # Errors
+    /// `FOREIGN_KEY_VIOLATION`; as the engine.
+    pub(super) fn delete_rows(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        (_, numbers): (&RecordBatch, &UInt64Array),
+    ) -> Result<()> {
+        let ids = numbers.values().iter().map(|number| row_id(*number));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        self.delete_ids(transaction, (&target.catalog, &target.table), &ids, 0)
+    }
+
+    fn delete_ids(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        (catalog, table): (&Arc<Snapshot>, &Arc<Table>),
+        ids: &[RowId],
+        depth: usize,
+    ) -> Result<()> {
+        let referrers = referrers(catalog, table);
+        let mut keys: Vec<HashSet<String>> = vec![HashSet::new(); referrers.len()];
+        for &id in ids {
+            for (place, (_, _, key)) in referrers.iter().enumerate() {
+                let values = key_of(transaction, table, id, key)?;
+                keys[place].extend(values.map(|values| key_text(&values)));
+            }
+            match transaction.writing()?.delete(&table.handle, id) {
+                // A cascade may have come here before.
+                Err(error) if error.kind() == ErrorKind::RowNotFound && depth > 0 => {}
+                deleted => deleted?,
+            }
+        }
+        for ((child, reference, _), keys) in referrers.iter().zip(keys) {
+            if !keys.is_empty() {
+                self.follow(transaction, (catalog, child, reference), &keys, None, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does with the rows of `child` that refer to keys which are gone what the reference says.
+    fn follow(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        (catalog, child, reference): (&Arc<Snapshot>, &Arc<Table>, &Reference),
+        keys: &HashSet<String>,
+        new: Option<&[Datum]>,
+        depth: usize,
+    ) -> Result<()> {
+        if depth >= CASCADE_MAX {
+            let text = "rows refer to each other more deeply than can be followed";
+            return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
+        }
+        let found = referring(transaction, child, reference, keys)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let action = if new.is_some() { reference.on_update } else { reference.on_delete };
+        match (action, new) {
+            (Action::Refuse, _) => {
+                let text = format!(
+                    "update or delete on table {} violates foreign key constraint \"{}\" of {}",
+                    reference.table, reference.name, child.name
+                );
+                Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
+                    .detail("A key is still referenced.")
+                    .of_constraint(&child.name, &reference.name))
+            }
+            (Action::Cascade, None) => {
+                self.delete_ids(transaction, (catalog, child), &found, depth + 1)
+            }
+            (Action::Cascade, Some(new)) => set_key(transaction, child, reference, &found, new),
+            (Action::SetNull, _) => {
+                let nulls = vec![Datum::Null; reference.columns.len()];
+                set_key(transaction, child, reference, &found, &nulls)
+            }
+            (Action::SetDefault, _) => Err(Error::unsupported("ON DELETE SET DEFAULT")),
+        }
+    }
+
+    /// Checks that what whole rows refer to is there. Of an update, only references of which it
+    /// changed a column.
+    fn check_references(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        rows: &RecordBatch,
+        places: Option<&[usize]>,
+    ) -> Result<()> {
+        let table = &target.table;
+        for reference in &table.references {
+            let touched = places.is_none_or(|places| {
+                reference.columns.iter().any(|column| places.contains(column))
+            });
+            if !touched {
+                continue;
+            }
+            let parent = target.catalog.table(&reference.table)?;
+            let index = referred_key(&parent, reference)?;
+            let arrays: Vec<&ArrayRef> =
+                reference.columns.iter().map(|&column| rows.column(column)).collect();
+            let mut known = HashSet::new();
+            for row in 0..rows.num_rows() {
+                let key = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
+                let key = key.collect::<Result<Vec<_>>>()?;
+                let has_null = key.iter().any(Datum::is_null);
+                if has_null || !known.insert(key_text(&key)) {
+                    continue;
+                }
+                let ordered = in_order(&parent, index, reference, &key)?;
+                let values: Vec<Value<'_>> = ordered
+                    .iter()
+                    .zip(&index.columns)
+                    .map(|(datum, &column)| datum.to_value(&parent.columns[column].stored))
+                    .collect();
+                let found = transaction.reading()?.find(&parent.handle, index.handle, &values)?;
+                if found.is_none() {
+                    let text = format!(
+                        "insert or update on table {} violates foreign key constraint \"{}\"",
+                        table.name, reference.name
+                    );
+                    let key: Vec<String> = key.iter().map(Datum::to_string).collect();
+                    let detail =
+                        format!("Key ({}) is not present in {}.", key.join(", "), parent.name);
+                    return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
+                        .detail(detail)
+                        .of_constraint(&table.name, &reference.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether rows of other tables may refer to the target's.
+    pub(super) fn is_referenced(&self, target: &Target) -> bool {
+        !referrers(&target.catalog, &target.table).is_empty()
+    }
+}
+
+/// The tables that refer to this one, and which of its keys they mean.
+fn referrers<'c>(
+    catalog: &'c Snapshot,
+    table: &'c Table,
+) -> Vec<(Arc<Table>, Reference, &'c Index)> {
+    let mut found = Vec::new();
+    for child in catalog.tables.values() {
+        for reference in &child.references {
+            if reference.table == table.name
+                && let Ok(key) = referred_key(table, reference)
+            {
+                found.push((Arc::clone(child), reference.clone(), key));
+            }
+        }
+    }
+    found
+}
+
+/// The unique index of the columns that a reference names.
+///
+/// # Errors
+/// `BAD_DEFINITION` if there is none.
+pub(crate) fn referred_key<'t>(parent: &'t Table, reference: &Reference) -> Result<&'t Index> {
+    let found = match reference.to.is_empty() {
+        true => parent.primary(),
+        false => parent.indexes.iter().find(|index| {
+            let names: HashSet<&str> =
+                index.columns.iter().map(|&c| parent.columns[c].name.as_str()).collect();
+            let wanted: HashSet<&str> = reference.to.iter().map(String::as_str).collect();
+            index.unique && names == wanted
+        }),
+    };
+    let found = found.filter(|index| index.columns.len() == reference.columns.len());
+    found.ok_or_else(|| {
+        let text = format!(
+            "there is no unique constraint matching given keys for referenced table {}",
+            parent.name
+        );
+        Error::new(SqlState::BAD_DEFINITION, text)
+    })
+}
+
+/// The values of a reference in the order of the index's columns, as these columns have them.
+fn in_order(
+    parent: &Table,
+    index: &Index,
+    reference: &Reference,
+    key: &[Datum],
+) -> Result<Vec<Datum>> {
+    let values = index.columns.iter().enumerate().map(|(part, &column)| {
+        let name = &parent.columns[column].name;
+        let place = match reference.to.is_empty() {
+            true => part,
+            false => reference.to.iter().position(|to| to == name).unwrap_or(part),
+        };
+        key[place].cast(&parent.columns[column].sql_type)
+    });
+    values.collect()
+}
+
+/// The values of a row's key, in the order of the index; `None` if the row is gone.
+fn key_of(
+    transaction: &Transaction,
+    table: &Table,
+    id: RowId,
+    key: &Index,
+) -> Result<Option<Vec<Datum>>> {
+    let row = transaction.reading()?.row(&table.handle, id)?;
+    Ok(row.map(|row| values_of(table, &row, &key.columns)))
+}
+
+fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
+    let value = |&column: &usize| {
+        let column = &table.columns[column];
+        Datum::from_value(row.value(column.handle), &column.sql_type)
+    };
+    columns.iter().map(value).collect()
+}
+
+/// A key as text: numbers of different types are equal by it.
+fn key_text(key: &[Datum]) -> String {
+    let parts: Vec<String> = key.iter().map(|datum| datum.to_string()).collect();
+    parts.join("\u{0}")
+}
+
+/// The rows of `child` that refer to one of these keys, whose parts are in the order of the
+/// referred-to index.
+fn referring(
+    transaction: &Transaction,
+    child: &Arc<Table>,
+    reference: &Reference,
+    keys: &HashSet<String>,
+) -> Result<Vec<RowId>> {
+    let mut found = Vec::new();
+    for row in transaction.reading()?.scan(&child.handle)? {
+        let values = values_of(child, &row, &reference.columns);
+        if !values.iter().any(Datum::is_null) && keys.contains(&key_text(&values)) {
+            found.push(row.id());
+        }
+    }
+    Ok(found)
+}
+
+fn set_key(
+    transaction: &Transaction,
+    child: &Table,
+    reference: &Reference,
+    ids: &[RowId],
+    values: &[Datum],
+) -> Result<()> {
+    for (&column, value) in reference.columns.iter().zip(values) {
+        let column = &child.columns[column];
+        if value.is_null() && !column.nullable {
+            let text = format!("null value in column {} of {}", column.name, child.name);
+            return Err(
+                Error::new(SqlState::NOT_NULL_VIOLATION, text).of_column(&child.name, &column.name)
+            );
+        }
+        let value = value.cast(&column.sql_type)?;
+        for &id in ids {
+            let change = (column.handle, value.to_value(&column.stored));
+            let updated = transaction.writing()?.update_values(&child.handle, id, &[change]);
+            updated.map_err(|error| named(error, child))?;
+        }
+    }
+    Ok(())
+}
+
+/// The row that a number of the hidden column means.
+pub(super) fn row_id(number: u64) -> Result<RowId> {
+    RowId::from_number(number).ok_or_else(|| Error::internal("a number that is no row's"))
+}

@@ -1,0 +1,44 @@
+//! Rows that a program has as batches of Arrow, inserted without a statement's text.
+//!
+//! They meet the table's columns by place, and all that an INSERT meets: types, NOT NULL, checks,
+//! keys, references.
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+
+use crate::error::{Error, Result, SqlState};
+use crate::session::statements::Session;
+
+impl Session {
+    /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
+    /// many. Outside a transaction block it is a transaction of its own.
+    ///
+    /// # Errors
+    /// As INSERT; what failed has changed nothing.
+    pub fn insert_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
+        let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
+        let target = self.target(&name, None)?;
+        if batch.num_columns() != target.table.columns.len() {
+            let (has, wants) = (batch.num_columns(), target.table.columns.len());
+            let text = format!("a batch of {has} columns for a table of {wants}");
+            return Err(Error::new(SqlState::CARDINALITY, text));
+        }
+        let rows = self.new_rows(&target, batch)?;
+        let alone = self.block.is_none();
+        let transaction = self.transaction(true)?;
+        let before = transaction.writing()?.savepoint();
+        match self.insert_rows(&transaction, &target, &rows) {
+            Ok(()) if alone => drop(transaction.commit()?),
+            Ok(()) => {}
+            Err(error) if alone => {
+                transaction.roll_back();
+                return Err(error);
+            }
+            Err(error) => {
+                transaction.writing()?.roll_back_to(before)?;
+                return Err(error);
+            }
+        }
+        Ok(rows.num_rows() as u64)
+    }
+}

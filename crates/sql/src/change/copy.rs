@@ -1,0 +1,328 @@
+//! COPY: rows of the caller into a table, many at a time.
+//!
+//! A copy is one transaction, or undone as a part of the block that it runs in. Its text comes in
+//! pieces that need not end where rows do; at most one batch of rows is held.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::common::ScalarValue;
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::sql::sqlparser::ast::ObjectName;
+use remanent_engine::Savepoint;
+
+use super::target::Target;
+use crate::copy::Copy;
+use crate::copy::reading::{Record, Records};
+use crate::error::{Error, Result, SqlState};
+use crate::query::running::ResultColumn;
+use crate::session::answer::{Outcome, Tag};
+use crate::session::statements::{Session, TransactionStatus};
+use crate::session::transaction::Transaction;
+use crate::statement::Statement;
+use crate::values::datum::Datum;
+use crate::values::text::utf8;
+
+/// Rows, or bytes of them, that are inserted at once.
+const BATCH_ROWS: usize = 1024;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// A COPY into a table that has begun: one transaction, or a part of the block's.
+pub struct CopyIn {
+    target: Target,
+    places: Vec<usize>,
+    columns: Arc<[ResultColumn]>,
+    /// Whether the statement lists them.
+    is_listed: bool,
+    transaction: Arc<Transaction>,
+    /// Of a block, where it goes back to.
+    before: Option<Savepoint>,
+    count: u64,
+    records: Records,
+    batch: Batch,
+}
+
+/// Rows of the caller that were read and not inserted yet.
+struct Batch {
+    rows: Vec<Vec<Datum>>,
+    bytes: usize,
+    /// The record read last, of which the header is the first.
+    line: u64,
+    skips_header: bool,
+}
+
+impl CopyIn {
+    /// What each row has to have.
+    pub fn columns(&self) -> &Arc<[ResultColumn]> {
+        &self.columns
+    }
+
+    /// Which of a file's columns the copy takes, in its order. Without a list of columns in the
+    /// statement, those of the table that the file lacks are left out.
+    ///
+    /// # Errors
+    /// `UNKNOWN_COLUMN`: a column of the list that the file lacks, or of the file that the table
+    /// lacks.
+    pub(super) fn meet(&mut self, file: &Schema) -> Result<Vec<usize>> {
+        let place = |name: &str| {
+            let fields = file.fields().iter();
+            let exact = fields.clone().position(|field| field.name() == name);
+            exact.or_else(|| fields.clone().position(|f| f.name().eq_ignore_ascii_case(name)))
+        };
+        let found: Vec<Option<usize>> = self.columns.iter().map(|c| place(&c.name)).collect();
+        let unknown = |name: &str, who: &str| {
+            let text = format!("{who} has no column \"{name}\"");
+            Error::new(SqlState::UNKNOWN_COLUMN, text)
+        };
+        if self.is_listed {
+            let missing = self.columns.iter().zip(&found).find(|(_, place)| place.is_none());
+            if let Some((column, _)) = missing {
+                return Err(unknown(&column.name, "the file"));
+            }
+        } else {
+            let taken = |at: &usize| found.contains(&Some(*at));
+            if let Some(extra) = (0..file.fields().len()).find(|at| !taken(at)) {
+                return Err(unknown(file.field(extra).name(), &self.target.table.name.to_string()));
+            }
+        }
+        let mut kept = found.iter().map(Option::is_some);
+        self.places.retain(|_| kept.next().unwrap_or(false));
+        let columns = self.columns.iter().zip(&found).filter(|(_, place)| place.is_some());
+        self.columns = columns.map(|(column, _)| column.clone()).collect();
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// How many rows have been inserted.
+    pub fn rows(&self) -> u64 {
+        self.count
+    }
+
+    /// Reads a piece of the copy's text, which is taken off it, up to as many rows as are
+    /// [inserted at once](Session::copy_in_read); whether they are there.
+    ///
+    /// # Errors
+    /// `BAD_COPY`, `BAD_ENCODING`.
+    pub fn read(&mut self, piece: &mut &[u8]) -> Result<bool> {
+        while let Some(record) = self.records.next(piece)? {
+            self.batch.add(&record, &self.columns)?;
+            if self.batch.rows.len() >= BATCH_ROWS || self.batch.bytes >= BATCH_BYTES {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the last row, if its line does not end.
+    ///
+    /// # Errors
+    /// `BAD_COPY`, `BAD_ENCODING`.
+    pub fn read_end(&mut self) -> Result<()> {
+        match self.records.end()? {
+            Some(record) => self.batch.add(&record, &self.columns),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Session {
+    /// Begins to copy rows into a table.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`; tables and columns that are not there; as a transaction that begins.
+    pub fn copy_in(&mut self, statement: &Statement, copy: &Copy) -> Result<CopyIn> {
+        self.begin_copy(statement)?;
+        let Some((name, listed)) = copy.table() else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM needs a table"));
+        };
+        let target = self.target(name, None)?;
+        let mut places = Vec::new();
+        for column in listed {
+            places.push(target.place(&ObjectName::from(vec![column.clone()]))?);
+        }
+        if listed.is_empty() {
+            let all = target.table.columns.iter().enumerate();
+            places = all.filter(|(_, c)| c.generated.is_none()).map(|(place, _)| place).collect();
+        }
+        let columns = places.iter().map(|&place| ResultColumn {
+            name: target.table.columns[place].name.clone(),
+            sql_type: target.table.columns[place].sql_type.clone(),
+        });
+        let (columns, is_listed) = (columns.collect(), !listed.is_empty());
+        let transaction = self.transaction(true)?;
+        let before = match self.block {
+            Some(_) => Some(transaction.writing()?.savepoint()),
+            None => None,
+        };
+        let records = Records::new(&copy.format);
+        let skips_header = copy.format.has_header;
+        let batch = Batch { rows: Vec::new(), bytes: 0, line: 0, skips_header };
+        let count = 0;
+        Ok(CopyIn {
+            target,
+            places,
+            columns,
+            is_listed,
+            transaction,
+            before,
+            count,
+            records,
+            batch,
+        })
+    }
+
+    /// Inserts the rows that were read.
+    ///
+    /// # Errors
+    /// As [`Session::copy_in_rows`].
+    pub async fn copy_in_read(&mut self, copy: &mut CopyIn) -> Result<()> {
+        let rows = std::mem::take(&mut copy.batch.rows);
+        let (first, last) = (copy.batch.line + 1 - rows.len() as u64, copy.batch.line);
+        let inserted = self.copy_in_rows(copy, &rows).await;
+        inserted.map_err(|error| match error.detail_text() {
+            Some(_) => error,
+            None => error.detail(format!("within lines {first} to {last} of the copy")),
+        })?;
+        copy.batch.rows = rows;
+        copy.batch.rows.clear();
+        copy.batch.bytes = 0;
+        Ok(())
+    }
+
+    /// Inserts rows, whose values are cast to what the columns are.
+    ///
+    /// # Errors
+    /// As INSERT; the copy is to be [given up](Session::copy_undo) then.
+    pub async fn copy_in_rows(&mut self, copy: &mut CopyIn, rows: &[Vec<Datum>]) -> Result<()> {
+        self.check_cancelled()?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let batch = given(&copy.columns, rows)?;
+        self.copy_in_batch(copy, &batch).await
+    }
+
+    /// Inserts the rows of a batch, which has the copy's columns.
+    ///
+    /// # Errors
+    /// As INSERT; the copy is to be [given up](Session::copy_undo) then.
+    pub(super) async fn copy_in_batch(
+        &mut self,
+        copy: &mut CopyIn,
+        batch: &RecordBatch,
+    ) -> Result<()> {
+        self.check_cancelled()?;
+        copy.count += batch.num_rows() as u64;
+        if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
+            let whole = self.new_rows(&copy.target, batch)?;
+            return self.insert_rows(&copy.transaction, &copy.target, &whole);
+        }
+        let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
+        let source = provider_as_source(Arc::new(table));
+        let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
+        let plan = self.add_defaults(&copy.target, plan, &copy.places)?;
+        let (_, batches) = self.collect_plan(&plan, &copy.transaction).await?;
+        for batch in batches {
+            let whole = self.new_rows(&copy.target, &batch)?;
+            self.insert_rows(&copy.transaction, &copy.target, &whole)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a copy with its rows.
+    ///
+    /// # Errors
+    /// As a commit.
+    pub fn copy_done(&mut self, copy: CopyIn) -> Result<Outcome> {
+        if copy.before.is_none() {
+            copy.transaction.commit()?;
+        }
+        Ok(Outcome::done(Tag::counted("COPY", copy.count)))
+    }
+
+    /// Ends a copy as if it had never begun, because of this error.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub fn copy_undo(&mut self, copy: CopyIn, cause: &Error) -> Result<()> {
+        match copy.before {
+            None => copy.transaction.roll_back(),
+            Some(before) => copy.transaction.writing()?.roll_back_to(before)?,
+        }
+        drop(copy);
+        if cause.ends_transaction()
+            && let Some(block) = &mut self.block
+        {
+            block.fail();
+        }
+        Ok(())
+    }
+}
+
+impl Batch {
+    fn add(&mut self, record: &Record, columns: &[ResultColumn]) -> Result<()> {
+        self.line += 1;
+        if std::mem::take(&mut self.skips_header) {
+            return Ok(());
+        }
+        if record.len() != columns.len() {
+            let text = match columns.get(record.len()) {
+                Some(missing) => format!("missing data for column \"{}\"", missing.name),
+                None => "extra data after last expected column".to_owned(),
+            };
+            let error = Error::new(SqlState::BAD_COPY, text);
+            return Err(error.detail(format!("in line {} of the copy", self.line)));
+        }
+        let mut row = Vec::with_capacity(record.len());
+        for value in record {
+            self.bytes += 16;
+            row.push(match value {
+                None => Datum::Null,
+                Some(bytes) => {
+                    self.bytes += bytes.len();
+                    Datum::from(utf8(bytes)?)
+                }
+            });
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+impl Session {
+    /// What every statement begins with.
+    fn begin_copy(&mut self, statement: &Statement) -> Result<()> {
+        self.cancel_handle().begin(self.settings.statement_timeout);
+        if self.status() == TransactionStatus::Failed {
+            let text = "the transaction has failed; statements are ignored until it ends";
+            return Err(Error::new(SqlState::IN_FAILED_TRANSACTION, text).hint("Roll back."));
+        }
+        self.check_access(&statement.ast)
+    }
+}
+
+/// The rows as a batch.
+fn given(columns: &[ResultColumn], rows: &[Vec<Datum>]) -> Result<RecordBatch> {
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(columns.len());
+    let mut fields = Vec::with_capacity(columns.len());
+    for (place, column) in columns.iter().enumerate() {
+        let arrow = column.sql_type.to_arrow();
+        let mut scalars = Vec::with_capacity(rows.len());
+        for (line, row) in rows.iter().enumerate() {
+            let datum = row.get(place).unwrap_or(&Datum::Null).cast(&column.sql_type);
+            let scalar = datum.and_then(|datum| {
+                let scalar = datum.to_scalar(&column.sql_type)?;
+                let same = scalar.data_type() == arrow;
+                if same { Ok(scalar) } else { Ok(scalar.cast_to(&arrow)?) }
+            });
+            scalars.push(scalar.map_err(|error| {
+                error.detail(format!("row {} of those read last, column {}", line + 1, column.name))
+            })?);
+        }
+        arrays.push(ScalarValue::iter_to_array(scalars)?);
+        fields.push(Field::new(&column.name, arrow, true));
+    }
+    let schema = Arc::new(Schema::new(fields));
+    Ok(RecordBatch::try_new(schema, arrays)?)
+}

@@ -1,0 +1,183 @@
+//! COPY between a table and a file of columns: Parquet, or Arrow's own format.
+//!
+//! Columns of a file meet those of the table by their names, whatever their order; those that the
+//! file lacks get their defaults. A file is written beside its place and put there when it is
+//! whole, so what is at a place is never half a file.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::ipc;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use datafusion::parquet::errors::ParquetError;
+use datafusion::sql::sqlparser::ast;
+
+use super::copy::CopyIn;
+use crate::copy::{Columnar, Copy};
+use crate::error::{Error, Result, SqlState};
+use crate::query::planner::BATCH_ROWS;
+use crate::session::answer::{Outcome, Tag};
+use crate::session::statements::Session;
+use crate::statement::Statement;
+
+/// What the first bytes of a file of Arrow are; a stream of its batches begins otherwise.
+const ARROW_FILE: &[u8] = b"ARROW1";
+
+type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send>;
+
+impl Session {
+    /// COPY with a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written, or is none of the format; as INSERT or the query.
+    pub(crate) async fn copy_file(&mut self, statement: &ast::Statement) -> Result<Outcome> {
+        let statement = Statement { ast: statement.clone() };
+        let copy = statement.copy()?;
+        let (Some(path), Some(format)) = (copy.file.as_deref(), copy.format.columnar) else {
+            return Err(Error::unsupported("COPY with a file of text here")
+                .hint("Use FORMAT parquet or arrow, or \\copy of the shell, or COPY FROM STDIN."));
+        };
+        let path = Path::new(path);
+        if copy.to_caller {
+            return self.write_file(&copy, path, format).await;
+        }
+        let (schema, batches) = open(path, format).map_err(|error| of_file(error, path))?;
+        let mut into = self.copy_in(&statement, &copy)?;
+        match self.read_file(&mut into, &schema, batches, path).await {
+            Ok(()) => self.copy_done(into),
+            Err(error) => {
+                self.copy_undo(into, &error)?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn read_file(
+        &mut self,
+        into: &mut CopyIn,
+        schema: &SchemaRef,
+        batches: Batches,
+        path: &Path,
+    ) -> Result<()> {
+        let order = into.meet(schema)?;
+        for batch in batches {
+            let batch = batch.map_err(|error| of_file(error.into(), path))?;
+            self.copy_in_batch(into, &batch.project(&order)?).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_file(&mut self, copy: &Copy, path: &Path, format: Columnar) -> Result<Outcome> {
+        let query = copy.query()?;
+        let outcome = self.dispatch(&query.ast, &[]).await?;
+        let Some(mut rows) = outcome.rows else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY needs a query that has rows"));
+        };
+        let beside = beside(path);
+        let mut count = 0;
+        let written = async {
+            let schema = rows.schema();
+            let mut writer = Writer::create(&beside, format, Arc::clone(&schema))?;
+            while let Some(batch) = rows.next_batch().await? {
+                self.check_cancelled()?;
+                let columns = batch.columns().to_vec();
+                writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+                count += batch.num_rows() as u64;
+            }
+            writer.finish()?;
+            Ok::<(), Error>(std::fs::rename(&beside, path)?)
+        };
+        if let Err(error) = written.await {
+            // Nobody else knows of it.
+            let _ = std::fs::remove_file(&beside);
+            return Err(of_file(error, path));
+        }
+        Ok(Outcome::done(Tag::counted("COPY", count)))
+    }
+}
+
+/// The file's columns, and its rows.
+fn open(path: &Path, format: Columnar) -> Result<(SchemaRef, Batches)> {
+    let mut file = File::open(path)?;
+    Ok(match format {
+        Columnar::Parquet => {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            let schema = Arc::clone(reader.schema());
+            (schema, Box::new(reader.with_batch_size(BATCH_ROWS).build()?))
+        }
+        Columnar::Arrow => {
+            let mut first = [0; ARROW_FILE.len()];
+            let is_file = file.read_exact(&mut first).is_ok() && first == ARROW_FILE;
+            file.rewind()?;
+            let file = std::io::BufReader::new(file);
+            if is_file {
+                let reader = ipc::reader::FileReader::try_new(file, None)?;
+                (reader.schema(), Box::new(reader))
+            } else {
+                let reader = ipc::reader::StreamReader::try_new(file, None)?;
+                (reader.schema(), Box::new(reader))
+            }
+        }
+    })
+}
+
+/// Where a file is written until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn of_file(error: Error, path: &Path) -> Error {
+    error.detail(format!("in the file {}", path.display()))
+}
+
+impl From<ParquetError> for Error {
+    fn from(error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(inner) if inner.is::<std::io::Error>() => {
+                Self::new(SqlState::IO_ERROR, inner.to_string())
+            }
+            other => Self::new(SqlState::BAD_COPY, other.to_string()),
+        }
+    }
+}
+
+enum Writer {
+    Parquet(Box<ArrowWriter<File>>),
+    Arrow(Box<ipc::writer::FileWriter<std::io::BufWriter<File>>>),
+}
+
+impl Writer {
+    fn create(path: &Path, format: Columnar, schema: SchemaRef) -> Result<Self> {
+        let file = File::create(path)?;
+        Ok(match format {
+            Columnar::Parquet => Self::Parquet(Box::new(ArrowWriter::try_new(file, schema, None)?)),
+            Columnar::Arrow => {
+                Self::Arrow(Box::new(ipc::writer::FileWriter::try_new_buffered(file, &schema)?))
+            }
+        })
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch)?,
+            Self::Arrow(writer) => writer.write(batch)?,
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Parquet(writer) => drop(writer.close()?),
+            Self::Arrow(mut writer) => writer.finish()?,
+        }
+        Ok(())
+    }
+}

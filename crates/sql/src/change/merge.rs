@@ -1,0 +1,244 @@
+//! MERGE: for each row of a source, what is done with the target's row that it meets, or without.
+//!
+//! Source and target are joined once. In each row of the join the first clause whose condition
+//! holds is numbered, and every column is given the value that this clause gives it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, UInt64Array};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::{
+    Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertKind,
+};
+
+use super::rows::Changed;
+use super::target::{Target, not_default, parse_query};
+use crate::catalog::names::quoted;
+use crate::catalog::table::ROW_COLUMN;
+use crate::error::{Error, Result, SqlState};
+use crate::query::select::with_values;
+use crate::session::statements::Session;
+use crate::session::transaction::Transaction;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// What a clause assigns: for each column its expression, as text.
+struct Clause {
+    condition: String,
+    values: Vec<Option<String>>,
+    act: Act,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// Whether a clause deletes, and which columns it writes.
+type Done = (bool, Vec<usize>);
+
+impl Session {
+    pub(super) fn merge_target(&self, merge: &Merge) -> Result<Target> {
+        self.target_of(&merge.table)
+    }
+
+    /// The query: a column for each of the table's, the number of the clause, that of the row.
+    pub(super) fn merge_source(
+        &mut self,
+        target: &Target,
+        merge: &Merge,
+        given: &[SqlType],
+    ) -> Result<(LogicalPlan, Vec<Done>)> {
+        let row = target.column(ROW_COLUMN);
+        let clauses = merge.clauses.iter().map(|clause| clause_of(target, clause, &row));
+        let clauses = clauses.collect::<Result<Vec<Clause>>>()?;
+        let whens: String = clauses
+            .iter()
+            .enumerate()
+            .map(|(place, clause)| format!(" WHEN {} THEN {place}", clause.condition))
+            .collect();
+        let items = target.table.columns.iter().enumerate().map(|(place, column)| {
+            let cases: String = clauses
+                .iter()
+                .filter_map(|clause| {
+                    let value = clause.values[place].as_ref()?;
+                    let sql_type = &column.sql_type;
+                    Some(format!(" WHEN {} THEN CAST({value} AS {sql_type})", clause.condition))
+                })
+                .collect();
+            let old = target.column(&column.name);
+            match cases.is_empty() {
+                true => format!("{old} AS \"{place}\""),
+                false => format!("CASE{cases} ELSE {old} END AS \"{place}\""),
+            }
+        });
+        let items: Vec<String> = items.collect();
+        let by_source = merge
+            .clauses
+            .iter()
+            .any(|clause| clause.clause_kind == MergeClauseKind::NotMatchedBySource);
+        let join = if by_source { "FULL JOIN" } else { "LEFT JOIN" };
+        let text = format!(
+            "SELECT {}, CAST(CASE{whens} ELSE -1 END AS BIGINT) AS clause, {row} AS row \
+             FROM (SELECT *, TRUE AS \"\u{1}source\" FROM {}) AS {} {join} {} ON {}",
+            items.join(", "),
+            merge.source,
+            quoted(&source_alias(merge)?),
+            target.in_from(),
+            merge.on
+        );
+        let text =
+            text.replace(SOURCE, &format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?)));
+        let plan = self.bind_over(target, parse_query(&text)?, given)?;
+        let acts = clauses.iter().map(|clause| {
+            let places = clause.values.iter().enumerate();
+            let mut places: Vec<usize> =
+                places.filter(|(_, value)| value.is_some()).map(|(place, _)| place).collect();
+            let generated = target.table.columns.iter().enumerate();
+            places.extend(generated.filter(|(_, c)| c.generated.is_some()).map(|(p, _)| p));
+            (clause.act == Act::Delete, places)
+        });
+        Ok((plan, acts.collect()))
+    }
+
+    pub(super) async fn merge(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        merge: &Merge,
+        parameters: &[Datum],
+    ) -> Result<Changed> {
+        if merge.output.is_some() {
+            return Err(Error::unsupported("OUTPUT"));
+        }
+        let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
+        let (plan, clauses) = self.merge_source(target, merge, &given)?;
+        let plan = with_values(plan, parameters)?;
+        let (_, batches) = self.collect_plan(&plan, transaction).await?;
+        let mut changed = Changed::default();
+        let mut seen = HashSet::new();
+        let width = target.table.columns.len();
+        for (number, (deletes, places)) in clauses.iter().enumerate() {
+            for batch in &batches {
+                self.check_cancelled()?;
+                let chosen = batch.column(width).as_primitive::<Int64Type>();
+                let Some(part) = part_of(batch, chosen, number)? else { continue };
+                let columns: Vec<usize> = (0..width).collect();
+                let rows = part.project(&columns)?;
+                let numbers = part.column(width + 1).as_primitive::<UInt64Type>().clone();
+                changed.count += rows.num_rows() as u64;
+                if numbers.null_count() == numbers.len() {
+                    let rows = self.new_rows(target, &rows)?;
+                    self.insert_rows(transaction, target, &rows)?;
+                    continue;
+                }
+                once(&numbers, &mut seen)?;
+                if *deletes {
+                    self.delete_rows(transaction, target, (&rows, &numbers))?;
+                } else {
+                    let rows = self.new_rows(target, &rows)?;
+                    self.update_rows(transaction, target, (&rows, &numbers), places)?;
+                }
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Stands for the column that says whether there is a row of the source.
+const SOURCE: &str = "\u{2}";
+
+fn clause_of(target: &Target, clause: &MergeClause, row: &str) -> Result<Clause> {
+    let meets = match clause.clause_kind {
+        MergeClauseKind::Matched => format!("{row} IS NOT NULL AND {SOURCE} IS NOT NULL"),
+        MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => {
+            format!("{row} IS NULL")
+        }
+        MergeClauseKind::NotMatchedBySource => format!("{SOURCE} IS NULL"),
+    };
+    let condition = match &clause.predicate {
+        Some(predicate) => format!("({meets} AND ({predicate}))"),
+        None => format!("({meets})"),
+    };
+    let mut values: Vec<Option<String>> = vec![None; target.table.columns.len()];
+    let act = match &clause.action {
+        MergeAction::Delete { .. } => Act::Delete,
+        MergeAction::Update(update) => {
+            for (place, value) in target.assigned(&update.assignments)? {
+                let text = value.map_or_else(|| target.default_of(place), ToString::to_string);
+                values[place] = Some(text);
+            }
+            Act::Update
+        }
+        MergeAction::Insert(insert) => {
+            let MergeInsertKind::Values(given) = &insert.kind else {
+                return Err(Error::unsupported("INSERT ROW"));
+            };
+            let [given] = given.rows.as_slice() else {
+                return Err(Error::unsupported("several rows in a clause of MERGE"));
+            };
+            let places: Vec<usize> = match insert.columns.is_empty() {
+                true => (0..target.table.columns.len()).collect(),
+                false => insert.columns.iter().map(|n| target.place(n)).collect::<Result<_>>()?,
+            };
+            if given.content.len() > places.len() {
+                let text = "INSERT has more expressions than target columns";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, text));
+            }
+            for (place, value) in values.iter_mut().enumerate() {
+                *value = Some(target.default_of(place));
+            }
+            for (&place, value) in places.iter().zip(&given.content) {
+                if let Some(value) = not_default(value) {
+                    target.check_given(place)?;
+                    values[place] = Some(value.to_string());
+                }
+            }
+            Act::Insert
+        }
+    };
+    Ok(Clause { condition, values, act })
+}
+
+/// The name by which the statement speaks of the source.
+fn source_alias(merge: &Merge) -> Result<String> {
+    use datafusion::sql::sqlparser::ast::TableFactor;
+    match &merge.source {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } => {
+            Ok(crate::catalog::names::fold(&alias.name))
+        }
+        TableFactor::Table { name, .. } => {
+            let last = name.0.last().and_then(|part| part.as_ident());
+            Ok(last.map(crate::catalog::names::fold).unwrap_or_default())
+        }
+        other => {
+            Err(Error::unsupported(format!("{other} as the source of MERGE"))
+                .hint("Give it an alias."))
+        }
+    }
+}
+
+/// The rows of a batch for which this clause was chosen.
+fn part_of(batch: &RecordBatch, chosen: &Int64Array, number: usize) -> Result<Option<RecordBatch>> {
+    let mask: Vec<bool> = chosen.iter().map(|clause| clause == Some(number as i64)).collect();
+    if !mask.contains(&true) {
+        return Ok(None);
+    }
+    Ok(Some(filter_record_batch(batch, &mask.into())?))
+}
+
+/// Checks that no row is changed twice.
+fn once(numbers: &UInt64Array, seen: &mut HashSet<u64>) -> Result<()> {
+    if numbers.values().iter().all(|number| seen.insert(*number)) {
+        return Ok(());
+    }
+    let text = "MERGE command cannot affect row a second time";
+    Err(Error::new(SqlState::CARDINALITY, text)
+        .hint("Ensure that not more than one source row matches any one target row."))
+}

@@ -1,0 +1,196 @@
+//! The table that a statement changes, and queries over it.
+//!
+//! In these queries the target stands under a name of its own, with the number of the row as one
+//! more column; everywhere else in the statement the table has the columns that it always has.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::{self, Assignment, AssignmentTarget, ObjectName, Query};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+use crate::catalog::names::{Name, fold, quoted};
+use crate::catalog::snapshot::{Snapshot, unknown_table};
+use crate::catalog::table::Table;
+use crate::error::{Error, Result, SqlState};
+use crate::query::binder::OWN_SCHEMA;
+use crate::query::source::TableSourceOf;
+use crate::session::statements::Session;
+use crate::values::sql_type::SqlType;
+
+/// The name that the target has among the statement's own tables.
+pub(super) const TARGET: &str = "target";
+
+/// What is changed, and by which name the statement speaks of it.
+pub(super) struct Target {
+    pub(super) table: Arc<Table>,
+    pub(super) alias: String,
+    pub(super) catalog: Arc<Snapshot>,
+}
+
+/// A column of the target and the expression that it gets; `None` is DEFAULT.
+pub(super) type Assigned<'a> = (usize, Option<&'a ast::Expr>);
+
+impl Target {
+    /// The target in a FROM clause.
+    pub(super) fn in_from(&self) -> String {
+        format!("\"{OWN_SCHEMA}\".\"{TARGET}\" AS {}", quoted(&self.alias))
+    }
+
+    /// A column of it, with the alias in front.
+    pub(super) fn column(&self, name: &str) -> String {
+        format!("{}.{}", quoted(&self.alias), quoted(name))
+    }
+
+    /// The place of a column that a statement names.
+    ///
+    /// # Errors
+    /// `UNKNOWN_COLUMN`.
+    pub(super) fn place(&self, name: &ObjectName) -> Result<usize> {
+        let last = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+        // A struct's field is a column with a dot in its name.
+        let dotted: Vec<String> = name.0.iter().filter_map(|p| p.as_ident().map(fold)).collect();
+        let found = self.table.column(&dotted.join(".")).or_else(|| self.table.column(&last));
+        found.ok_or_else(|| {
+            let text =
+                format!("column {} of relation {} does not exist", quoted(&last), self.alias);
+            Error::new(SqlState::UNKNOWN_COLUMN, text)
+        })
+    }
+
+    /// What assignments say, column by column.
+    ///
+    /// # Errors
+    /// Columns that are not there, twice there, or take no values.
+    pub(super) fn assigned<'a>(&self, assignments: &'a [Assignment]) -> Result<Vec<Assigned<'a>>> {
+        let mut assigned: Vec<Assigned<'a>> = Vec::new();
+        for assignment in assignments {
+            match (&assignment.target, &assignment.value) {
+                (AssignmentTarget::ColumnName(name), value) => {
+                    assigned.push((self.place(name)?, not_default(value)));
+                }
+                (AssignmentTarget::Tuple(names), ast::Expr::Tuple(values))
+                    if names.len() == values.len() =>
+                {
+                    for (name, value) in names.iter().zip(values) {
+                        assigned.push((self.place(name)?, not_default(value)));
+                    }
+                }
+                (AssignmentTarget::Tuple(_), value) => {
+                    return Err(Error::unsupported(format!(
+                        "assigning {value} to several columns"
+                    )));
+                }
+            }
+        }
+        for (at, (place, value)) in assigned.iter().enumerate() {
+            let column = &self.table.columns[*place];
+            if assigned[..at].iter().any(|(other, _)| other == place) {
+                let text = format!("multiple assignments to same column {}", quoted(&column.name));
+                return Err(Error::new(SqlState::SYNTAX_ERROR, text));
+            }
+            if value.is_some() {
+                self.check_given(*place)?;
+            }
+        }
+        Ok(assigned)
+    }
+
+    /// Checks that a statement may give a column a value.
+    ///
+    /// # Errors
+    /// `428C9` for generated columns, and identity columns that are always generated.
+    pub(super) fn check_given(&self, place: usize) -> Result<()> {
+        let column = &self.table.columns[place];
+        let always = column.identity.as_ref().is_some_and(|identity| identity.always);
+        if always || column.generated.is_some() {
+            let text = format!("column {} can only be given DEFAULT", quoted(&column.name));
+            return Err(Error::new(SqlState::GENERATED_ALWAYS, text));
+        }
+        Ok(())
+    }
+
+    /// The expression of a column that was given no value, as text.
+    pub(super) fn default_of(&self, place: usize) -> String {
+        let column = &self.table.columns[place];
+        if let Some(identity) = &column.identity {
+            let (schema, name) = (&identity.sequence.schema, &identity.sequence.name);
+            let sequence = format!("{}.{}", quoted(schema), quoted(name)).replace('\'', "''");
+            return format!("nextval('{sequence}')");
+        }
+        column.default.as_ref().map_or_else(|| "NULL".to_owned(), ToString::to_string)
+    }
+}
+
+/// The expression, unless it is DEFAULT.
+pub(super) fn not_default(value: &ast::Expr) -> Option<&ast::Expr> {
+    let is_default = matches!(
+        value,
+        ast::Expr::Identifier(ident)
+            if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default")
+    );
+    (!is_default).then_some(value)
+}
+
+/// The query that a text is.
+///
+/// # Errors
+/// A fault of whoever made the text.
+pub(super) fn parse_query(text: &str) -> Result<Query> {
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text)?;
+    Ok(*parser.parse_query()?)
+}
+
+impl Session {
+    /// The target of a statement.
+    ///
+    /// # Errors
+    /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
+    pub(super) fn target(&self, name: &ObjectName, alias: Option<String>) -> Result<Target> {
+        let catalog = self.database.catalog();
+        let table = self.find_table(&catalog, name)?;
+        let alias = alias.unwrap_or_else(|| table.name.name.clone());
+        Ok(Target { table, alias, catalog })
+    }
+
+    /// The table of this name, on the path where it names no schema.
+    ///
+    /// # Errors
+    /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
+    pub(crate) fn find_table(
+        &self,
+        catalog: &Arc<Snapshot>,
+        name: &ObjectName,
+    ) -> Result<Arc<Table>> {
+        if name.0.len() > 1 {
+            return catalog.table(&Name::from_ast(name, self.home())?);
+        }
+        for schema in &self.settings.search_path {
+            let name = Name::from_ast(name, schema)?;
+            if catalog.relation(&name).is_some() {
+                return catalog.table(&name);
+            }
+        }
+        Err(unknown_table(&Name::from_ast(name, self.home())?))
+    }
+
+    /// The plan of a query over the target.
+    ///
+    /// # Errors
+    /// What the binder finds wrong.
+    pub(super) fn bind_over(
+        &mut self,
+        target: &Target,
+        query: Query,
+        given: &[SqlType],
+    ) -> Result<LogicalPlan> {
+        let query = self.rewritten(&query)?;
+        let mut binder = self.binder(&target.catalog);
+        binder.add_own(TARGET, TableSourceOf::with_row(Arc::clone(&target.table)));
+        let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
+        let types: Vec<Option<DataType>> = types.collect();
+        binder.bind_typed(query, types)
+    }
+}

@@ -1,0 +1,97 @@
+//! Statements about one key, straight on the engine.
+//!
+//! A statement of a known shape (a look-up, insert, update or delete by a whole key) is compiled
+//! once from its text's tree and then runs without binder, optimiser and batches. Everything else,
+//! and every value that would need more than the shape knows, goes the long way; both ways give the
+//! same answers.
+
+pub(crate) mod compile;
+pub(crate) mod normal;
+pub(crate) mod run;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::catalog::table::Table;
+use crate::query::running::ResultColumn;
+use crate::values::datum::Datum;
+
+/// Texts that are remembered, at most.
+const TEXTS_MAX: usize = 1024;
+
+/// A statement that was compiled.
+#[derive(Debug)]
+pub(crate) struct PointPlan {
+    pub(crate) table: Arc<Table>,
+    /// The catalog for which it holds.
+    pub(crate) version: u64,
+    pub(crate) act: Act,
+}
+
+/// What is done.
+#[derive(Debug)]
+pub(crate) enum Act {
+    /// The columns of the rows with a key.
+    Select { key: Key, columns: Vec<usize>, result: Arc<[ResultColumn]> },
+    /// A row: a source for each column of the table.
+    Insert { values: Vec<Source> },
+    /// New values in the columns of the row with a key.
+    Update { key: Key, changes: Vec<(usize, Change)> },
+    /// The row with a key goes.
+    Delete { key: Key },
+}
+
+/// A whole key of an index.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) index: usize,
+    /// In the order of the index's columns.
+    pub(crate) values: Vec<Source>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Parameter(usize),
+    Constant(Datum),
+    /// The next number of the column's sequence.
+    Sequence(Arc<crate::catalog::sequence::Sequence>),
+}
+
+/// What a column becomes.
+#[derive(Debug)]
+pub(crate) enum Change {
+    To(Source),
+    /// What it is, and so much more.
+    Plus(Source),
+    /// What it is, and so much less.
+    Minus(Source),
+}
+
+/// The plans of texts that were seen; `None` for texts that have none.
+#[derive(Default)]
+pub(crate) struct TextCache {
+    plans: HashMap<String, Option<Arc<PointPlan>>>,
+}
+
+impl TextCache {
+    pub(crate) fn get(&self, text: &str, version: u64) -> Option<Option<Arc<PointPlan>>> {
+        let found = self.plans.get(text)?;
+        match found {
+            Some(plan) if plan.version != version => None,
+            found => Some(found.clone()),
+        }
+    }
+
+    pub(crate) fn put(&mut self, text: String, plan: Option<Arc<PointPlan>>) {
+        if self.plans.len() >= TEXTS_MAX {
+            self.plans.clear();
+        }
+        self.plans.insert(text, plan);
+    }
+
+    /// Forgets texts without a plan: they may have one in another catalog.
+    pub(crate) fn clear(&mut self) {
+        self.plans.clear();
+    }
+}

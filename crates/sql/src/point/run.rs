@@ -1,0 +1,397 @@
+//! Running a plan for one key.
+//!
+//! A value that its column could have only by a conversion goes the long way, which knows all
+//! conversions; so both ways answer the same.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use remanent_engine::schema::Value;
+use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
+
+use super::{Act, Change, Key, PointPlan, Source, normal};
+use crate::catalog::names::quoted;
+use crate::catalog::table::Table;
+use crate::change::named;
+use crate::error::{Error, Result, SqlState};
+use crate::query::running::{ResultColumn, Rows};
+use crate::session::answer::{Outcome, Tag};
+use crate::session::statements::{Session, TransactionStatus};
+use crate::statement::Statement;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// How long a statement by itself is tried again.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+
+/// What a plan did, or that the long way has to be gone.
+enum Ran {
+    Done(Outcome),
+    LongWay,
+}
+
+impl Session {
+    /// Runs a text that has the shape of a statement about one key; `None` if it has not.
+    ///
+    /// What it would answer is what [`Session::run`] answers, without a parser or a planner.
+    pub fn run_text(&mut self, text: &str) -> Option<Result<Outcome>> {
+        let normal = normal::normalise(text)?;
+        let version = self.database.catalog_version();
+        if self.texts_version != version {
+            self.texts.clear();
+            self.texts_version = version;
+        }
+        let plan = match self.texts.get(&normal.text, version) {
+            Some(known) => known?,
+            None => {
+                let compiled = self.compile_text(&normal.text).map(Arc::new);
+                self.texts.put(normal.text, compiled.clone());
+                compiled?
+            }
+        };
+        self.run_point(&plan, &normal.constants)
+    }
+
+    fn compile_text(&self, text: &str) -> Option<PointPlan> {
+        let statement = Statement::parse(text).ok()?;
+        self.compile_point(&statement)
+    }
+
+    /// The plan of a statement about one key.
+    pub(crate) fn compile_point(&self, statement: &Statement) -> Option<PointPlan> {
+        let catalog = self.database.catalog();
+        super::compile::compile(&statement.ast, &catalog, &self.settings.search_path)
+    }
+
+    /// Runs a plan with these values; `None` if the long way has to be gone.
+    pub(crate) fn run_point(
+        &mut self,
+        plan: &PointPlan,
+        parameters: &[Datum],
+    ) -> Option<Result<Outcome>> {
+        if self.status() == TransactionStatus::Failed
+            || self.is_restricted()
+            || plan.version != self.database.catalog_version()
+        {
+            return None;
+        }
+        self.begin_statement();
+        let ran = match &plan.act {
+            Act::Select { .. } => self.point_read(plan, parameters),
+            _ => self.point_write(plan, parameters),
+        };
+        match ran {
+            Ok(Ran::Done(outcome)) => Some(Ok(outcome)),
+            Ok(Ran::LongWay) => None,
+            Err(error) => {
+                self.failed_with(&error);
+                Some(Err(error))
+            }
+        }
+    }
+
+    fn point_read(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
+        if self.block.is_some() {
+            let transaction = self.transaction(false)?;
+            return read(plan, transaction.reading()?, parameters);
+        }
+        let engine = Arc::clone(&self.database.engine);
+        let reading = engine.begin_read()?;
+        read(plan, &reading, parameters)
+    }
+
+    fn point_write(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
+        if self.block.is_some() {
+            let transaction = self.transaction(true)?;
+            let writing = transaction.writing()?;
+            let before = writing.savepoint();
+            let written = self.write(plan, writing, parameters);
+            if !matches!(written, Ok(Ran::Done(_))) {
+                writing.roll_back_to(before)?;
+            }
+            return written;
+        }
+        let engine = Arc::clone(&self.database.engine);
+        let options = self.options(self.settings.isolation.engine());
+        if self.settings.read_only {
+            let text = "cannot change anything in a read-only transaction";
+            return Err(Error::new(SqlState::READ_ONLY, text));
+        }
+        let mut started = None;
+        loop {
+            let writing = engine.begin_write_with(&options)?;
+            let written = self.write(plan, &writing, parameters);
+            let ended = match written {
+                Ok(Ran::Done(outcome)) => {
+                    writing.commit().map(|_| Ran::Done(outcome)).map_err(Error::from)
+                }
+                other => other,
+            };
+            match ended {
+                Err(error) if error.ends_transaction() => {
+                    let started = *started.get_or_insert_with(Instant::now);
+                    if started.elapsed() > RETRY_MAX {
+                        return Err(error);
+                    }
+                    self.check_cancelled()?;
+                    std::thread::yield_now();
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        plan: &PointPlan,
+        writing: &WriteTransaction<'_>,
+        parameters: &[Datum],
+    ) -> Result<Ran> {
+        match &plan.act {
+            Act::Insert { values } => self.insert_point(&plan.table, writing, values, parameters),
+            Act::Update { key, changes } => {
+                update(&plan.table, writing, (key, changes), parameters)
+            }
+            Act::Delete { key } => {
+                let Some(values) = key_values(&plan.table, key, parameters) else {
+                    return Ok(Ran::LongWay);
+                };
+                if values.iter().any(|value| value.is_null()) {
+                    return Ok(done("DELETE", 0));
+                }
+                let handle = &plan.table.handle;
+                let index = plan.table.indexes[key.index].handle;
+                let found = writing.find(handle, index, &borrowed(&plan.table, key, &values))?;
+                let Some(row) = found else { return Ok(done("DELETE", 0)) };
+                writing.delete(handle, row.id())?;
+                Ok(done("DELETE", 1))
+            }
+            Act::Select { .. } => Ok(Ran::LongWay),
+        }
+    }
+
+    fn insert_point(
+        &self,
+        table: &Table,
+        writing: &WriteTransaction<'_>,
+        sources: &[Source],
+        parameters: &[Datum],
+    ) -> Result<Ran> {
+        let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
+        for (column, source) in table.columns.iter().zip(sources) {
+            let given = match source {
+                Source::Sequence(sequence) => {
+                    let next = sequence.next(&self.database.store)?;
+                    self.database.taken.note(self.id, &sequence.name, next);
+                    Cow::Owned(Datum::Int(next))
+                }
+                Source::Constant(constant) => Cow::Borrowed(constant),
+                Source::Parameter(number) => match parameters.get(*number) {
+                    Some(datum) => Cow::Borrowed(datum),
+                    None => return Ok(Ran::LongWay),
+                },
+            };
+            let value = match is_of(&given, &column.sql_type) {
+                true => given,
+                false => Cow::Owned(given.cast(&column.sql_type)?),
+            };
+            if matches!(value.as_ref(), Datum::List(_)) {
+                return Ok(Ran::LongWay);
+            }
+            if value.is_null() && !column.nullable {
+                let name = quoted(&column.name);
+                let text = format!(
+                    "null value in column {name} of relation {} violates not-null constraint",
+                    table.name
+                );
+                return Err(Error::new(SqlState::NOT_NULL_VIOLATION, text)
+                    .of_column(&table.name, &column.name));
+            }
+            values.push(value);
+        }
+        let mut leaves: Vec<Option<Value<'_>>> = vec![None; table.leaves];
+        for (column, value) in table.columns.iter().zip(&values) {
+            leaves[column.leaf] = Some(value.to_value(&column.stored));
+        }
+        writing.insert_values(&table.handle, &leaves).map_err(|error| named(error, table))?;
+        Ok(done("INSERT", 1))
+    }
+}
+
+fn done(verb: &'static str, rows: u64) -> Ran {
+    Ran::Done(Outcome::done(Tag::counted(verb, rows)))
+}
+
+fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -> Result<Ran> {
+    let Act::Select { key, columns, result } = &plan.act else { return Ok(Ran::LongWay) };
+    let table = &plan.table;
+    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+    let mut rows: VecDeque<Vec<Datum>> = VecDeque::new();
+    // Nothing is equal to NULL.
+    if !values.iter().any(|value| value.is_null()) {
+        let index = &table.indexes[key.index];
+        let borrowed = borrowed(table, key, &values);
+        let datum = |row: &remanent_engine::Row<'_>, column: usize| {
+            let column = &table.columns[column];
+            Datum::from_value(row.value(column.handle), &column.sql_type)
+        };
+        let mut add = |row: remanent_engine::Row<'_>| {
+            rows.push_back(columns.iter().map(|&column| datum(&row, column)).collect());
+        };
+        if index.unique {
+            reading.find(&table.handle, index.handle, &borrowed)?.into_iter().for_each(&mut add);
+        } else {
+            reading.each(&table.handle, index.handle, &borrowed, |row| {
+                add(row);
+                Ok(())
+            })?;
+        }
+    }
+    let result: Arc<[ResultColumn]> = Arc::clone(result);
+    Ok(Ran::Done(Outcome::rows("SELECT", Rows::values(result, rows))))
+}
+
+fn update(
+    table: &Table,
+    writing: &WriteTransaction<'_>,
+    (key, changes): (&Key, &[(usize, Change)]),
+    parameters: &[Datum],
+) -> Result<Ran> {
+    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+    let index = table.indexes[key.index].handle;
+    if values.iter().any(|value| value.is_null()) {
+        return Ok(done("UPDATE", 0));
+    }
+    let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
+    let Some(row) = found else { return Ok(done("UPDATE", 0)) };
+    let mut new = Vec::with_capacity(changes.len());
+    for (place, change) in changes {
+        let column = &table.columns[*place];
+        let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
+        let given = match source {
+            Source::Parameter(number) => match parameters.get(*number) {
+                Some(datum) => datum,
+                None => return Ok(Ran::LongWay),
+            },
+            Source::Constant(constant) => constant,
+            Source::Sequence(_) => return Ok(Ran::LongWay),
+        };
+        let value = match change {
+            Change::To(_) => match given.cast(&column.sql_type)? {
+                Datum::List(_) => return Ok(Ran::LongWay),
+                value => value,
+            },
+            Change::Plus(_) | Change::Minus(_) => {
+                let old = Datum::from_value(row.value(column.handle), &column.sql_type);
+                let minus = matches!(change, Change::Minus(_));
+                match sum(&old, given, minus, &column.sql_type) {
+                    Some(value) => value?,
+                    None => return Ok(Ran::LongWay),
+                }
+            }
+        };
+        if value.is_null() && !column.nullable {
+            return Ok(Ran::LongWay);
+        }
+        new.push((column, value));
+    }
+    let changes: Vec<(ColumnHandle, Value<'_>)> =
+        new.iter().map(|(column, value)| (column.handle, value.to_value(&column.stored))).collect();
+    let updated = writing.update_values(&table.handle, row.id(), &changes);
+    match updated {
+        Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
+        updated => {
+            updated.map_err(|error| named(error, table))?;
+            Ok(done("UPDATE", 1))
+        }
+    }
+}
+
+/// What a column has after adding; `None` where the types need the long way.
+fn sum(old: &Datum, by: &Datum, minus: bool, sql_type: &SqlType) -> Option<Result<Datum>> {
+    let out_of_range = || {
+        let text = format!("{sql_type} out of range");
+        Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
+    };
+    match (old, by) {
+        (Datum::Null, Datum::Int(_)) => Some(Ok(Datum::Null)),
+        (Datum::Int(old), Datum::Int(by)) if sql_type.is_integer() => {
+            let sum = if minus { old.checked_sub(*by) } else { old.checked_add(*by) };
+            let sum = sum.map(Datum::Int).filter(|sum| sum.fits(sql_type));
+            Some(sum.ok_or_else(out_of_range))
+        }
+        (Datum::Decimal(..), Datum::Int(_) | Datum::Decimal(..)) => {
+            let SqlType::Numeric { scale, .. } = sql_type else { return None };
+            // More digits than the column has are rounded after adding, not before.
+            if matches!(by, Datum::Decimal(_, digits) if digits > scale) {
+                return None;
+            }
+            let Ok(Datum::Decimal(by, _)) = by.cast(sql_type) else { return None };
+            let Datum::Decimal(old, _) = old else { return None };
+            let sum = if minus { old.checked_sub(by) } else { old.checked_add(by) };
+            let sum = sum.map(|sum| Datum::Decimal(sum, *scale).cast(sql_type));
+            Some(sum.unwrap_or_else(|| Err(out_of_range())))
+        }
+        (Datum::Double(old), Datum::Double(by)) => {
+            Some(Ok(Datum::Double(if minus { old - by } else { old + by })))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value can be written to a column as it is.
+fn is_of(datum: &Datum, sql_type: &SqlType) -> bool {
+    match (datum, sql_type) {
+        (Datum::Null, _) => true,
+        (Datum::Int(_), integer) => integer.is_integer() && datum.fits(sql_type),
+        (Datum::Text(_), SqlType::Text) => true,
+        (Datum::Bool(_), SqlType::Boolean)
+        | (Datum::Double(_), SqlType::Double)
+        | (Datum::Date(_), SqlType::Date)
+        | (Datum::Timestamp(_), SqlType::Timestamp)
+        | (Datum::Bytes(_), SqlType::Bytea) => true,
+        _ => false,
+    }
+}
+
+/// The values of a key; `None` if one of them is not a value that its column can have.
+fn key_values<'p>(
+    table: &Table,
+    key: &'p Key,
+    parameters: &'p [Datum],
+) -> Option<Vec<Cow<'p, Datum>>> {
+    let columns = &table.indexes[key.index].columns;
+    let values = key.values.iter().zip(columns).map(|(source, &column)| {
+        let datum = match source {
+            Source::Parameter(number) => parameters.get(*number)?,
+            Source::Constant(constant) => constant,
+            Source::Sequence(_) => return None,
+        };
+        let sql_type = &table.columns[column].sql_type;
+        if is_of(datum, sql_type) {
+            return Some(Cow::Borrowed(datum));
+        }
+        // Text compared with text of limited length, and numbers of other kinds, as they are cast.
+        let exact = match (datum, sql_type) {
+            (Datum::Text(_), SqlType::Varchar(_)) => return Some(Cow::Borrowed(datum)),
+            (Datum::Int(_), SqlType::Numeric { .. }) | (Datum::Date(_), SqlType::Timestamp) => {
+                datum.cast(sql_type).ok()
+            }
+            (Datum::Decimal(_, scale), SqlType::Numeric { scale: to, .. }) if scale <= to => {
+                datum.cast(sql_type).ok()
+            }
+            _ => None,
+        };
+        exact.map(Cow::Owned)
+    });
+    values.collect()
+}
+
+/// The same for the engine.
+fn borrowed<'v>(table: &Table, key: &Key, values: &'v [Cow<'v, Datum>]) -> Vec<Value<'v>> {
+    let columns = &table.indexes[key.index].columns;
+    let stored = columns.iter().map(|&column| &table.columns[column].stored);
+    values.iter().zip(stored).map(|(value, stored)| value.to_value(stored)).collect()
+}

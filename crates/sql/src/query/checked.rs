@@ -1,0 +1,189 @@
+//! Arithmetic that does not wrap.
+//!
+//! DataFusion adds, subtracts and multiplies whole numbers modulo their size. Here each such
+//! operation becomes a call of a function that fails instead, before constants are folded; and a
+//! sum of 8-byte numbers is made of decimals, as PostgreSQL makes it.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::kernels::numeric;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use crate::error::Error;
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct CheckedArithmetic {
+    add: Arc<ScalarUDF>,
+    subtract: Arc<ScalarUDF>,
+    multiply: Arc<ScalarUDF>,
+}
+
+impl CheckedArithmetic {
+    pub(crate) fn new() -> Self {
+        let function = |operator| Arc::new(ScalarUDF::from(Checked::new(operator)));
+        Self {
+            add: function(Operator::Plus),
+            subtract: function(Operator::Minus),
+            multiply: function(Operator::Multiply),
+        }
+    }
+
+    fn function(&self, operator: Operator) -> Option<&Arc<ScalarUDF>> {
+        match operator {
+            Operator::Plus => Some(&self.add),
+            Operator::Minus => Some(&self.subtract),
+            Operator::Multiply => Some(&self.multiply),
+            _ => None,
+        }
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let is_integer = |expr: &Expr| {
+                    expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer())
+                };
+                match self.function(op).filter(|_| is_integer(&left) && is_integer(&right)) {
+                    Some(function) => {
+                        let args = vec![*left, *right];
+                        let call = ScalarFunction::new_udf(Arc::clone(function), args);
+                        Ok(Transformed::yes(Expr::ScalarFunction(call)))
+                    }
+                    None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+                }
+            }
+            Expr::AggregateFunction(AggregateFunction { func, mut params })
+                if func.name() == "sum" && params.args.len() == 1 =>
+            {
+                // What was widened to 8 bytes cannot overflow in as many rows as there are.
+                let long = |expr: &Expr| {
+                    let widened = matches!(expr, Expr::Cast(Cast { expr, .. })
+                        if expr.get_type(schema).is_ok_and(|t| t.is_integer()
+                            && !matches!(t, DataType::Int64 | DataType::UInt64)));
+                    let data_type = expr.get_type(schema);
+                    !widened
+                        && data_type.is_ok_and(|t| matches!(t, DataType::Int64 | DataType::UInt64))
+                };
+                if !long(&params.args[0]) {
+                    return Ok(Transformed::no(Expr::AggregateFunction(AggregateFunction {
+                        func,
+                        params,
+                    })));
+                }
+                let arg = params.args.remove(0);
+                params.args.push(Expr::Cast(Cast::new(Box::new(arg), DataType::Decimal128(20, 0))));
+                let sum = AggregateFunction { func, params };
+                Ok(Transformed::yes(Expr::AggregateFunction(sum)))
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    }
+}
+
+impl AnalyzerRule for CheckedArithmetic {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
+        let rewritten = plan.transform_up_with_subqueries(|plan| {
+            let mut schema = merge_schema(&plan.inputs());
+            if let LogicalPlan::TableScan(scan) = &plan {
+                schema.merge(&DFSchema::try_from_qualified_schema(
+                    scan.table_name.clone(),
+                    &scan.source.schema(),
+                )?);
+            }
+            let names = NamePreserver::new(&plan);
+            let rewritten = plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let rewritten = expr.transform_up(|expr| self.rewrite(expr, &schema))?;
+                Ok(rewritten.update_data(|expr| name.restore(expr)))
+            })?;
+            // What stands below may have another type now.
+            rewritten.map_data(LogicalPlan::recompute_schema)
+        })?;
+        Ok(rewritten.data)
+    }
+
+    fn name(&self) -> &str {
+        "checked_arithmetic"
+    }
+}
+
+/// An operation of whole numbers that fails where the result does not fit.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Checked {
+    operator: Operator,
+    signature: Signature,
+}
+
+impl Checked {
+    fn new(operator: Operator) -> Self {
+        Self { operator, signature: Signature::any(2, Volatility::Immutable) }
+    }
+
+    fn apply(&self, left: &ArrayRef, right: &ArrayRef) -> PlanResult<ArrayRef> {
+        let result = match self.operator {
+            Operator::Plus => numeric::add(left, right),
+            Operator::Minus => numeric::sub(left, right),
+            _ => numeric::mul(left, right),
+        };
+        result.map_err(|error| Error::from(error).into())
+    }
+}
+
+impl ScalarUDFImpl for Checked {
+    fn name(&self) -> &str {
+        match self.operator {
+            Operator::Plus => "+",
+            Operator::Minus => "-",
+            _ => "*",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
+        let operator = self.operator;
+        let coercer = datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer::new(
+            &types[0], &operator, &types[1],
+        );
+        coercer.get_result_type()
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
+        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_scalar { 1 } else { args.number_rows };
+        let [left, right] = args.args.as_slice() else {
+            return Err(Error::internal("an operation of two numbers").into());
+        };
+        let to = args.return_type();
+        let cast = |value: &ColumnarValue| value.cast_to(to, None)?.into_array(rows);
+        let result = self.apply(&cast(left)?, &cast(right)?)?;
+        if is_scalar {
+            let scalar = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
+            return Ok(ColumnarValue::Scalar(scalar));
+        }
+        Ok(ColumnarValue::Array(result))
+    }
+
+    fn display_name(&self, args: &[Expr]) -> PlanResult<String> {
+        Ok(match args {
+            [left, right] => format!("{left} {} {right}", self.name()),
+            _ => self.name().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,308 @@
+//! Frozen columns into arrays of Arrow: whole stretches of rows, or the rows of a list.
+//!
+//! Numbers are widened from their offsets in one loop; text becomes views into bytes that are
+//! copied once for a segment's dictionary, and once for each batch of a heap. An array may outlive
+//! the transaction, so nothing in it leads into the database.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::*;
+use datafusion::arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use datafusion::arrow::datatypes as dt;
+use datafusion::arrow::datatypes::DataType;
+use remanent_engine::schema::{ColumnType, Value};
+use remanent_engine::{Encoding, FrozenColumn};
+
+use crate::error::{Error, Result};
+use crate::values::arrow_in::array_of;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// Which rows of a segment are meant.
+#[derive(Clone, Copy)]
+pub(crate) enum Rows<'r> {
+    /// From the first up to the second.
+    Stretch(usize, usize),
+    /// These.
+    List(&'r [u32]),
+}
+
+impl Rows<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Stretch(from, to) => to - from,
+            Self::List(rows) => rows.len(),
+        }
+    }
+
+    /// What `value` answers for each row.
+    #[inline]
+    fn map<T>(self, mut value: impl FnMut(usize) -> T) -> Vec<T> {
+        match self {
+            Self::Stretch(from, to) => (from..to).map(value).collect(),
+            Self::List(rows) => rows.iter().map(|&row| value(row as usize)).collect(),
+        }
+    }
+}
+
+/// Views of a dictionary's texts, by their codes.
+pub(crate) struct Dictionary {
+    views: Vec<u128>,
+    text: Buffer,
+}
+
+/// The views of a column's dictionary, if it is one of text.
+pub(crate) fn dictionary(column: &FrozenColumn<'_>) -> Option<Dictionary> {
+    let Encoding::Dictionary { values, .. } = column.encoding() else { return None };
+    if !is_text(column.column_type()) {
+        return None;
+    }
+    let mut text = Vec::new();
+    let views = (0..values.len() as u32).map(|code| {
+        let bytes = values.bytes(code);
+        let at = text.len() as u32;
+        text.extend_from_slice(bytes);
+        make_view(bytes, 0, at)
+    });
+    let views = views.collect();
+    Some(Dictionary { views, text: Buffer::from_vec(text) })
+}
+
+fn is_text(column: &ColumnType) -> bool {
+    matches!(column, ColumnType::String { .. } | ColumnType::Char(_))
+}
+
+/// The array of these rows of a column.
+///
+/// # Errors
+/// A fault of the caller: an encoding that the type does not have.
+pub(crate) fn array(
+    column: &FrozenColumn<'_>,
+    sql_type: &SqlType,
+    dictionary: Option<&Dictionary>,
+    rows: Rows<'_>,
+) -> Result<ArrayRef> {
+    let nulls = nulls_of(column, rows);
+    match column.encoding() {
+        Encoding::Offsets { min, width, bytes } => {
+            let number = Number { min, bytes };
+            match width {
+                1 => numbers(&number, sql_type, nulls, rows, |bytes, row| bytes[row].into()),
+                2 => numbers(&number, sql_type, nulls, rows, |bytes, row| {
+                    u16::from_le_bytes([bytes[row * 2], bytes[row * 2 + 1]]).into()
+                }),
+                _ => numbers(&number, sql_type, nulls, rows, |bytes, row| {
+                    let at = row * 4;
+                    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+                }),
+            }
+        }
+        Encoding::Dictionary { code_width, codes, .. } if dictionary.is_some() => {
+            let Some(Dictionary { views, text }) = dictionary else {
+                return Err(Error::internal("a dictionary without its views"));
+            };
+            let views = match code_width {
+                1 => rows.map(|row| views[usize::from(codes[row])]),
+                2 => rows.map(|row| {
+                    let code = u16::from_le_bytes([codes[row * 2], codes[row * 2 + 1]]);
+                    views[usize::from(code)]
+                }),
+                _ => rows.map(|row| views[code_of(codes, row)]),
+            };
+            text_array(views, text.clone(), nulls)
+        }
+        Encoding::Heap { offsets, bytes } if is_text(column.column_type()) => {
+            let (text, views) = heap(offsets, bytes, rows);
+            text_array(views, text, nulls)
+        }
+        Encoding::Plain { width: 8, bytes } if is_long(sql_type) => {
+            let long = |row: usize| {
+                let at = row * 8;
+                let mut word = [0; 8];
+                word.copy_from_slice(&bytes[at..at + 8]);
+                i64::from_le_bytes(word)
+            };
+            longs(rows.map(long), sql_type, nulls)
+        }
+        _ => {
+            let values = rows.map(|row| Datum::from_value(column.value(row), sql_type));
+            array_of(&values, sql_type)
+        }
+    }
+}
+
+fn code_of(codes: &[u8], row: usize) -> usize {
+    let at = row * 4;
+    u32::from_le_bytes([codes[at], codes[at + 1], codes[at + 2], codes[at + 3]]) as usize
+}
+
+fn is_long(sql_type: &SqlType) -> bool {
+    matches!(
+        sql_type,
+        SqlType::BigInt
+            | SqlType::Double
+            | SqlType::Timestamp
+            | SqlType::TimestampTz
+            | SqlType::Time
+            | SqlType::Numeric { precision: ..=18, .. }
+    )
+}
+
+fn longs(words: Vec<i64>, sql_type: &SqlType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    Ok(match sql_type {
+        SqlType::BigInt => Arc::new(Int64Array::new(words.into(), nulls)),
+        SqlType::Double => {
+            let floats: Vec<f64> =
+                words.into_iter().map(|word| f64::from_bits(word as u64)).collect();
+            Arc::new(Float64Array::new(floats.into(), nulls))
+        }
+        SqlType::Time => Arc::new(Time64MicrosecondArray::new(words.into(), nulls)),
+        SqlType::Numeric { .. } => {
+            let wide: Vec<i128> = words.into_iter().map(i128::from).collect();
+            decimals(wide, sql_type, nulls)
+        }
+        _ => {
+            let array = TimestampMicrosecondArray::new(words.into(), nulls);
+            Arc::new(array.with_data_type(sql_type.to_arrow()))
+        }
+    })
+}
+
+fn decimals(wide: Vec<i128>, sql_type: &SqlType, nulls: Option<NullBuffer>) -> ArrayRef {
+    let array = Decimal128Array::new(wide.into(), nulls);
+    Arc::new(array.with_data_type(sql_type.to_arrow()))
+}
+
+/// What numbers are made of.
+struct Number<'b> {
+    min: i128,
+    bytes: &'b [u8],
+}
+
+/// Numbers that are kept as what they are more than the least.
+#[inline]
+fn numbers(
+    number: &Number<'_>,
+    sql_type: &SqlType,
+    nulls: Option<NullBuffer>,
+    rows: Rows<'_>,
+    offset: impl Fn(&[u8], usize) -> u32,
+) -> Result<ArrayRef> {
+    let (min, bytes) = (number.min, number.bytes);
+    macro_rules! primitive {
+        ($type:ty, $native:ty) => {{
+            let min = min as $native;
+            let values: Vec<$native> =
+                rows.map(|row| min.wrapping_add(offset(bytes, row) as $native));
+            Arc::new(PrimitiveArray::<$type>::new(values.into(), nulls)) as ArrayRef
+        }};
+    }
+    Ok(match sql_type {
+        SqlType::Boolean => {
+            let truths = rows.map(|row| min + i128::from(offset(bytes, row)) != 0);
+            Arc::new(BooleanArray::new(BooleanBuffer::from(truths), nulls))
+        }
+        SqlType::TinyInt => primitive!(dt::Int8Type, i8),
+        SqlType::SmallInt => primitive!(dt::Int16Type, i16),
+        SqlType::Integer => primitive!(dt::Int32Type, i32),
+        SqlType::BigInt => primitive!(dt::Int64Type, i64),
+        SqlType::UTinyInt => primitive!(dt::UInt8Type, u8),
+        SqlType::USmallInt => primitive!(dt::UInt16Type, u16),
+        SqlType::UInteger => primitive!(dt::UInt32Type, u32),
+        SqlType::UBigInt => primitive!(dt::UInt64Type, u64),
+        SqlType::Date => primitive!(dt::Date32Type, i32),
+        SqlType::Time => primitive!(dt::Time64MicrosecondType, i64),
+        SqlType::Timestamp | SqlType::TimestampTz => {
+            let min = min as i64;
+            let values = rows.map(|row| min.wrapping_add(offset(bytes, row).into()));
+            longs(values, sql_type, nulls)?
+        }
+        SqlType::Numeric { .. } => {
+            // In 8 bytes as long as it can be: the wider addition costs twice as much.
+            let values: Vec<i128> = match i64::try_from(min) {
+                Ok(min) => rows.map(|row| i128::from(min.wrapping_add(offset(bytes, row).into()))),
+                Err(_) => rows.map(|row| min + i128::from(offset(bytes, row))),
+            };
+            decimals(values, sql_type, nulls)
+        }
+        other => return Err(Error::internal(format!("offsets for a column of type {other}"))),
+    })
+}
+
+/// Views of texts that lie behind one another, and the bytes they lead into.
+fn heap(offsets: &[u32], bytes: &[u8], rows: Rows<'_>) -> (Buffer, Vec<u128>) {
+    let ends = |row: usize| (offsets[row] as usize, offsets[row + 1] as usize);
+    match rows {
+        Rows::Stretch(from, to) => {
+            let start = offsets[from] as usize;
+            let text = Buffer::from(&bytes[start..offsets[to] as usize]);
+            let views = rows.map(|row| {
+                let (from, to) = ends(row);
+                make_view(&bytes[from..to], 0, (from - start) as u32)
+            });
+            (text, views)
+        }
+        Rows::List(_) => {
+            let mut text = Vec::new();
+            let views = rows.map(|row| {
+                let (from, to) = ends(row);
+                let at = text.len() as u32;
+                // What is short stands in the view itself.
+                if to - from > 12 {
+                    text.extend_from_slice(&bytes[from..to]);
+                }
+                make_view(&bytes[from..to], 0, at)
+            });
+            (Buffer::from_vec(text), views)
+        }
+    }
+}
+
+fn text_array(views: Vec<u128>, text: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    // SAFETY: each view was made of the bytes that it leads to, whole values of a column of text,
+    // which the engine has checked to be UTF-8 when they came in.
+    let array = unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(views), [text], nulls) };
+    Ok(Arc::new(array))
+}
+
+fn nulls_of(column: &FrozenColumn<'_>, rows: Rows<'_>) -> Option<NullBuffer> {
+    let bits = column.nulls()?;
+    let valid = rows.map(|row| bits[row / 64] >> (row % 64) & 1 == 0);
+    Some(NullBuffer::new(BooleanBuffer::from(valid)))
+}
+
+/// The one value of a column that has no other, as an array of one.
+///
+/// # Errors
+/// A value that is not of the type.
+pub(crate) fn single(value: Value<'_>, sql_type: &SqlType) -> Result<ArrayRef> {
+    array_of(&[Datum::from_value(value, sql_type)], sql_type)
+}
+
+/// The values of a dictionary, as an array.
+///
+/// # Errors
+/// A fault in the values.
+pub(crate) fn dictionary_values(
+    values: &remanent_engine::DictionaryValues<'_>,
+    sql_type: &SqlType,
+) -> Result<ArrayRef> {
+    let data: Vec<Datum> = (0..values.len() as u32)
+        .map(|code| Datum::from_value(values.get(code), sql_type))
+        .collect();
+    array_of(&data, sql_type)
+}
+
+/// All numbers that a byte can say more than the least, as an array; those that the type cannot
+/// have are NULL.
+///
+/// # Errors
+/// A type that has no numbers.
+pub(crate) fn all_of_a_byte(min: i128, sql_type: &SqlType) -> Result<ArrayRef> {
+    let bytes: Vec<u8> = (0..=u8::MAX).collect();
+    let number = Number { min, bytes: &bytes };
+    let rows = Rows::Stretch(0, 256);
+    let array = numbers(&number, sql_type, None, rows, |bytes, row| bytes[row].into())?;
+    debug_assert!(*array.data_type() != DataType::Null, "numbers have a type");
+    Ok(array)
+}

@@ -1,0 +1,223 @@
+//! Operators that work long between two rows of their input: they look whether to stop.
+//!
+//! A scan looks between its batches. A join may make millions of rows of one batch, or look at as
+//! many pairs and give out none; so what a join gives out goes through an operator that looks, and
+//! its condition on pairs becomes one that looks each time it is evaluated. All other operators
+//! give back control after a number of batches, and whoever reads a query looks then.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::joins::{
+    CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execute_stream,
+};
+use futures::StreamExt;
+
+use super::planner;
+use crate::error::Result;
+use crate::session::cancel::Cancel;
+use crate::session::transaction::Transaction;
+
+/// The physical plan of a bound statement that runs in a transaction.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn plan(
+    state: &SessionState,
+    logical: &LogicalPlan,
+    transaction: &Arc<Transaction>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = planner::plan(state, logical).await?;
+    Ok(interruptible(plan, &transaction.cancel)?)
+}
+
+/// Starts a plan in a transaction, so that it stops when the transaction's session is told to.
+///
+/// # Errors
+/// Whatever the plan meets before its first row.
+pub(crate) fn start(
+    state: &SessionState,
+    plan: Arc<dyn ExecutionPlan>,
+    transaction: &Arc<Transaction>,
+) -> Result<SendableRecordBatchStream> {
+    let stream = execute_stream(plan, planner::task(state, transaction))?;
+    Ok(looking(stream, Arc::clone(&transaction.cancel)))
+}
+
+/// The stream, which looks whether to stop each time it is polled.
+fn looking(
+    mut stream: SendableRecordBatchStream,
+    cancel: Arc<Cancel>,
+) -> SendableRecordBatchStream {
+    let schema = stream.schema();
+    let looking = futures::stream::poll_fn(move |context| match cancel.check() {
+        Ok(()) => stream.poll_next_unpin(context),
+        Err(error) => std::task::Poll::Ready(Some(Err(error.into()))),
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, looking))
+}
+
+/// The plan with joins that look whether to stop.
+fn interruptible(
+    plan: Arc<dyn ExecutionPlan>,
+    cancel: &Arc<Cancel>,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let changed = plan.transform_up(|plan| {
+        let join: Arc<dyn ExecutionPlan> = if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+            match join.filter() {
+                Some(filter) => join
+                    .builder()
+                    .with_filter(Some(filter_that_looks(filter, cancel)))
+                    .build_exec()?,
+                None => plan,
+            }
+        } else if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+            let sides = (Arc::clone(join.left()), Arc::clone(join.right()));
+            let filter = join.filter().map(|filter| filter_that_looks(filter, cancel));
+            let builder = NestedLoopJoinExecBuilder::new(sides.0, sides.1, *join.join_type());
+            let projection = join.projection().clone();
+            Arc::new(builder.with_projection_ref(projection).with_filter(filter).build()?)
+        } else if plan.is::<CrossJoinExec>() || plan.is::<SortMergeJoinExec>() {
+            plan
+        } else {
+            return Ok(Transformed::no(plan));
+        };
+        Ok(Transformed::yes(Arc::new(LookExec { join, cancel: Arc::clone(cancel) }) as Arc<_>))
+    })?;
+    Ok(changed.data)
+}
+
+fn filter_that_looks(filter: &JoinFilter, cancel: &Arc<Cancel>) -> JoinFilter {
+    let inner = Arc::clone(filter.expression());
+    let looks = Arc::new(Looks { inner, cancel: Arc::clone(cancel) });
+    JoinFilter::new(looks, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
+}
+
+/// Gives on what a join gives, and looks whether to stop.
+#[derive(Debug)]
+struct LookExec {
+    join: Arc<dyn ExecutionPlan>,
+    cancel: Arc<Cancel>,
+}
+
+impl DisplayAs for LookExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interruptible")
+    }
+}
+
+impl ExecutionPlan for LookExec {
+    fn name(&self) -> &str {
+        "LookExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.join.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.join]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(join) => Arc::new(Self { join, cancel: Arc::clone(&self.cancel) }),
+            None => self,
+        })
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+    ) -> PlanResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> PlanResult<SendableRecordBatchStream> {
+        Ok(looking(self.join.execute(partition, context)?, Arc::clone(&self.cancel)))
+    }
+}
+
+/// An expression that looks whether to stop when it is evaluated.
+#[derive(Debug)]
+struct Looks {
+    inner: Arc<dyn PhysicalExpr>,
+    cancel: Arc<Cancel>,
+}
+
+impl PartialEq for Looks {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.eq(&other.inner)
+    }
+}
+
+impl Eq for Looks {}
+
+impl Hash for Looks {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl fmt::Display for Looks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl PhysicalExpr for Looks {
+    fn data_type(&self, schema: &Schema) -> PlanResult<DataType> {
+        self.inner.data_type(schema)
+    }
+
+    fn nullable(&self, schema: &Schema) -> PlanResult<bool> {
+        self.inner.nullable(schema)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> PlanResult<ColumnarValue> {
+        self.cancel.check()?;
+        self.inner.evaluate(batch)
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        vec![&self.inner]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> PlanResult<Arc<dyn PhysicalExpr>> {
+        Ok(match children.pop() {
+            Some(inner) => Arc::new(Self { inner, cancel: Arc::clone(&self.cancel) }),
+            None => self,
+        })
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt_sql(f)
+    }
+}

@@ -1,0 +1,23 @@
+//! Queries: names bound to tables, plans over scans of the engine, streams of batches.
+//!
+//! In the order of the path: what the binder is to see, names, tables with the ways to read them,
+//! rules, operators, rows.
+
+pub(crate) mod access;
+pub(crate) mod binder;
+pub(crate) mod checked;
+mod condition;
+pub(crate) mod frozen;
+pub(crate) mod interrupt;
+mod membership;
+pub(crate) mod planner;
+pub(crate) mod pushed;
+pub(crate) mod rewrite;
+mod rows_of;
+pub(crate) mod running;
+pub(crate) mod scan;
+mod scan_rows;
+pub(crate) mod select;
+pub(crate) mod sequences;
+pub(crate) mod single_value;
+pub(crate) mod source;

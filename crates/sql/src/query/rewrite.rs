@@ -1,0 +1,457 @@
+//! What a statement says that DataFusion's binder would not understand, or would pass over.
+//!
+//! Functions of the session become constants or learn whose session it is; types that are text in
+//! rows become text. What would be ignored silently is refused.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, TableFactor,
+    VisitMut, VisitorMut,
+};
+
+use super::membership;
+use super::sequences::takes_session;
+use crate::catalog::names::fold;
+use crate::catalog::system::spelling as catalog;
+use crate::change::literal;
+use crate::error::{Error, Result};
+use crate::session::control::Level;
+use crate::session::settings::SERVER_VERSION;
+use crate::session::statements::Session;
+use crate::values::sql_type::SqlType;
+use crate::values::text;
+
+impl Session {
+    /// The query as the binder is to see it.
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_SUPPORTED`.
+    pub(crate) fn rewritten(&mut self, query: &Query) -> Result<Query> {
+        let mut query = query.clone();
+        self.rewrite(&mut query)?;
+        Ok(query)
+    }
+
+    /// The expression as the binder is to see it.
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_SUPPORTED`.
+    pub(crate) fn rewritten_expression(&mut self, expression: &Expr) -> Result<Expr> {
+        let mut expression = expression.clone();
+        self.rewrite(&mut expression)?;
+        Ok(expression)
+    }
+
+    fn rewrite(&self, node: &mut impl VisitMut) -> Result<()> {
+        match node.visit(&mut Rewriter { session: self }) {
+            ControlFlow::Break(error) => Err(error),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    fn is_serializable(&self) -> bool {
+        let level = self.block.as_ref().map_or(self.settings.isolation, |block| block.isolation);
+        level == Level::Serializable
+    }
+}
+
+struct Rewriter<'s> {
+    session: &'s Session,
+}
+
+impl Rewriter<'_> {
+    /// The constant that a call without arguments, or its like, is in this session.
+    fn constant(&self, name: &str) -> Option<Expr> {
+        let settings = &self.session.settings;
+        let text = match name {
+            "current_user" | "session_user" | "user" | "current_role" => settings.user.clone(),
+            "current_schema" => self.session.home().to_owned(),
+            "current_database" | "current_catalog" => "remanent".to_owned(),
+            "pg_backend_pid" => {
+                let number = ast::Value::Number(self.session.process.to_string(), false);
+                return Some(Expr::value(number));
+            }
+            "version" => {
+                format!("PostgreSQL {SERVER_VERSION} (Remanent {})", env!("CARGO_PKG_VERSION"))
+            }
+            _ => return None,
+        };
+        Some(Expr::value(ast::Value::SingleQuotedString(text)))
+    }
+
+    /// Makes a subquery that selects a plain expression one that aggregates. What of its condition
+    /// is about the rows around it alone is taken out and returned.
+    fn single(&self, query: &mut Query) -> Option<Expr> {
+        let plain = query.limit_clause.is_none() && query.order_by.is_none();
+        let ast::SetExpr::Select(select) = query.body.as_mut() else { return None };
+        let grouped = !matches!(&select.group_by, ast::GroupByExpr::Expressions(by, _)
+            if by.is_empty());
+        if !plain || grouped || select.distinct.is_some() || select.having.is_some() {
+            return None;
+        }
+        let [item] = select.projection.as_mut_slice() else { return None };
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            return None;
+        };
+        if self.aggregates(expr) {
+            return None;
+        }
+        let call = format!("\"{}\"(1)", super::single_value::NAME);
+        let Ok(Expr::Function(mut function)) = crate::change::parse_expression(&call) else {
+            return None;
+        };
+        if let FunctionArguments::List(list) = &mut function.args {
+            list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()))];
+        }
+        *expr = Expr::Function(function);
+        take_outer(select)
+    }
+
+    /// Whether an expression aggregates or looks at other rows by itself.
+    fn aggregates(&self, expr: &Expr) -> bool {
+        let state = &self.session.state;
+        let found = ast::visit_expressions(expr, |expr| match expr {
+            Expr::Function(function) => {
+                let last = function.name.0.last().and_then(|part| part.as_ident());
+                let name = last.map(fold).unwrap_or_default();
+                let aggregates = state.aggregate_functions().contains_key(&name);
+                match aggregates || function.over.is_some() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    }
+
+    fn function(&self, expr: &mut Expr) -> ControlFlow<Error> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let parts: Vec<String> =
+            function.name.0.iter().filter_map(|part| part.as_ident().map(fold)).collect();
+        let name = match parts.as_slice() {
+            [name] => name.clone(),
+            [schema, name] if schema == "pg_catalog" || schema == "information_schema" => {
+                function.name = ast::ObjectName::from(vec![ast::Ident::new(name)]);
+                name.clone()
+            }
+            _ => return ControlFlow::Continue(()),
+        };
+        if takes_session(&name)
+            && let FunctionArguments::List(list) = &mut function.args
+        {
+            let id = Expr::value(ast::Value::Number(self.session.id.to_string(), false));
+            list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(id)));
+        } else if let Some(constant) = self.constant(&name) {
+            *expr = constant;
+        } else if name == "current_setting"
+            && let FunctionArguments::List(list) = &function.args
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))) =
+                list.args.first()
+            && let ast::Value::SingleQuotedString(setting) = &value.value
+        {
+            let value = self.session.settings.get(&setting.to_lowercase());
+            *expr = Expr::value(value.map_or(ast::Value::Null, ast::Value::SingleQuotedString));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Takes the conditions out of a WHERE clause that name tables around the query alone.
+fn take_outer(select: &mut ast::Select) -> Option<Expr> {
+    let mut inner = Vec::new();
+    let factors = select.from.iter().flat_map(|table| {
+        std::iter::once(&table.relation).chain(table.joins.iter().map(|join| &join.relation))
+    });
+    for factor in factors {
+        let TableFactor::Table { name, alias, .. } = factor else { return None };
+        let last = name.0.last().and_then(|part| part.as_ident());
+        inner.push(alias.as_ref().map_or_else(|| last.map(fold), |alias| Some(fold(&alias.name)))?);
+    }
+    let mut conditions = Vec::new();
+    split(select.selection.take()?, &mut conditions);
+    let is_outer = |condition: &Expr| {
+        let mut named = false;
+        let foreign = ast::visit_expressions(condition, |expr| match expr {
+            Expr::CompoundIdentifier(parts)
+                if parts.len() > 1 && !inner.contains(&fold(&parts[parts.len() - 2])) =>
+            {
+                named = true;
+                ControlFlow::Continue(())
+            }
+            Expr::CompoundIdentifier(_) | Expr::Identifier(_) | Expr::Subquery(_) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        foreign.is_continue() && named
+    };
+    let (outer, kept): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_outer);
+    select.selection = all_of(kept);
+    all_of(outer)
+}
+
+fn split(condition: Expr, out: &mut Vec<Expr>) {
+    match condition {
+        Expr::BinaryOp { left, op: ast::BinaryOperator::And, right } => {
+            split(*left, out);
+            split(*right, out);
+        }
+        Expr::Nested(inner) => split(*inner, out),
+        other => out.push(other),
+    }
+}
+
+fn all_of(conditions: Vec<Expr>) -> Option<Expr> {
+    conditions.into_iter().reduce(|left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: ast::BinaryOperator::And,
+        right: Box::new(right),
+    })
+}
+
+/// Text is compared by its bytes, which is what these ask for.
+fn is_plain_collation(collation: &ast::ObjectName) -> bool {
+    let last = collation.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+    ["default", "c", "posix", "ucs_basic"].contains(&last.as_str())
+}
+
+/// `OPERATOR(pg_catalog.~)` and its like as the operator itself.
+fn plain_operator(op: &mut ast::BinaryOperator) -> ControlFlow<Error> {
+    use ast::BinaryOperator as Op;
+    let Op::PGCustomBinaryOperator(parts) = op else { return ControlFlow::Continue(()) };
+    *op = match parts.last().map(String::as_str) {
+        Some("~") => Op::PGRegexMatch,
+        Some("!~") => Op::PGRegexNotMatch,
+        Some("~*") => Op::PGRegexIMatch,
+        Some("!~*") => Op::PGRegexNotIMatch,
+        Some("=") => Op::Eq,
+        Some("<>") => Op::NotEq,
+        _ => return ControlFlow::Break(Error::unsupported(format!("the operator {op}"))),
+    };
+    ControlFlow::Continue(())
+}
+
+/// The type by which the binder knows one that is text in rows.
+fn known_type(data_type: &mut ast::DataType) {
+    let known = match data_type {
+        ast::DataType::Uuid
+        | ast::DataType::JSON
+        | ast::DataType::JSONB
+        | ast::DataType::Regclass => ast::DataType::Text,
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+            return known_type(element);
+        }
+        ast::DataType::Custom(name, _) => {
+            match fold(name.0.last().and_then(|part| part.as_ident()).unwrap_or(&"".into()))
+                .as_str()
+            {
+                "regclass" | "regtype" | "regproc" | "regnamespace" | "name" | "bpchar"
+                | "json" | "jsonb" | "uuid" | "char" | "citext" | "text" | "varchar" => {
+                    ast::DataType::Text
+                }
+                "float8" => ast::DataType::DoublePrecision,
+                "float4" => ast::DataType::Real,
+                "oid" | "xid" | "cid" | "int4" | "serial" => ast::DataType::BigInt(None),
+                "int2" => ast::DataType::SmallInt(None),
+                "int8" | "bigserial" => ast::DataType::BigInt(None),
+                "bool" => ast::DataType::Boolean,
+                "timestamptz" => ast::DataType::Timestamp(None, ast::TimezoneInfo::WithTimeZone),
+                _ => return,
+            }
+        }
+        _ => return,
+    };
+    *data_type = known;
+}
+
+/// Text that is cast to a list, as a list.
+fn list_of(text: &Expr, data_type: &ast::DataType) -> Option<Result<Expr>> {
+    let ast::DataType::Array(_) = data_type else { return None };
+    let Expr::Value(value) = text else { return None };
+    let ast::Value::SingleQuotedString(text) = &value.value else { return None };
+    let parsed = SqlType::from_ast(data_type).and_then(|to| text::parse(text, &to));
+    Some(parsed.map(|datum| literal(&datum)))
+}
+
+/// Gives items of a select list the names that PostgreSQL gives them. A second item of the same
+/// name gets a mark and a number behind it, which [`shown`] takes off again.
+fn name_items(items: &mut [SelectItem]) {
+    let mut seen: Vec<String> = Vec::new();
+    for item in items.iter_mut() {
+        let name = match item {
+            SelectItem::UnnamedExpr(expr) => name_of(expr),
+            SelectItem::ExprWithAlias { alias, .. } => {
+                seen.push(fold(alias));
+                continue;
+            }
+            _ => continue,
+        };
+        let SelectItem::UnnamedExpr(expr) = item else { continue };
+        let again = seen.iter().filter(|other| **other == name).count();
+        seen.push(name.clone());
+        let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        // Columns of two tables may have one name, which is told apart by the table's.
+        let by_table = matches!(expr, Expr::CompoundIdentifier(_));
+        if (is_column || by_table) && again == 0 {
+            continue;
+        }
+        let name = if again == 0 { name } else { format!("{name}{MARK}{again}") };
+        let alias = ast::Ident::with_quote('"', name);
+        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    }
+}
+
+/// Stands between a name and what makes it unique.
+const MARK: char = '\u{1}';
+
+/// A name as it is shown.
+pub(crate) fn shown(name: &str) -> &str {
+    match name.split_once(MARK) {
+        Some((shown, _)) if !shown.is_empty() => shown,
+        _ => name,
+    }
+}
+
+/// The name that an item has by itself.
+fn name_of(expr: &Expr) -> String {
+    match expr {
+        Expr::Identifier(ident) => fold(ident),
+        Expr::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
+        Expr::Function(function) => {
+            let last = function.name.0.last().and_then(|part| part.as_ident());
+            last.map(fold).unwrap_or_default()
+        }
+        Expr::Cast { expr, data_type, .. } => match name_of(expr) {
+            unnamed if unnamed == UNNAMED => match SqlType::from_ast(data_type) {
+                Ok(SqlType::Integer) => "int4".to_owned(),
+                Ok(SqlType::BigInt) => "int8".to_owned(),
+                Ok(SqlType::Boolean) => "bool".to_owned(),
+                Ok(SqlType::Timestamp) => "timestamp".to_owned(),
+                Ok(other) => other.to_string().split(['(', ' ']).next().unwrap_or("").to_owned(),
+                Err(_) => UNNAMED.to_owned(),
+            },
+            named => named,
+        },
+        Expr::Nested(inner) => name_of(inner),
+        Expr::Case { .. } => "case".to_owned(),
+        Expr::Exists { .. } => "exists".to_owned(),
+        Expr::Array(_) => "array".to_owned(),
+        Expr::Extract { .. } => "extract".to_owned(),
+        Expr::Substring { .. } => "substring".to_owned(),
+        Expr::Trim { .. } => "btrim".to_owned(),
+        Expr::Position { .. } => "position".to_owned(),
+        Expr::TypedString(typed) => {
+            typed.data_type.to_string().to_lowercase().split('(').next().unwrap_or("").to_owned()
+        }
+        _ => UNNAMED.to_owned(),
+    }
+}
+
+/// The name of what has none.
+const UNNAMED: &str = "?column?";
+
+impl VisitorMut for Rewriter<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        if !query.locks.is_empty() {
+            if !self.session.is_serializable() {
+                return ControlFlow::Break(
+                    Error::unsupported("FOR UPDATE below serializable isolation").hint(
+                        "Serializable transactions need no locks: what they read holds at COMMIT.",
+                    ),
+                );
+            }
+            // What a serializable transaction reads has not changed at its commit, or it fails.
+            query.locks.clear();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Some(object) = catalog::object(expr) {
+            *expr = object;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        catalog::table_function(factor);
+        match factor {
+            TableFactor::Table { sample: Some(_), .. }
+            | TableFactor::Derived { sample: Some(_), .. } => {
+                ControlFlow::Break(Error::unsupported("TABLESAMPLE"))
+            }
+            TableFactor::Table { version: Some(_), .. } => {
+                ControlFlow::Break(Error::unsupported("a table at another time"))
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<Error> {
+        name_items(&mut select.projection);
+        catalog::items_of_nothing(select);
+        match membership::in_full(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let meant = catalog::cast(expr, self.session.home())
+            .or_else(|| catalog::function(expr, self.session.home()));
+        if let Some(meant) = meant {
+            *expr = meant;
+            return ControlFlow::Continue(());
+        }
+        match expr {
+            Expr::Cast { data_type, expr: inner, .. } => {
+                if let Some(list) = list_of(inner, data_type) {
+                    match list {
+                        Ok(list) => **inner = list,
+                        Err(error) => return ControlFlow::Break(error),
+                    }
+                }
+                known_type(data_type);
+                if let (ast::DataType::Custom(..), Err(error)) =
+                    (&*data_type, SqlType::from_ast(data_type))
+                {
+                    return ControlFlow::Break(error);
+                }
+            }
+            Expr::TypedString(typed) => known_type(&mut typed.data_type),
+            Expr::Subquery(query) => {
+                if let Some(condition) = self.single(query) {
+                    *expr = Expr::Case {
+                        case_token: ast::helpers::attached_token::AttachedToken::empty(),
+                        end_token: ast::helpers::attached_token::AttachedToken::empty(),
+                        operand: None,
+                        conditions: vec![ast::CaseWhen { condition, result: expr.clone() }],
+                        else_result: None,
+                    };
+                }
+            }
+            Expr::Collate { expr: inner, collation } if is_plain_collation(collation) => {
+                *expr = (**inner).clone();
+            }
+            Expr::BinaryOp { op: op @ ast::BinaryOperator::PGCustomBinaryOperator(_), .. } => {
+                return plain_operator(op);
+            }
+            Expr::Function(_) => return self.function(expr),
+            Expr::Identifier(ident) if ident.quote_style.is_none() => {
+                let name = ident.value.to_lowercase();
+                if ["current_user", "session_user", "current_role", "current_catalog"]
+                    .contains(&name.as_str())
+                    && let Some(constant) = self.constant(&name)
+                {
+                    *expr = constant;
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

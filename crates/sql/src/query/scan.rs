@@ -1,0 +1,220 @@
+//! Reading a table as a physical operator: rows of the engine become batches of Arrow.
+//!
+//! The operator knows the table and the way to read it. The transaction comes with the context in
+//! which it is executed, so that a plan can be kept.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::DynamicFilterTracking;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+};
+
+use super::access::Access;
+use super::condition::{Condition, Hint};
+use super::rows_of::RowsOf;
+use super::scan_rows::{Batches, Wanted};
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::session::transaction::Transaction;
+use crate::values::datum::Datum;
+
+/// What a running plan finds in its context.
+pub(crate) struct Current {
+    pub(crate) transaction: Arc<Transaction>,
+}
+
+/// The operator.
+pub(crate) struct ScanExec {
+    table: Arc<Table>,
+    /// Places of the columns; one beyond the last is the number of the row.
+    columns: Vec<usize>,
+    access: Access,
+    /// What each row given out meets.
+    conditions: Vec<Condition>,
+    /// What operators above will ask of the rows, known when they run.
+    hints: Vec<Condition>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ScanExec {
+    /// Reads these columns of the table this way; the schema is that of all columns.
+    ///
+    /// # Errors
+    /// A column that is not in the schema.
+    pub(crate) fn new(
+        table: Arc<Table>,
+        columns: Vec<usize>,
+        (access, conditions): (Access, Vec<Condition>),
+        schema: SchemaRef,
+    ) -> PlanResult<Self> {
+        let schema = Arc::new(schema.project(&columns)?);
+        let properties = Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        ));
+        let metrics = ExecutionPlanMetricsSet::new();
+        let hints = Vec::new();
+        Ok(Self { table, columns, access, conditions, hints, schema, properties, metrics })
+    }
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScanExec({}, {:?})", self.table.name, self.access)
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index = |place: &usize| &self.table.indexes[*place].name;
+        match &self.access {
+            Access::All => write!(f, "Scan: {}", self.table.name)?,
+            Access::Nothing => write!(f, "Nothing: {}", self.table.name)?,
+            Access::Keys { index: place, keys } => {
+                let name = index(place);
+                write!(f, "KeyLookup: {} by {name}, keys={}", self.table.name, keys.len())?;
+            }
+            Access::Range { index: place, prefix, low, high } => {
+                write!(f, "KeyRange: {} by {}", self.table.name, index(place))?;
+                let prefix: Vec<String> = prefix.iter().map(Datum::to_string).collect();
+                if !prefix.is_empty() {
+                    write!(f, ", prefix=[{}]", prefix.join(", "))?;
+                }
+                low.iter().try_for_each(|low| write!(f, ", from={low}"))?;
+                high.iter().try_for_each(|high| write!(f, ", to={high}"))?;
+            }
+        }
+        let names: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
+        write!(f, ", columns=[{}]", names.join(", "))?;
+        let list = |conditions: &[Condition]| {
+            let texts = conditions.iter().map(|condition| condition.expr().to_string());
+            texts.collect::<Vec<_>>().join(" AND ")
+        };
+        if !self.conditions.is_empty() {
+            write!(f, ", where {}", list(&self.conditions))?;
+        }
+        if !self.hints.is_empty() {
+            write!(f, ", hints: {}", list(&self.hints))?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &str {
+        "ScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+    ) -> PlanResult<TreeNodeRecursion> {
+        for condition in self.conditions.iter().chain(&self.hints) {
+            if f(condition.expr())? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    /// Takes what joins say of their other side's keys, and sorts of the rows they still want: it
+    /// is checked again above.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> PlanResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let mut hints = self.hints.clone();
+        if phase == FilterPushdownPhase::Post && self.access == Access::All {
+            for parent in &result.parent_filters {
+                let filter = &parent.filter;
+                if DynamicFilterTracking::classify(filter).contains_dynamic_filter() {
+                    hints.extend(Condition::of_output(&self.table, &self.columns, filter)?);
+                }
+            }
+        }
+        let unmet = vec![PushedDown::No; result.parent_filters.len()];
+        let answer = FilterPushdownPropagation::with_parent_pushdown_result(unmet);
+        if hints.len() == self.hints.len() {
+            return Ok(answer);
+        }
+        Ok(answer.with_updated_node(Arc::new(Self {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            access: self.access.clone(),
+            conditions: self.conditions.clone(),
+            hints,
+            schema: Arc::clone(&self.schema),
+            properties: Arc::clone(&self.properties),
+            metrics: self.metrics.clone(),
+        })))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> PlanResult<SendableRecordBatchStream> {
+        let config = context.session_config();
+        let current = config.get_extension::<Current>();
+        let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
+        let size = config.batch_size();
+        let rows = RowsOf::start(&current.transaction, &self.table, &self.access)?;
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let wanted = Wanted {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            conditions: self.conditions.clone(),
+            schema: Arc::clone(&self.schema),
+        };
+        let hints = self.hints.iter().cloned().map(Hint::new).collect();
+        let mut batches = Batches::new(rows, wanted, hints, size);
+        let stream = futures::stream::iter(std::iter::from_fn(move || {
+            let _timer = metrics.elapsed_compute().timer();
+            let batch = batches.next().transpose()?;
+            Some(batch.map_err(Into::into).record_output(&metrics))
+        }));
+        let schema = Arc::clone(&self.schema);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+}

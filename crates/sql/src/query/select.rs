@@ -1,0 +1,308 @@
+//! Running a query, describing a statement, explaining one.
+//!
+//! A parameter's value is put into the plan before it is optimised: a key that is given as a
+//! parameter leads to the index as one in the text does.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::ParamValues;
+use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::{MemTable, source_as_provider};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::sql::sqlparser::ast;
+use futures::TryStreamExt;
+use remanent_engine::Isolation;
+
+use super::running::{Guard, ResultColumn, Rows, columns_of};
+use super::{interrupt, planner};
+use crate::error::{Error, Result, SqlState};
+use crate::session::answer::Outcome;
+use crate::session::statements::Session;
+use crate::session::transaction::Transaction;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+impl Session {
+    /// A query.
+    ///
+    /// # Errors
+    /// Whatever it meets before its first row.
+    pub(crate) async fn select(
+        &mut self,
+        query: &ast::Query,
+        parameters: &[Datum],
+    ) -> Result<Outcome> {
+        let logical = self.bind_query(query, parameters)?;
+        let transaction = self.transaction_of(&logical)?;
+        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
+        let rows = self.stream(plan, transaction)?;
+        Ok(Outcome::rows("SELECT", rows))
+    }
+
+    /// The transaction in which a query runs. One that reads no table of the database does not
+    /// begin the block's: definitions can still follow.
+    fn transaction_of(&mut self, logical: &LogicalPlan) -> Result<Arc<Transaction>> {
+        let begun = self.block.as_ref().is_none_or(|block| block.transaction.is_some());
+        if begun || reads_tables(logical)? {
+            return self.transaction(false);
+        }
+        let options = self.options(Isolation::Snapshot);
+        Transaction::begin(&self.database.engine, &options, (false, self.cancel()))
+    }
+
+    /// The plan of a query with its parameters' values in it.
+    fn bind_query(&mut self, query: &ast::Query, parameters: &[Datum]) -> Result<LogicalPlan> {
+        let query = self.rewritten(query)?;
+        let catalog = self.database.catalog();
+        let logical = self.binder(&catalog).bind(query)?;
+        with_values(logical, parameters)
+    }
+
+    /// Starts a plan.
+    fn stream(&self, plan: Arc<dyn ExecutionPlan>, transaction: Arc<Transaction>) -> Result<Rows> {
+        let stream = interrupt::start(&self.state, plan, &transaction)?;
+        Ok(Rows::stream(stream, Guard { transaction: Some(transaction) }))
+    }
+
+    /// All rows of a query that is part of another statement, read in its transaction.
+    ///
+    /// # Errors
+    /// Whatever it meets.
+    pub(crate) async fn collect_plan(
+        &self,
+        logical: &LogicalPlan,
+        transaction: &Arc<Transaction>,
+    ) -> Result<(datafusion::arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
+        let plan = interrupt::plan(&self.state, logical, transaction).await?;
+        let schema = plan.schema();
+        let stream = interrupt::start(&self.state, plan, transaction)?;
+        let batches: Vec<RecordBatch> = stream.try_collect().await?;
+        Ok((schema, batches))
+    }
+
+    /// The value of an expression without columns.
+    ///
+    /// # Errors
+    /// Whatever it meets.
+    pub(crate) async fn constant(
+        &mut self,
+        expression: &ast::Expr,
+        parameters: &[Datum],
+    ) -> Result<Datum> {
+        let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
+        let logical = self.bind_query(&query, parameters)?;
+        let transaction = self.transaction(false)?;
+        let (_, batches) = self.collect_plan(&logical, &transaction).await?;
+        match batches.iter().find(|batch| batch.num_rows() == 1) {
+            Some(batch) => Datum::from_array(batch.column(0), 0),
+            None => Err(Error::new(SqlState::CARDINALITY, "an expression gave no value")),
+        }
+    }
+
+    /// What a statement's parameters and rows are, as far as can be told before it runs.
+    ///
+    /// # Errors
+    /// What the binder finds wrong.
+    pub(crate) fn describe(
+        &mut self,
+        statement: &ast::Statement,
+        given: &[SqlType],
+    ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+        use ast::Statement as S;
+        match statement {
+            S::Query(query) => {
+                let query = self.rewritten(query)?;
+                let catalog = self.database.catalog();
+                let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
+                let logical = self.binder(&catalog).bind_typed(query, types.collect())?;
+                let parameters = parameter_types(&logical, given)?;
+                // Rules give some columns other types; parameters of no type may keep them from it.
+                let config = self.state.config_options();
+                let analyzed =
+                    self.state.analyzer().execute_and_check(logical.clone(), config, |_, _| {});
+                let schema = analyzed.unwrap_or(logical).schema().as_arrow().clone();
+                Ok((parameters, columns_of(&Arc::new(schema))))
+            }
+            S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
+                self.describe_change(statement, given)
+            }
+            S::Explain { statement: inner, .. } => {
+                let (parameters, _) = self.describe(inner, given)?;
+                Ok((parameters, Arc::new([plan_column()])))
+            }
+            S::ShowVariable { variable } => {
+                let name: Vec<String> = variable.iter().map(|ident| ident.value.clone()).collect();
+                let column =
+                    ResultColumn { name: name.join(" ").to_lowercase(), sql_type: SqlType::Text };
+                Ok((Vec::new(), Arc::new([column])))
+            }
+            S::Execute { name: Some(name), .. } => {
+                let name = name.to_string().trim_matches('"').to_lowercase();
+                let columns =
+                    self.prepared.get(&name).map(|prepared| Arc::clone(&prepared.columns));
+                Ok((given.to_vec(), columns.unwrap_or_else(|| Arc::new([]))))
+            }
+            _ => Ok((given.to_vec(), Arc::new([]))),
+        }
+    }
+
+    /// EXPLAIN and EXPLAIN ANALYZE.
+    ///
+    /// # Errors
+    /// As the statement.
+    pub(crate) async fn explain(
+        &mut self,
+        statement: &ast::Statement,
+        parameters: &[Datum],
+    ) -> Result<Outcome> {
+        let ast::Statement::Explain { analyze, verbose, statement, options, .. } = statement else {
+            return Err(Error::unsupported(statement));
+        };
+        let option = |name: &str| {
+            let options = options.iter().flatten();
+            let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
+            found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
+        };
+        let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
+        let transaction = self.transaction(analyze)?;
+        let query = self.source_of(statement)?;
+        let is_change = !matches!(**statement, ast::Statement::Query(_));
+        if analyze && is_change {
+            return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes rows"));
+        }
+        let logical = match query {
+            Some(logical) => with_values(logical, parameters)?,
+            None => return Err(Error::unsupported(format!("EXPLAIN of {statement}"))),
+        };
+        let plan = match analyze {
+            true => interrupt::plan(&self.state, &logical, &transaction).await?,
+            false => planner::plan(&self.state, &logical).await?,
+        };
+        let mut text = String::new();
+        if is_change {
+            text.push_str(&format!("{}\n", verb_of(statement)));
+        }
+        if verbose {
+            let optimized = self.state.optimize(&logical)?;
+            text.push_str(&format!("logical plan:\n{}\n\n", optimized.display_indent()));
+        }
+        if analyze {
+            let started = std::time::Instant::now();
+            let mut rows = self.stream(Arc::clone(&plan), transaction)?;
+            let mut count = 0;
+            while let Some(batch) = rows.next_batch().await? {
+                self.check_cancelled()?;
+                count += batch.num_rows();
+            }
+            let elapsed = started.elapsed();
+            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
+            text.push_str(&display.indent(verbose).to_string());
+            let millis = elapsed.as_secs_f64() * 1e3;
+            text.push_str(&format!("{count} rows, {millis:.3} ms\n"));
+        } else {
+            let display = DisplayableExecutionPlan::new(plan.as_ref());
+            text.push_str(&display.indent(verbose).to_string());
+        }
+        plan_rows(&text)
+    }
+}
+
+fn reads_tables(logical: &LogicalPlan) -> Result<bool> {
+    let mut reads = false;
+    logical.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            // What the catalog makes up is at hand as rows.
+            let at_hand = source_as_provider(&scan.source)
+                .is_ok_and(|provider| provider.downcast_ref::<MemTable>().is_some());
+            reads |= !at_hand;
+        }
+        Ok(if reads { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(reads)
+}
+
+fn is_on(text: &str) -> bool {
+    !["off", "false", "0"].contains(&text.to_lowercase().as_str())
+}
+
+fn verb_of(statement: &ast::Statement) -> &'static str {
+    match statement {
+        ast::Statement::Insert(_) => "Insert",
+        ast::Statement::Update(_) => "Update",
+        ast::Statement::Delete(_) => "Delete",
+        _ => "Merge",
+    }
+}
+
+fn plan_column() -> ResultColumn {
+    ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text }
+}
+
+fn plan_rows(text: &str) -> Result<Outcome> {
+    let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
+    let lines = StringArray::from_iter_values(text.lines().collect::<Vec<_>>());
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?;
+    Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch])))
+}
+
+/// The plan with values in the places of its parameters.
+///
+/// # Errors
+/// `UNKNOWN_PARAMETER`; a value that is not one of its parameter's type.
+pub(crate) fn with_values(logical: LogicalPlan, parameters: &[Datum]) -> Result<LogicalPlan> {
+    let types = parameter_types(&logical, &[])?;
+    if types.len() > parameters.len() {
+        let text = format!("there is no parameter ${}", parameters.len() + 1);
+        return Err(Error::new(SqlState::UNKNOWN_PARAMETER, text));
+    }
+    if types.is_empty() {
+        return Ok(logical);
+    }
+    let values = parameters.iter().enumerate().map(|(place, datum)| {
+        let to = types.get(place).cloned().unwrap_or_else(|| datum.natural());
+        let is_list = matches!(datum, Datum::List(elements) if !elements.is_empty());
+        let to = if to == SqlType::Unknown || is_list { datum.natural() } else { to };
+        let scalar = datum.cast(&to)?.to_scalar(&to)?;
+        let arrow = to.to_arrow();
+        let scalar = if scalar.data_type() == arrow { scalar } else { scalar.cast_to(&arrow)? };
+        Ok(ScalarAndMetadata::new(scalar, None))
+    });
+    let values = ParamValues::List(values.collect::<Result<Vec<_>>>()?);
+    Ok(logical.replace_params_with_values(&values)?)
+}
+
+/// The types of a plan's parameters; those that were given stay.
+pub(crate) fn parameter_types(logical: &LogicalPlan, given: &[SqlType]) -> Result<Vec<SqlType>> {
+    let found = logical.get_parameter_types()?;
+    let number = |name: &String| name.trim_start_matches('$').parse::<usize>().ok();
+    let count = found.keys().filter_map(number).max().unwrap_or(0).max(given.len());
+    let types = (1..=count).map(|number| {
+        let given = given.get(number - 1).filter(|given| **given != SqlType::Unknown);
+        let inferred = found.get(&format!("${number}")).cloned().flatten();
+        match (given, inferred) {
+            (Some(given), _) => given.clone(),
+            (None, Some(arrow)) => SqlType::from_arrow(&arrow),
+            (None, None) => SqlType::Unknown,
+        }
+    });
+    Ok(types.collect())
+}
+
+/// A query that selects these items from nothing.
+pub(crate) fn select_of(items: Vec<ast::SelectItem>) -> ast::Query {
+    let dialect = datafusion::sql::sqlparser::dialect::PostgreSqlDialect {};
+    let parsed = datafusion::sql::sqlparser::parser::Parser::new(&dialect).try_with_sql("SELECT 1");
+    let mut query = match parsed.and_then(|mut parser| parser.parse_query()) {
+        Ok(query) => *query,
+        Err(error) => unreachable!("{error}"),
+    };
+    if let ast::SetExpr::Select(select) = query.body.as_mut() {
+        select.projection = items;
+    }
+    query
+}

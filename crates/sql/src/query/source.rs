@@ -1,0 +1,111 @@
+//! A table as DataFusion's planner knows it: columns, keys, which conditions it can use.
+//!
+//! Conditions that name a key choose how the table is read ([`super::access`]). All conditions are
+//! checked on each row that the access path gives, so it may give too many and never too few.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Constraint, Constraints, Statistics};
+use datafusion::datasource::provider_as_source;
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableSource, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::access::Access;
+use super::condition::Condition;
+use super::scan::ScanExec;
+use crate::catalog::table::Table;
+
+/// A table that is read, or read to be changed.
+#[derive(Debug)]
+pub(crate) struct TableSourceOf {
+    pub(crate) table: Arc<Table>,
+    /// Whether the number of the row is one more column.
+    pub(crate) with_row: bool,
+    constraints: Constraints,
+    statistics: Option<Arc<Statistics>>,
+}
+
+impl TableSourceOf {
+    fn make(
+        table: Arc<Table>,
+        with_row: bool,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Arc<dyn TableSource> {
+        let keys = table.indexes.iter().filter(|index| {
+            index.unique && index.columns.iter().all(|&column| !table.columns[column].nullable)
+        });
+        let keys = keys.map(|index| match index.primary {
+            true => Constraint::PrimaryKey(index.columns.clone()),
+            false => Constraint::Unique(index.columns.clone()),
+        });
+        let constraints = Constraints::new_unverified(keys.collect());
+        provider_as_source(Arc::new(Self { table, with_row, constraints, statistics }))
+    }
+
+    /// The table with its columns.
+    pub(crate) fn plain(
+        table: Arc<Table>,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Arc<dyn TableSource> {
+        Self::make(table, false, statistics)
+    }
+
+    /// The table with its columns and the hidden number of the row.
+    pub(crate) fn with_row(table: Arc<Table>) -> Arc<dyn TableSource> {
+        Self::make(table, true, None)
+    }
+}
+
+#[async_trait]
+impl TableProvider for TableSourceOf {
+    fn schema(&self) -> SchemaRef {
+        let table = &self.table;
+        Arc::clone(if self.with_row { &table.arrow_with_row } else { &table.arrow })
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> PlanResult<Vec<TableProviderFilterPushDown>> {
+        let answers = filters.iter().map(|filter| match Condition::can_be(&self.table, filter) {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
+        });
+        Ok(answers.collect())
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        self.statistics.as_deref().cloned()
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        _: Option<usize>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        let access = Access::choose(&self.table, filters);
+        let columns = match projection {
+            Some(projection) => projection.clone(),
+            None => (0..self.schema().fields().len()).collect(),
+        };
+        let conditions =
+            filters.iter().map(|filter| Condition::of_filter(&self.table, filter, session));
+        let conditions = conditions.collect::<PlanResult<_>>()?;
+        let table = Arc::clone(&self.table);
+        Ok(Arc::new(ScanExec::new(table, columns, (access, conditions), self.schema())?))
+    }
+}

@@ -1,0 +1,78 @@
+//! Stopping a statement from outside, or by the clock.
+//!
+//! Somebody else sets a flag; whoever reads rows looks at it between batches. A deadline is looked
+//! at as often.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result, SqlState};
+
+/// Whether the statement that runs is to stop.
+#[derive(Debug, Default)]
+pub struct Cancel {
+    requested: AtomicBool,
+    has_deadline: AtomicBool,
+    deadline: Mutex<Option<Instant>>,
+}
+
+impl Cancel {
+    /// Asks the statement that runs to stop; if none does, nothing happens.
+    pub fn cancel(&self) {
+        self.requested.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs what a session does to its end, or until it is to stop while it would wait.
+    ///
+    /// # Errors
+    /// Of what is run; `CANCELLED`.
+    pub async fn stopping<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|context| {
+            let polled = future.as_mut().poll(context);
+            // A request from before it began does not count: it begins with its first poll.
+            match self.check() {
+                Err(stopped) if polled.is_pending() => Poll::Ready(Err(stopped)),
+                _ => polled,
+            }
+        })
+        .await
+    }
+
+    /// A statement begins, with this much time.
+    pub(crate) fn begin(&self, timeout: Option<Duration>) {
+        self.requested.store(false, Ordering::Relaxed);
+        if timeout.is_some() || self.has_deadline.load(Ordering::Relaxed) {
+            let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+            *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = deadline;
+            self.has_deadline.store(deadline.is_some(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// `CANCELLED`.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.requested.load(Ordering::Relaxed) {
+            let text = "the statement was cancelled by request";
+            return Err(Error::new(SqlState::CANCELLED, text));
+        }
+        if self.has_deadline.load(Ordering::Relaxed) {
+            return self.check_deadline();
+        }
+        Ok(())
+    }
+
+    fn check_deadline(&self) -> Result<()> {
+        let deadline = *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let text = "the statement took longer than statement_timeout allows";
+            return Err(Error::new(SqlState::CANCELLED, text));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,405 @@
+//! What a session has set: SET, SHOW, RESET.
+//!
+//! Settings that mean something are fields; names that clients of PostgreSQL set or ask for and
+//! that change nothing here are kept as they were given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::sql::sqlparser::ast::{Expr, Reset, Set, Value};
+use remanent_engine::Durability;
+
+use super::answer::Outcome;
+use super::control::Level;
+use super::statements::Session;
+use crate::catalog::names::PUBLIC;
+use crate::error::{Error, Result, SqlState};
+use crate::query::running::{ResultColumn, Rows};
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// The version of PostgreSQL whose protocol and catalogs clients find.
+pub(crate) const SERVER_VERSION: &str = "15.0";
+
+/// A session's settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) isolation: Level,
+    pub(crate) read_only: bool,
+    pub(crate) statement_timeout: Option<Duration>,
+    pub(crate) search_path: Vec<String>,
+    /// How durable commits are; `None` for what the database does.
+    pub(crate) durability: Option<Durability>,
+    /// Whoever speaks through the session.
+    pub(crate) user: String,
+    /// The rest, by name.
+    others: BTreeMap<String, String>,
+}
+
+/// Names with a meaning to clients alone, and what they are at first.
+const KEPT: &[(&str, &str)] = &[
+    ("application_name", ""),
+    ("bytea_output", "hex"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("datestyle", "ISO, MDY"),
+    ("default_table_access_method", "heap"),
+    ("default_tablespace", ""),
+    ("extra_float_digits", "1"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("integer_datetimes", "on"),
+    ("intervalstyle", "postgres"),
+    ("is_superuser", "on"),
+    ("lock_timeout", "0"),
+    ("max_identifier_length", "255"),
+    ("max_index_keys", "32"),
+    ("row_security", "off"),
+    ("server_encoding", "UTF8"),
+    ("server_version", SERVER_VERSION),
+    ("server_version_num", "150000"),
+    ("standard_conforming_strings", "on"),
+    ("timezone", "UTC"),
+    ("xmloption", "content"),
+];
+
+/// Of these, the ones that cannot be set.
+const FIXED: &[&str] = &[
+    "integer_datetimes",
+    "is_superuser",
+    "max_identifier_length",
+    "default_table_access_method",
+    "max_index_keys",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+];
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            isolation: Level::Serializable,
+            read_only: false,
+            statement_timeout: None,
+            search_path: vec![PUBLIC.to_owned()],
+            durability: None,
+            user: "remanent".to_owned(),
+            others: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// The value of a setting, as SHOW says it.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "transaction_isolation" | "default_transaction_isolation" => {
+                self.isolation.word().to_owned()
+            }
+            "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
+            "statement_timeout" => {
+                let millis = self.statement_timeout.map_or(0, |timeout| timeout.as_millis());
+                if millis == 0 { "0".to_owned() } else { format!("{millis}ms") }
+            }
+            "search_path" => self.search_path.join(", "),
+            "durability" => {
+                self.durability.map_or("default".to_owned(), |d| format!("{d:?}").to_lowercase())
+            }
+            "synchronous_commit" => on(self.durability != Some(Durability::Buffered)),
+            "session_authorization" | "role" => self.user.clone(),
+            other => {
+                let kept = KEPT.iter().find(|(name, _)| *name == other);
+                let given = self.others.get(other).cloned();
+                given.or_else(|| kept.map(|(_, value)| (*value).to_owned()))?
+            }
+        })
+    }
+
+    /// The value of a setting that no session can change.
+    pub(crate) fn fixed(name: &str) -> Option<String> {
+        Self::default().get(name).filter(|_| FIXED.contains(&name))
+    }
+
+    /// All settings with their values.
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        let own = [
+            "default_transaction_isolation",
+            "default_transaction_read_only",
+            "durability",
+            "search_path",
+            "statement_timeout",
+            "synchronous_commit",
+            "transaction_isolation",
+            "transaction_read_only",
+        ];
+        let names = own.into_iter().chain(KEPT.iter().map(|(name, _)| *name));
+        let mut all: Vec<(String, String)> =
+            names.filter_map(|name| Some((name.to_owned(), self.get(name)?))).collect();
+        all.sort();
+        all
+    }
+
+    /// Sets a value; none takes back what was set.
+    ///
+    /// # Errors
+    /// `BAD_PARAMETER`; `UNKNOWN_OBJECT` for a name that nobody knows.
+    pub(crate) fn set(&mut self, name: &str, values: Option<Vec<String>>) -> Result<()> {
+        let Some(values) = values else {
+            self.reset_one(name);
+            return Ok(());
+        };
+        let value = values.join(", ");
+        let bad = || {
+            let text = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            Error::new(SqlState::BAD_PARAMETER, text)
+        };
+        match name {
+            "transaction_isolation" | "default_transaction_isolation" => {
+                self.isolation = match value.to_lowercase().as_str() {
+                    "read uncommitted" | "read committed" => Level::ReadCommitted,
+                    "repeatable read" | "snapshot" => Level::RepeatableRead,
+                    "serializable" => Level::Serializable,
+                    _ => return Err(bad()),
+                }
+            }
+            "transaction_read_only" | "default_transaction_read_only" => {
+                self.read_only = truth(&value).ok_or_else(bad)?;
+            }
+            "statement_timeout" => {
+                let timeout = duration(&value).ok_or_else(bad)?;
+                self.statement_timeout = (!timeout.is_zero()).then_some(timeout);
+            }
+            "search_path" => {
+                let schemas = values.iter().flat_map(|value| value.split(','));
+                let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
+                self.search_path = schemas.filter(|s| !s.is_empty() && s != "$user").collect();
+            }
+            "durability" => {
+                self.durability = Some(match value.to_lowercase().as_str() {
+                    "memory" => Durability::Memory,
+                    "buffered" => Durability::Buffered,
+                    "os" => Durability::Os,
+                    "disk" => Durability::Disk,
+                    _ => return Err(bad()),
+                });
+            }
+            "synchronous_commit" => {
+                self.durability = match truth(&value) {
+                    Some(false) => Some(Durability::Buffered),
+                    _ => None,
+                };
+            }
+            fixed if FIXED.contains(&fixed) => return Err(cannot_change(name)),
+            "client_encoding"
+                if !["utf8", "utf-8", "unicode"].contains(&lower(&value).as_str()) =>
+            {
+                return Err(bad().hint("Text is UTF-8 here."));
+            }
+            "timezone"
+                if !["utc", "gmt", "etc/utc", "z", "0", "default"]
+                    .contains(&lower(&value).as_str()) =>
+            {
+                return Err(bad().hint("Times with a zone are shown in UTC."));
+            }
+            known if KEPT.iter().any(|(name, _)| *name == known) || known.contains('.') => {
+                self.others.insert(name.to_owned(), value);
+            }
+            _ => {
+                let text = format!("unrecognized configuration parameter \"{name}\"");
+                return Err(Error::new(SqlState::UNKNOWN_OBJECT, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Settings {
+    fn reset_one(&mut self, name: &str) {
+        let initial = Self::default();
+        match name {
+            "default_transaction_isolation" => self.isolation = initial.isolation,
+            "default_transaction_read_only" => self.read_only = initial.read_only,
+            "statement_timeout" => self.statement_timeout = None,
+            "search_path" => self.search_path = initial.search_path,
+            "durability" | "synchronous_commit" => self.durability = None,
+            other => drop(self.others.remove(other)),
+        }
+    }
+}
+
+impl Session {
+    /// SET in its forms.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub(crate) fn set(&mut self, set: &Set) -> Result<Outcome> {
+        match set {
+            Set::SetTransaction { modes, session: false, .. } => {
+                return self.set_transaction(modes);
+            }
+            Set::SetTransaction { modes, .. } => {
+                for mode in modes {
+                    use datafusion::sql::sqlparser::ast::{TransactionAccessMode, TransactionMode};
+                    match mode {
+                        TransactionMode::IsolationLevel(level) => {
+                            self.settings.isolation = Level::from_ast(*level);
+                        }
+                        TransactionMode::AccessMode(mode) => {
+                            self.settings.read_only = *mode == TransactionAccessMode::ReadOnly;
+                        }
+                    }
+                }
+            }
+            Set::SingleAssignment { variable, values, .. } => {
+                let name = lower(&variable.to_string());
+                self.assign(&name, values)?;
+            }
+            Set::MultipleAssignments { assignments } => {
+                for assignment in assignments {
+                    let name = lower(&assignment.name.to_string());
+                    self.assign(&name, std::slice::from_ref(&assignment.value))?;
+                }
+            }
+            Set::SetTimeZone { value, .. } => {
+                self.assign("timezone", std::slice::from_ref(value))?;
+            }
+            Set::SetNames { charset_name, .. } => {
+                let charset = charset_name.value.clone();
+                self.settings.set("client_encoding", Some(vec![charset]))?;
+            }
+            Set::SetNamesDefault {} => {}
+            other => return Err(Error::unsupported(format!("SET {other}"))),
+        }
+        Ok(Outcome::verb("SET"))
+    }
+
+    fn assign(&mut self, name: &str, values: &[Expr]) -> Result<()> {
+        let texts: Vec<String> = values.iter().map(text_of).collect();
+        let is_default = matches!(texts.as_slice(), [text] if text.eq_ignore_ascii_case("default"));
+        self.settings.set(name, (!is_default).then_some(texts))?;
+        if let (Some(block), "transaction_isolation") = (&mut self.block, name) {
+            block.isolation = self.settings.isolation;
+        }
+        Ok(())
+    }
+
+    /// Sets a value from outside, as a client does when it connects.
+    ///
+    /// # Errors
+    /// `BAD_PARAMETER`; `UNKNOWN_OBJECT` for a name that nobody knows.
+    pub fn configure(&mut self, name: &str, value: &str) -> Result<()> {
+        self.settings.set(&lower(name), Some(vec![value.to_owned()]))
+    }
+
+    /// RESET, of one setting or of all.
+    ///
+    /// # Errors
+    /// `BAD_PARAMETER` for a setting that cannot be changed.
+    pub(crate) fn reset(&mut self, reset: &Reset) -> Result<Outcome> {
+        match reset {
+            Reset::ALL => {
+                let user = std::mem::take(&mut self.settings.user);
+                self.settings = Settings { user, ..Settings::default() };
+            }
+            Reset::ConfigurationParameter(name) => {
+                self.settings.set(&lower(&name.to_string()), None)?;
+            }
+        }
+        Ok(Outcome::verb("RESET"))
+    }
+
+    /// The value of a setting.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(&lower(name))
+    }
+
+    /// Who speaks through the session, which decides what it may do.
+    pub fn set_user(&mut self, user: &str) {
+        user.clone_into(&mut self.settings.user);
+    }
+
+    /// SHOW.
+    ///
+    /// # Errors
+    /// `UNKNOWN_OBJECT`.
+    pub(crate) fn show(
+        &mut self,
+        variable: &[datafusion::sql::sqlparser::ast::Ident],
+    ) -> Result<Outcome> {
+        let words: Vec<String> = variable.iter().map(|ident| lower(&ident.value)).collect();
+        let name = match words.join(" ").as_str() {
+            "transaction isolation level" => "transaction_isolation".to_owned(),
+            "time zone" => "timezone".to_owned(),
+            _ => words.join("."),
+        };
+        if name == "all" {
+            let columns = ["name", "setting"].map(text_column);
+            let rows = self.settings.all().into_iter();
+            let rows = rows.map(|(name, value)| vec![name.into(), value.into()]).collect();
+            return Ok(Outcome::rows("SHOW", Rows::values(Arc::new(columns), rows)));
+        }
+        let value = match (&self.block, name.as_str()) {
+            (Some(block), "transaction_isolation") => Some(block.isolation.word().to_owned()),
+            (Some(block), "transaction_read_only") => Some(on(block.read_only)),
+            _ => self.settings.get(&name),
+        };
+        let value = value.ok_or_else(|| {
+            let text = format!("unrecognized configuration parameter \"{name}\"");
+            Error::new(SqlState::UNKNOWN_OBJECT, text)
+        })?;
+        let rows = [vec![Datum::from(value)]].into();
+        Ok(Outcome::rows("SHOW", Rows::values(Arc::new([text_column(&name)]), rows)))
+    }
+}
+
+/// A column of text in a result.
+pub(crate) fn text_column(name: &str) -> ResultColumn {
+    ResultColumn { name: name.to_owned(), sql_type: SqlType::Text }
+}
+
+fn text_of(value: &Expr) -> String {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        Expr::Identifier(ident) => ident.value.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn cannot_change(name: &str) -> Error {
+    Error::new(SqlState::BAD_PARAMETER, format!("parameter \"{name}\" cannot be changed"))
+}
+
+fn lower(text: &str) -> String {
+    text.to_lowercase()
+}
+
+fn on(truth: bool) -> String {
+    if truth { "on" } else { "off" }.to_owned()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" | "t" => Some(true),
+        "off" | "false" | "no" | "0" | "f" => Some(false),
+        _ => None,
+    }
+}
+
+/// A span as settings have it: milliseconds unless a unit follows.
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..end].parse().ok()?;
+    let factor = match text[end..].trim() {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.checked_mul(factor)?))
+}

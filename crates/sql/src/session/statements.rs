@@ -1,0 +1,354 @@
+//! A session: statements of one caller, one after the other.
+//!
+//! Outside a transaction block each statement is a transaction, and one that changes something is
+//! tried again where another transaction was first. Inside a block all statements share one, which
+//! begins with the first of them; a statement that fails undoes itself and no more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use datafusion::execution::SessionState;
+use datafusion::sql::sqlparser::ast;
+use remanent_engine::{Isolation, TransactionOptions};
+use tokio::runtime::Runtime;
+
+use super::answer::{Answer, Outcome};
+use super::cancel::Cancel;
+use super::control::Block;
+use super::prepared::Prepared;
+use super::settings::Settings;
+use super::transaction::Transaction;
+use crate::catalog::snapshot::Snapshot;
+use crate::database::SqlDatabase;
+use crate::error::{Error, Result, SqlState};
+use crate::point::TextCache;
+use crate::query::binder::Binder;
+use crate::statement::Statement;
+use crate::values::datum::Datum;
+
+/// How long a statement by itself is tried again.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+
+/// One caller's statements.
+///
+/// A session belongs to one task or thread at a time. What is asynchronous here waits for nothing
+/// but its own work; the blocking calls do the same for programs without a runtime.
+///
+/// # Examples
+/// ```
+/// use remanent_sql::SqlDatabase;
+/// let db = SqlDatabase::in_memory()?;
+/// let mut session = db.session();
+/// session.execute("create table t (a int primary key); insert into t values (1), (2)")?;
+/// session.execute("begin")?;
+/// session.execute("delete from t where a = 1")?;
+/// session.execute("rollback")?;
+/// assert_eq!(session.query("select count(*) from t", &[])?.rows[0][0].as_i64(), Some(2));
+/// # Ok::<(), remanent_sql::Error>(())
+/// ```
+pub struct Session {
+    pub(crate) database: Arc<SqlDatabase>,
+    pub(crate) state: SessionState,
+    pub(crate) settings: Settings,
+    pub(crate) block: Option<Block>,
+    pub(crate) prepared: HashMap<String, Arc<Prepared>>,
+    /// The role whose privileges count; of a program's own session, none.
+    pub(crate) acts_as: Option<String>,
+    /// For which catalog it is known whether the role may not do everything.
+    pub(crate) restricted: (u64, bool),
+    /// The number of the session, which no other has.
+    pub(crate) id: u64,
+    /// Whether the columns of views are being found, which may ask for columns of views.
+    pub(crate) describes_views: AtomicBool,
+    /// What `pg_backend_pid` says.
+    pub(crate) process: i32,
+    pub(crate) texts: TextCache,
+    pub(crate) texts_version: u64,
+    cancel: Arc<Cancel>,
+    runtime: Option<Arc<Runtime>>,
+}
+
+/// Whether a session is in a transaction block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// In none.
+    Idle,
+    /// In one.
+    Active,
+    /// In one that can only be rolled back.
+    Failed,
+}
+
+impl Session {
+    pub(crate) fn new(database: Arc<SqlDatabase>) -> Self {
+        let id = database.sessions.fetch_add(1, Ordering::Relaxed);
+        Self {
+            id,
+            state: database.state.clone(),
+            database,
+            settings: Settings::default(),
+            block: None,
+            prepared: HashMap::new(),
+            describes_views: AtomicBool::new(false),
+            process: 0,
+            texts: TextCache::default(),
+            texts_version: 0,
+            acts_as: None,
+            restricted: (0, false),
+            cancel: Arc::default(),
+            runtime: None,
+        }
+    }
+
+    /// What stops the statement that runs, from any thread.
+    pub fn cancel_handle(&self) -> Arc<Cancel> {
+        Arc::clone(&self.cancel)
+    }
+
+    /// The number by which the caller's connection is known.
+    pub fn set_process(&mut self, process: i32) {
+        self.process = process;
+    }
+
+    pub(crate) fn cancel(&self) -> &Arc<Cancel> {
+        &self.cancel
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<SqlDatabase> {
+        &self.database
+    }
+
+    /// Whether it is in a transaction block.
+    pub fn status(&self) -> TransactionStatus {
+        match &self.block {
+            None => TransactionStatus::Idle,
+            Some(block) if block.failed => TransactionStatus::Failed,
+            Some(_) => TransactionStatus::Active,
+        }
+    }
+
+    /// Runs the statements of a text, one after the other, and reads all their rows.
+    ///
+    /// # Errors
+    /// Of the first that fails; those before it have been done.
+    pub fn execute(&mut self, text: &str) -> Result<Vec<Answer>> {
+        if let Some(ran) = self.run_text(text) {
+            let outcome = ran?;
+            return Ok(vec![self.runtime()?.block_on(outcome.collect())?]);
+        }
+        let runtime = self.runtime()?;
+        runtime.block_on(async {
+            let mut answers = Vec::new();
+            for statement in Statement::parse_all(text)? {
+                answers.push(self.run(&statement, &[]).await?.collect().await?);
+            }
+            Ok(answers)
+        })
+    }
+
+    /// Runs one statement with parameters and reads all its rows.
+    ///
+    /// # Errors
+    /// Whatever it meets.
+    pub fn query(&mut self, text: &str, parameters: &[Datum]) -> Result<Answer> {
+        let statement = Statement::parse(text)?;
+        let runtime = self.runtime()?;
+        runtime.block_on(async { self.run(&statement, parameters).await?.collect().await })
+    }
+
+    /// A runtime for callers that have none.
+    fn runtime(&mut self) -> Result<Arc<Runtime>> {
+        if let Some(runtime) = &self.runtime {
+            return Ok(Arc::clone(runtime));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let runtime = Arc::new(runtime);
+        self.runtime = Some(Arc::clone(&runtime));
+        Ok(runtime)
+    }
+
+    /// Runs a statement with parameters.
+    ///
+    /// # Errors
+    /// Whatever it meets. In a transaction block, what the statement did before is undone; after a
+    /// conflict with another transaction the block can only be rolled back.
+    pub async fn run(&mut self, statement: &Statement, parameters: &[Datum]) -> Result<Outcome> {
+        self.begin_statement();
+        if let Some(done) = self.control(&statement.ast) {
+            return done;
+        }
+        self.check_not_failed()?;
+        // What now() says, until the statement ends.
+        self.state.mark_start_execution();
+        let ran = self.dispatch(&statement.ast, parameters).await;
+        if let Err(error) = &ran {
+            self.failed_with(error);
+        }
+        ran
+    }
+
+    /// The clock of the statement starts.
+    pub(crate) fn begin_statement(&self) {
+        self.cancel.begin(self.settings.statement_timeout);
+    }
+
+    /// A statement failed: a block that cannot go on is ended.
+    pub(crate) fn failed_with(&mut self, error: &Error) {
+        if let Some(block) = &mut self.block
+            && error.ends_transaction()
+        {
+            block.fail();
+        }
+    }
+
+    pub(crate) fn check_not_failed(&self) -> Result<()> {
+        if self.status() == TransactionStatus::Failed {
+            let text = "the transaction has failed; statements are ignored until it ends";
+            return Err(Error::new(SqlState::IN_FAILED_TRANSACTION, text).hint("Roll back."));
+        }
+        Ok(())
+    }
+
+    /// Whether what the session may do has to be looked up for each statement.
+    pub(crate) fn is_restricted(&mut self) -> bool {
+        let version = self.database.catalog_version();
+        if self.restricted.0 != version {
+            self.restricted = (version, !self.is_superuser());
+        }
+        self.restricted.1
+    }
+
+    /// Boxed, for EXECUTE and EXPLAIN run statements within statements.
+    pub(crate) fn dispatch<'a>(
+        &'a mut self,
+        statement: &'a ast::Statement,
+        parameters: &'a [Datum],
+    ) -> futures::future::BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            use ast::Statement as S;
+            self.check_access(statement)?;
+            if let Some(done) = self.define_access(statement) {
+                return done;
+            }
+            match statement {
+                S::Query(query) => self.select(query, parameters).await,
+                S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
+                    self.change(statement, parameters).await
+                }
+                S::Set(set) => self.set(set),
+                S::ShowVariable { variable } => self.show(variable),
+                S::Reset(reset) => self.reset(&reset.reset),
+                S::Prepare { .. } | S::Execute { .. } | S::Deallocate { .. } => {
+                    self.by_name(statement, parameters).await
+                }
+                S::Explain { .. } => self.explain(statement, parameters).await,
+                S::Truncate(truncate) => self.truncate(truncate).await,
+                S::Copy { target: ast::CopyTarget::File { .. }, .. } => {
+                    self.copy_file(statement).await
+                }
+                other => self.define(other, parameters).await,
+            }
+        })
+    }
+
+    /// What names mean to the next statement.
+    pub(crate) fn binder<'s>(&'s self, catalog: &'s Arc<Snapshot>) -> Binder<'s> {
+        Binder::new(&self.state, catalog, &self.settings.search_path, self)
+    }
+
+    /// The schema in which new things without a schema are made.
+    pub(crate) fn home(&self) -> &str {
+        self.settings.search_path.first().map_or(crate::catalog::names::PUBLIC, String::as_str)
+    }
+
+    /// The options of a transaction that begins now.
+    pub(crate) fn options(&self, isolation: Isolation) -> TransactionOptions {
+        let mut options = TransactionOptions::new().isolation(isolation);
+        if let Some(durability) = self.settings.durability {
+            options = options.durability(durability);
+        }
+        options
+    }
+
+    /// The transaction in which the next statement runs: the block's, or one of its own.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn transaction(&mut self, writes: bool) -> Result<Arc<Transaction>> {
+        let engine = Arc::clone(&self.database.engine);
+        let Some(block) = &mut self.block else {
+            let options = self.options(self.settings.isolation.engine());
+            return Transaction::begin(&engine, &options, (writes, &self.cancel));
+        };
+        if let Some(transaction) = &mut block.transaction {
+            if block.isolation.refreshes() && block.savepoints.is_empty() {
+                Transaction::refresh(transaction)?;
+            }
+            return Ok(Arc::clone(transaction));
+        }
+        let (isolation, writes) = (block.isolation.engine(), !block.read_only);
+        let options = self.options(isolation);
+        let transaction = Transaction::begin(&engine, &options, (writes, &self.cancel))?;
+        if let Some(block) = &mut self.block {
+            block.transaction = Some(Arc::clone(&transaction));
+        }
+        Ok(transaction)
+    }
+
+    /// Runs a change: in the block's transaction with a savepoint around it, or in one of its own
+    /// that is tried again where another was first.
+    async fn change(
+        &mut self,
+        statement: &ast::Statement,
+        parameters: &[Datum],
+    ) -> Result<Outcome> {
+        if self.block.is_some() {
+            let transaction = self.transaction(true)?;
+            let before = transaction.writing()?.savepoint();
+            let changed = self.change_in(&transaction, statement, parameters).await;
+            if changed.is_err() {
+                transaction.writing()?.roll_back_to(before)?;
+            }
+            return changed;
+        }
+        let started = Instant::now();
+        loop {
+            let transaction = self.transaction(true)?;
+            let changed = self.change_in(&transaction, statement, parameters).await;
+            let ended = match changed {
+                Ok(outcome) => transaction.commit().map(|_| outcome),
+                Err(error) => {
+                    transaction.roll_back();
+                    Err(error)
+                }
+            };
+            match ended {
+                Err(error) if error.ends_transaction() && started.elapsed() < RETRY_MAX => {
+                    self.cancel.check()?;
+                    tokio::task::yield_now().await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Whoever runs it looks whether to stop.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.cancel.check()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.database.taken.forget(self.id);
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("status", &self.status()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,267 @@
+//! An engine transaction as a session and its running queries hold it together.
+//!
+//! The engine's transactions, scans and cursors borrow; DataFusion's streams cannot. So here the
+//! lifetimes are taken off, and this always holds instead: what borrows keeps an [`Arc`] of what
+//! it borrows from, in the same struct and dropped after it; and once the transaction is closed,
+//! nothing that borrows is looked at any more, for every access asks first.
+//!
+//! A transaction belongs to one thread at a time. The types here can be sent to other threads, as
+//! DataFusion's traits demand, because a session polls its streams only itself: they are never
+//! spawned, and a session is not shared.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+
+use remanent_engine::schema::Value;
+use remanent_engine::{
+    CommitTicket, Cursor, Database, Find, FrozenRows, Piece, Pieces, ReadTransaction, Row,
+    TransactionOptions, WriteTransaction,
+};
+
+use super::cancel::Cancel;
+use crate::catalog::table::Table;
+use crate::error::{Error, Result, SqlState};
+
+/// A transaction that is open, or was.
+pub(crate) struct Transaction {
+    /// Dropped before the database that it borrows from.
+    inner: UnsafeCell<Inner>,
+    open: Cell<bool>,
+    pub(crate) cancel: Arc<Cancel>,
+    _database: Arc<Database>,
+}
+
+enum Inner {
+    Read(ReadTransaction<'static>),
+    Write(WriteTransaction<'static>),
+}
+
+// SAFETY: used by the thread that runs the session alone, one at a time, as the file says.
+unsafe impl Send for Transaction {}
+// SAFETY: as above.
+unsafe impl Sync for Transaction {}
+
+impl Transaction {
+    /// Begins.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn begin(
+        database: &Arc<Database>,
+        options: &TransactionOptions,
+        (writes, cancel): (bool, &Arc<Cancel>),
+    ) -> Result<Arc<Self>> {
+        // SAFETY: the struct keeps the database, and drops the transaction first.
+        let borrowed: &'static Database = unsafe { &*Arc::as_ptr(database) };
+        let inner = match writes {
+            true => Inner::Write(borrowed.begin_write_with(options)?),
+            false => Inner::Read(borrowed.begin_read_with(options)?),
+        };
+        Ok(Arc::new(Self {
+            inner: UnsafeCell::new(inner),
+            open: Cell::new(true),
+            cancel: Arc::clone(cancel),
+            _database: Arc::clone(database),
+        }))
+    }
+
+    fn inner(&self) -> Result<&Inner> {
+        if !self.open.get() {
+            let text = "the transaction that this belongs to has ended";
+            return Err(Error::new(SqlState::BAD_TRANSACTION_STATE, text));
+        }
+        // SAFETY: exclusive references are made by `refresh` alone, from an exclusive one.
+        Ok(unsafe { &*self.inner.get() })
+    }
+
+    /// To read with.
+    ///
+    /// # Errors
+    /// `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn reading(&self) -> Result<&ReadTransaction<'static>> {
+        Ok(match self.inner()? {
+            Inner::Read(read) => read,
+            Inner::Write(write) => write,
+        })
+    }
+
+    /// To write with.
+    ///
+    /// # Errors
+    /// `READ_ONLY`; `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn writing(&self) -> Result<&WriteTransaction<'static>> {
+        match self.inner()? {
+            Inner::Write(write) => Ok(write),
+            Inner::Read(_) => {
+                let text = "cannot change anything in a read-only transaction";
+                Err(Error::new(SqlState::READ_ONLY, text))
+            }
+        }
+    }
+
+    /// Commits; what still refers to it finds it closed.
+    ///
+    /// # Errors
+    /// As the engine; it has ended all the same.
+    pub(crate) fn commit(&self) -> Result<Option<CommitTicket>> {
+        let outcome = match self.inner()? {
+            Inner::Read(_) => Ok(None),
+            Inner::Write(write) => write.commit_in_place().map(Some),
+        };
+        self.open.set(false);
+        Ok(outcome?)
+    }
+
+    /// Takes back what was written.
+    pub(crate) fn roll_back(&self) {
+        if let Ok(Inner::Write(write)) = self.inner() {
+            write.roll_back();
+        }
+        self.open.set(false);
+    }
+
+    /// Moves its snapshot to now.
+    ///
+    /// # Errors
+    /// As the engine; `BAD_TRANSACTION_STATE` while a result of it is being read.
+    pub(crate) fn refresh(this: &mut Arc<Self>) -> Result<()> {
+        let Some(alone) = Arc::get_mut(this) else {
+            let text = "a result of this transaction is still being read";
+            return Err(Error::new(SqlState::BAD_TRANSACTION_STATE, text));
+        };
+        if let Inner::Write(write) = alone.inner.get_mut() {
+            write.refresh()?;
+        }
+        Ok(())
+    }
+}
+
+/// A table in pieces, which keep what they borrow from.
+pub(crate) struct HeldPieces {
+    pieces: Pieces<'static>,
+    transaction: Arc<Transaction>,
+    _table: Arc<Table>,
+}
+
+// SAFETY: as for the transaction.
+unsafe impl Send for HeldPieces {}
+
+impl HeldPieces {
+    /// All rows that the transaction sees.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn new(transaction: &Arc<Transaction>, table: &Arc<Table>) -> Result<Self> {
+        let pieces = transaction.reading()?.scan_pieces(&table.handle)?;
+        // SAFETY: the struct keeps transaction and table.
+        let pieces = unsafe { std::mem::transmute::<Pieces<'_>, Pieces<'static>>(pieces) };
+        Ok(Self { pieces, transaction: Arc::clone(transaction), _table: Arc::clone(table) })
+    }
+
+    /// Gives the next piece to `take`; whether there was one.
+    ///
+    /// # Errors
+    /// `CANCELLED`, a transaction that has ended, an expired snapshot; whatever `take` meets.
+    pub(crate) fn next(
+        &mut self,
+        take: impl FnOnce(&Piece<'_, '_>, &Held) -> Result<()>,
+    ) -> Result<bool> {
+        self.transaction.cancel.check()?;
+        self.transaction.reading()?.status()?;
+        let Some(piece) = self.pieces.next_piece() else { return Ok(false) };
+        take(&piece, &Held { transaction: &self.transaction })?;
+        Ok(true)
+    }
+}
+
+/// Says of what comes from pieces how long it may be kept.
+pub(crate) struct Held<'h> {
+    transaction: &'h Arc<Transaction>,
+}
+
+impl Held<'_> {
+    /// The frozen rows of a piece, kept beyond the call together with their transaction.
+    pub(crate) fn keep(&self, rows: &FrozenRows<'_>) -> HeldFrozen {
+        // SAFETY: columns are references into the database that stay until the transaction ends,
+        // and it is asked whether it has whenever they are looked at.
+        let rows =
+            unsafe { std::mem::transmute::<FrozenRows<'_>, FrozenRows<'static>>(rows.clone()) };
+        HeldFrozen { rows, transaction: Arc::clone(self.transaction) }
+    }
+}
+
+/// Frozen rows that keep what they borrow from.
+pub(crate) struct HeldFrozen {
+    rows: FrozenRows<'static>,
+    transaction: Arc<Transaction>,
+}
+
+// SAFETY: as for the transaction.
+unsafe impl Send for HeldFrozen {}
+
+impl HeldFrozen {
+    /// The rows.
+    ///
+    /// # Errors
+    /// `CANCELLED`; a transaction that has ended.
+    pub(crate) fn rows(&self) -> Result<&FrozenRows<'_>> {
+        self.transaction.cancel.check()?;
+        self.transaction.reading()?;
+        Ok(&self.rows)
+    }
+}
+
+/// A cursor over an ordered index that keeps what it borrows from.
+pub(crate) struct HeldCursor {
+    cursor: Cursor<'static>,
+    transaction: Arc<Transaction>,
+    _table: Arc<Table>,
+}
+
+// SAFETY: as for the transaction.
+unsafe impl Send for HeldCursor {}
+
+impl HeldCursor {
+    /// A cursor that stands nowhere yet.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn new(
+        transaction: &Arc<Transaction>,
+        table: &Arc<Table>,
+        index: usize,
+    ) -> Result<Self> {
+        let cursor = transaction.reading()?.cursor(&table.handle, table.indexes[index].handle)?;
+        // SAFETY: the struct keeps transaction and table.
+        let cursor = unsafe { std::mem::transmute::<Cursor<'_>, Cursor<'static>>(cursor) };
+        Ok(Self { cursor, transaction: Arc::clone(transaction), _table: Arc::clone(table) })
+    }
+
+    /// Goes to a key.
+    ///
+    /// # Errors
+    /// As the engine; a transaction that has ended.
+    pub(crate) fn find(&mut self, find: Find, key: &[Value<'_>]) -> Result<Option<Row<'_>>> {
+        self.transaction.reading()?;
+        Ok(self.cursor.find(find, key)?)
+    }
+
+    /// Goes to the first row, or to the last.
+    ///
+    /// # Errors
+    /// A transaction that has ended.
+    pub(crate) fn start(&mut self, backwards: bool) -> Result<Option<Row<'_>>> {
+        self.transaction.reading()?;
+        Ok(if backwards { self.cursor.last() } else { self.cursor.first() })
+    }
+
+    /// Goes to the next row, or to the one before.
+    ///
+    /// # Errors
+    /// `CANCELLED`, a transaction that has ended.
+    pub(crate) fn step(&mut self, backwards: bool) -> Result<Option<Row<'_>>> {
+        self.transaction.cancel.check()?;
+        self.transaction.reading()?;
+        Ok(if backwards { self.cursor.previous() } else { self.cursor.next() })
+    }
+}

@@ -1,0 +1,61 @@
+//! Statements stop when they are told to, also those that work long between two rows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use remanent_sql::{Session, SqlDatabase, SqlState};
+
+/// 2,000 rows: pairs of pairs of them keep any machine busy for hours.
+fn numbers() -> Session {
+    let mut session = SqlDatabase::in_memory().unwrap().session();
+    session.execute("create table n (i integer primary key, same integer)").unwrap();
+    let rows: Vec<String> = (0..2_000).map(|i| format!("({i}, 1)")).collect();
+    session.execute(&format!("insert into n values {}", rows.join(", "))).unwrap();
+    session
+}
+
+/// Runs a statement that is told to stop again and again from the moment it starts.
+fn stops(session: &mut Session, query: &str) {
+    let (cancel, over) = (session.cancel_handle(), Arc::new(AtomicBool::new(false)));
+    let (canceller, seen) = (Arc::clone(&cancel), Arc::clone(&over));
+    let thread = std::thread::spawn(move || {
+        while !seen.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
+            canceller.cancel();
+        }
+    });
+    let error = session.query(query, &[]).expect_err(query);
+    over.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+    assert_eq!(error.state(), SqlState::CANCELLED, "{query}: {error}");
+}
+
+#[test]
+fn joins_stop_when_they_are_told_to() {
+    let mut session = numbers();
+    for query in [
+        "select count(*) from n a, n b, n c, n d",
+        "select count(*) from n a, n b, n c, n d where a.i + b.i + c.i + d.i < 0",
+        "select count(*) from n a join n b on a.i < b.i join n c on b.i <> c.i \
+         join n d on c.i <> d.i",
+        "select count(*) from n a join n b using (same) join n c on c.same = a.same \
+         join n d on d.same = a.same",
+        "select sum(a.i) from n a left join n b on a.i * b.i < 0 left join n c on a.i + c.i < 0 \
+         left join n d on a.i * d.i < 0 left join n e on a.i + b.i + c.i + d.i + e.i < 0 \
+         cross join n f cross join n g",
+    ] {
+        stops(&mut session, query);
+    }
+    let left = session.query("select count(*) from n", &[]).unwrap();
+    assert_eq!(left.rows[0][0].as_i64(), Some(2_000));
+}
+
+#[test]
+fn a_statement_timeout_reaches_into_joins() {
+    let mut session = numbers();
+    session.execute("set statement_timeout = 50").unwrap();
+    let query = "select count(*) from n a, n b, n c, n d where a.i + b.i + c.i + d.i < 0";
+    let error = session.query(query, &[]).expect_err(query);
+    assert_eq!(error.state(), SqlState::CANCELLED, "{error}");
+}

@@ -1,0 +1,143 @@
+//! A table with frozen rows and one without answer the same.
+//!
+//! Two tables get the same rows and changes; one is frozen in between. Random conditions over all
+//! types are asked of both. The seed is in every message.
+
+use remanent_sql::{Session, SqlDatabase};
+
+/// A small random generator: Steele, Lea, Flood (2014), SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+fn row(random: &mut Random, id: u64) -> String {
+    let mut value = |text: String| if random.below(9) == 0 { "null".to_owned() } else { text };
+    let word = ["AIR", "RAIL", "SHIP", "a much longer word than twelve letters"][(id % 4) as usize];
+    let columns = [
+        value(format!("{}", id % 5)),
+        value(format!("{}", id * 37 % 1000)),
+        value(format!("{}", 5_000_000_000 + id * 7919)),
+        value(format!("{}.{:02}", id % 300, id % 100)),
+        value(format!("'19{:02}-0{}-1{}'", 70 + id % 30, 1 + id % 9, id % 10)),
+        value(format!("'{word}'")),
+        value(format!("'text {} of some length'", id * 31 % 977)),
+        value(format!("{}", id.is_multiple_of(2))),
+        value(format!("{}", id as f64 / 8.0)),
+        value("7".to_owned()),
+    ];
+    format!("({id}, {})", columns.join(", "))
+}
+
+fn condition(random: &mut Random) -> String {
+    let (a, b) = (random.below(1000), random.below(300));
+    let simple = [
+        format!("tiny = {}", a % 6),
+        format!("tiny <> {}", a % 6),
+        format!("small > {a}"),
+        format!("small between {b} and {a}"),
+        format!("big <= {}", 5_000_000_000 + a * 7919),
+        format!("price < {b}.5"),
+        format!("price = {}.{:02}", a % 300, a % 100),
+        format!("day >= date '19{:02}-05-05'", 70 + a % 30),
+        format!("mode in ('AIR', 'SHIP{}')", a % 2),
+        "mode like '%I%'".to_owned(),
+        "mode is null".to_owned(),
+        "mode is not null and small is null".to_owned(),
+        format!("note like 'text {}%'", a % 10),
+        format!("note > 'text {a}'"),
+        "flag".to_owned(),
+        "not flag".to_owned(),
+        format!("half > {b}.25"),
+        format!("seven = {}", 6 + a % 3),
+        "seven is null".to_owned(),
+        format!("coalesce(tiny, 0) + small > {a}"),
+    ];
+    let pick = |random: &mut Random| simple[random.below(simple.len() as u64) as usize].clone();
+    match random.below(4) {
+        0 => format!("({}) and ({})", pick(random), pick(random)),
+        1 => format!("({}) or ({})", pick(random), pick(random)),
+        _ => pick(random),
+    }
+}
+
+/// Rows of the table that is frozen, in columns.
+fn frozen_rows(db: &SqlDatabase) -> u64 {
+    let tables = db.engine().memory_by_table().expect("memory is measured");
+    tables.iter().find(|table| table.name == "cold").map_or(0, |table| table.frozen_rows)
+}
+
+fn both(session: &mut Session, text: &str) {
+    for table in ["hot", "cold"] {
+        session.execute(&text.replace("TABLE", table)).expect(text);
+    }
+}
+
+fn compare(session: &mut Session, condition: &str, seed: u64) {
+    let of_one = format!("select * from TABLE where {condition} order by id");
+    let of_two = format!(
+        "select id, other from TABLE join \
+         (select id as other, tiny as wanted from TABLE where {condition} order by id limit 40) b \
+         on small = wanted order by id, other"
+    );
+    for query in [of_one, of_two] {
+        let mut ask = |table: &str| {
+            let text = query.replace("TABLE", table);
+            session.query(&text, &[]).expect(&text).rows
+        };
+        let (hot, cold) = (ask("hot"), ask("cold"));
+        assert_eq!(hot.len(), cold.len(), "seed {seed}: {query}");
+        assert_eq!(hot, cold, "seed {seed}: {query}");
+    }
+}
+
+#[test]
+fn frozen_rows_answer_as_hot_ones() {
+    for seed in 1..=2 {
+        let mut random = Random(seed);
+        let db = SqlDatabase::in_memory().expect("a database in memory opens");
+        let mut session = db.session();
+        both(
+            &mut session,
+            "create table TABLE (id int primary key, tiny smallint, small int, big bigint, \
+             price numeric(9,2), day date, mode text, note varchar(40), flag boolean, \
+             half double precision, seven int)",
+        );
+        let rows: Vec<String> = (0..3000).map(|id| row(&mut random, id)).collect();
+        both(&mut session, &format!("insert into TABLE values {}", rows.join(", ")));
+        session.execute("vacuum full cold").expect("a table freezes");
+        assert_eq!(frozen_rows(&db), 3000, "seed {seed}");
+        let join = "explain select * from hot join cold on hot.id = cold.tiny where hot.small = 5";
+        let plan = session.query(join, &[]).expect("a join is explained").rows;
+        assert!(format!("{plan:?}").contains("hints: "), "{plan:?}");
+        for round in 0..3 {
+            for _ in 0..8 {
+                let condition = condition(&mut random);
+                compare(&mut session, &condition, seed);
+            }
+            let at = random.below(2500);
+            both(
+                &mut session,
+                &format!("update TABLE set small = 5, mode = 'NEW' where id = {at}"),
+            );
+            both(&mut session, &format!("delete from TABLE where id between {at} and {}", at + 20));
+            let fresh = row(&mut random, 10_000 + round);
+            both(&mut session, &format!("insert into TABLE values {fresh}"));
+            if round == 1 {
+                session.execute("vacuum full cold").expect("a table freezes again");
+                assert!(frozen_rows(&db) > 2900, "seed {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Every suite in `tests/sql`, in process: statements with the answers that they have to give.
+//!
+//! A suite is a file in the format of SQLite's corpus (sqllogictest). Each runs on a database of
+//! its own; named connections are sessions of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use remanent_sql::{Answer, Datum, Error, Session, SqlDatabase, SqlType};
+use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+
+struct InProcess(Session);
+
+impl DB for InProcess {
+    type Error = Error;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Error> {
+        let mut answers = self.0.execute(sql)?;
+        let Some(Answer { columns, rows, tag }) = answers.pop() else {
+            return Ok(DBOutput::StatementComplete(0));
+        };
+        if columns.is_empty() {
+            return Ok(DBOutput::StatementComplete(tag.rows.unwrap_or(0)));
+        }
+        let types = columns.iter().map(|column| kind(&column.sql_type)).collect();
+        let rows = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+        Ok(DBOutput::Rows { types, rows })
+    }
+}
+
+fn kind(sql_type: &SqlType) -> DefaultColumnType {
+    match sql_type {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => {
+            DefaultColumnType::Integer
+        }
+        SqlType::Real | SqlType::Double | SqlType::Numeric { .. } => {
+            DefaultColumnType::FloatingPoint
+        }
+        _ => DefaultColumnType::Text,
+    }
+}
+
+fn shown(datum: &Datum) -> String {
+    match datum.to_text() {
+        None => "NULL".to_owned(),
+        Some(text) if text.is_empty() => "(empty)".to_owned(),
+        Some(text) => text,
+    }
+}
+
+fn suites() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql");
+    let entries = std::fs::read_dir(folder).expect("the suites are there");
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "slt"));
+    files.sort();
+    files
+}
+
+#[test]
+fn all_suites_give_their_answers() {
+    let files = suites();
+    assert!(files.len() >= 10, "only {} suites were found", files.len());
+    let mut failures = Vec::new();
+    for file in files {
+        let database = SqlDatabase::in_memory().expect("a database in memory opens");
+        let connect = Arc::clone(&database);
+        let mut runner = Runner::new(move || {
+            let session = connect.session();
+            async move { Ok(InProcess(session)) }
+        });
+        if let Err(error) = runner.run_file(&file) {
+            failures.push(format!("{}: {error}", file.display()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}

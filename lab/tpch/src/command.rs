@@ -1,0 +1,108 @@
+//! The command line, second step: what the flags mean together.
+//!
+//! Unknown contenders and queries are refused here, so that everything later works with things
+//! that exist.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use lab_harness::Outcome;
+
+use crate::contenders::{self, Contender};
+use crate::flags::Flags;
+use crate::queries;
+
+/// Where records go unless `--out` says otherwise.
+const OUT: &str = "target/lab";
+
+/// What is to be done.
+pub(crate) enum Command {
+    Help,
+    List,
+    /// Answer requests as a measured process.
+    Serve {
+        contender: String,
+        directory: PathBuf,
+    },
+    Explain {
+        contender: &'static Contender,
+        choice: Choice,
+    },
+    /// Statements about one key.
+    Points {
+        out: PathBuf,
+        rounds: u32,
+        quick: bool,
+    },
+    Run {
+        choice: Choice,
+    },
+}
+
+/// What is to be run.
+#[derive(Clone)]
+pub(crate) struct Choice {
+    pub(crate) scales: Vec<f64>,
+    pub(crate) rounds: u32,
+    pub(crate) contenders: Vec<&'static Contender>,
+    pub(crate) queries: Vec<usize>,
+    pub(crate) out: PathBuf,
+}
+
+/// Decides what the flags mean.
+///
+/// # Errors
+///
+/// When they contradict each other or name what does not exist.
+pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
+    if flags.help {
+        return Ok(Command::Help);
+    }
+    let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Ok(Command::Run { choice: choice(flags)? }),
+        ["list"] => Ok(Command::List),
+        ["points"] => {
+            let Choice { out, rounds, .. } = choice(flags)?;
+            Ok(Command::Points { out, rounds, quick: flags.quick })
+        }
+        ["serve", contender, directory] => {
+            Ok(Command::Serve { contender: contender.to_owned(), directory: directory.into() })
+        }
+        ["explain", contender] => {
+            let contender = contenders::find(contender)?;
+            Ok(Command::Explain { contender, choice: choice(flags)? })
+        }
+        _ => Err(format!("not understood: {}; see --help", words.join(" ")).into()),
+    }
+}
+
+fn choice(flags: &Flags) -> Outcome<Choice> {
+    if flags.quick && flags.scales.is_some() {
+        return Err("--quick has its own scale; leave out --scale".into());
+    }
+    let scales = match &flags.scales {
+        Some(scales) => scales.clone(),
+        None if flags.quick => vec![0.01],
+        None => vec![1.0],
+    };
+    if scales.iter().any(|scale| !(0.001..=100.0).contains(scale)) {
+        return Err("scale factors lie between 0.001 and 100".into());
+    }
+    let rounds = flags.rounds.unwrap_or(if flags.quick { 1 } else { 5 });
+    if rounds == 0 {
+        return Err("--rounds starts at 1".into());
+    }
+    let queries = flags.queries.clone().unwrap_or_else(|| (1..=queries::COUNT).collect());
+    if let Some(unknown) = queries.iter().find(|query| !(1..=queries::COUNT).contains(query)) {
+        return Err(format!("no query {unknown}; there are 1 to {}", queries::COUNT).into());
+    }
+    let contenders = match &flags.contenders {
+        Some(names) => names.iter().map(|name| contenders::find(name)).collect::<Outcome<_>>()?,
+        None => contenders::ALL.iter().collect(),
+    };
+    let out = flags.out.clone().unwrap_or_else(|| OUT.into());
+    Ok(Choice { scales, rounds, contenders, queries, out })
+}

@@ -1,0 +1,103 @@
+//! A measured process, from outside: asks it, waits for the answer, and ends it.
+//!
+//! It stays on one core from its beginning, with whatever it starts. What always holds: one
+//! request is under way at a time, and nobody is left running when the value is dropped.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use lab_harness::Outcome;
+
+use crate::contenders::Contender;
+use crate::data::Data;
+use crate::protocol::{Hello, Reply, Request};
+use crate::schema::TABLES;
+
+/// A contender that is ready to be asked.
+pub(crate) struct Process {
+    pub(crate) contender: &'static Contender,
+    pub(crate) version: String,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Starts a contender on one core.
+    ///
+    /// # Errors
+    ///
+    /// When it is not installed or says nothing.
+    pub(crate) fn start(
+        contender: &'static Contender,
+        out: &Path,
+        data: &Data,
+        scratch: &Path,
+        core: usize,
+    ) -> Outcome<Process> {
+        std::fs::create_dir_all(scratch)?;
+        let command = contender.command(out, data, scratch)?;
+        let mut pinned = Command::new("taskset");
+        pinned.arg("-c").arg(core.to_string()).arg(command.get_program()).args(command.get_args());
+        let mut child = pinned.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or("no standard output")?;
+        let mut process = Process {
+            contender,
+            version: String::new(),
+            child,
+            input,
+            output: BufReader::new(output),
+        };
+        process.version = serde_json::from_str::<Hello>(&process.line()?)?.version;
+        Ok(process)
+    }
+
+    /// Creates and fills all tables.
+    ///
+    /// # Errors
+    ///
+    /// What the contender reports.
+    pub(crate) fn load(&mut self) -> Outcome<Reply> {
+        let statements = TABLES.iter().map(|table| (table.name.to_owned(), table.sql()));
+        self.ask(&Request::Load { load: statements.collect::<BTreeMap<_, _>>() })
+    }
+
+    /// Runs a query.
+    ///
+    /// # Errors
+    ///
+    /// What the contender reports.
+    pub(crate) fn query(&mut self, text: &str, rows: bool) -> Outcome<Reply> {
+        self.ask(&Request::Query { query: text.to_owned(), rows })
+    }
+
+    fn ask(&mut self, request: &Request) -> Outcome<Reply> {
+        let input = self.input.as_mut().ok_or("the process has ended")?;
+        writeln!(input, "{}", serde_json::to_string(request)?)?;
+        input.flush()?;
+        let reply: Reply = serde_json::from_str(&self.line()?)?;
+        match reply.error {
+            Some(error) => Err(error.into()),
+            None => Ok(reply),
+        }
+    }
+
+    fn line(&mut self) -> Outcome<String> {
+        let mut line = String::new();
+        if self.output.read_line(&mut line)? == 0 {
+            return Err(format!("{} has ended without an answer", self.contender.name).into());
+        }
+        Ok(line)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It ends when there is nothing more to read.
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}

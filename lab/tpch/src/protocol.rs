@@ -1,0 +1,42 @@
+//! What a run and a measured process say to each other, one JSON object a line.
+//!
+//! The process speaks first, with its version. Then every line to it is one request, answered by
+//! one reply; it ends when nothing more comes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Answer;
+
+/// The first line of a process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) version: String,
+}
+
+/// A line to a process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Request {
+    /// Create these tables, by name, and load them.
+    Load { load: BTreeMap<String, String> },
+    /// Answer a query, and say the rows too if asked to.
+    Query { query: String, rows: bool },
+}
+
+/// A line from a process.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Reply {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    #[serde(default)]
+    pub(crate) wall_ns: u64,
+    #[serde(default)]
+    pub(crate) cpu_ns: u64,
+    /// Bytes that the loaded tables hold, in memory and files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rows: Option<Answer>,
+}

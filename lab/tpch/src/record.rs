@@ -1,0 +1,146 @@
+//! What was measured, and its lines of JSON in the laboratory's format.
+//!
+//! A record whose answers were wrong says so and carries no time.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use lab_harness::Outcome;
+use serde_json::{Value, json};
+
+use crate::protocol::Reply;
+use crate::run::Results;
+
+/// What all records of a run have.
+pub(crate) struct Header {
+    pub(crate) machine: String,
+    pub(crate) commit: String,
+    pub(crate) run: String,
+    pub(crate) rounds: u32,
+}
+
+/// One contender's query.
+pub(crate) struct Cell {
+    pub(crate) contender: &'static str,
+    pub(crate) medium: &'static str,
+    pub(crate) note: &'static str,
+    pub(crate) version: String,
+    pub(crate) query: usize,
+    /// Rows of the answer.
+    pub(crate) rows: usize,
+    /// Why there is no time.
+    pub(crate) wrong: Option<String>,
+    pub(crate) wall_ns: Vec<f64>,
+    pub(crate) cpu_ns: Vec<f64>,
+}
+
+/// One contender's loading.
+pub(crate) struct Loaded {
+    pub(crate) contender: &'static str,
+    pub(crate) medium: &'static str,
+    pub(crate) note: &'static str,
+    pub(crate) version: String,
+    pub(crate) text_bytes: u64,
+    pub(crate) wall_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) held_bytes: Option<u64>,
+}
+
+/// A contender that could not be measured.
+pub(crate) struct Skipped {
+    pub(crate) contender: &'static str,
+    pub(crate) reason: String,
+}
+
+impl Cell {
+    pub(crate) fn add(&mut self, reply: &Reply) {
+        self.wall_ns.push(reply.wall_ns as f64);
+        self.cpu_ns.push(reply.cpu_ns as f64);
+    }
+
+    /// The middle CPU time, if the answer was right.
+    pub(crate) fn cpu_ms(&self) -> Option<f64> {
+        let (_, median, _) = spread(&self.cpu_ns)?;
+        self.wrong.is_none().then_some(median / 1e6)
+    }
+}
+
+/// Appends everything to the workload's file.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn append(out: &Path, header: &Header, scale: f64, results: &Results) -> Outcome<()> {
+    let mut text = String::new();
+    let loaded = results.loaded.iter().map(|loaded| of_loading(header, scale, loaded));
+    let cells = results.cells.iter().map(|cell| of_query(header, scale, cell));
+    let skipped = results.skipped.iter().map(|skipped| of_skipped(header, scale, skipped));
+    for record in loaded.chain(cells).chain(skipped) {
+        text.push_str(&record.to_string());
+        text.push('\n');
+    }
+    let path = out.join("tpch.jsonl");
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
+    let mut record = json!({
+        "workload": "tpch", "contender": cell.contender, "version": cell.version,
+        "setting": "memory", "medium": cell.medium, "phase": "query", "query": cell.query,
+        "scale": scale, "rows": cell.rows, "rounds": header.rounds,
+        "verified": cell.wrong.is_none(), "machine": header.machine, "commit": header.commit,
+        "run": header.run,
+        "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),
+    });
+    if cell.wrong.is_none() {
+        record["wall_ns_per_op"] = spread_of(&cell.wall_ns);
+        record["cpu_ns_per_op"] = spread_of(&cell.cpu_ns);
+    }
+    record
+}
+
+fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
+    let seconds = |ns: u64| (ns as f64 / 1e6).round() / 1e3;
+    let mut record = json!({
+        "workload": "tpch", "contender": loaded.contender, "version": loaded.version,
+        "setting": "memory", "medium": loaded.medium, "phase": "load", "scale": scale,
+        "rounds": 1, "wall_s": seconds(loaded.wall_ns), "cpu_s": seconds(loaded.cpu_ns),
+        "data_bytes": loaded.text_bytes, "verified": true, "note": loaded.note,
+        "machine": header.machine, "commit": header.commit, "run": header.run,
+    });
+    if let Some(held) = loaded.held_bytes {
+        record["held_bytes"] = json!(held);
+        record["bytes_per_data_byte"] = json!(held as f64 / loaded.text_bytes as f64);
+    }
+    record
+}
+
+fn of_skipped(header: &Header, scale: f64, skipped: &Skipped) -> Value {
+    json!({
+        "workload": "tpch", "contender": skipped.contender, "scale": scale,
+        "skipped": skipped.reason, "machine": header.machine, "commit": header.commit,
+        "run": header.run,
+    })
+}
+
+/// The least, the middle and the greatest of some samples.
+pub(crate) fn spread_of(samples: &[f64]) -> Value {
+    match spread(samples) {
+        Some((min, median, max)) => json!({"min": min, "median": median, "max": max}),
+        None => Value::Null,
+    }
+}
+
+fn spread(samples: &[f64]) -> Option<(f64, f64, f64)> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let middle = sorted.len() / 2;
+    let median = match sorted.len() % 2 {
+        1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    };
+    Some((first, median, last))
+}

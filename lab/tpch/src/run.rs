@@ -1,0 +1,177 @@
+//! A run: every contender in a process of its own, asked in turn.
+//!
+//! All processes of a scale are loaded first. Then, in every round and for every query, each
+//! contender is asked once, in an order that turns round with the rounds; before the first round
+//! it is asked without the clock, and that answer is compared with DuckDB's. What always holds: a
+//! time stands in a record only if its answer was right.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use lab_harness::{Outcome, last_core, machine};
+
+use crate::answer::{Answer, difference};
+use crate::command::Choice;
+use crate::contenders::{self, Contender};
+use crate::data::Data;
+use crate::process::Process;
+use crate::queries;
+use crate::record::{self, Cell, Header, Loaded, Skipped};
+use crate::table;
+
+/// Whose answers are the expected ones.
+const REFERENCE: &str = "duckdb";
+
+/// Runs everything that was chosen.
+///
+/// # Errors
+///
+/// When data or records cannot be written. A contender that fails is left out and named.
+pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
+    fs::create_dir_all(&choice.out)?;
+    let header = Header {
+        machine: machine::describe(),
+        commit: machine::commit(),
+        run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        rounds: choice.rounds,
+    };
+    let mut right = true;
+    for &scale in &choice.scales {
+        let results = run_scale(choice, scale)?;
+        record::append(&choice.out, &header, scale, &results)?;
+        let mut out = io::stdout().lock();
+        table::print(&mut out, scale, &results)?;
+        right &= results.cells.iter().all(|cell| cell.wrong.is_none());
+    }
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// What one scale gave.
+#[derive(Default)]
+pub(crate) struct Results {
+    pub(crate) loaded: Vec<Loaded>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {
+    let data = Data::at(&choice.out, scale)?;
+    let expected = expected(choice, scale, &data)?;
+    let mut results = Results::default();
+    let scratch = data.directory.join("scratch");
+    let mut processes = Vec::new();
+    for contender in &choice.contenders {
+        say(&format!("{} at scale factor {scale}: loading", contender.name));
+        match start_and_load(contender, choice, &data, &scratch) {
+            Ok((process, loaded)) => {
+                results.loaded.push(loaded);
+                processes.push(process);
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                results.skipped.push(Skipped { contender: contender.name, reason });
+            }
+        }
+    }
+    for &number in &choice.queries {
+        let text = queries::text(number, scale);
+        for process in &mut processes {
+            results.cells.push(first(process, number, &text, &expected[number - 1]));
+        }
+    }
+    for round in 0..choice.rounds {
+        say(&format!("round {} of {}", round + 1, choice.rounds));
+        for &number in &choice.queries {
+            let text = queries::text(number, scale);
+            for place in 0..processes.len() {
+                let place = if round % 2 == 0 { place } else { processes.len() - 1 - place };
+                let process = &mut processes[place];
+                let name = process.contender.name;
+                let cell = results.cells.iter_mut();
+                let cell = cell.into_iter().find(|c| c.contender == name && c.query == number);
+                let Some(cell) = cell.filter(|cell| cell.wrong.is_none()) else { continue };
+                match process.query(&text, false) {
+                    Ok(reply) => cell.add(&reply),
+                    Err(error) => cell.wrong = Some(error.to_string()),
+                }
+            }
+        }
+    }
+    drop(processes);
+    fs::remove_dir_all(&scratch)?;
+    Ok(results)
+}
+
+fn start_and_load(
+    contender: &'static Contender,
+    choice: &Choice,
+    data: &Data,
+    scratch: &Path,
+) -> Outcome<(Process, Loaded)> {
+    let scratch = scratch.join(contender.name);
+    let mut process = Process::start(contender, &choice.out, data, &scratch, last_core()?)?;
+    let reply = process.load()?;
+    let loaded = Loaded {
+        contender: contender.name,
+        medium: contender.medium,
+        note: contender.note,
+        version: process.version.clone(),
+        text_bytes: data.text_bytes()?,
+        wall_ns: reply.wall_ns,
+        cpu_ns: reply.cpu_ns,
+        held_bytes: reply.held_bytes,
+    };
+    Ok((process, loaded))
+}
+
+/// The first answer of a contender, which is compared and not timed.
+fn first(process: &mut Process, number: usize, text: &str, expected: &Answer) -> Cell {
+    let mut cell = Cell {
+        contender: process.contender.name,
+        medium: process.contender.medium,
+        note: process.contender.note,
+        version: process.version.clone(),
+        query: number,
+        rows: expected.0.len(),
+        wrong: None,
+        wall_ns: Vec::new(),
+        cpu_ns: Vec::new(),
+    };
+    cell.wrong = match process.query(text, true) {
+        Ok(reply) => difference(&reply.rows.unwrap_or_default(), expected, queries::order(number)),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(wrong) = &cell.wrong {
+        say(&format!("{} query {number}: {wrong}", process.contender.name));
+    }
+    cell
+}
+
+/// DuckDB's answers to all queries, found once for each scale and kept beside the data.
+fn expected(choice: &Choice, scale: f64, data: &Data) -> Outcome<Vec<Answer>> {
+    let path = data.directory.join("answers.json");
+    if let Ok(text) = fs::read_to_string(&path) {
+        return Ok(serde_json::from_str(&text)?);
+    }
+    say(&format!("scale factor {scale}: answers of {REFERENCE}"));
+    let scratch = data.directory.join("reference");
+    let reference = contenders::find(REFERENCE)?;
+    let mut process = Process::start(reference, &choice.out, data, &scratch, last_core()?)?;
+    process.load()?;
+    let mut answers = Vec::new();
+    for number in 1..=queries::COUNT {
+        let reply = process.query(&queries::text(number, scale), true)?;
+        answers.push(reply.rows.unwrap_or_default());
+    }
+    drop(process);
+    fs::remove_dir_all(scratch)?;
+    fs::write(path, serde_json::to_string(&answers)?)?;
+    Ok(answers)
+}
+
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,86 @@
+//! The measured process of an engine that is linked in: answers requests until there are no more.
+//!
+//! Rows become text after the clock has been read.
+
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+
+use datafusion::arrow::array::Array;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use lab_harness::{Clock, Footprint, Outcome};
+
+use crate::answer::Answer;
+use crate::contenders::{self, Engine};
+use crate::data::Data;
+use crate::protocol::{Hello, Reply, Request};
+
+/// Serves a contender over the data of a folder.
+///
+/// # Errors
+///
+/// When the lines cannot be read or written; what the engine reports is a reply.
+pub(crate) fn serve(name: &str, directory: PathBuf) -> Outcome<()> {
+    let contender = contenders::find(name)?;
+    let mut engine = contender.open()?;
+    let data = Data { directory };
+    let mut out = io::stdout().lock();
+    say(&mut out, &Hello { version: contender.version().unwrap_or_default() })?;
+    for line in io::stdin().lock().lines() {
+        let request: Request = serde_json::from_str(&line?)?;
+        let reply = answer(engine.as_mut(), &data, &request)
+            .unwrap_or_else(|error| Reply { error: Some(error.to_string()), ..Reply::default() });
+        say(&mut out, &reply)?;
+    }
+    Ok(())
+}
+
+fn say(out: &mut dyn Write, line: &impl serde::Serialize) -> Outcome<()> {
+    writeln!(out, "{}", serde_json::to_string(line)?)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Reply> {
+    match request {
+        Request::Load { .. } => {
+            let footprint = Footprint::begin(None)?;
+            let clock = Clock::start();
+            engine.load(data)?;
+            let took = clock.elapsed();
+            let held_bytes = Some(footprint.held_bytes()?);
+            engine.prepare()?;
+            Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, held_bytes, ..Reply::default() })
+        }
+        Request::Query { query, rows } => {
+            let clock = Clock::start();
+            let batches = engine.query(query)?;
+            let took = clock.elapsed();
+            let rows = if *rows { Some(text(&batches)?) } else { None };
+            Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, rows, ..Reply::default() })
+        }
+    }
+}
+
+/// The rows of an answer as text.
+///
+/// # Errors
+///
+/// When a value cannot be shown.
+pub(crate) fn text(batches: &[RecordBatch]) -> Outcome<Answer> {
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns = batch.columns().iter();
+        let shown: Vec<ArrayFormatter<'_>> = columns
+            .map(|column| ArrayFormatter::try_new(column, &options))
+            .collect::<Result<_, _>>()?;
+        for row in 0..batch.num_rows() {
+            let values = batch.columns().iter().zip(&shown);
+            let values = values
+                .map(|(column, shown)| column.is_valid(row).then(|| shown.value(row).to_string()));
+            rows.push(values.collect());
+        }
+    }
+    Ok(Answer(rows))
+}
