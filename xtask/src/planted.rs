@@ -36,8 +36,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let mut rows = Vec::new();
     let mut missed = Vec::new();
     for bug in &bugs {
+        let begin = Instant::now();
         let verdict = plant(&copy, bug)?;
-        println!("planted: {}: {}", bug.name, verdict.shown());
+        let seconds = begin.elapsed().as_secs_f64();
+        println!("planted: {}: {} ({seconds:.1} s)", bug.name, verdict.shown());
         if !matches!(verdict, Verdict::Found { .. }) {
             missed.push(bug.name.as_str());
         }
@@ -71,11 +73,13 @@ fn check_unplanted(copy: &Copy, bugs: &[&Bug]) -> Outcome {
     }
     for ((kind, what), count) in checks {
         let check = Check { kind, what: what.to_owned(), count };
+        let begin = Instant::now();
         let verdict = check.run(copy)?;
+        let seconds = begin.elapsed().as_secs_f64();
         if let Verdict::Found { after } = verdict {
             return Err(format!("without any bug, {} fails: {after}", check.shown()).into());
         }
-        println!("planted: nothing: {} passes", check.shown());
+        println!("planted: nothing: {} passes ({seconds:.1} s)", check.shown());
     }
     Ok(())
 }
