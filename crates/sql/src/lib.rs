@@ -22,6 +22,7 @@ mod session;
 
 mod statement;
 
+mod precedence;
 mod spelling;
 
 mod point;

@@ -4,6 +4,7 @@
 
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
@@ -46,10 +47,16 @@ impl Statement {
         if only_blanks {
             return Ok(Vec::new());
         }
+        let is_distinct = tokens.iter().any(
+            |token| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::DISTINCT),
+        );
         let mut parser = Parser::new(&dialect)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens);
-        let statements = parser.parse_statements().map_err(|error| located(error, text))?;
+        let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
+        if is_distinct {
+            statements.iter_mut().for_each(crate::precedence::mend);
+        }
         Ok(statements.into_iter().map(|ast| Self { ast }).collect())
     }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use datafusion::sql::sqlparser::ast::{
-    self, ColumnOption, Expr, GeneratedAs, ReferentialAction, TableConstraint,
+    self, ColumnOption, Expr, GeneratedAs, ReferentialAction, SequenceOptions, TableConstraint,
 };
 use remanent_engine::schema::{Column as StoredColumn, IndexSchema, KeyPart, TableSchema};
 
@@ -34,6 +34,8 @@ pub(crate) struct ColumnDefinition {
     pub(crate) default: Option<Expr>,
     /// Whether it takes its values from a sequence, and always.
     pub(crate) identity: Option<bool>,
+    /// What is said of the sequence, which is made with the table.
+    pub(crate) sequence: Vec<SequenceOptions>,
     pub(crate) generated: Option<Expr>,
 }
 
@@ -96,6 +98,7 @@ impl Definition {
             not_null: serial,
             default: None,
             identity: serial.then_some(false),
+            sequence: Vec::new(),
             generated: None,
         });
         for option in &column.options {
@@ -122,8 +125,9 @@ impl Definition {
             ColumnOption::Unique(_) => self.add_key(given, columns(), false),
             ColumnOption::Check(check) => self.add_check(given, Some(column), &check.expr),
             ColumnOption::ForeignKey(key) => self.add_reference(given, columns(), key, schema)?,
-            ColumnOption::Generated { generated_as, generation_expr, .. } => {
+            ColumnOption::Generated { generated_as, sequence_options, generation_expr, .. } => {
                 let column = &mut self.columns[last];
+                column.sequence = sequence_options.clone().unwrap_or_default();
                 match (generated_as, generation_expr) {
                     (_, Some(expression)) => column.generated = Some(expression.clone()),
                     (GeneratedAs::Always, None) => column.identity = Some(true),

@@ -65,6 +65,7 @@ impl Session {
             not_null: !column.nullable,
             default: None,
             identity: None,
+            sequence: Vec::new(),
             generated: None,
         });
         let name = Name::from_ast(&create.name, self.home())?;
@@ -101,6 +102,7 @@ impl Session {
             not_null: false,
             default: None,
             identity: None,
+            sequence: Vec::new(),
             generated: None,
         });
         let mut definition = Definition {
@@ -147,7 +149,9 @@ impl Session {
         database.engine.create_table(schema)?;
         for column in definition.columns.iter().filter(|column| column.identity.is_some()) {
             let sequence = Name::new(&name.schema, identity_sequence(&name.name, &column.name));
-            let options = Options { max: greatest(&column.sql_type), ..Options::from_ast(&[])? };
+            let options = Options::from_ast(&column.sequence)?;
+            let max = options.max.min(greatest(&column.sql_type));
+            let options = Options { max, ..options };
             let (schema, table) = (quoted(&name.schema), quoted(&name.name));
             let text = format!(
                 "CREATE SEQUENCE {}.{} {} OWNED BY {schema}.{table}.{}",
@@ -327,6 +331,7 @@ pub(crate) fn definition_of(table: &Table) -> Definition {
         not_null: !column.nullable,
         default: column.default.clone(),
         identity: column.identity.as_ref().map(|identity| identity.always),
+        sequence: Vec::new(),
         generated: column.generated.clone(),
     });
     let name_of = |&place: &usize| table.columns[place].name.clone();

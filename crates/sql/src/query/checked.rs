@@ -1,8 +1,7 @@
 //! Arithmetic that does not wrap.
 //!
 //! DataFusion adds, subtracts and multiplies whole numbers modulo their size. Here each such
-//! operation becomes a call of a function that fails instead, before constants are folded; and a
-//! sum of 8-byte numbers is made of decimals, as PostgreSQL makes it.
+//! operation becomes a call of a function that fails instead, before constants are folded.
 
 use std::sync::Arc;
 
@@ -13,12 +12,12 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result as PlanResult;
-use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -66,29 +65,6 @@ impl CheckedArithmetic {
                     None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 }
             }
-            Expr::AggregateFunction(AggregateFunction { func, mut params })
-                if func.name() == "sum" && params.args.len() == 1 =>
-            {
-                // What was widened to 8 bytes cannot overflow in as many rows as there are.
-                let long = |expr: &Expr| {
-                    let widened = matches!(expr, Expr::Cast(Cast { expr, .. })
-                        if expr.get_type(schema).is_ok_and(|t| t.is_integer()
-                            && !matches!(t, DataType::Int64 | DataType::UInt64)));
-                    let data_type = expr.get_type(schema);
-                    !widened
-                        && data_type.is_ok_and(|t| matches!(t, DataType::Int64 | DataType::UInt64))
-                };
-                if !long(&params.args[0]) {
-                    return Ok(Transformed::no(Expr::AggregateFunction(AggregateFunction {
-                        func,
-                        params,
-                    })));
-                }
-                let arg = params.args.remove(0);
-                params.args.push(Expr::Cast(Cast::new(Box::new(arg), DataType::Decimal128(20, 0))));
-                let sum = AggregateFunction { func, params };
-                Ok(Transformed::yes(Expr::AggregateFunction(sum)))
-            }
             other => Ok(Transformed::no(other)),
         }
     }
@@ -110,7 +86,7 @@ impl AnalyzerRule for CheckedArithmetic {
                 let rewritten = expr.transform_up(|expr| self.rewrite(expr, &schema))?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
             })?;
-            // What stands below may have another type now.
+            // What stands below may be NULL now where it was not, or the other way round.
             rewritten.map_data(LogicalPlan::recompute_schema)
         })?;
         Ok(rewritten.data)

@@ -21,3 +21,4 @@ pub(crate) mod select;
 pub(crate) mod sequences;
 pub(crate) mod single_value;
 pub(crate) mod source;
+pub(crate) mod sum;

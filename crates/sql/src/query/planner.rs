@@ -16,6 +16,7 @@ use datafusion::prelude::SessionConfig;
 use super::checked::CheckedArithmetic;
 use super::scan::Current;
 use super::single_value::SingleValue;
+use super::sum::Sum;
 use crate::error::Result;
 use crate::session::transaction::Transaction;
 
@@ -50,6 +51,7 @@ pub(crate) fn state(
     let rules = crate::join_order::rules().into_iter();
     let mut state = rules.fold(builder, |builder, rule| builder.with_optimizer_rule(rule)).build();
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
+    state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     for function in functions {
         state.register_udf(function)?;
     }

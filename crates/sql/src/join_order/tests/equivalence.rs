@@ -14,6 +14,8 @@ use datafusion::prelude::SessionContext;
 use super::provider::{Table, session};
 use super::random::Random;
 
+/// Each of its own tables and twenty queries; most of the time goes into plans.
+const SEEDS: u64 = 20;
 const TABLES: usize = 5;
 const COLUMNS: [&str; 4] = ["a", "b", "c", "s"];
 
@@ -161,7 +163,7 @@ fn results_are_the_same_with_the_rules_and_without() {
 
 async fn compare_results() {
     let (mut compared, mut not_empty) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..SEEDS {
         let mut random = Random::new(seed);
         let (plain, ordered) = (session(false), session(true));
         for number in 0..TABLES {
@@ -179,8 +181,11 @@ async fn compare_results() {
             let found = rows(&ordered, &query).await;
             assert_eq!(found.as_ref(), Ok(&expected), "seed {seed}: {query}");
             compared += 1;
-            not_empty += usize::from(!expected.is_empty());
+            not_empty += u64::from(!expected.is_empty());
         }
     }
-    assert!(compared > 900 && not_empty > 200, "{compared} compared, {not_empty} with rows");
+    assert!(
+        compared > SEEDS * 15 && not_empty > SEEDS * 3,
+        "{compared} compared, {not_empty} with rows"
+    );
 }
