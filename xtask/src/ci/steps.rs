@@ -339,7 +339,7 @@ pub(super) const STEPS: &[Step] = &[
     ),
     Step {
         name: "clients",
-        purpose: "psql, pgbench, sysbench, psycopg, SQLAlchemy and JDBC get their answers",
+        purpose: "programs and drivers that people use, and random queries, get their answers",
         // The packages of step `sql` together, so that nothing is built anew.
         action: Action::Program(Program {
             words: &[

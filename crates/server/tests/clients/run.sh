@@ -5,14 +5,14 @@
 #
 # What registries have is installed into FOLDER and stays there. A client that cannot be had is
 # named as skipped; a case that fails makes the run end with 1. Clients: psql, pgbench, sysbench,
-# psycopg, sqlalchemy, jdbc; and random, when it is asked for: random queries, of which some are not
-# answered as DuckDB answers them. Packages: postgresql-client, postgresql-contrib, sysbench,
-# python3-venv, default-jdk-headless, maven.
+# psycopg, sqlalchemy, jdbc; and random: random queries, each answered as DuckDB answers it.
+# Packages: postgresql-client, postgresql-contrib, sysbench, python3-venv, default-jdk-headless,
+# maven.
 
 remanent=${1:?the path of the program remanent}
 folder=${2:?a folder for what is installed}
 shift 2
-clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc}
+clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc random}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)

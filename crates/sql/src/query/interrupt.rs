@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::pin::pin;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
@@ -27,6 +28,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::planner;
+use super::subquery::Scope;
 use crate::error::Result;
 use crate::session::cancel::Cancel;
 use crate::session::transaction::Transaction;
@@ -36,11 +38,18 @@ use crate::session::transaction::Transaction;
 /// # Errors
 /// What cannot be planned.
 pub(crate) async fn plan(
-    state: &SessionState,
+    state: &Arc<SessionState>,
     logical: &LogicalPlan,
     transaction: &Arc<Transaction>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let plan = planner::plan(state, logical).await?;
+    // The planner asks of some conditions what they say of NULLs.
+    let scope = Scope::new(state, transaction);
+    let mut planning = pin!(planner::plan(state, logical));
+    let plan = futures::future::poll_fn(|context| {
+        let _entered = scope.enter();
+        planning.as_mut().poll(context)
+    });
+    let plan = plan.await?;
     Ok(interruptible(plan, &transaction.cancel)?)
 }
 
@@ -49,11 +58,21 @@ pub(crate) async fn plan(
 /// # Errors
 /// Whatever the plan meets before its first row.
 pub(crate) fn start(
-    state: &SessionState,
+    state: &Arc<SessionState>,
     plan: Arc<dyn ExecutionPlan>,
     transaction: &Arc<Transaction>,
 ) -> Result<SendableRecordBatchStream> {
-    let stream = execute_stream(plan, planner::task(state, transaction))?;
+    let scope = Scope::new(state, transaction);
+    let mut stream = {
+        let _entered = scope.enter();
+        execute_stream(plan, Arc::clone(&scope.task))?
+    };
+    let schema = stream.schema();
+    let within = futures::stream::poll_fn(move |context| {
+        let _entered = scope.enter();
+        stream.poll_next_unpin(context)
+    });
+    let stream = Box::pin(RecordBatchStreamAdapter::new(schema, within));
     Ok(looking(stream, Arc::clone(&transaction.cancel)))
 }
 

@@ -5,13 +5,15 @@
 
 pub(crate) mod access;
 pub(crate) mod binder;
+mod chain;
 pub(crate) mod checked;
 mod condition;
 pub(crate) mod frozen;
 pub(crate) mod interrupt;
-mod membership;
+mod lists;
 pub(crate) mod planner;
 pub(crate) mod pushed;
+mod quantified;
 pub(crate) mod rewrite;
 mod rows_of;
 pub(crate) mod running;
@@ -21,4 +23,5 @@ pub(crate) mod select;
 pub(crate) mod sequences;
 pub(crate) mod single_value;
 pub(crate) mod source;
+mod subquery;
 pub(crate) mod sum;

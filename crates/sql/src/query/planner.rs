@@ -10,12 +10,16 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF};
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 
+use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
+use super::lists::ListsOfConstants;
 use super::scan::Current;
 use super::single_value::SingleValue;
+use super::subquery::Subqueries;
 use super::sum::Sum;
 use crate::error::Result;
 use crate::session::transaction::Transaction;
@@ -40,14 +44,22 @@ pub(crate) fn state(
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
     options.optimizer.prefer_existing_sort = true;
+    // A CASE that cannot be NULL by its conditions is one that can, to the operators.
+    options.execution.skip_physical_aggregate_schema_check = true;
     // Our rules say which side of a join is hashed.
     options.optimizer.join_reordering = false;
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
+    let mut physical_rules = PhysicalOptimizer::new().rules;
+    physical_rules.insert(0, Arc::new(ForgetConstants));
+    physical_rules.insert(0, Arc::new(ChainUnions));
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_analyzer_rule(Arc::new(CheckedArithmetic::new()));
+        .with_physical_optimizer_rules(physical_rules)
+        .with_analyzer_rule(Arc::new(CheckedArithmetic::new()))
+        .with_analyzer_rule(Arc::new(ListsOfConstants))
+        .with_analyzer_rule(Arc::new(Subqueries));
     let rules = crate::join_order::rules().into_iter();
     let mut state = rules.fold(builder, |builder, rule| builder.with_optimizer_rule(rule)).build();
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;

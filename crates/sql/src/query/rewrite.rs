@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-use super::membership;
+use super::quantified;
 use super::sequences::takes_session;
 use crate::catalog::names::fold;
 use crate::catalog::system::spelling as catalog;
@@ -371,6 +371,11 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        match quantified::plain(expr) {
+            Ok(Some(plain)) => *expr = plain,
+            Ok(None) => {}
+            Err(error) => return ControlFlow::Break(error),
+        }
         if let Some(object) = catalog::object(expr) {
             *expr = object;
         }
@@ -394,10 +399,7 @@ impl VisitorMut for Rewriter<'_> {
     fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<Error> {
         name_items(&mut select.projection);
         catalog::items_of_nothing(select);
-        match membership::in_full(select) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
+        ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {

@@ -18,8 +18,8 @@ use datafusion::sql::sqlparser::ast;
 use futures::TryStreamExt;
 use remanent_engine::Isolation;
 
+use super::interrupt;
 use super::running::{Guard, ResultColumn, Rows, columns_of};
-use super::{interrupt, planner};
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
@@ -179,10 +179,7 @@ impl Session {
             Some(logical) => with_values(logical, parameters)?,
             None => return Err(Error::unsupported(format!("EXPLAIN of {statement}"))),
         };
-        let plan = match analyze {
-            true => interrupt::plan(&self.state, &logical, &transaction).await?,
-            false => planner::plan(&self.state, &logical).await?,
-        };
+        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
         let mut text = String::new();
         if is_change {
             text.push_str(&format!("{}\n", verb_of(statement)));

@@ -21,16 +21,22 @@ use datafusion::logical_expr::{
 
 use crate::error::{Error, SqlState};
 
+/// The name by which plans have it. A rule of DataFusion's takes what is named `sum` for a function
+/// whose sums it may add up again by the same one; here these would be of another type.
+pub(crate) const NAME: &str = "total";
+
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sum {
     adding: Arc<AggregateUDF>,
     signature: Signature,
+    aliases: Vec<String>,
 }
 
 impl Sum {
     pub(crate) fn new() -> Self {
-        Self { adding: sum_udaf(), signature: Signature::user_defined(Volatility::Immutable) }
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Self { adding: sum_udaf(), signature, aliases: vec!["sum".to_owned()] }
     }
 }
 
@@ -47,7 +53,11 @@ fn widened(data_type: &DataType) -> DataType {
 
 impl AggregateUDFImpl for Sum {
     fn name(&self) -> &str {
-        "sum"
+        NAME
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn signature(&self) -> &Signature {

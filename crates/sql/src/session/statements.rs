@@ -50,7 +50,7 @@ const RETRY_MAX: Duration = Duration::from_secs(10);
 /// ```
 pub struct Session {
     pub(crate) database: Arc<SqlDatabase>,
-    pub(crate) state: SessionState,
+    pub(crate) state: Arc<SessionState>,
     pub(crate) settings: Settings,
     pub(crate) block: Option<Block>,
     pub(crate) prepared: HashMap<String, Arc<Prepared>>,
@@ -86,7 +86,7 @@ impl Session {
         let id = database.sessions.fetch_add(1, Ordering::Relaxed);
         Self {
             id,
-            state: database.state.clone(),
+            state: Arc::new(database.state.clone()),
             database,
             settings: Settings::default(),
             block: None,
@@ -182,7 +182,8 @@ impl Session {
         }
         self.check_not_failed()?;
         // What now() says, until the statement ends.
-        self.state.mark_start_execution();
+        // Whoever still reads an earlier statement keeps what that one began with.
+        Arc::make_mut(&mut self.state).mark_start_execution();
         let ran = self.dispatch(&statement.ast, parameters).await;
         if let Err(error) = &ran {
             self.failed_with(error);

@@ -1,0 +1,176 @@
+//! Which subqueries are left to the planner.
+//!
+//! A condition of a WHERE clause matters only in so far as it holds, if nothing but AND and OR is
+//! around it: there, IN may take NULL for false, which a join does. NOT IN may not, and a join
+//! heeds that only for a condition by itself whose value is one of the row's, and of a list that
+//! is the same for all rows.
+
+use std::sync::Arc;
+
+use datafusion::common::DFSchema;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::shape::{is_join, is_joined_value, outer_columns};
+use super::subplan::{Asked, call};
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct Subqueries;
+
+/// Where in an expression a subquery stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// A condition of a WHERE clause by itself.
+    Condition,
+    /// Below OR in one.
+    Alternative,
+    /// In one, where its value may be seen.
+    Within,
+    /// Among what is selected.
+    Item,
+    /// Anywhere else, where the planner takes none.
+    Other,
+}
+
+impl AnalyzerRule for Subqueries {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
+        rewritten(plan)
+    }
+
+    fn name(&self) -> &str {
+        "subqueries"
+    }
+}
+
+fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
+    let plan = plan.transform_up(|node| {
+        let mut has_any = false;
+        node.apply_expressions(|expr| {
+            has_any |= expr.exists(|expr| Ok(subquery_of(expr).is_some()))?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if !has_any {
+            return Ok(Transformed::no(node));
+        }
+        let scope = merge_schema(&node.inputs());
+        let place = match &node {
+            LogicalPlan::Filter(_) => Place::Condition,
+            LogicalPlan::Projection(_) => Place::Item,
+            _ => Place::Other,
+        };
+        let names = NamePreserver::new(&node);
+        let node = node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(Transformed::yes(name.restore(expression(expr, &scope, place)?)))
+        })?;
+        node.map_data(LogicalPlan::recompute_schema)
+    })?;
+    Ok(plan.data)
+}
+
+fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(member) => Some(&member.subquery),
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        _ => None,
+    }
+}
+
+fn expression(expr: Expr, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right })
+            if matches!(place, Place::Condition | Place::Alternative) =>
+        {
+            let place = if op == Operator::Or { Place::Alternative } else { place };
+            let left = Box::new(expression(*left, scope, place)?);
+            let right = Box::new(expression(*right, scope, place)?);
+            Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        }
+        Expr::Not(inner) => match *inner {
+            Expr::InSubquery(member) => {
+                let negated = !member.negated;
+                membership(InSubquery { negated, ..member }, scope, place)
+            }
+            Expr::Exists(exists) => {
+                let negated = !exists.negated;
+                existence(Exists { negated, ..exists }, scope, place)
+            }
+            other => within(Expr::Not(Box::new(other)), scope, place),
+        },
+        Expr::InSubquery(member) => membership(member, scope, place),
+        Expr::Exists(exists) => existence(exists, scope, place),
+        Expr::ScalarSubquery(subquery) => {
+            let subquery = inner(subquery)?;
+            let is_left = place != Place::Other && is_joined_value(&subquery.subquery, scope)?;
+            match is_left {
+                true => Ok(Expr::ScalarSubquery(subquery)),
+                false => call(Asked::Value, None, subquery.subquery, scope),
+            }
+        }
+        other => within(other, scope, place),
+    }
+}
+
+/// The subqueries below an expression whose own value may be seen.
+fn within(expr: Expr, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+    let place = match place {
+        Place::Condition | Place::Alternative => Place::Within,
+        other => other,
+    };
+    let mapped =
+        expr.map_children(|child| Ok(Transformed::yes(expression(child, scope, place)?)))?;
+    Ok(mapped.data)
+}
+
+fn existence(exists: Exists, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+    let negated = exists.negated;
+    let subquery = inner(exists.subquery)?;
+    let in_filter = matches!(place, Place::Condition | Place::Alternative | Place::Within);
+    let is_correlated = !subquery.outer_ref_columns.is_empty();
+    if in_filter && is_correlated && is_join(&subquery.subquery, scope)? {
+        return Ok(Expr::Exists(Exists { subquery, negated }));
+    }
+    Ok(negate(call(Asked::Existence, None, subquery.subquery, scope)?, negated))
+}
+
+fn membership(member: InSubquery, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+    let negated = member.negated;
+    let subquery = inner(member.subquery)?;
+    let value = within(*member.expr, scope, place)?;
+    let is_left = match (place, negated) {
+        (Place::Condition | Place::Alternative, false) => is_join(&subquery.subquery, scope)?,
+        (Place::Condition, true) => {
+            subquery.outer_ref_columns.is_empty() && !value.column_refs().is_empty()
+        }
+        _ => false,
+    };
+    if is_left {
+        return Ok(Expr::InSubquery(InSubquery { expr: Box::new(value), subquery, negated }));
+    }
+    Ok(negate(call(Asked::Membership, Some(value), subquery.subquery, scope)?, negated))
+}
+
+fn negate(expr: Expr, negated: bool) -> Expr {
+    if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// The subquery with what is to become of those in it.
+fn inner(subquery: Subquery) -> PlanResult<Subquery> {
+    let plan = rewritten(Arc::unwrap_or_clone(subquery.subquery))?;
+    let outer = outer_columns(&plan)?.into_iter();
+    let outer = outer.map(|(field, column)| Expr::OuterReferenceColumn(field, column));
+    Ok(Subquery {
+        outer_ref_columns: outer.collect(),
+        subquery: Arc::new(plan),
+        spans: subquery.spans,
+    })
+}

@@ -1,0 +1,55 @@
+//! What a query runs in, for the functions that are called by it.
+//!
+//! A function sees the values of its arguments and nothing else. One that runs a query of its own
+//! needs to know in which transaction; so whoever plans or reads a query enters its scope each time
+//! that it does so, on the thread on which it does.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use datafusion::execution::{SessionState, TaskContext};
+
+use crate::query::planner;
+use crate::session::transaction::Transaction;
+
+/// What a query runs in.
+pub(crate) struct Scope {
+    pub(super) state: Arc<SessionState>,
+    pub(super) transaction: Arc<Transaction>,
+    /// One of its own for each run of a query.
+    pub(crate) task: Arc<TaskContext>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Scope>>> = const { RefCell::new(None) };
+}
+
+impl Scope {
+    /// The scope of a new run of a query.
+    pub(crate) fn new(state: &Arc<SessionState>, transaction: &Arc<Transaction>) -> Arc<Self> {
+        let task = planner::task(state, transaction);
+        let (state, transaction) = (Arc::clone(state), Arc::clone(transaction));
+        Arc::new(Self { state, transaction, task })
+    }
+
+    /// Makes this the scope of the thread until the answer is dropped.
+    pub(crate) fn enter(self: &Arc<Self>) -> Entered {
+        Entered { before: CURRENT.replace(Some(Arc::clone(self))) }
+    }
+
+    /// The scope of the query that is being read.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+}
+
+/// Leaves a scope when it is dropped.
+pub(crate) struct Entered {
+    before: Option<Arc<Scope>>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.before.take());
+    }
+}
