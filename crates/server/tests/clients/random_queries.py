@@ -109,7 +109,7 @@ class Query:
 
     def table(self):
         name, alias = self.choose.choice(list(TABLES)), self.fresh()
-        kinds = [(f"{alias}.{c}", "t" if c in "st" else "n") for c in TABLES[name]]
+        kinds = [(f"{alias}.{c}", "t" if c in "st" else "n") for c in ("id", *TABLES[name])]
         return f"{name} {alias}", kinds
 
     def source(self, depth):
@@ -200,6 +200,7 @@ def tables(choose):
         yield f"drop table if exists {name}"
         defined = ", ".join(f"{c} {COLUMNS[c]}" for c in columns)
         yield f"create table {name} (id int primary key, {defined})"
+        yield f"create index {name}_b on {name} ({columns[1]})"
         for number in range(choose.randint(0, ROWS)):
             values = [str(number)]
             for c in columns:

@@ -120,6 +120,10 @@ pub(super) fn estimate(plan: &LogicalPlan) -> Estimate {
         LogicalPlan::Sort(sort) => estimate(&sort.input),
         LogicalPlan::Repartition(repartition) => estimate(&repartition.input),
         LogicalPlan::Subquery(subquery) => estimate(&subquery.subquery),
+        // Ours: rows as they are.
+        LogicalPlan::Extension(extension) if extension.node.inputs().len() == 1 => {
+            estimate(extension.node.inputs()[0])
+        }
         other => of_others(other),
     }
 }

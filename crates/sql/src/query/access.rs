@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 
 use crate::catalog::table::{Index, Table};
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 /// Keys looked up one by one, at most; beyond it the table is read.
 const KEYS_MAX: usize = 10_000;
@@ -26,9 +27,25 @@ pub(crate) enum Access {
     /// The rows of these whole keys.
     Keys { index: usize, keys: Vec<Vec<Datum>> },
     /// The rows of an ordered index whose key begins with these values, and whose next column lies
-    /// between these.
-    Range { index: usize, prefix: Vec<Datum>, low: Option<Bound>, high: Option<Bound> },
+    /// between these; in the order of the index.
+    Range {
+        index: usize,
+        prefix: Vec<Datum>,
+        low: Option<Bound>,
+        high: Option<Bound>,
+        backwards: bool,
+    },
 }
+
+/// A column by which rows are wanted in order, and whether the greatest comes first.
+pub(crate) struct SortColumn {
+    pub(crate) column: usize,
+    pub(crate) descending: bool,
+}
+
+/// The most rows that are read by an index for the sake of their order alone: each costs as much
+/// as many rows of a table that is read whole.
+const FETCH_MAX: usize = 10_000;
 
 /// An end of a range.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,6 +81,62 @@ impl Access {
         });
         ways.max_by_key(|(worth, _)| *worth).map_or(Self::All, |(_, way)| way)
     }
+
+    /// The same rows in this order, if there is an index for it: the one of a range that is read,
+    /// or any if only so many of all rows are wanted.
+    pub(crate) fn in_order(
+        &self,
+        table: &Table,
+        order: &[SortColumn],
+        of_all: Option<usize>,
+    ) -> Option<Self> {
+        match self {
+            Self::Range { index, prefix, low, high, backwards: false } => {
+                let backwards = direction(table, *index, prefix.len(), order)?;
+                let (prefix, low, high) = (prefix.clone(), low.clone(), high.clone());
+                Some(Self::Range { index: *index, prefix, low, high, backwards })
+            }
+            Self::All if of_all.is_some_and(|fetch| fetch <= FETCH_MAX) => (0..table.indexes.len())
+                .find_map(|index| {
+                    let backwards = direction(table, index, 0, order)?;
+                    let prefix = Vec::new();
+                    Some(Self::Range { index, prefix, low: None, high: None, backwards })
+                }),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an index gives rows in an order when it is read backwards, or forwards; `None` if it
+/// does neither. So many of its columns have one value.
+fn direction(table: &Table, place: usize, fixed: usize, order: &[SortColumn]) -> Option<bool> {
+    let index = &table.indexes[place];
+    let (one, mut parts) = (&index.columns[..fixed], fixed..index.columns.len());
+    let mut backwards = None;
+    for sort in order.iter().filter(|sort| !one.contains(&sort.column)) {
+        let Some(part) = parts.next() else {
+            // Rows of a whole unique key are in any order.
+            return (index.ordered && index.unique).then_some(backwards.unwrap_or(false));
+        };
+        let turned = sort.descending != index.descending[part];
+        if index.columns[part] != sort.column
+            || !is_ordered_alike(table, sort.column)
+            || *backwards.get_or_insert(turned) != turned
+        {
+            return None;
+        }
+    }
+    index.ordered.then_some(backwards.unwrap_or(false))
+}
+
+/// Whether an index orders values of a column as a query does. NULL has another place there.
+fn is_ordered_alike(table: &Table, column: usize) -> bool {
+    use SqlType as T;
+    let column = &table.columns[column];
+    let is_known = column.sql_type.is_integer()
+        || matches!(column.sql_type, T::Date | T::Timestamp | T::TimestampTz | T::Numeric { .. });
+    let is_text = matches!(column.sql_type, T::Text | T::Varchar(_));
+    !column.nullable && (is_known || is_text)
 }
 
 /// How much a way narrows down: whole keys before ranges, more columns before fewer.
@@ -119,7 +192,7 @@ fn range_of(
     if prefix.is_empty() && low.is_none() && high.is_none() {
         return None;
     }
-    Some(Access::Range { index: place, prefix, low, high })
+    Some(Access::Range { index: place, prefix, low, high, backwards: false })
 }
 
 fn note(table: &Table, filter: &Expr, known: &mut [OfColumn]) {

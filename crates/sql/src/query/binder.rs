@@ -16,10 +16,12 @@ use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
     AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource,
     WindowUDF,
 };
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
@@ -220,6 +222,10 @@ impl ContextProvider for Binder<'_> {
             let text = format!("function {name} does not exist");
             return Err(Error::new(SqlState::UNKNOWN_FUNCTION, text).into());
         };
+        // Functions of tables take constants; what can be computed is one.
+        let simplifier = ExprSimplifier::new(SimplifyContext::default());
+        let args = args.into_iter().map(|arg| simplifier.simplify(arg));
+        let args = args.collect::<PlanResult<Vec<_>>>()?;
         let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }

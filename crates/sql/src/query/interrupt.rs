@@ -65,7 +65,7 @@ pub(crate) fn start(
     let scope = Scope::new(state, transaction);
     let mut stream = {
         let _entered = scope.enter();
-        execute_stream(plan, Arc::clone(&scope.task))?
+        execute_stream(plan, Arc::clone(scope.task()))?
     };
     let schema = stream.schema();
     let within = futures::stream::poll_fn(move |context| {

@@ -5,11 +5,14 @@
 
 pub(crate) mod access;
 pub(crate) mod binder;
+mod by_index;
 mod chain;
 pub(crate) mod checked;
 mod condition;
+mod forget_keys;
 pub(crate) mod frozen;
 pub(crate) mod interrupt;
+mod join_keys;
 mod lists;
 pub(crate) mod planner;
 pub(crate) mod pushed;

@@ -10,12 +10,15 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 
+use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
+use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::scan::Current;
 use super::single_value::SingleValue;
@@ -26,6 +29,9 @@ use crate::session::transaction::Transaction;
 
 /// Rows in a batch between operators.
 pub(crate) const BATCH_ROWS: usize = 8192;
+
+/// Different keys of the smaller side of a join that the scan of the other is told of, at most.
+const JOIN_KEYS_MAX: usize = 4096;
 
 /// The state that plans of all sessions are made with.
 ///
@@ -44,22 +50,24 @@ pub(crate) fn state(
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
     options.optimizer.prefer_existing_sort = true;
+    // Keys that joins tell scans of, which may have an index of them.
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
+    options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
     // A CASE that cannot be NULL by its conditions is one that can, to the operators.
     options.execution.skip_physical_aggregate_schema_check = true;
     // Our rules say which side of a join is hashed.
     options.optimizer.join_reordering = false;
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
-    let mut physical_rules = PhysicalOptimizer::new().rules;
-    physical_rules.insert(0, Arc::new(ForgetConstants));
-    physical_rules.insert(0, Arc::new(ChainUnions));
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_physical_optimizer_rules(physical_rules)
+        .with_physical_optimizer_rules(physical_rules())
         .with_analyzer_rule(Arc::new(CheckedArithmetic::new()))
         .with_analyzer_rule(Arc::new(ListsOfConstants))
-        .with_analyzer_rule(Arc::new(Subqueries));
+        .with_analyzer_rule(Arc::new(Subqueries))
+        .with_analyzer_rule(Arc::new(ForgetKeys))
+        .with_query_planner(Arc::new(Planner));
     let rules = crate::join_order::rules().into_iter();
     let mut state = rules.fold(builder, |builder, rule| builder.with_optimizer_rule(rule)).build();
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
@@ -68,6 +76,20 @@ pub(crate) fn state(
         state.register_udf(function)?;
     }
     Ok(state)
+}
+
+/// DataFusion's rules for operators with ours: before all of them, and where sorts stand and what
+/// is between operators does not yet.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
+        vec![Arc::new(ChainUnions), Arc::new(ForgetConstants)];
+    for rule in PhysicalOptimizer::new().rules {
+        if rule.name() == "EnsureCooperative" {
+            rules.push(Arc::new(OrderByIndex));
+        }
+        rules.push(rule);
+    }
+    rules
 }
 
 /// The physical plan of a bound statement.

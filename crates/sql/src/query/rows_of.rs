@@ -28,6 +28,7 @@ pub(super) struct Range {
     prefix: Vec<Datum>,
     low: Option<Bound>,
     high: Option<Bound>,
+    backwards: bool,
     table: Arc<Table>,
     index: usize,
 }
@@ -47,9 +48,9 @@ impl RowsOf {
                 index,
                 keys: keys.into_iter(),
             },
-            Access::Range { index, prefix, low, high } => Self::Range {
+            Access::Range { index, prefix, low, high, backwards } => Self::Range {
                 cursor: Box::new(HeldCursor::new(transaction, table, index)?),
-                range: Range { prefix, low, high, table: Arc::clone(table), index },
+                range: Range { prefix, low, high, backwards, table: Arc::clone(table), index },
                 started: false,
                 done: false,
             },
@@ -89,7 +90,7 @@ impl RowsOf {
                 }
                 let row = match std::mem::replace(started, true) {
                     false => range.find_first(cursor)?,
-                    true => cursor.step(false)?,
+                    true => cursor.step(range.backwards)?,
                 };
                 match row.filter(|row| range.holds(row)) {
                     Some(row) => take(&[row]),
@@ -111,15 +112,19 @@ impl Range {
     fn find_first<'c>(&self, cursor: &'c mut HeldCursor) -> Result<Option<Row<'c>>> {
         let columns = &self.table.indexes[self.index].columns;
         let mut key = self.prefix.clone();
-        let find = match &self.low {
-            Some(low) => {
-                key.push(low.value.clone());
-                if low.inclusive { Find::AtLeast } else { Find::Above }
+        let (from, at, beyond) = match self.backwards {
+            false => (&self.low, Find::AtLeast, Find::Above),
+            true => (&self.high, Find::AtMost, Find::Below),
+        };
+        let find = match from {
+            Some(from) => {
+                key.push(from.value.clone());
+                if from.inclusive { at } else { beyond }
             }
-            None => Find::AtLeast,
+            None => at,
         };
         if key.is_empty() {
-            return cursor.start(false);
+            return cursor.start(self.backwards);
         }
         cursor.find(find, &key_values(&self.table, columns, &key))
     }
@@ -132,11 +137,13 @@ impl Range {
             Datum::from_value(row.value(column.handle), &column.sql_type)
         };
         let fixed = self.prefix.iter().enumerate().all(|(part, wanted)| value(part) == *wanted);
-        let Some(high) = self.high.as_ref().filter(|_| fixed) else { return fixed };
+        let end = if self.backwards { &self.low } else { &self.high };
+        let Some(end) = end.as_ref().filter(|_| fixed) else { return fixed };
         let part = self.prefix.len();
-        let order = order_of(&value(part), &high.value);
-        let order = order.map(|order| if index.descending[part] { order.reverse() } else { order });
-        order.is_none_or(|order| order.is_lt() || (high.inclusive && order.is_eq()))
+        let order = order_of(&value(part), &end.value);
+        let turned = index.descending[part] != self.backwards;
+        let order = order.map(|order| if turned { order.reverse() } else { order });
+        order.is_none_or(|order| order.is_lt() || (end.inclusive && order.is_eq()))
     }
 }
 

@@ -11,28 +11,32 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::DynamicFilterTracking;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::expressions::{Column, DynamicFilterTracking};
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
 use datafusion::physical_plan::metrics::{
-    BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput,
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
 
-use super::access::Access;
+use super::access::{Access, SortColumn};
 use super::condition::{Condition, Hint};
+use super::join_keys;
 use super::rows_of::RowsOf;
 use super::scan_rows::{Batches, Wanted};
 use crate::catalog::table::Table;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
+
+/// Rows that are read at once though fewer may be wanted.
+const FEW: usize = 64;
 
 /// What a running plan finds in its context.
 pub(crate) struct Current {
@@ -49,6 +53,8 @@ pub(crate) struct ScanExec {
     conditions: Vec<Condition>,
     /// What operators above will ask of the rows, known when they run.
     hints: Vec<Condition>,
+    /// The most rows to give out.
+    fetch: Option<usize>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -73,8 +79,58 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let hints = Vec::new();
-        Ok(Self { table, columns, access, conditions, hints, schema, properties, metrics })
+        let (hints, fetch) = (Vec::new(), None);
+        Ok(Self { table, columns, access, conditions, hints, fetch, schema, properties, metrics })
+    }
+
+    /// The scan that gives rows in this order, and only the first of them, if an index has it.
+    pub(super) fn in_order(&self, order: &LexOrdering, fetch: Option<usize>) -> Option<Self> {
+        let columns = order.iter().map(|sort| {
+            let place = sort.expr.downcast_ref::<Column>()?.index();
+            let column = *self.columns.get(place)?;
+            let descending = sort.options.descending;
+            (column < self.table.columns.len()).then_some(SortColumn { column, descending })
+        });
+        let columns: Vec<SortColumn> = columns.collect::<Option<_>>()?;
+        let of_all = fetch.filter(|_| self.conditions.is_empty());
+        let access = self.access.in_order(&self.table, &columns, of_all)?;
+        let schema = Arc::clone(&self.schema);
+        let ordered = EquivalenceProperties::new_with_orderings(schema, [order.clone()]);
+        let properties = PlanProperties::clone(&self.properties).with_eq_properties(ordered);
+        Some(Self { access, fetch, hints: Vec::new(), ..self.again(Arc::new(properties)) })
+    }
+
+    fn again(&self, properties: Arc<PlanProperties>) -> Self {
+        Self {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            access: self.access.clone(),
+            conditions: self.conditions.clone(),
+            hints: self.hints.clone(),
+            fetch: self.fetch,
+            schema: Arc::clone(&self.schema),
+            properties,
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
+/// Rows that are read once they are asked for.
+enum Reading<F> {
+    Not(Option<F>),
+    Begun(Batches),
+}
+
+impl<F: FnOnce() -> Result<Batches>> Reading<F> {
+    fn begun(&mut self) -> Result<&mut Batches> {
+        if let Self::Not(start) = self {
+            let start = start.take().ok_or_else(|| Error::internal("a scan that failed"))?;
+            *self = Self::Begun(start()?);
+        }
+        match self {
+            Self::Begun(batches) => Ok(batches),
+            Self::Not(_) => Err(Error::internal("a scan that did not begin")),
+        }
     }
 }
 
@@ -94,8 +150,9 @@ impl DisplayAs for ScanExec {
                 let name = index(place);
                 write!(f, "KeyLookup: {} by {name}, keys={}", self.table.name, keys.len())?;
             }
-            Access::Range { index: place, prefix, low, high } => {
-                write!(f, "KeyRange: {} by {}", self.table.name, index(place))?;
+            Access::Range { index: place, prefix, low, high, backwards } => {
+                let way = if *backwards { "KeyRange backwards" } else { "KeyRange" };
+                write!(f, "{way}: {} by {}", self.table.name, index(place))?;
                 let prefix: Vec<String> = prefix.iter().map(Datum::to_string).collect();
                 if !prefix.is_empty() {
                     write!(f, ", prefix=[{}]", prefix.join(", "))?;
@@ -106,6 +163,7 @@ impl DisplayAs for ScanExec {
         }
         let names: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, ", columns=[{}]", names.join(", "))?;
+        self.fetch.iter().try_for_each(|fetch| write!(f, ", fetch={fetch}"))?;
         let list = |conditions: &[Condition]| {
             let texts = conditions.iter().map(|condition| condition.expr().to_string());
             texts.collect::<Vec<_>>().join(" AND ")
@@ -174,16 +232,8 @@ impl ExecutionPlan for ScanExec {
         if hints.len() == self.hints.len() {
             return Ok(answer);
         }
-        Ok(answer.with_updated_node(Arc::new(Self {
-            table: Arc::clone(&self.table),
-            columns: self.columns.clone(),
-            access: self.access.clone(),
-            conditions: self.conditions.clone(),
-            hints,
-            schema: Arc::clone(&self.schema),
-            properties: Arc::clone(&self.properties),
-            metrics: self.metrics.clone(),
-        })))
+        let with_hints = Self { hints, ..self.again(Arc::clone(&self.properties)) };
+        Ok(answer.with_updated_node(Arc::new(with_hints)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -198,8 +248,11 @@ impl ExecutionPlan for ScanExec {
         let config = context.session_config();
         let current = config.get_extension::<Current>();
         let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
-        let size = config.batch_size();
-        let rows = RowsOf::start(&current.transaction, &self.table, &self.access)?;
+        // Of few rows that are wanted, not many more are read.
+        let mut left = self.fetch.unwrap_or(usize::MAX);
+        let size = config.batch_size().min(left.max(FEW));
+        let transaction = Arc::clone(&current.transaction);
+        let access = self.access.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let wanted = Wanted {
             table: Arc::clone(&self.table),
@@ -207,11 +260,34 @@ impl ExecutionPlan for ScanExec {
             conditions: self.conditions.clone(),
             schema: Arc::clone(&self.schema),
         };
-        let hints = self.hints.iter().cloned().map(Hint::new).collect();
-        let mut batches = Batches::new(rows, wanted, hints, size);
+        let hints = self.hints.clone();
+        let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
+        let start = move || {
+            let access = match access {
+                Access::All => join_keys::access_by(&hints, &transaction, &wanted.table)?,
+                _ => None,
+            }
+            .unwrap_or(access);
+            if let (Access::Keys { keys, .. }, false) = (&access, hints.is_empty()) {
+                by_keys.add(keys.len());
+            }
+            let rows = RowsOf::start(&transaction, &wanted.table, &access)?;
+            let hints = hints.into_iter().map(Hint::new).collect();
+            Ok::<_, Error>(Batches::new(rows, wanted, hints, size))
+        };
+        // What joins say of keys is known when the first row is asked for, and not before.
+        let mut batches = Reading::Not(Some(start));
         let stream = futures::stream::iter(std::iter::from_fn(move || {
             let _timer = metrics.elapsed_compute().timer();
-            let batch = batches.next().transpose()?;
+            if left == 0 {
+                return None;
+            }
+            let batch = batches.begun().and_then(Batches::next).transpose()?;
+            let batch = batch.map(|batch| {
+                let batch = batch.slice(0, batch.num_rows().min(left));
+                left -= batch.num_rows();
+                batch
+            });
             Some(batch.map_err(Into::into).record_output(&metrics))
         }));
         let schema = Arc::clone(&self.schema);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::DFSchema;
+use datafusion::common::Column;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
@@ -19,7 +19,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::shape::{is_join, is_joined_value, outer_columns};
-use super::subplan::{Asked, call};
+use super::subplan::{Around, Asked, call};
 
 /// The rule.
 #[derive(Debug)]
@@ -60,7 +60,8 @@ fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
         if !has_any {
             return Ok(Transformed::no(node));
         }
-        let scope = merge_schema(&node.inputs());
+        let columns = merge_schema(&node.inputs());
+        let around = Around { anchor: anchor(&node), columns: &columns };
         let place = match &node {
             LogicalPlan::Filter(_) => Place::Condition,
             LogicalPlan::Projection(_) => Place::Item,
@@ -69,11 +70,21 @@ fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            Ok(Transformed::yes(name.restore(expression(expr, &scope, place)?)))
+            Ok(Transformed::yes(name.restore(expression(expr, &around, place)?)))
         })?;
         node.map_data(LogicalPlan::recompute_schema)
     })?;
     Ok(plan.data)
+}
+
+/// The column that keeps a condition above an aggregate of all rows.
+fn anchor(node: &LogicalPlan) -> Option<Column> {
+    let LogicalPlan::Filter(filter) = node else { return None };
+    let is_of_all = |plan: &LogicalPlan| {
+        Ok(matches!(plan, LogicalPlan::Aggregate(of) if of.group_expr.is_empty()))
+    };
+    let found = filter.input.exists(is_of_all).unwrap_or(true);
+    found.then(|| filter.input.schema().columns().into_iter().next()).flatten()
 }
 
 fn subquery_of(expr: &Expr) -> Option<&Subquery> {
@@ -85,69 +96,72 @@ fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
-fn expression(expr: Expr, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+fn expression(expr: Expr, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right })
             if matches!(place, Place::Condition | Place::Alternative) =>
         {
             let place = if op == Operator::Or { Place::Alternative } else { place };
-            let left = Box::new(expression(*left, scope, place)?);
-            let right = Box::new(expression(*right, scope, place)?);
+            let left = Box::new(expression(*left, around, place)?);
+            let right = Box::new(expression(*right, around, place)?);
             Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
         }
         Expr::Not(inner) => match *inner {
             Expr::InSubquery(member) => {
                 let negated = !member.negated;
-                membership(InSubquery { negated, ..member }, scope, place)
+                membership(InSubquery { negated, ..member }, around, place)
             }
             Expr::Exists(exists) => {
                 let negated = !exists.negated;
-                existence(Exists { negated, ..exists }, scope, place)
+                existence(Exists { negated, ..exists }, around, place)
             }
-            other => within(Expr::Not(Box::new(other)), scope, place),
+            other => within(Expr::Not(Box::new(other)), around, place),
         },
-        Expr::InSubquery(member) => membership(member, scope, place),
-        Expr::Exists(exists) => existence(exists, scope, place),
+        Expr::InSubquery(member) => membership(member, around, place),
+        Expr::Exists(exists) => existence(exists, around, place),
         Expr::ScalarSubquery(subquery) => {
             let subquery = inner(subquery)?;
-            let is_left = place != Place::Other && is_joined_value(&subquery.subquery, scope)?;
+            let is_left =
+                place != Place::Other && is_joined_value(&subquery.subquery, around.columns)?;
             match is_left {
                 true => Ok(Expr::ScalarSubquery(subquery)),
-                false => call(Asked::Value, None, subquery.subquery, scope),
+                false => call(Asked::Value, None, subquery.subquery, around),
             }
         }
-        other => within(other, scope, place),
+        other => within(other, around, place),
     }
 }
 
 /// The subqueries below an expression whose own value may be seen.
-fn within(expr: Expr, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+fn within(expr: Expr, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
     let place = match place {
         Place::Condition | Place::Alternative => Place::Within,
         other => other,
     };
     let mapped =
-        expr.map_children(|child| Ok(Transformed::yes(expression(child, scope, place)?)))?;
+        expr.map_children(|child| Ok(Transformed::yes(expression(child, around, place)?)))?;
     Ok(mapped.data)
 }
 
-fn existence(exists: Exists, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+fn existence(exists: Exists, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
     let negated = exists.negated;
     let subquery = inner(exists.subquery)?;
     let in_filter = matches!(place, Place::Condition | Place::Alternative | Place::Within);
     let is_correlated = !subquery.outer_ref_columns.is_empty();
-    if in_filter && is_correlated && is_join(&subquery.subquery, scope)? {
+    if in_filter && is_correlated && is_join(&subquery.subquery, around.columns)? {
         return Ok(Expr::Exists(Exists { subquery, negated }));
     }
-    Ok(negate(call(Asked::Existence, None, subquery.subquery, scope)?, negated))
+    Ok(negate(call(Asked::Existence, None, subquery.subquery, around)?, negated))
 }
 
-fn membership(member: InSubquery, scope: &DFSchema, place: Place) -> PlanResult<Expr> {
+fn membership(member: InSubquery, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
     let negated = member.negated;
     let subquery = inner(member.subquery)?;
-    let value = within(*member.expr, scope, place)?;
+    let value = within(*member.expr, around, place)?;
     let is_left = match (place, negated) {
-        (Place::Condition | Place::Alternative, false) => is_join(&subquery.subquery, scope)?,
+        (Place::Condition | Place::Alternative, false) => {
+            is_join(&subquery.subquery, around.columns)?
+        }
         (Place::Condition, true) => {
             subquery.outer_ref_columns.is_empty() && !value.column_refs().is_empty()
         }
@@ -156,7 +170,7 @@ fn membership(member: InSubquery, scope: &DFSchema, place: Place) -> PlanResult<
     if is_left {
         return Ok(Expr::InSubquery(InSubquery { expr: Box::new(value), subquery, negated }));
     }
-    Ok(negate(call(Asked::Membership, Some(value), subquery.subquery, scope)?, negated))
+    Ok(negate(call(Asked::Membership, Some(value), subquery.subquery, around)?, negated))
 }
 
 fn negate(expr: Expr, negated: bool) -> Expr {

@@ -5,7 +5,7 @@
 //! that it does so, on the thread on which it does.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::execution::{SessionState, TaskContext};
 
@@ -16,8 +16,7 @@ use crate::session::transaction::Transaction;
 pub(crate) struct Scope {
     pub(super) state: Arc<SessionState>,
     pub(super) transaction: Arc<Transaction>,
-    /// One of its own for each run of a query.
-    pub(crate) task: Arc<TaskContext>,
+    task: OnceLock<Arc<TaskContext>>,
 }
 
 thread_local! {
@@ -27,9 +26,13 @@ thread_local! {
 impl Scope {
     /// The scope of a new run of a query.
     pub(crate) fn new(state: &Arc<SessionState>, transaction: &Arc<Transaction>) -> Arc<Self> {
-        let task = planner::task(state, transaction);
         let (state, transaction) = (Arc::clone(state), Arc::clone(transaction));
-        Arc::new(Self { state, transaction, task })
+        Arc::new(Self { state, transaction, task: OnceLock::new() })
+    }
+
+    /// What operators are given: one for each run of a query.
+    pub(crate) fn task(&self) -> &Arc<TaskContext> {
+        self.task.get_or_init(|| planner::task(&self.state, &self.transaction))
     }
 
     /// Makes this the scope of the thread until the answer is dropped.

@@ -5,7 +5,7 @@
 
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema};
+use datafusion::common::{Column, DFSchema, ExprSchema};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
@@ -96,8 +96,13 @@ fn aggregates(expr: &Expr, is_plain: bool) -> bool {
     is_known && !expr.contains_outer()
 }
 
+/// Whether all columns around a plan that it names are at the place where it stands, of the types
+/// for which it was bound: those of expressions may have changed since.
 fn knows_all(plan: &LogicalPlan, scope: &DFSchema) -> PlanResult<bool> {
-    Ok(outer_columns(plan)?.iter().all(|(_, column)| scope.has_column(column)))
+    Ok(outer_columns(plan)?.iter().all(|(bound, column)| {
+        let field = scope.field_from_column(column);
+        field.is_ok_and(|field| field.data_type() == bound.data_type())
+    }))
 }
 
 /// Whether columns of the rows around a plan stand in its own conditions alone, which are as they

@@ -46,12 +46,20 @@ pub(super) enum Asked {
     Membership,
 }
 
-/// A call that asks this of a subquery, at a place where these columns are.
+/// The rows around a subquery.
+pub(super) struct Around<'p> {
+    pub(super) columns: &'p DFSchema,
+    /// A column to name even if the subquery names none. A condition without columns would be
+    /// checked below an aggregate of all rows, which has a row even if there are none.
+    pub(super) anchor: Option<Column>,
+}
+
+/// A call that asks this of a subquery, among these rows.
 pub(super) fn call(
     asked: Asked,
     value: Option<Expr>,
     plan: Arc<LogicalPlan>,
-    scope: &DFSchema,
+    around: &Around<'_>,
 ) -> PlanResult<Expr> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     let outer = outer_columns(&plan)?;
@@ -60,12 +68,13 @@ pub(super) fn call(
         (Asked::Value, Some(field)) => field.data_type().clone(),
         _ => DataType::Boolean,
     };
-    let columns = outer.iter().map(|(field, column)| match scope.has_column(column) {
+    let columns = outer.iter().map(|(field, column)| match around.columns.has_column(column) {
         true => Expr::Column(column.clone()),
         // A column of rows further out.
         false => Expr::OuterReferenceColumn(field.clone(), column.clone()),
     });
-    let args = value.into_iter().chain(columns).collect();
+    let args = value.into_iter().chain(columns);
+    let args = args.chain(around.anchor.clone().map(Expr::Column)).collect();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let function = Subplan {
         name: format!("subquery {number}"),
@@ -90,7 +99,7 @@ struct Subplan {
     /// One of its own: columns of plans are told apart by the names of what they are made of.
     name: String,
     asked: Asked,
-    /// The columns around it that are its last arguments.
+    /// The columns around it that are its arguments, behind the value that is looked for.
     outer: Vec<Column>,
     plan: Arc<LogicalPlan>,
     result: DataType,
@@ -178,17 +187,19 @@ impl ScalarUDFImpl for Subplan {
         let scope = Scope::current();
         let scope = scope.ok_or_else(|| Error::internal("a subquery without a query"))?;
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        run.begin(&scope.task, &self.name);
+        run.begin(scope.task(), &self.name);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         if arrays.is_empty() {
             let answer = self.answer(&mut run, &scope, Vec::new())?;
             return Ok(ColumnarValue::Scalar(answer.of(None)));
         }
-        let outer_from = arrays.len() - self.outer.len();
+        let outer_from = usize::from(self.asked == Asked::Membership);
+        let outer_to = outer_from + self.outer.len();
         let mut answers = Vec::with_capacity(rows);
         for row in 0..arrays[0].len() {
             let value_at = |array: &ArrayRef| ScalarValue::try_from_array(array, row);
-            let outer = arrays[outer_from..].iter().map(value_at).collect::<PlanResult<_>>()?;
+            let outer = arrays[outer_from..outer_to].iter().map(value_at);
+            let outer = outer.collect::<PlanResult<_>>()?;
             let answer = self.answer(&mut run, &scope, outer)?;
             let value = arrays[..outer_from].first().map(value_at).transpose()?;
             answers.push(answer.of(value));
@@ -251,7 +262,7 @@ impl Subplan {
             None => plan,
         };
         let plan = interrupt::plan(&scope.state, &plan, &scope.transaction).await?;
-        let mut rows = execute_stream(plan, Arc::clone(&scope.task))?;
+        let mut rows = execute_stream(plan, Arc::clone(scope.task()))?;
         let mut seen = 0;
         let mut value = ScalarValue::try_from(&self.result)?;
         let (mut values, mut has_null) = (HashSet::new(), false);

@@ -1,0 +1,68 @@
+//! Index joins: a scan whose rows a join wants only for a few keys looks them up.
+//!
+//! A hash join reads its smaller side first and tells the scan of the other which keys it found
+//! (DataFusion's dynamic filters). When the scan is asked for its first row, the keys are known; if
+//! they are those of an index, and few beside the rows of the table, the rows are found by them.
+//! The join checks what it gets as ever.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::common::ScalarValue;
+use datafusion::physical_expr::expressions::{Column, InListExpr, Literal};
+use datafusion::physical_expr::utils::split_conjunction;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+
+use super::access::Access;
+use super::condition::Condition;
+use crate::catalog::table::Table;
+use crate::error::Result;
+use crate::session::transaction::Transaction;
+use crate::values::datum::Datum;
+
+/// Rows of a table that are read in the time that it takes to find one by its key, about.
+const ROWS_A_KEY: usize = 20;
+
+/// The way by the keys that joins want, instead of reading all rows.
+///
+/// # Errors
+/// As the engine; a fault in an expression.
+pub(super) fn access_by(
+    hints: &[Condition],
+    transaction: &Arc<Transaction>,
+    table: &Table,
+) -> Result<Option<Access>> {
+    let mut best: Option<(usize, Vec<Vec<Datum>>)> = None;
+    for hint in hints {
+        let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
+        for part in split_conjunction(&known) {
+            let Some(list) = part.downcast_ref::<InListExpr>().filter(|list| !list.negated())
+            else {
+                continue;
+            };
+            let Some((index, keys)) = keys_of(list, hint, table) else { continue };
+            if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
+                best = Some((index, keys));
+            }
+        }
+    }
+    let Some((index, keys)) = best else { return Ok(None) };
+    let rows = transaction.reading()?.scan(&table.handle)?.size_hint().1.unwrap_or(usize::MAX);
+    let is_few = keys.len().saturating_mul(ROWS_A_KEY) < rows;
+    Ok(is_few.then_some(Access::Keys { index, keys }))
+}
+
+/// The index of a column with the values that it may have, each once.
+fn keys_of(list: &InListExpr, hint: &Condition, table: &Table) -> Option<(usize, Vec<Vec<Datum>>)> {
+    let place = list.expr().downcast_ref::<Column>()?.index();
+    let column = *hint.columns.get(place)?;
+    let index = table.indexes.iter().position(|index| index.columns == [column])?;
+    let values = list.list().iter().map(|value| {
+        let value = value.downcast_ref::<Literal>()?.value();
+        (value.data_type() == table.columns[column].sql_type.to_arrow()).then_some(value)
+    });
+    let distinct: HashSet<&ScalarValue> = values.collect::<Option<_>>()?;
+    let found = distinct.into_iter().filter(|value| !value.is_null());
+    let keys = found.map(|value| Some(vec![Datum::from_scalar(value.clone()).ok()?]));
+    Some((index, keys.collect::<Option<_>>()?))
+}
