@@ -8,6 +8,7 @@
 
 use std::error::Error;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use remanent_engine::schema::{ColumnType, TableSchema};
 use remanent_engine::{Row, WriteTransaction};
@@ -24,6 +25,9 @@ const AGE: u64 = 50_000;
 
 /// Changes that a transaction makes, at most.
 const CHANGES_MAX: u64 = 20;
+
+/// Transactions refused one after the other, before it counts as for good.
+const REFUSED_MAX: u32 = 1000;
 
 /// The sizes of each age, with how often each is drawn.
 const AGES: [&[(u64, (u64, u64))]; 5] = [
@@ -88,8 +92,13 @@ impl<'s> Worker<'s> {
                     // Others may have filled it: what this one takes then is rows away.
                     self.shared.refused.fetch_add(1, Ordering::Relaxed);
                     refused_in_a_row += 1;
-                    if refused_in_a_row > 1000 {
+                    if refused_in_a_row > REFUSED_MAX {
                         return Err(format!("refused again and again: {error}").into());
+                    }
+                    if refused_in_a_row > REFUSED_MAX / 100 {
+                        // What others do must end before what they may see is given back, and
+                        // on a busy machine they may have to wait for their turn.
+                        std::thread::sleep(Duration::from_millis(1));
                     }
                     self.delete(50)?;
                 }

@@ -3,8 +3,9 @@
 //! Tables come from the session's snapshot of the catalog; functions from DataFusion and from us.
 //! A view is bound when it is met, as if its text stood there.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -26,7 +27,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::source::TableSourceOf;
-use crate::catalog::names::Name;
+use crate::catalog::names::{Name, fold};
 use crate::catalog::snapshot::{Relation, Snapshot, View, unknown_table};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
@@ -49,7 +50,13 @@ pub(crate) struct Binder<'s> {
     /// Tables made up at the moment: information_schema and the like.
     system: &'s dyn SystemTables,
     views: RefCell<Vec<Name>>,
+    /// Whether the query that is being bound names the numbers of rows.
+    numbers_rows: Cell<bool>,
 }
+
+/// The column of each table that has the numbers of its rows, in statements that name it: by them,
+/// network sets tell owners and members.
+const ROW_ID: &str = "row_id";
 
 /// Tables that describe the database.
 pub(crate) trait SystemTables {
@@ -70,8 +77,8 @@ impl<'s> Binder<'s> {
         path: &'s [String],
         system: &'s dyn SystemTables,
     ) -> Self {
-        let views = RefCell::new(Vec::new());
-        Self { state, catalog, path, own: HashMap::new(), system, views }
+        let (views, numbers_rows) = (RefCell::new(Vec::new()), Cell::new(false));
+        Self { state, catalog, path, own: HashMap::new(), system, views, numbers_rows }
     }
 
     /// Adds a table of the statement's own.
@@ -102,12 +109,13 @@ impl<'s> Binder<'s> {
         });
         let mut context = PlannerContext::new().with_prepare_param_data_types(fields.collect());
         let planner = SqlToRel::new_with_options(self, options());
-        planner
-            .sql_statement_to_plan_with_context(
-                ast::Statement::Query(Box::new(query)),
-                &mut context,
-            )
-            .map_err(Error::from)
+        let around = self.numbers_rows.replace(names_row_id(&query));
+        let bound = planner.sql_statement_to_plan_with_context(
+            ast::Statement::Query(Box::new(query)),
+            &mut context,
+        );
+        self.numbers_rows.set(around);
+        Ok(bound?)
     }
 
     /// An expression over the columns of these schemas.
@@ -160,7 +168,10 @@ impl<'s> Binder<'s> {
         Ok(match self.catalog.relation(&Name::new(schema, table)) {
             Some(Relation::Table(table)) => {
                 let statistics = self.system.statistics(&table);
-                Some(TableSourceOf::plain(table, statistics))
+                Some(match self.numbers_rows.get() && table.column(ROW_ID).is_none() {
+                    true => TableSourceOf::numbered(table, ROW_ID, statistics),
+                    false => TableSourceOf::plain(table, statistics),
+                })
             }
             Some(Relation::View(view)) => Some(self.view(&view)?),
             None => None,
@@ -179,6 +190,21 @@ impl<'s> Binder<'s> {
         let table = ViewTable::new(plan, Some(view.definition.clone()));
         Ok(provider_as_source(Arc::new(table)))
     }
+}
+
+fn names_row_id(query: &ast::Query) -> bool {
+    let found = ast::visit_expressions(query, |expr| {
+        let last = match expr {
+            ast::Expr::Identifier(ident) => Some(ident),
+            ast::Expr::CompoundIdentifier(parts) => parts.last(),
+            _ => None,
+        };
+        match last.is_some_and(|ident| fold(ident) == ROW_ID) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    found.is_break()
 }
 
 /// The plan with other names for its first columns.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Constraint, Constraints, Statistics};
 use datafusion::datasource::provider_as_source;
@@ -23,8 +23,8 @@ use crate::catalog::table::Table;
 #[derive(Debug)]
 pub(crate) struct TableSourceOf {
     pub(crate) table: Arc<Table>,
-    /// Whether the number of the row is one more column.
-    pub(crate) with_row: bool,
+    /// Its columns, and perhaps the number of the row behind them.
+    schema: SchemaRef,
     constraints: Constraints,
     statistics: Option<Arc<Statistics>>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct TableSourceOf {
 impl TableSourceOf {
     fn make(
         table: Arc<Table>,
-        with_row: bool,
+        schema: SchemaRef,
         statistics: Option<Arc<Statistics>>,
     ) -> Arc<dyn TableSource> {
         let keys = table.indexes.iter().filter(|index| {
@@ -43,7 +43,7 @@ impl TableSourceOf {
             false => Constraint::Unique(index.columns.clone()),
         });
         let constraints = Constraints::new_unverified(keys.collect());
-        provider_as_source(Arc::new(Self { table, with_row, constraints, statistics }))
+        provider_as_source(Arc::new(Self { table, schema, constraints, statistics }))
     }
 
     /// The table with its columns.
@@ -51,20 +51,34 @@ impl TableSourceOf {
         table: Arc<Table>,
         statistics: Option<Arc<Statistics>>,
     ) -> Arc<dyn TableSource> {
-        Self::make(table, false, statistics)
+        let schema = Arc::clone(&table.arrow);
+        Self::make(table, schema, statistics)
+    }
+
+    /// The table with its columns and the number of the row under a name.
+    pub(crate) fn numbered(
+        table: Arc<Table>,
+        name: &str,
+        statistics: Option<Arc<Statistics>>,
+    ) -> Arc<dyn TableSource> {
+        let mut fields = table.arrow_with_row.fields().to_vec();
+        if let Some(number) = fields.last_mut() {
+            *number = Arc::new(Field::clone(number).with_name(name));
+        }
+        Self::make(table, Arc::new(Schema::new(fields)), statistics)
     }
 
     /// The table with its columns and the hidden number of the row.
     pub(crate) fn with_row(table: Arc<Table>) -> Arc<dyn TableSource> {
-        Self::make(table, true, None)
+        let schema = Arc::clone(&table.arrow_with_row);
+        Self::make(table, schema, None)
     }
 }
 
 #[async_trait]
 impl TableProvider for TableSourceOf {
     fn schema(&self) -> SchemaRef {
-        let table = &self.table;
-        Arc::clone(if self.with_row { &table.arrow_with_row } else { &table.arrow })
+        Arc::clone(&self.schema)
     }
 
     fn constraints(&self) -> Option<&Constraints> {
