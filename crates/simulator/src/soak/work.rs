@@ -96,8 +96,7 @@ impl<'s> Worker<'s> {
                         return Err(format!("refused again and again: {error}").into());
                     }
                     if refused_in_a_row > REFUSED_MAX / 100 {
-                        // What others do must end before what they may see is given back, and
-                        // on a busy machine they may have to wait for their turn.
+                        // Others may have to wait for their turn before they let go of theirs.
                         std::thread::sleep(Duration::from_millis(1));
                     }
                     self.delete(50)?;
@@ -209,11 +208,23 @@ impl<'s> Worker<'s> {
     }
 
     /// Deletes some of its rows; that works however full the database is.
+    ///
+    /// What is deleted stays for as long as others may see it; until they end, the reserve that
+    /// deletions have may be used up, on a busy machine where they wait for their turn.
     fn delete(&mut self, most: usize) -> Result<(), Box<dyn Error>> {
         let from = self.rows.len().saturating_sub(most);
-        self.shared.db.write(|tx| {
-            (from..self.rows.len()).try_for_each(|place| self.remove(tx, place).map(|_| ()))
-        })?;
+        let mut refused = 0;
+        loop {
+            let deleted = self.shared.db.write(|tx| {
+                (from..self.rows.len()).try_for_each(|place| self.remove(tx, place).map(|_| ()))
+            });
+            match deleted {
+                Ok(()) => break,
+                Err(error) if error.is_out_of_memory() && refused < REFUSED_MAX => refused += 1,
+                Err(error) => return Err(error.into()),
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.rows.truncate(from);
         Ok(())
     }
