@@ -41,7 +41,7 @@ fn few_keys_are_looked_up() {
     let mut session = tables();
     let joined = "select b.no, i.id, i.owner from basket b join item i on i.id = b.item order by 1";
     let expected = [[1, 7, 7], [2, 7, 7], [3, 2999, 299]];
-    let expected = expected.map(|row| row.map(|value| Datum::Int(value)).to_vec());
+    let expected = expected.map(|row| row.map(Datum::Int).to_vec());
     assert_eq!(rows(&mut session, joined).expect("rows"), expected);
     assert_eq!(keys(&mut session, joined), Some(3));
     session.execute("vacuum full item").expect("frozen rows");

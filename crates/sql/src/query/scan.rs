@@ -116,21 +116,17 @@ impl ScanExec {
 }
 
 /// Rows that are read once they are asked for.
-enum Reading<F> {
-    Not(Option<F>),
-    Begun(Batches),
+struct Reading<F> {
+    start: Option<F>,
+    batches: Option<Batches>,
 }
 
 impl<F: FnOnce() -> Result<Batches>> Reading<F> {
     fn begun(&mut self) -> Result<&mut Batches> {
-        if let Self::Not(start) = self {
-            let start = start.take().ok_or_else(|| Error::internal("a scan that failed"))?;
-            *self = Self::Begun(start()?);
+        if let Some(start) = self.start.take() {
+            self.batches = Some(start()?);
         }
-        match self {
-            Self::Begun(batches) => Ok(batches),
-            Self::Not(_) => Err(Error::internal("a scan that did not begin")),
-        }
+        self.batches.as_mut().ok_or_else(|| Error::internal("a scan that did not begin"))
     }
 }
 
@@ -276,7 +272,7 @@ impl ExecutionPlan for ScanExec {
             Ok::<_, Error>(Batches::new(rows, wanted, hints, size))
         };
         // What joins say of keys is known when the first row is asked for, and not before.
-        let mut batches = Reading::Not(Some(start));
+        let mut batches = Reading { start: Some(start), batches: None };
         let stream = futures::stream::iter(std::iter::from_fn(move || {
             let _timer = metrics.elapsed_compute().timer();
             if left == 0 {
