@@ -20,7 +20,8 @@ use crate::error::Result;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
 
-/// Rows of a table that are read in the time that it takes to find one by its key, about.
+/// Rows of a table that are taken to be read in the time in which one is found by its key: a guess
+/// that no record bears out yet.
 const ROWS_A_KEY: usize = 20;
 
 /// The way by the keys that joins want, instead of reading all rows.
