@@ -122,6 +122,8 @@ states! {
     UNKNOWN_SCHEMA = "3F000";
     /// Another transaction was first; try again.
     SERIALIZATION_FAILURE = "40001";
+    /// A row was changed by another transaction for too long.
+    LOCK_NOT_AVAILABLE = "55P03";
     /// The text is not SQL.
     SYNTAX_ERROR = "42601";
     /// The role may not do this.

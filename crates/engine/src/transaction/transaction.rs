@@ -22,7 +22,7 @@ use super::{changes, reclaim, snapshots, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
-use crate::memory::atomic::Release;
+use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
@@ -675,6 +675,30 @@ impl<'db> WriteTransaction<'db> {
         for row in row.map(|row| row.0).into_iter().chain(error.row()) {
             reads.add_row(at.core.id, row);
         }
+    }
+
+    /// Whether it was told to yield, by one that goes first or that it waited for in a circle: its
+    /// statements and its commit fail with `Conflict`, and it can only be rolled back.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::time::Duration;
+    /// # use remanent_engine::{Database, Options, Priority, TransactionOptions, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let row = db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let first = db.begin_write()?;
+    /// first.update_values(&table, row, &[(a, 2.into())])?;
+    /// let urgent = TransactionOptions::new().priority(Priority::High);
+    /// let second = db.begin_write_with(&urgent.wait(Duration::from_millis(1)))?;
+    /// assert!(second.update_values(&table, row, &[(a, 3.into())]).is_err());
+    /// assert!(first.must_yield() && !second.must_yield());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn must_yield(&self) -> bool {
+        let own = self.read.snapshot.get().own;
+        self.read.held.slot().told_to_yield.load(Relaxed) == own
     }
 
     #[inline]

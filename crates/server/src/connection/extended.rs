@@ -17,6 +17,10 @@ use crate::value::{Format, oid, reading, writing};
 use crate::wire::backend;
 use crate::wire::frontend::{Bind, Target};
 
+/// Statements about one key that are remembered by their text, at most, and of what length.
+const REPEATED_MAX: usize = 256;
+const REPEATED_LENGTH_MAX: usize = 4096;
+
 /// A statement that was parsed.
 pub(crate) struct Kept {
     /// None of an empty text.
@@ -69,10 +73,34 @@ impl Connection {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_STATEMENT, text).into());
         }
-        let kept = self.keep(text, types)?;
-        self.statements.insert(name, Arc::new(kept));
+        let kept = match self.repeated.get(text) {
+            Some(kept) if types.is_empty() && self.is_current(kept) => Arc::clone(kept),
+            _ => {
+                let is_told_types = !types.is_empty();
+                let kept = Arc::new(self.keep(text, types)?);
+                if !is_told_types && text.len() <= REPEATED_LENGTH_MAX && self.is_current(&kept) {
+                    if self.repeated.len() >= REPEATED_MAX {
+                        self.repeated.clear();
+                    }
+                    // A copy, so as not to keep all that came with it.
+                    let own = Bytes::copy_from_slice(text);
+                    self.repeated.insert(own, Arc::clone(&kept));
+                }
+                kept
+            }
+        };
+        self.statements.insert(name, kept);
         backend::bare(&mut self.channel.out, backend::PARSE_COMPLETE);
         Ok(())
+    }
+
+    /// Whether parsing the statement anew would give the same.
+    fn is_current(&self, kept: &Kept) -> bool {
+        match (&kept.statement, &kept.prepared) {
+            (Some((_, StatementKind::Transaction)), _) => true,
+            (_, Some(prepared)) => self.session.is_current(prepared),
+            _ => false,
+        }
     }
 
     fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<Kept> {
@@ -190,8 +218,13 @@ impl Connection {
                 let outcome = match (&portal.kept.prepared, kind) {
                     (Some(prepared), StatementKind::Rows | StatementKind::Other) => {
                         let values = &portal.values;
-                        let run = self.session.run_prepared(prepared, values);
-                        let outcome = Self::run(&self.runtime, &self.cancel, run)?;
+                        let outcome = match self.session.run_prepared_point(prepared, values) {
+                            Some(done) => done?,
+                            None => {
+                                let run = self.session.run_prepared(prepared, values);
+                                Self::run(&self.runtime, &self.cancel, run)?
+                            }
+                        };
                         self.noted(outcome, kind)
                     }
                     _ => self.run_statement((statement, kind), &portal.values)?,

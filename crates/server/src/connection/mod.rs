@@ -15,6 +15,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use remanent_sql::{Cancel, Error, Session, SqlState, TransactionStatus};
 use tokio::runtime::{Builder, Runtime};
 
@@ -65,6 +66,8 @@ pub(crate) struct Connection {
     /// Before the session: they hold its transaction.
     portals: HashMap<String, Portal>,
     statements: HashMap<String, Arc<Kept>>,
+    /// Statements that clients send to be parsed again and again.
+    repeated: HashMap<Bytes, Arc<Kept>>,
     session: Session,
     /// What the session's futures run in, on this thread alone.
     runtime: Runtime,
@@ -92,6 +95,7 @@ impl Connection {
             channel,
             portals: HashMap::new(),
             statements: HashMap::new(),
+            repeated: HashMap::new(),
             session,
             runtime,
             cancel,

@@ -31,7 +31,7 @@ pub(crate) fn compile(
         Statement::Delete(delete) => names.delete(delete)?,
         _ => return None,
     };
-    Some(PointPlan { table, version: catalog.version, act })
+    Some(PointPlan { table, version: catalog.version, path: path.to_vec(), act })
 }
 
 struct Names<'c> {
@@ -155,7 +155,7 @@ impl Names<'_> {
                     (Some(identity), _) => Source::Sequence(Arc::clone(
                         self.catalog.sequences.get(&identity.sequence)?,
                     )),
-                    (None, Some(default)) => Source::Constant(constant_of(default)?),
+                    (None, Some(default)) => source_of(default)?,
                     (None, None) => Source::Constant(Datum::Null),
                 },
                 _ => return None,
@@ -331,16 +331,36 @@ fn change_of(table: &Table, alias: &str, column: usize, value: &Expr) -> Option<
 }
 
 fn source_of(expr: &Expr) -> Option<Source> {
-    if let Expr::Value(value) = expr
-        && let ast::Value::Placeholder(name) = &value.value
-    {
-        let number: usize = name.strip_prefix('$')?.parse().ok()?;
-        return Some(Source::Parameter(number.checked_sub(1)?));
+    match expr {
+        Expr::Value(value) if let ast::Value::Placeholder(name) = &value.value => {
+            let number: usize = name.strip_prefix('$')?.parse().ok()?;
+            Some(Source::Parameter(number.checked_sub(1)?))
+        }
+        Expr::Function(function) if is_now(function) => Some(Source::Now),
+        _ => constant_of(expr).map(Source::Constant),
     }
-    constant_of(expr).map(Source::Constant)
 }
 
-fn constant_of(expr: &Expr) -> Option<Datum> {
+/// Whether it is the time at which the transaction began, in one of its spellings.
+fn is_now(function: &ast::Function) -> bool {
+    let name = function.name.to_string();
+    match &function.args {
+        ast::FunctionArguments::None => name.eq_ignore_ascii_case("current_timestamp"),
+        ast::FunctionArguments::List(list) => {
+            list.args.is_empty()
+                && list.clauses.is_empty()
+                && list.duplicate_treatment.is_none()
+                && function.over.is_none()
+                && function.filter.is_none()
+                && function.within_group.is_empty()
+                && name.eq_ignore_ascii_case("now")
+        }
+        ast::FunctionArguments::Subquery(_) => false,
+    }
+}
+
+/// The value of an expression that is written out.
+pub(crate) fn constant_of(expr: &Expr) -> Option<Datum> {
     match expr {
         Expr::Value(value) => match &value.value {
             ast::Value::Number(text, _) => match text.parse() {

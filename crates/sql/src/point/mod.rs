@@ -6,6 +6,7 @@
 //! same answers.
 
 pub(crate) mod compile;
+pub(crate) mod describe;
 pub(crate) mod normal;
 pub(crate) mod run;
 
@@ -25,6 +26,8 @@ pub(crate) struct PointPlan {
     pub(crate) table: Arc<Table>,
     /// The catalog for which it holds.
     pub(crate) version: u64,
+    /// The schemas in which its names were looked for.
+    pub(crate) path: Vec<String>,
     pub(crate) act: Act,
 }
 
@@ -54,6 +57,8 @@ pub(crate) struct Key {
 pub(crate) enum Source {
     Parameter(usize),
     Constant(Datum),
+    /// When the transaction began.
+    Now,
     /// The next number of the column's sequence.
     Sequence(Arc<crate::catalog::sequence::Sequence>),
 }
@@ -74,11 +79,23 @@ pub(crate) struct TextCache {
     plans: HashMap<String, Option<Arc<PointPlan>>>,
 }
 
+impl PointPlan {
+    /// Whether its names mean the same in this catalog on this path.
+    pub(crate) fn holds(&self, version: u64, path: &[String]) -> bool {
+        self.version == version && self.path == path
+    }
+}
+
 impl TextCache {
-    pub(crate) fn get(&self, text: &str, version: u64) -> Option<Option<Arc<PointPlan>>> {
+    pub(crate) fn get(
+        &self,
+        text: &str,
+        version: u64,
+        path: &[String],
+    ) -> Option<Option<Arc<PointPlan>>> {
         let found = self.plans.get(text)?;
         match found {
-            Some(plan) if plan.version != version => None,
+            Some(plan) if !plan.holds(version, path) => None,
             found => Some(found.clone()),
         }
     }

@@ -104,7 +104,7 @@ fn number(text: &str, start: usize, normal: &mut Normal) -> Option<usize> {
     // A minus before it would be part of the constant, unless it subtracts.
     let before = normal.text.trim_end();
     let negative = before.ends_with('-')
-        && before[..before.len() - 1].trim_end().ends_with(['=', '(', ',', '<', '>']);
+        && before[..before.len() - 1].trim_end().ends_with(['=', '(', ',', '<', '>', '+']);
     let constant = match digits.parse::<i64>() {
         Ok(number) if negative => Datum::Int(-number),
         Ok(number) => Datum::Int(number),

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
@@ -43,7 +43,7 @@ impl Session {
             self.texts.clear();
             self.texts_version = version;
         }
-        let plan = match self.texts.get(&normal.text, version) {
+        let plan = match self.texts.get(&normal.text, version, &self.settings.search_path) {
             Some(known) => known?,
             None => {
                 let compiled = self.compile_text(&normal.text).map(Arc::new);
@@ -73,7 +73,7 @@ impl Session {
     ) -> Option<Result<Outcome>> {
         if self.status() == TransactionStatus::Failed
             || self.is_restricted()
-            || plan.version != self.database.catalog_version()
+            || !plan.holds(self.database.catalog_version(), &self.settings.search_path)
         {
             return None;
         }
@@ -104,14 +104,7 @@ impl Session {
 
     fn point_write(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
         if self.block.is_some() {
-            let transaction = self.transaction(true)?;
-            let writing = transaction.writing()?;
-            let before = writing.savepoint();
-            let written = self.write(plan, writing, parameters);
-            if !matches!(written, Ok(Ran::Done(_))) {
-                writing.roll_back_to(before)?;
-            }
-            return written;
+            return self.point_write_in_block(plan, parameters);
         }
         let engine = Arc::clone(&self.database.engine);
         let options = self.options(self.settings.isolation.engine());
@@ -143,6 +136,24 @@ impl Session {
         }
     }
 
+    fn point_write_in_block(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
+        let mut begun = None;
+        loop {
+            let transaction = self.transaction(true)?;
+            let writing = transaction.writing()?;
+            let before = writing.savepoint();
+            let written = self.write(plan, writing, parameters);
+            if !matches!(written, Ok(Ran::Done(_))) {
+                writing.roll_back_to(before)?;
+            }
+            let Err(error) = &written else { return written };
+            let begun = *begun.get_or_insert_with(Instant::now);
+            if !self.runs_again(&transaction, error, begun)? {
+                return written;
+            }
+        }
+    }
+
     fn write(
         &self,
         plan: &PointPlan,
@@ -152,7 +163,7 @@ impl Session {
         match &plan.act {
             Act::Insert { values } => self.insert_point(&plan.table, writing, values, parameters),
             Act::Update { key, changes } => {
-                update(&plan.table, writing, (key, changes), parameters)
+                self.update_point(&plan.table, writing, (key, changes), parameters)
             }
             Act::Delete { key } => {
                 let Some(values) = key_values(&plan.table, key, parameters) else {
@@ -188,6 +199,7 @@ impl Session {
                     Cow::Owned(Datum::Int(next))
                 }
                 Source::Constant(constant) => Cow::Borrowed(constant),
+                Source::Now => Cow::Owned(self.now()),
                 Source::Parameter(number) => match parameters.get(*number) {
                     Some(datum) => Cow::Borrowed(datum),
                     None => return Ok(Ran::LongWay),
@@ -217,6 +229,80 @@ impl Session {
         }
         writing.insert_values(&table.handle, &leaves).map_err(|error| named(error, table))?;
         Ok(done("INSERT", 1))
+    }
+
+    fn update_point(
+        &self,
+        table: &Table,
+        writing: &WriteTransaction<'_>,
+        (key, changes): (&Key, &[(usize, Change)]),
+        parameters: &[Datum],
+    ) -> Result<Ran> {
+        let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+        let index = table.indexes[key.index].handle;
+        if values.iter().any(|value| value.is_null()) {
+            return Ok(done("UPDATE", 0));
+        }
+        let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
+        let Some(row) = found else { return Ok(done("UPDATE", 0)) };
+        let now = self.now();
+        let mut new = Vec::with_capacity(changes.len());
+        for (place, change) in changes {
+            let column = &table.columns[*place];
+            let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
+            let given = match source {
+                Source::Parameter(number) => match parameters.get(*number) {
+                    Some(datum) => datum,
+                    None => return Ok(Ran::LongWay),
+                },
+                Source::Constant(constant) => constant,
+                Source::Now => &now,
+                Source::Sequence(_) => return Ok(Ran::LongWay),
+            };
+            let value = match change {
+                Change::To(_) => match given.cast(&column.sql_type)? {
+                    Datum::List(_) => return Ok(Ran::LongWay),
+                    value => value,
+                },
+                Change::Plus(_) | Change::Minus(_) => {
+                    let old = Datum::from_value(row.value(column.handle), &column.sql_type);
+                    let minus = matches!(change, Change::Minus(_));
+                    match sum(&old, given, minus, &column.sql_type) {
+                        Some(value) => value?,
+                        None => return Ok(Ran::LongWay),
+                    }
+                }
+            };
+            if value.is_null() && !column.nullable {
+                return Ok(Ran::LongWay);
+            }
+            new.push((column, value));
+        }
+        let changes: Vec<(ColumnHandle, Value<'_>)> = new
+            .iter()
+            .map(|(column, value)| (column.handle, value.to_value(&column.stored)))
+            .collect();
+        let updated = writing.update_values(&table.handle, row.id(), &changes);
+        match updated {
+            Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
+            updated => {
+                updated.map_err(|error| named(error, table))?;
+                Ok(done("UPDATE", 1))
+            }
+        }
+    }
+
+    /// When the transaction began: the block's, or the one that begins now.
+    fn now(&self) -> Datum {
+        let begun = self.block.as_ref().and_then(|_| {
+            let properties = self.state.execution_props();
+            properties.query_execution_start_time.map(|begun| begun.timestamp_micros())
+        });
+        let micros = begun.unwrap_or_else(|| {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            since.as_micros() as i64
+        });
+        Datum::TimestampTz(micros)
     }
 }
 
@@ -251,62 +337,6 @@ fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -
     }
     let result: Arc<[ResultColumn]> = Arc::clone(result);
     Ok(Ran::Done(Outcome::rows("SELECT", Rows::values(result, rows))))
-}
-
-fn update(
-    table: &Table,
-    writing: &WriteTransaction<'_>,
-    (key, changes): (&Key, &[(usize, Change)]),
-    parameters: &[Datum],
-) -> Result<Ran> {
-    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
-    let index = table.indexes[key.index].handle;
-    if values.iter().any(|value| value.is_null()) {
-        return Ok(done("UPDATE", 0));
-    }
-    let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
-    let Some(row) = found else { return Ok(done("UPDATE", 0)) };
-    let mut new = Vec::with_capacity(changes.len());
-    for (place, change) in changes {
-        let column = &table.columns[*place];
-        let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
-        let given = match source {
-            Source::Parameter(number) => match parameters.get(*number) {
-                Some(datum) => datum,
-                None => return Ok(Ran::LongWay),
-            },
-            Source::Constant(constant) => constant,
-            Source::Sequence(_) => return Ok(Ran::LongWay),
-        };
-        let value = match change {
-            Change::To(_) => match given.cast(&column.sql_type)? {
-                Datum::List(_) => return Ok(Ran::LongWay),
-                value => value,
-            },
-            Change::Plus(_) | Change::Minus(_) => {
-                let old = Datum::from_value(row.value(column.handle), &column.sql_type);
-                let minus = matches!(change, Change::Minus(_));
-                match sum(&old, given, minus, &column.sql_type) {
-                    Some(value) => value?,
-                    None => return Ok(Ran::LongWay),
-                }
-            }
-        };
-        if value.is_null() && !column.nullable {
-            return Ok(Ran::LongWay);
-        }
-        new.push((column, value));
-    }
-    let changes: Vec<(ColumnHandle, Value<'_>)> =
-        new.iter().map(|(column, value)| (column.handle, value.to_value(&column.stored))).collect();
-    let updated = writing.update_values(&table.handle, row.id(), &changes);
-    match updated {
-        Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
-        updated => {
-            updated.map_err(|error| named(error, table))?;
-            Ok(done("UPDATE", 1))
-        }
-    }
 }
 
 /// What a column has after adding; `None` where the types need the long way.
@@ -350,7 +380,9 @@ fn is_of(datum: &Datum, sql_type: &SqlType) -> bool {
         (Datum::Bool(_), SqlType::Boolean)
         | (Datum::Double(_), SqlType::Double)
         | (Datum::Date(_), SqlType::Date)
+        | (Datum::Time(_), SqlType::Time)
         | (Datum::Timestamp(_), SqlType::Timestamp)
+        | (Datum::TimestampTz(_), SqlType::TimestampTz)
         | (Datum::Bytes(_), SqlType::Bytea) => true,
         _ => false,
     }
@@ -367,7 +399,7 @@ fn key_values<'p>(
         let datum = match source {
             Source::Parameter(number) => parameters.get(*number)?,
             Source::Constant(constant) => constant,
-            Source::Sequence(_) => return None,
+            Source::Now | Source::Sequence(_) => return None,
         };
         let sql_type = &table.columns[column].sql_type;
         if is_of(datum, sql_type) {

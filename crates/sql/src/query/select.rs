@@ -264,7 +264,13 @@ pub(crate) fn with_values(logical: LogicalPlan, parameters: &[Datum]) -> Result<
         let to = types.get(place).cloned().unwrap_or_else(|| datum.natural());
         let is_list = matches!(datum, Datum::List(elements) if !elements.is_empty());
         let to = if to == SqlType::Unknown || is_list { datum.natural() } else { to };
-        let scalar = datum.cast(&to)?.to_scalar(&to)?;
+        let value = datum.as_parameter(&to)?;
+        let to = match (&value, &to) {
+            (Datum::Decimal(_, own), SqlType::Numeric { scale, .. }) if own == scale => to,
+            (Datum::Decimal(..), _) => value.natural(),
+            _ => to,
+        };
+        let scalar = value.to_scalar(&to)?;
         let arrow = to.to_arrow();
         let scalar = if scalar.data_type() == arrow { scalar } else { scalar.cast_to(&arrow)? };
         Ok(ScalarAndMetadata::new(scalar, None))

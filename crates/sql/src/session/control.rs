@@ -115,6 +115,7 @@ impl Session {
         if self.block.is_some() {
             return Ok(Outcome::notice("BEGIN", "there is already a transaction in progress"));
         }
+        self.mark_start();
         let mut block = Block {
             isolation: self.settings.isolation,
             read_only: self.settings.read_only,
@@ -194,6 +195,8 @@ impl Session {
 
     /// The next block, with the modes of this one.
     fn chain(&mut self, block: &Block) {
+        self.block = None;
+        self.mark_start();
         self.block = Some(Block {
             isolation: block.isolation,
             read_only: block.read_only,

@@ -9,3 +9,4 @@ pub(crate) mod prepared;
 pub(crate) mod settings;
 pub(crate) mod statements;
 pub(crate) mod transaction;
+pub(crate) mod waiting;

@@ -13,6 +13,7 @@ use super::statements::Session;
 use crate::catalog::names::fold;
 use crate::error::{Error, Result, SqlState};
 use crate::point::PointPlan;
+use crate::point::compile::constant_of;
 use crate::query::running::ResultColumn;
 use crate::statement::Statement;
 use crate::values::datum::Datum;
@@ -36,10 +37,19 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
-        let given = with_casts(statement, given);
-        let (parameters, columns) = self.describe(&statement.ast, &given)?;
         let point = self.compile_point(statement).map(Arc::new);
+        let described = point.as_ref().and_then(|point| point.describe(given));
+        let (parameters, columns) = match described {
+            Some(described) => described,
+            None => self.describe(&statement.ast, &with_casts(statement, given))?,
+        };
         Ok(Prepared { statement: statement.clone(), point, parameters, columns })
+    }
+
+    /// Whether what was found when a statement about one key was prepared would be found again.
+    pub fn is_current(&self, prepared: &Prepared) -> bool {
+        let (version, path) = (self.database.catalog_version(), &self.settings.search_path);
+        prepared.point.as_ref().is_some_and(|point| point.holds(version, path))
     }
 
     /// Runs a statement that was prepared.
@@ -55,20 +65,29 @@ impl Session {
         if let Some(done) = self.run_prepared_point(prepared, values) {
             return done;
         }
-        let cast = values.iter().zip(&prepared.parameters).map(|(datum, to)| datum.cast(to));
-        let cast: Vec<Datum> = cast.collect::<Result<_>>()?;
+        let cast = as_parameters(values, &prepared.parameters)?;
         self.run(&prepared.statement, &cast).await
     }
 
     /// Runs a statement about one key that was prepared, without a runtime; `None` if it is none,
-    /// and for values of other types than its parameters'.
+    /// and for values that cannot be had by its parameters.
     pub fn run_prepared_point(
         &mut self,
         prepared: &Prepared,
         values: &[Datum],
     ) -> Option<Result<Outcome>> {
         let point = prepared.point.as_ref()?;
-        self.run_point(point, values)
+        if values.len() != prepared.parameters.len() {
+            return None;
+        }
+        let is_text =
+            |(datum, to): (&Datum, &SqlType)| matches!(datum, Datum::Text(_)) && !to.is_text();
+        if !values.iter().zip(&prepared.parameters).any(is_text) {
+            return self.run_point(point, values);
+        }
+        // What is wrong with them, the long way says.
+        let cast = as_parameters(values, &prepared.parameters).ok()?;
+        self.run_point(point, &cast)
     }
 
     /// PREPARE, EXECUTE and DEALLOCATE.
@@ -101,10 +120,15 @@ impl Session {
                 let prepared = prepared.ok_or_else(|| unknown(&name))?;
                 let mut values = Vec::new();
                 for parameter in parameters {
-                    values.push(self.constant(parameter, outer).await?);
+                    values.push(match constant_of(parameter) {
+                        Some(constant) => constant,
+                        None => self.constant(parameter, outer).await?,
+                    });
                 }
-                let cast = values.iter().zip(&prepared.parameters).map(|(v, to)| v.cast(to));
-                let cast: Vec<Datum> = cast.collect::<Result<_>>()?;
+                if let Some(done) = self.run_prepared_point(&prepared, &values) {
+                    return done;
+                }
+                let cast = as_parameters(&values, &prepared.parameters)?;
                 self.dispatch(&prepared.statement.ast, &cast).await
             }
             ast::Statement::Deallocate { name, .. } => {
@@ -119,6 +143,11 @@ impl Session {
             other => Err(Error::unsupported(other)),
         }
     }
+}
+
+/// Values as parameters of these types have them: text is what it spells.
+fn as_parameters(values: &[Datum], types: &[SqlType]) -> Result<Vec<Datum>> {
+    values.iter().zip(types).map(|(datum, to)| datum.as_parameter(to)).collect()
 }
 
 /// The types that were given, and lists to which parameters are cast: text that is one would become

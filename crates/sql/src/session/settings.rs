@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) isolation: Level,
     pub(crate) read_only: bool,
     pub(crate) statement_timeout: Option<Duration>,
+    /// How long a statement at READ COMMITTED waits for rows that others have changed.
+    pub(crate) lock_timeout: Option<Duration>,
     pub(crate) search_path: Vec<String>,
     /// How durable commits are; `None` for what the database does.
     pub(crate) durability: Option<Durability>,
@@ -51,7 +53,6 @@ const KEPT: &[(&str, &str)] = &[
     ("integer_datetimes", "on"),
     ("intervalstyle", "postgres"),
     ("is_superuser", "on"),
-    ("lock_timeout", "0"),
     ("max_identifier_length", "255"),
     ("max_index_keys", "32"),
     ("row_security", "off"),
@@ -81,6 +82,7 @@ impl Default for Settings {
             isolation: Level::Serializable,
             read_only: false,
             statement_timeout: None,
+            lock_timeout: None,
             search_path: vec![PUBLIC.to_owned()],
             durability: None,
             user: "remanent".to_owned(),
@@ -97,10 +99,8 @@ impl Settings {
                 self.isolation.word().to_owned()
             }
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
-            "statement_timeout" => {
-                let millis = self.statement_timeout.map_or(0, |timeout| timeout.as_millis());
-                if millis == 0 { "0".to_owned() } else { format!("{millis}ms") }
-            }
+            "statement_timeout" => millis(self.statement_timeout),
+            "lock_timeout" => millis(self.lock_timeout),
             "search_path" => self.search_path.join(", "),
             "durability" => {
                 self.durability.map_or("default".to_owned(), |d| format!("{d:?}").to_lowercase())
@@ -126,6 +126,7 @@ impl Settings {
             "default_transaction_isolation",
             "default_transaction_read_only",
             "durability",
+            "lock_timeout",
             "search_path",
             "statement_timeout",
             "synchronous_commit",
@@ -165,10 +166,8 @@ impl Settings {
             "transaction_read_only" | "default_transaction_read_only" => {
                 self.read_only = truth(&value).ok_or_else(bad)?;
             }
-            "statement_timeout" => {
-                let timeout = duration(&value).ok_or_else(bad)?;
-                self.statement_timeout = (!timeout.is_zero()).then_some(timeout);
-            }
+            "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
+            "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
                 let schemas = values.iter().flat_map(|value| value.split(','));
                 let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
@@ -220,6 +219,7 @@ impl Settings {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
             "statement_timeout" => self.statement_timeout = None,
+            "lock_timeout" => self.lock_timeout = None,
             "search_path" => self.search_path = initial.search_path,
             "durability" | "synchronous_commit" => self.durability = None,
             other => drop(self.others.remove(other)),
@@ -389,6 +389,17 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 /// A span as settings have it: milliseconds unless a unit follows.
+/// A limit as SHOW says it; nought is none.
+fn millis(limit: Option<Duration>) -> String {
+    limit.map_or("0".to_owned(), |limit| format!("{}ms", limit.as_millis()))
+}
+
+/// A limit as SET is given it.
+fn timeout(text: &str) -> Option<Option<Duration>> {
+    let timeout = duration(text)?;
+    Some((!timeout.is_zero()).then_some(timeout))
+}
+
 fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

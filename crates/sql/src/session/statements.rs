@@ -20,6 +20,7 @@ use super::control::Block;
 use super::prepared::Prepared;
 use super::settings::Settings;
 use super::transaction::Transaction;
+use super::waiting::WAIT;
 use crate::catalog::snapshot::Snapshot;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
@@ -181,14 +182,23 @@ impl Session {
             return done;
         }
         self.check_not_failed()?;
-        // What now() says, until the statement ends.
-        // Whoever still reads an earlier statement keeps what that one began with.
-        Arc::make_mut(&mut self.state).mark_start_execution();
+        self.mark_start();
         let ran = self.dispatch(&statement.ast, parameters).await;
         if let Err(error) = &ran {
             self.failed_with(error);
         }
         ran
+    }
+
+    /// What now() says: when the transaction began. Whoever still reads an earlier statement keeps
+    /// what that one began with.
+    pub(crate) fn mark_start(&mut self) {
+        let state = Arc::make_mut(&mut self.state);
+        let begun = state.execution_props().query_execution_start_time;
+        state.mark_start_execution();
+        if self.block.is_some() {
+            state.execution_props_mut().query_execution_start_time = begun;
+        }
     }
 
     /// The clock of the statement starts.
@@ -290,8 +300,11 @@ impl Session {
             }
             return Ok(Arc::clone(transaction));
         }
-        let (isolation, writes) = (block.isolation.engine(), !block.read_only);
-        let options = self.options(isolation);
+        let (isolation, writes) = (block.isolation, !block.read_only);
+        let mut options = self.options(isolation.engine());
+        if isolation.refreshes() {
+            options = options.wait(WAIT);
+        }
         let transaction = Transaction::begin(&engine, &options, (writes, &self.cancel))?;
         if let Some(block) = &mut self.block {
             block.transaction = Some(Arc::clone(&transaction));
@@ -306,16 +319,19 @@ impl Session {
         statement: &ast::Statement,
         parameters: &[Datum],
     ) -> Result<Outcome> {
-        if self.block.is_some() {
-            let transaction = self.transaction(true)?;
-            let before = transaction.writing()?.savepoint();
-            let changed = self.change_in(&transaction, statement, parameters).await;
-            if changed.is_err() {
-                transaction.writing()?.roll_back_to(before)?;
-            }
-            return changed;
-        }
         let started = Instant::now();
+        if self.block.is_some() {
+            loop {
+                let transaction = self.transaction(true)?;
+                let before = transaction.writing()?.savepoint();
+                let changed = self.change_in(&transaction, statement, parameters).await;
+                let Err(error) = changed else { return changed };
+                transaction.writing()?.roll_back_to(before)?;
+                if !self.runs_again(&transaction, &error, started)? {
+                    return Err(error);
+                }
+            }
+        }
         loop {
             let transaction = self.transaction(true)?;
             let changed = self.change_in(&transaction, statement, parameters).await;

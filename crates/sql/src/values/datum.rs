@@ -250,6 +250,30 @@ impl Datum {
         })
     }
 
+    /// The same value as a parameter for which a column has this type. A number keeps the digits
+    /// that it has beyond the column's, for it may be compared.
+    ///
+    /// # Errors
+    /// As [`Datum::cast`].
+    pub(crate) fn as_parameter(&self, to: &SqlType) -> Result<Self> {
+        let scale_of = |to: &SqlType| match to {
+            SqlType::Numeric { scale, .. } => Some(u32::from(*scale)),
+            integer => integer.is_integer().then_some(0),
+        };
+        match (self, scale_of(to)) {
+            (Self::Text(text), Some(scale)) if scale > 0 => {
+                let spelled = text::parse_decimal(text.trim()).filter(|(_, own)| *own > scale);
+                match spelled.and_then(|(unscaled, own)| Some((unscaled, u8::try_from(own).ok()?)))
+                {
+                    Some((unscaled, own)) => Ok(Self::Decimal(unscaled, own)),
+                    None => self.cast(to),
+                }
+            }
+            (Self::Decimal(_, own), Some(scale)) if u32::from(*own) > scale => Ok(self.clone()),
+            _ => self.cast(to),
+        }
+    }
+
     fn as_f64(&self) -> Option<f64> {
         Some(match self {
             Self::Int(number) => *number as f64,
