@@ -1,11 +1,13 @@
 //! Arithmetic that does not wrap.
 //!
 //! DataFusion adds, subtracts and multiplies whole numbers modulo their size. Here each such
-//! operation becomes a call of a function that fails instead, before constants are folded.
+//! operation becomes a call of a function that fails instead, before constants are folded. So do
+//! those of decimals, which Arrow checks too, but slowly.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -21,6 +23,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::decimal;
 use crate::error::Error;
 
 /// The rule.
@@ -53,10 +56,12 @@ impl CheckedArithmetic {
     fn rewrite(&self, expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let is_integer = |expr: &Expr| {
-                    expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer())
+                let all_are = |is: fn(&DataType) -> bool| {
+                    [&left, &right].iter().all(|expr| expr.get_type(schema).is_ok_and(|of| is(&of)))
                 };
-                match self.function(op).filter(|_| is_integer(&left) && is_integer(&right)) {
+                let is_ours = all_are(DataType::is_integer)
+                    || all_are(|of| matches!(of, DataType::Decimal128(..)));
+                match self.function(op).filter(|_| is_ours) {
                     Some(function) => {
                         let args = vec![*left, *right];
                         let call = ScalarFunction::new_udf(Arc::clone(function), args);
@@ -97,7 +102,7 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 }
 
-/// An operation of whole numbers that fails where the result does not fit.
+/// An operation of whole numbers or decimals that fails where the result does not fit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
     operator: Operator,
@@ -147,8 +152,16 @@ impl ScalarUDFImpl for Checked {
             return Err(Error::internal("an operation of two numbers").into());
         };
         let to = args.return_type();
-        let cast = |value: &ColumnarValue| value.cast_to(to, None)?.into_array(rows);
-        let result = self.apply(&cast(left)?, &cast(right)?)?;
+        if let Some(result) = decimal::apply(self.operator, (left, right), to) {
+            return Ok(ColumnarValue::Array(result));
+        }
+        // Whole numbers are made of one size first; decimals keep their digits after the point.
+        let array = |value: &ColumnarValue| match to {
+            DataType::Decimal128(..) => value.to_array(rows),
+            _ => value.cast_to(to, None)?.into_array(rows),
+        };
+        let result = self.apply(&array(left)?, &array(right)?)?;
+        let result = if result.data_type() == to { result } else { cast(&result, to)? };
         if is_scalar {
             let scalar = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
             return Ok(ColumnarValue::Scalar(scalar));

@@ -35,6 +35,18 @@ impl Rows<'_> {
         }
     }
 
+    /// What `value` answers for the entry of each row in an array that has one for all rows.
+    #[inline]
+    fn gather<E: Copy, T>(self, entries: &[E], value: impl Fn(E) -> T) -> Vec<T> {
+        match self {
+            // Without a check for each row, so that several are converted at once.
+            Self::Stretch(from, to) => {
+                entries[from..to].iter().map(|&entry| value(entry)).collect()
+            }
+            Self::List(rows) => rows.iter().map(|&row| value(entries[row as usize])).collect(),
+        }
+    }
+
     /// What `value` answers for each row.
     #[inline]
     fn map<T>(self, mut value: impl FnMut(usize) -> T) -> Vec<T> {
@@ -85,16 +97,11 @@ pub(crate) fn array(
     let nulls = nulls_of(column, rows);
     match column.encoding() {
         Encoding::Offsets { min, width, bytes } => {
-            let number = Number { min, bytes };
+            let to = Numbers { min, sql_type, nulls };
             match width {
-                1 => numbers(&number, sql_type, nulls, rows, |bytes, row| bytes[row].into()),
-                2 => numbers(&number, sql_type, nulls, rows, |bytes, row| {
-                    u16::from_le_bytes([bytes[row * 2], bytes[row * 2 + 1]]).into()
-                }),
-                _ => numbers(&number, sql_type, nulls, rows, |bytes, row| {
-                    let at = row * 4;
-                    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-                }),
+                1 => to.of(bytes, rows, u32::from),
+                2 => to.of(bytes.as_chunks().0, rows, |two| u16::from_le_bytes(two).into()),
+                _ => to.of(bytes.as_chunks().0, rows, u32::from_le_bytes),
             }
         }
         Encoding::Dictionary { code_width, codes, .. } if dictionary.is_some() => {
@@ -102,12 +109,11 @@ pub(crate) fn array(
                 return Err(Error::internal("a dictionary without its views"));
             };
             let views = match code_width {
-                1 => rows.map(|row| views[usize::from(codes[row])]),
-                2 => rows.map(|row| {
-                    let code = u16::from_le_bytes([codes[row * 2], codes[row * 2 + 1]]);
-                    views[usize::from(code)]
-                }),
-                _ => rows.map(|row| views[code_of(codes, row)]),
+                1 => rows.gather(codes, |code| views[usize::from(code)]),
+                2 => rows
+                    .gather(codes.as_chunks().0, |two| views[usize::from(u16::from_le_bytes(two))]),
+                _ => rows
+                    .gather(codes.as_chunks().0, |four| views[u32::from_le_bytes(four) as usize]),
             };
             text_array(views, text.clone(), nulls)
         }
@@ -116,24 +122,14 @@ pub(crate) fn array(
             text_array(views, text, nulls)
         }
         Encoding::Plain { width: 8, bytes } if is_long(sql_type) => {
-            let long = |row: usize| {
-                let at = row * 8;
-                let mut word = [0; 8];
-                word.copy_from_slice(&bytes[at..at + 8]);
-                i64::from_le_bytes(word)
-            };
-            longs(rows.map(long), sql_type, nulls)
+            let words = rows.gather(bytes.as_chunks().0, i64::from_le_bytes);
+            longs(words, sql_type, nulls)
         }
         _ => {
             let values = rows.map(|row| Datum::from_value(column.value(row), sql_type));
             array_of(&values, sql_type)
         }
     }
-}
-
-fn code_of(codes: &[u8], row: usize) -> usize {
-    let at = row * 4;
-    u32::from_le_bytes([codes[at], codes[at + 1], codes[at + 2], codes[at + 3]]) as usize
 }
 
 fn is_long(sql_type: &SqlType) -> bool {
@@ -173,60 +169,64 @@ fn decimals(wide: Vec<i128>, sql_type: &SqlType, nulls: Option<NullBuffer>) -> A
     Arc::new(array.with_data_type(sql_type.to_arrow()))
 }
 
-/// What numbers are made of.
-struct Number<'b> {
+/// What numbers become that are kept as what they are more than the least.
+struct Numbers<'t> {
     min: i128,
-    bytes: &'b [u8],
+    sql_type: &'t SqlType,
+    nulls: Option<NullBuffer>,
 }
 
-/// Numbers that are kept as what they are more than the least.
-#[inline]
-fn numbers(
-    number: &Number<'_>,
-    sql_type: &SqlType,
-    nulls: Option<NullBuffer>,
-    rows: Rows<'_>,
-    offset: impl Fn(&[u8], usize) -> u32,
-) -> Result<ArrayRef> {
-    let (min, bytes) = (number.min, number.bytes);
-    macro_rules! primitive {
-        ($type:ty, $native:ty) => {{
-            let min = min as $native;
-            let values: Vec<$native> =
-                rows.map(|row| min.wrapping_add(offset(bytes, row) as $native));
-            Arc::new(PrimitiveArray::<$type>::new(values.into(), nulls)) as ArrayRef
-        }};
+impl Numbers<'_> {
+    /// The array of these rows; `offset` reads an entry.
+    #[inline]
+    fn of<E: Copy>(
+        self,
+        entries: &[E],
+        rows: Rows<'_>,
+        offset: impl Fn(E) -> u32,
+    ) -> Result<ArrayRef> {
+        let Self { min, sql_type, nulls } = self;
+        macro_rules! primitive {
+            ($type:ty, $native:ty) => {{
+                let min = min as $native;
+                let values: Vec<$native> =
+                    rows.gather(entries, |entry| min.wrapping_add(offset(entry) as $native));
+                Arc::new(PrimitiveArray::<$type>::new(values.into(), nulls)) as ArrayRef
+            }};
+        }
+        Ok(match sql_type {
+            SqlType::Boolean => {
+                let truths = rows.gather(entries, |entry| min + i128::from(offset(entry)) != 0);
+                Arc::new(BooleanArray::new(BooleanBuffer::from(truths), nulls))
+            }
+            SqlType::TinyInt => primitive!(dt::Int8Type, i8),
+            SqlType::SmallInt => primitive!(dt::Int16Type, i16),
+            SqlType::Integer => primitive!(dt::Int32Type, i32),
+            SqlType::BigInt => primitive!(dt::Int64Type, i64),
+            SqlType::UTinyInt => primitive!(dt::UInt8Type, u8),
+            SqlType::USmallInt => primitive!(dt::UInt16Type, u16),
+            SqlType::UInteger => primitive!(dt::UInt32Type, u32),
+            SqlType::UBigInt => primitive!(dt::UInt64Type, u64),
+            SqlType::Date => primitive!(dt::Date32Type, i32),
+            SqlType::Time => primitive!(dt::Time64MicrosecondType, i64),
+            SqlType::Timestamp | SqlType::TimestampTz => {
+                let min = min as i64;
+                let add = |entry| min.wrapping_add(offset(entry).into());
+                longs(rows.gather(entries, add), sql_type, nulls)?
+            }
+            SqlType::Numeric { .. } => {
+                // In 8 bytes as long as it can be: the wider addition costs twice as much.
+                let values: Vec<i128> = match i64::try_from(min) {
+                    Ok(min) => rows.gather(entries, |entry| {
+                        i128::from(min.wrapping_add(offset(entry).into()))
+                    }),
+                    Err(_) => rows.gather(entries, |entry| min + i128::from(offset(entry))),
+                };
+                decimals(values, sql_type, nulls)
+            }
+            other => return Err(Error::internal(format!("offsets for a column of type {other}"))),
+        })
     }
-    Ok(match sql_type {
-        SqlType::Boolean => {
-            let truths = rows.map(|row| min + i128::from(offset(bytes, row)) != 0);
-            Arc::new(BooleanArray::new(BooleanBuffer::from(truths), nulls))
-        }
-        SqlType::TinyInt => primitive!(dt::Int8Type, i8),
-        SqlType::SmallInt => primitive!(dt::Int16Type, i16),
-        SqlType::Integer => primitive!(dt::Int32Type, i32),
-        SqlType::BigInt => primitive!(dt::Int64Type, i64),
-        SqlType::UTinyInt => primitive!(dt::UInt8Type, u8),
-        SqlType::USmallInt => primitive!(dt::UInt16Type, u16),
-        SqlType::UInteger => primitive!(dt::UInt32Type, u32),
-        SqlType::UBigInt => primitive!(dt::UInt64Type, u64),
-        SqlType::Date => primitive!(dt::Date32Type, i32),
-        SqlType::Time => primitive!(dt::Time64MicrosecondType, i64),
-        SqlType::Timestamp | SqlType::TimestampTz => {
-            let min = min as i64;
-            let values = rows.map(|row| min.wrapping_add(offset(bytes, row).into()));
-            longs(values, sql_type, nulls)?
-        }
-        SqlType::Numeric { .. } => {
-            // In 8 bytes as long as it can be: the wider addition costs twice as much.
-            let values: Vec<i128> = match i64::try_from(min) {
-                Ok(min) => rows.map(|row| i128::from(min.wrapping_add(offset(bytes, row).into()))),
-                Err(_) => rows.map(|row| min + i128::from(offset(bytes, row))),
-            };
-            decimals(values, sql_type, nulls)
-        }
-        other => return Err(Error::internal(format!("offsets for a column of type {other}"))),
-    })
 }
 
 /// Views of texts that lie behind one another, and the bytes they lead into.
@@ -300,9 +300,8 @@ pub(crate) fn dictionary_values(
 /// A type that has no numbers.
 pub(crate) fn all_of_a_byte(min: i128, sql_type: &SqlType) -> Result<ArrayRef> {
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
-    let number = Number { min, bytes: &bytes };
-    let rows = Rows::Stretch(0, 256);
-    let array = numbers(&number, sql_type, None, rows, |bytes, row| bytes[row].into())?;
+    let to = Numbers { min, sql_type, nulls: None };
+    let array = to.of(&bytes, Rows::Stretch(0, 256), u32::from)?;
     debug_assert!(*array.data_type() != DataType::Null, "numbers have a type");
     Ok(array)
 }

@@ -9,6 +9,7 @@ mod by_index;
 mod chain;
 pub(crate) mod checked;
 mod condition;
+mod decimal;
 mod forget_keys;
 pub(crate) mod frozen;
 pub(crate) mod interrupt;

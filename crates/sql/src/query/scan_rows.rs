@@ -225,11 +225,22 @@ impl Segment {
         if count == meets.len() {
             return Ok(Places::Stretch(stretch.start, stretch.end));
         }
-        let mut list = Vec::with_capacity(count);
-        let places = meets.iter().zip(stretch.start as u32..);
-        list.extend(places.filter(|(meet, _)| **meet).map(|(_, row)| row));
-        Ok(Places::List(list))
+        Ok(Places::List(list_of(&meets, stretch.start as u32)))
     }
+}
+
+/// The rows that meet something, from row `first` on.
+fn list_of(meets: &[bool], first: u32) -> Vec<u32> {
+    // Each row is written, and the place moves on behind those that count: without a branch, for
+    // none could be foretold where half of the rows count.
+    let mut list = vec![0; meets.len()];
+    let mut count = 0;
+    for (row, meet) in (first..).zip(meets) {
+        list[count] = row;
+        count += usize::from(*meet);
+    }
+    list.truncate(count);
+    list
 }
 
 /// Rows of a segment that are left, with the arrays that were made of them.
