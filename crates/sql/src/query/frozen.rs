@@ -9,7 +9,6 @@ use std::sync::Arc;
 use datafusion::arrow::array::*;
 use datafusion::arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes as dt;
-use datafusion::arrow::datatypes::DataType;
 use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{Encoding, FrozenColumn};
 
@@ -293,15 +292,12 @@ pub(crate) fn dictionary_values(
     array_of(&data, sql_type)
 }
 
-/// All numbers that a byte can say more than the least, as an array; those that the type cannot
-/// have are NULL.
+/// So many numbers from `first` on, as an array; those that the type cannot have are others.
 ///
 /// # Errors
 /// A type that has no numbers.
-pub(crate) fn all_of_a_byte(min: i128, sql_type: &SqlType) -> Result<ArrayRef> {
-    let bytes: Vec<u8> = (0..=u8::MAX).collect();
-    let to = Numbers { min, sql_type, nulls: None };
-    let array = to.of(&bytes, Rows::Stretch(0, 256), u32::from)?;
-    debug_assert!(*array.data_type() != DataType::Null, "numbers have a type");
-    Ok(array)
+pub(crate) fn consecutive(first: i128, count: usize, sql_type: &SqlType) -> Result<ArrayRef> {
+    let offsets: Vec<u32> = (0..count as u32).collect();
+    let to = Numbers { min: first, sql_type, nulls: None };
+    to.of(&offsets, Rows::Stretch(0, count), |offset| offset)
 }

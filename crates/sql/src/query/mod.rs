@@ -14,6 +14,7 @@ mod forget_keys;
 pub(crate) mod frozen;
 pub(crate) mod interrupt;
 mod join_keys;
+mod key_set;
 mod lists;
 pub(crate) mod planner;
 pub(crate) mod pushed;

@@ -5,6 +5,8 @@
 //! compared as offsets. A segment whose least and greatest value lie outside a range is passed
 //! over. Other conditions are evaluated on the values of the rows that these leave.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
@@ -12,7 +14,8 @@ use remanent_engine::schema::Value;
 use remanent_engine::{Encoding, FrozenColumn, FrozenRows};
 
 use super::condition::{Condition, Kept};
-use super::frozen::{all_of_a_byte, dictionary_values, single};
+use super::frozen::{consecutive, dictionary_values, single};
+use super::key_set::KeySet;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::sql_type::SqlType;
@@ -52,7 +55,7 @@ pub(super) fn range_of(filter: &Expr, sql_type: &SqlType) -> Option<(i128, i128)
 }
 
 /// A constant as the whole number that columns of this type keep.
-fn whole(scalar: &ScalarValue, sql_type: &SqlType) -> Option<i128> {
+pub(super) fn whole(scalar: &ScalarValue, sql_type: &SqlType) -> Option<i128> {
     use ScalarValue as S;
     Some(match (scalar, sql_type) {
         (S::Int8(Some(number)), kind) if kind.is_integer() => (*number).into(),
@@ -82,6 +85,8 @@ enum Says {
     Table { bytes: usize, meets: Vec<bool>, null: bool },
     /// By the offset: from the first to the second.
     Between { bytes: usize, low: u32, high: u32 },
+    /// By the number, which is the offset more than the least: one of these.
+    Among { keys: Arc<KeySet>, min: i128, bytes: usize },
 }
 
 /// The conditions on one segment.
@@ -99,6 +104,7 @@ impl OfSegment {
     /// Whatever a condition meets in evaluating.
     pub(crate) fn new(
         conditions: &[Condition],
+        wanted: &[Arc<KeySet>],
         table: &Table,
         rows: &FrozenRows<'_>,
     ) -> Result<Option<Self>> {
@@ -114,6 +120,14 @@ impl OfSegment {
                 Says::All => {}
                 Says::Unknown => others.push(place),
                 other => says.push((column, other)),
+            }
+        }
+        for keys in wanted {
+            let column = rows.column(table.columns[keys.column].handle)?;
+            match among(keys, &column) {
+                Says::None => return Ok(None),
+                Says::All | Says::Unknown => {}
+                other => says.push((keys.column, other)),
             }
         }
         Ok(Some(Self { says, others }))
@@ -179,6 +193,14 @@ impl Says {
                     *meet &= (code >= *low) & (code <= *high);
                 });
             }
+            Self::Among { keys, min, bytes } => match bytes {
+                1 => keys.filter(*min, &codes[from..], u32::from, meets),
+                2 => {
+                    let entries = &codes.as_chunks().0[from..];
+                    keys.filter(*min, entries, |two| u16::from_le_bytes(two).into(), meets);
+                }
+                _ => keys.filter(*min, &codes.as_chunks().0[from..], u32::from_le_bytes, meets),
+            },
             _ => return,
         }
         let null = matches!(self, Self::Table { null: true, .. });
@@ -190,6 +212,27 @@ impl Says {
                 *meet = before[at] && null;
             }
         }
+    }
+}
+
+/// What the keys that a join wants say of a column; nothing where it is not numbers that are kept
+/// as offsets.
+fn among(keys: &Arc<KeySet>, column: &FrozenColumn<'_>) -> Says {
+    if let (Some(least), Some(greatest)) =
+        (column.min().and_then(number_of), column.max().and_then(number_of))
+        && !keys.has_between(least, greatest)
+    {
+        return Says::None;
+    }
+    match column.encoding() {
+        Encoding::Constant(value) => match number_of(value) {
+            Some(number) if keys.has(number) => Says::All,
+            _ => Says::None,
+        },
+        Encoding::Offsets { min, width, .. } => {
+            Says::Among { keys: Arc::clone(keys), min, bytes: width }
+        }
+        _ => Says::Unknown,
     }
 }
 
@@ -220,7 +263,7 @@ impl Condition {
                 self.table(column, code_width, meets, sql_type)
             }
             Encoding::Offsets { min, width: 1, .. } => {
-                let meets = self.meets(all_of_a_byte(min, sql_type)?);
+                let meets = self.meets(consecutive(min, 256, sql_type)?);
                 self.table(column, 1, meets, sql_type)
             }
             Encoding::Offsets { min, width, .. } => {

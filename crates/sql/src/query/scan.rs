@@ -28,6 +28,7 @@ use datafusion::physical_plan::{
 use super::access::{Access, SortColumn};
 use super::condition::{Condition, Hint};
 use super::join_keys;
+use super::key_set::{KeySet, Known};
 use super::rows_of::RowsOf;
 use super::scan_rows::{Batches, Wanted};
 use crate::catalog::table::Table;
@@ -250,14 +251,16 @@ impl ExecutionPlan for ScanExec {
         let transaction = Arc::clone(&current.transaction);
         let access = self.access.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let wanted = Wanted {
+        let mut wanted = Wanted {
             table: Arc::clone(&self.table),
             columns: self.columns.clone(),
             conditions: self.conditions.clone(),
+            keys: Vec::new(),
             schema: Arc::clone(&self.schema),
         };
         let hints = self.hints.clone();
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
+        let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
         let start = move || {
             let access = match access {
                 Access::All => join_keys::access_by(&hints, &transaction, &wanted.table)?,
@@ -267,9 +270,19 @@ impl ExecutionPlan for ScanExec {
             if let (Access::Keys { keys, .. }, false) = (&access, hints.is_empty()) {
                 by_keys.add(keys.len());
             }
+            let count = transaction.reading()?.scan(&wanted.table.handle)?.size_hint().1;
+            let count = count.unwrap_or(usize::MAX);
+            let mut others = Vec::new();
+            for hint in hints.into_iter().filter(|_| access == Access::All) {
+                match KeySet::of(&hint, &wanted.table, count)? {
+                    Known::Nothing => others.push(Hint::new(hint)),
+                    Known::Useless => {}
+                    Known::Keys(keys) => wanted.keys.push(Arc::new(keys)),
+                }
+            }
+            by_sets.add(wanted.keys.len());
             let rows = RowsOf::start(&transaction, &wanted.table, &access)?;
-            let hints = hints.into_iter().map(Hint::new).collect();
-            Ok::<_, Error>(Batches::new(rows, wanted, hints, size))
+            Ok::<_, Error>(Batches::new(rows, wanted, others, size))
         };
         // What joins say of keys is known when the first row is asked for, and not before.
         let mut batches = Reading { start: Some(start), batches: None };

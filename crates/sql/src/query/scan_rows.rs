@@ -13,6 +13,7 @@ use remanent_engine::{FrozenRows, Row};
 
 use super::condition::{Condition, Hint, Kept};
 use super::frozen::{self, Dictionary, Rows};
+use super::key_set::KeySet;
 use super::pushed::OfSegment;
 use super::rows_of::RowsOf;
 use crate::catalog::table::Table;
@@ -27,6 +28,8 @@ pub(super) struct Wanted {
     pub(super) columns: Vec<usize>,
     /// What each row given out meets.
     pub(super) conditions: Vec<Condition>,
+    /// What joins want of them.
+    pub(super) keys: Vec<Arc<KeySet>>,
     pub(super) schema: SchemaRef,
 }
 
@@ -156,7 +159,9 @@ impl Segment {
     /// A segment to read; `None` if no row of it can meet the conditions.
     fn new(held: HeldFrozen, wanted: &Wanted, read: &[usize]) -> Result<Option<Self>> {
         let rows = held.rows()?;
-        let Some(conditions) = OfSegment::new(&wanted.conditions, &wanted.table, rows)? else {
+        let Some(conditions) =
+            OfSegment::new(&wanted.conditions, &wanted.keys, &wanted.table, rows)?
+        else {
             return Ok(None);
         };
         let dictionaries = read.iter().map(|&place| {
@@ -235,9 +240,14 @@ fn list_of(meets: &[bool], first: u32) -> Vec<u32> {
     // none could be foretold where half of the rows count.
     let mut list = vec![0; meets.len()];
     let mut count = 0;
-    for (row, meet) in (first..).zip(meets) {
-        list[count] = row;
-        count += usize::from(*meet);
+    for (eight, first) in meets.chunks(8).zip((first..).step_by(8)) {
+        if eight == [false; 8] {
+            continue;
+        }
+        for (row, meet) in (first..).zip(eight) {
+            list[count] = row;
+            count += usize::from(*meet);
+        }
     }
     list.truncate(count);
     list

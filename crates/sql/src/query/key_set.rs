@@ -1,0 +1,158 @@
+//! What a join wants of a column of whole numbers: a bit for each number between two.
+//!
+//! A hash join tells the scan of its larger side which keys it found, as an expression that looks
+//! each key up. Where the keys lie close together beside the number of rows, the expression is
+//! evaluated once for each number that a key can be; after that a row costs one bit, found by its
+//! encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for Large
+//! Databases, ACM Computing Surveys 1993.) The join checks what it gets as ever.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterTracking, Literal};
+use datafusion::physical_expr::utils::split_conjunction;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+
+use super::condition::{Condition, Kept};
+use super::frozen::consecutive;
+use super::planner::BATCH_ROWS;
+use super::pushed::whole;
+use crate::catalog::table::Table;
+use crate::error::Result;
+use crate::values::sql_type::SqlType;
+
+/// Rows of a table for each number that is looked up ahead, at least, if these are many.
+const ROWS_A_NUMBER: usize = 4;
+
+/// Numbers that are looked up ahead whatever the number of rows.
+const NUMBERS_FREE: usize = 4096;
+
+/// Of the numbers between the least and the greatest key, so many in four may be keys for the
+/// others to be worth looking for.
+const KEYS_IN_FOUR: usize = 3;
+
+/// The numbers that a column may have.
+#[derive(Debug)]
+pub(crate) struct KeySet {
+    /// The place of the column among the table's.
+    pub(crate) column: usize,
+    low: i128,
+    len: usize,
+    bits: Vec<u64>,
+}
+
+/// What became of a hint.
+pub(super) enum Known {
+    /// Nothing: it is evaluated as it is.
+    Nothing,
+    /// It keeps hardly a row away.
+    Useless,
+    Keys(KeySet),
+}
+
+impl KeySet {
+    /// The keys that a hint allows in a table of so many rows.
+    ///
+    /// # Errors
+    /// Whatever the hint meets in evaluating.
+    pub(super) fn of(hint: &Condition, table: &Table, rows: usize) -> Result<Known> {
+        let [column] = hint.columns[..] else { return Ok(Known::Nothing) };
+        let sql_type = &table.columns[column].sql_type;
+        let is_final = matches!(
+            DynamicFilterTracking::classify(hint.expr()),
+            DynamicFilterTracking::AllComplete
+        );
+        if !is_final || !(sql_type.is_integer() || *sql_type == SqlType::Date) {
+            return Ok(Known::Nothing);
+        }
+        let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
+        let Some((low, high)) = bounds_of(&known, sql_type) else { return Ok(Known::Nothing) };
+        let len = usize::try_from(high - low).map_or(usize::MAX, |len| len.saturating_add(1));
+        if len > NUMBERS_FREE.max(rows / ROWS_A_NUMBER) {
+            return Ok(Known::Nothing);
+        }
+        let mut set = Self { column, low, len, bits: vec![0; len.div_ceil(64)] };
+        let mut count = 0;
+        for from in (0..len).step_by(BATCH_ROWS) {
+            let numbers = BATCH_ROWS.min(len - from);
+            let array = consecutive(low + from as i128, numbers, sql_type)?;
+            match hint.kept(vec![array], numbers)? {
+                Kept::None => {}
+                Kept::All => {
+                    (from..from + numbers).for_each(|at| set.add(at));
+                    count += numbers;
+                }
+                Kept::These(truths) => {
+                    truths.values().set_indices().for_each(|at| set.add(from + at));
+                    count += truths.true_count();
+                }
+            }
+        }
+        let is_useless = len == 0 || count * 4 > len * KEYS_IN_FOUR;
+        Ok(if is_useless { Known::Useless } else { Known::Keys(set) })
+    }
+
+    fn add(&mut self, at: usize) {
+        self.bits[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Whether a number is among them.
+    pub(super) fn has(&self, number: i128) -> bool {
+        usize::try_from(number - self.low).is_ok_and(|at| self.has_at(at))
+    }
+
+    /// Whether a number from the first to the second is among them.
+    pub(super) fn has_between(&self, first: i128, last: i128) -> bool {
+        let at = |number: i128| (number - self.low).clamp(0, self.len as i128) as usize;
+        let (from, to) = (at(first), at(last + 1));
+        let (head, tail) = (from.next_multiple_of(64).min(to), to / 64 * 64);
+        let words = self.bits.get(head / 64..tail / 64).unwrap_or_default();
+        (from..head).chain(tail.max(head)..to).any(|at| self.has_at(at))
+            || words.iter().any(|word| *word != 0)
+    }
+
+    #[inline]
+    fn has_at(&self, at: usize) -> bool {
+        at < self.len && self.bits[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    /// Takes those out of `meets` whose numbers, which are so much more than `min`, are not among
+    /// them.
+    #[inline]
+    pub(super) fn filter<E: Copy>(
+        &self,
+        min: i128,
+        entries: &[E],
+        offset: impl Fn(E) -> u32,
+        meets: &mut [bool],
+    ) {
+        // What is less than the first number wraps around to more than the last.
+        let first = (min - self.low) as usize;
+        for (meet, entry) in meets.iter_mut().zip(entries) {
+            *meet &= self.has_at(first.wrapping_add(offset(*entry) as usize));
+        }
+    }
+}
+
+/// The least and the greatest number that an expression over one column allows, as joins say it.
+fn bounds_of(known: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<(i128, i128)> {
+    let (mut low, mut high) = (None, None);
+    for part in split_conjunction(known) {
+        let Some(comparison) = part.downcast_ref::<BinaryExpr>() else { continue };
+        if comparison.left().downcast_ref::<Column>().is_none() {
+            continue;
+        }
+        let bound = comparison.right().downcast_ref::<Literal>();
+        let bound = bound.and_then(|literal| whole(literal.value(), sql_type));
+        match comparison.op() {
+            Operator::GtEq => low = bound,
+            Operator::LtEq => high = bound,
+            _ => {}
+        }
+    }
+    Some((low?, high?)).filter(|(low, high)| low <= high)
+}

@@ -1,0 +1,122 @@
+//! Joins tell the scans of their larger sides which keys they have, which are compared with encoded
+//! values: the answers are the same, whatever the encoding, and fewer rows come out of the scan.
+
+use remanent_sql::{Datum, Session, SqlDatabase};
+
+/// Rows of the larger side: several segments.
+const ROWS: i64 = 140_000;
+
+/// A small side whose keys are even numbers, and a large one, frozen, with columns of keys that are
+/// kept in 1, 2 and 4 bytes, as one constant, with NULL, and as days.
+fn tables() -> Session {
+    let db = SqlDatabase::in_memory().expect("a database");
+    let mut session = db.session();
+    let script = format!(
+        "create table small (k int primary key, day date);
+         insert into small select value * 20 - 50, date '2020-01-01' + value * 3
+             from generate_series(0, 49) as g(value);
+         create table large (id int primary key, one int, two int, four int, same int,
+             maybe int, day date);
+         insert into large select value, value % 200 - 100, value % 3000 - 500,
+             value * 7919 % 70001, 10, case when value % 3 = 0 then null else value % 500 end,
+             date '2020-01-01' + value % 400
+             from generate_series(0, {last}) as g(value);
+         vacuum full large",
+        last = ROWS - 1
+    );
+    session.execute(&script).expect("tables");
+    session
+}
+
+fn numbers(session: &mut Session, query: &str) -> Vec<i64> {
+    let answer = session.query(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
+    let row = answer.rows.first().expect("one row");
+    row.iter().map(|datum| datum.as_i64().expect("a number")).collect()
+}
+
+/// How many sets of keys the scan of the large table was given, and how many rows came out of it.
+fn of_scan(session: &mut Session, query: &str) -> (u64, u64) {
+    let plan = session.query(&format!("explain analyze {query}"), &[]).expect("a plan");
+    let mut lines = plan.rows.iter().map(|row| row[0].to_string());
+    let line = lines.find(|line| line.contains("Scan: large")).expect("it reads the table");
+    let number = |name: &str| {
+        let (_, rest) = line.split_once(name).unwrap_or_else(|| panic!("{name} in {line}"));
+        let spelled = rest.split([',', ']']).next().expect("a number");
+        let (digits, factor) = match spelled.trim().strip_suffix(" K") {
+            Some(digits) => (digits, 1000.0),
+            None => (spelled.trim(), 1.0),
+        };
+        (digits.parse::<f64>().expect(spelled) * factor) as u64
+    };
+    (number("key_sets="), number("output_rows="))
+}
+
+fn key(value: i64) -> bool {
+    (0..50).any(|small| small * 20 - 50 == value)
+}
+
+#[test]
+fn every_encoding_gives_the_rows_whose_keys_are_wanted() {
+    let mut session = tables();
+    let rows = || 0..ROWS;
+    let cases = [
+        ("l.one = s.k", rows().filter(|row| key(row % 200 - 100)).count()),
+        ("l.two = s.k", rows().filter(|row| key(row % 3000 - 500)).count()),
+        ("l.four = s.k", rows().filter(|row| key(row * 7919 % 70_001)).count()),
+        ("l.same = s.k", ROWS as usize),
+        ("l.maybe = s.k", rows().filter(|row| row % 3 != 0 && key(row % 500)).count()),
+        ("l.day = s.day", rows().filter(|row| row % 400 % 3 == 0 && row % 400 < 150).count()),
+    ];
+    for (on, expected) in cases {
+        let query = format!("select count(*) from small s join large l on {on}");
+        assert_eq!(numbers(&mut session, &query), [expected as i64], "{on}");
+        let (sets, out) = of_scan(&mut session, &query);
+        assert_eq!(sets, 1, "{on}");
+        assert!(out <= expected as u64 + expected as u64 / 100, "{on}: {out} rows came out");
+    }
+}
+
+#[test]
+fn rows_changed_since_they_were_frozen_are_found_by_what_they_are_now() {
+    let mut session = tables();
+    let query = "select count(*), sum(l.id) from small s join large l on l.two = s.k";
+    let [count, sum] = numbers(&mut session, query)[..] else { panic!("two numbers") };
+    // 600 is none of the keys in its first row, 10 is one; and a row goes, and one comes.
+    session.execute("begin; update large set two = 10 where id = 1100").expect("a key");
+    session.execute("update large set two = 11 where id = 510").expect("no key");
+    session.execute("insert into large (id, two) values (1000000, 30)").expect("a hot row");
+    assert_eq!(numbers(&mut session, query), [count + 1, sum + 1100 - 510 + 1_000_000]);
+    session.execute("rollback").expect("nothing remains");
+    assert_eq!(numbers(&mut session, query), [count, sum]);
+}
+
+#[test]
+fn rows_without_a_partner_stay_where_they_are_asked_for() {
+    let mut session = tables();
+    let without = "select count(*) from large l where not exists \
+                   (select 1 from small s where s.k = l.two)";
+    let with = "select count(*) from large l where l.two in (select k from small)";
+    let [without, with] = [without, with].map(|query| numbers(&mut session, query)[0]);
+    assert_eq!(without + with, ROWS);
+    let outer = "select count(*), count(s.k) from large l left join small s on s.k = l.two";
+    assert_eq!(numbers(&mut session, outer), [ROWS, with]);
+    let from_small = "select count(*), count(l.id) from small s left join large l on s.k = l.maybe";
+    let answer = numbers(&mut session, from_small);
+    let partners = (0..ROWS).filter(|row| row % 3 != 0 && key(row % 500)).count() as i64;
+    let alone = (0..50).filter(|small| !(0..500).contains(&(small * 20 - 50))).count() as i64;
+    assert_eq!(answer, [partners + alone, partners]);
+}
+
+#[test]
+fn keys_that_lie_far_apart_are_looked_up_by_the_join() {
+    let mut session = tables();
+    session.execute("insert into small values (2000000000, null)").expect("a far key");
+    let query = "select count(*) from small s join large l on l.two = s.k";
+    let expected = (0..ROWS).filter(|row| key(row % 3000 - 500)).count() as i64;
+    assert_eq!(numbers(&mut session, query), [expected]);
+    assert_eq!(of_scan(&mut session, query).0, 0);
+    assert_eq!(
+        session.query("select k from small where day is null", &[]).expect("it").rows[0][0],
+        Datum::Int(2_000_000_000)
+    );
+}
