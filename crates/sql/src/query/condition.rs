@@ -20,6 +20,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 
+use super::pattern::Pattern;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 
@@ -33,6 +34,8 @@ pub(crate) struct Condition {
     /// The least and the greatest whole number, or unscaled decimal, that can meet it, if it says
     /// no more than that.
     pub(crate) range: Option<(i128, i128)>,
+    /// The pattern of its LIKE, if it says no more than that.
+    pub(crate) pattern: Option<Arc<Pattern>>,
 }
 
 /// What a condition says of some rows.
@@ -83,7 +86,8 @@ impl Condition {
             [column] => super::pushed::range_of(filter, &table.columns[*column].sql_type),
             _ => None,
         };
-        Ok(Self { columns, schema, expr, range })
+        let pattern = Pattern::of(filter).map(Arc::new);
+        Ok(Self { columns, schema, expr, range, pattern })
     }
 
     /// An expression over the output of a scan of these columns; `None` if it is about no column of
@@ -110,7 +114,8 @@ impl Condition {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
         })?;
         let schema = Arc::new(table.arrow.project(&columns)?);
-        Ok(Some(Self { columns, schema, expr: moved.data, range: None }))
+        let (expr, range, pattern) = (moved.data, None, None);
+        Ok(Some(Self { columns, schema, expr, range, pattern }))
     }
 
     /// The expression.

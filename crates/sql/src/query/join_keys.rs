@@ -33,6 +33,7 @@ pub(super) fn access_by(
     transaction: &Arc<Transaction>,
     table: &Table,
 ) -> Result<Option<Access>> {
+    let rows = transaction.reading()?.scan(&table.handle)?.size_hint().1.unwrap_or(usize::MAX);
     let mut best: Option<(usize, Vec<Vec<Datum>>)> = None;
     for hint in hints {
         let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
@@ -41,16 +42,16 @@ pub(super) fn access_by(
             else {
                 continue;
             };
+            if list.list().len().saturating_mul(ROWS_A_KEY) >= rows {
+                continue;
+            }
             let Some((index, keys)) = keys_of(list, hint, table) else { continue };
             if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
                 best = Some((index, keys));
             }
         }
     }
-    let Some((index, keys)) = best else { return Ok(None) };
-    let rows = transaction.reading()?.scan(&table.handle)?.size_hint().1.unwrap_or(usize::MAX);
-    let is_few = keys.len().saturating_mul(ROWS_A_KEY) < rows;
-    Ok(is_few.then_some(Access::Keys { index, keys }))
+    Ok(best.map(|(index, keys)| Access::Keys { index, keys }))
 }
 
 /// The index of a column with the values that it may have, each once.

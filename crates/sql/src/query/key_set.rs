@@ -1,9 +1,9 @@
 //! What a join wants of a column of whole numbers: a bit for each number between two.
 //!
 //! A hash join tells the scan of its larger side which keys it found, as an expression that looks
-//! each key up. Where the keys lie close together beside the number of rows, the expression is
-//! evaluated once for each number that a key can be; after that a row costs one bit, found by its
-//! encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for Large
+//! each key up. If it does so in a list, the list becomes bits; else, where the keys lie close
+//! together beside the number of rows, it is evaluated once for each number that a key can be.
+//! After that a row costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for Large
 //! Databases, ACM Computing Surveys 1993.) The join checks what it gets as ever.
 
 #[cfg(test)]
@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterTracking, Literal};
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, DynamicFilterTracking, InListExpr, Literal,
+};
 use datafusion::physical_expr::utils::split_conjunction;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 
@@ -27,6 +29,9 @@ use crate::values::sql_type::SqlType;
 
 /// Rows of a table for each number that is looked up ahead, at least, if these are many.
 const ROWS_A_NUMBER: usize = 4;
+
+/// Bits for each row of a table, at most, where the keys are known as a list.
+const BITS_A_ROW: usize = 8;
 
 /// Numbers that are looked up ahead whatever the number of rows.
 const NUMBERS_FREE: usize = 4096;
@@ -72,10 +77,30 @@ impl KeySet {
         let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
         let Some((low, high)) = bounds_of(&known, sql_type) else { return Ok(Known::Nothing) };
         let len = usize::try_from(high - low).map_or(usize::MAX, |len| len.saturating_add(1));
-        if len > NUMBERS_FREE.max(rows / ROWS_A_NUMBER) {
+        let list = list_of(&known, sql_type);
+        let len_max = match list {
+            Some(_) => rows.saturating_mul(BITS_A_ROW),
+            None => rows / ROWS_A_NUMBER,
+        };
+        if len > NUMBERS_FREE.max(len_max) {
             return Ok(Known::Nothing);
         }
         let mut set = Self { column, low, len, bits: vec![0; len.div_ceil(64)] };
+        let count = match list {
+            Some(keys) => {
+                let places = keys.iter().map(|key| (key - low) as usize).filter(|at| *at < len);
+                places.for_each(|at| set.add(at));
+                set.bits.iter().map(|word| word.count_ones() as usize).sum()
+            }
+            None => set.look_up(hint, sql_type)?,
+        };
+        let is_useless = count * 4 > len * KEYS_IN_FOUR;
+        Ok(if is_useless { Known::Useless } else { Known::Keys(set) })
+    }
+
+    /// Looks up all numbers between the least and the greatest; how many are keys.
+    fn look_up(&mut self, hint: &Condition, sql_type: &SqlType) -> Result<usize> {
+        let (low, len) = (self.low, self.len);
         let mut count = 0;
         for from in (0..len).step_by(BATCH_ROWS) {
             let numbers = BATCH_ROWS.min(len - from);
@@ -83,17 +108,16 @@ impl KeySet {
             match hint.kept(vec![array], numbers)? {
                 Kept::None => {}
                 Kept::All => {
-                    (from..from + numbers).for_each(|at| set.add(at));
+                    (from..from + numbers).for_each(|at| self.add(at));
                     count += numbers;
                 }
                 Kept::These(truths) => {
-                    truths.values().set_indices().for_each(|at| set.add(from + at));
+                    truths.values().set_indices().for_each(|at| self.add(from + at));
                     count += truths.true_count();
                 }
             }
         }
-        let is_useless = len == 0 || count * 4 > len * KEYS_IN_FOUR;
-        Ok(if is_useless { Known::Useless } else { Known::Keys(set) })
+        Ok(count)
     }
 
     fn add(&mut self, at: usize) {
@@ -136,6 +160,24 @@ impl KeySet {
             *meet &= self.has_at(first.wrapping_add(offset(*entry) as usize));
         }
     }
+}
+
+/// The keys of an expression that looks a column up in a list of them, as joins say it.
+fn list_of(known: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<Vec<i128>> {
+    let parts = split_conjunction(known);
+    let list = parts.iter().find_map(|part| part.downcast_ref::<InListExpr>())?;
+    if list.negated() || list.expr().downcast_ref::<Column>().is_none() {
+        return None;
+    }
+    let keys = list.list().iter().filter_map(|key| {
+        let value = key.downcast_ref::<Literal>().map(Literal::value);
+        // Nothing is equal to NULL.
+        match value {
+            Some(value) if value.is_null() => None,
+            value => Some(value.and_then(|value| whole(value, sql_type))),
+        }
+    });
+    keys.collect()
 }
 
 /// The least and the greatest number that an expression over one column allows, as joins say it.

@@ -16,6 +16,7 @@ use remanent_engine::{Encoding, FrozenColumn, FrozenRows};
 use super::condition::{Condition, Kept};
 use super::frozen::{consecutive, dictionary_values, single};
 use super::key_set::KeySet;
+use super::pattern::Pattern;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::sql_type::SqlType;
@@ -87,6 +88,8 @@ enum Says {
     Between { bytes: usize, low: u32, high: u32 },
     /// By the number, which is the offset more than the least: one of these.
     Among { keys: Arc<KeySet>, min: i128, bytes: usize },
+    /// By the text, which lies behind those of other rows.
+    Like(Arc<Pattern>),
 }
 
 /// The conditions on one segment.
@@ -130,6 +133,8 @@ impl OfSegment {
                 other => says.push((keys.column, other)),
             }
         }
+        // What takes longest has the fewest rows left.
+        says.sort_by_key(|(_, says)| matches!(says, Says::Like(_)));
         Ok(Some(Self { says, others }))
     }
 
@@ -154,6 +159,10 @@ impl OfSegment {
             let codes = match column.encoding() {
                 Encoding::Offsets { bytes, .. } => bytes,
                 Encoding::Dictionary { codes, .. } => codes,
+                Encoding::Heap { offsets, bytes } => {
+                    says.filter_texts(&column, (offsets, bytes), from, meets);
+                    continue;
+                }
                 _ => continue,
             };
             says.filter(&column, codes, from, meets);
@@ -163,6 +172,23 @@ impl OfSegment {
 }
 
 impl Says {
+    fn filter_texts(
+        &self,
+        column: &FrozenColumn<'_>,
+        (offsets, bytes): (&[u32], &[u8]),
+        from: usize,
+        meets: &mut [bool],
+    ) {
+        let Self::Like(pattern) = self else { return };
+        let nulls = column.nulls();
+        let is_null =
+            |row: usize| nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
+        let ends = offsets[from..].windows(2).map(|ends| (ends[0] as usize, ends[1] as usize));
+        for ((at, meet), (start, end)) in meets.iter_mut().enumerate().zip(ends) {
+            *meet = *meet && !is_null(from + at) && pattern.meets(&bytes[start..end]);
+        }
+    }
+
     fn filter(&self, column: &FrozenColumn<'_>, codes: &[u8], from: usize, meets: &mut [bool]) {
         let before = column.nulls().map(|nulls| (nulls, meets.to_vec()));
         match self {
@@ -277,6 +303,10 @@ impl Condition {
                 }
                 Ok(Says::Between { bytes: width, low: offset(low), high: offset(high) })
             }
+            Encoding::Heap { .. } => Ok(match &self.pattern {
+                Some(pattern) => Says::Like(Arc::clone(pattern)),
+                None => Says::Unknown,
+            }),
             _ => Ok(Says::Unknown),
         }
     }
