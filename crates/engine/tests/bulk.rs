@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use remanent_engine::schema::{ColumnType, IndexSchema, KeyPart, TableSchema, Value};
+use remanent_engine::schema::{ColumnType, ColumnValues, IndexSchema, KeyPart, TableSchema, Value};
 use remanent_engine::{
     Database, ErrorKind, IndexHandle, Options, ReadTransaction, Result, Row, Table,
 };
@@ -318,6 +318,87 @@ fn a_single_key_that_is_there_refuses_all() -> Result<()> {
         }
         db.write(|tx| tx.insert_all_values(&table, rows(10..300)))?;
         assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 300);
+    }
+    Ok(())
+}
+
+/// All rows as text, in no order of their ids.
+fn shown(tx: &ReadTransaction<'_>, table: &Table) -> Result<Vec<String>> {
+    let columns: Result<Vec<_>> =
+        (0..table.schema().columns.len()).map(|leaf| table.column_at(leaf)).collect();
+    let columns = columns?;
+    let show = |row: Row<'_>| {
+        columns.iter().map(|it| row.value(*it).to_string()).collect::<Vec<_>>().join("|")
+    };
+    let mut rows: Vec<String> = tx.scan(table)?.map(show).collect();
+    rows.sort();
+    Ok(rows)
+}
+
+/// Rows out of columns are the rows that single values make, whatever the columns are of, and a
+/// value that is refused leaves nothing behind.
+#[test]
+fn rows_out_of_columns() -> Result<()> {
+    let db = Database::open(Options::new().budget(64 << 20))?;
+    let schema = TableSchema::new("T")
+        .column("id", ColumnType::I64)
+        .column("day", ColumnType::Date)
+        .column("price", ColumnType::Decimal { precision: 6, scale: 2 })
+        .column("name", ColumnType::String { max: Some(12) })
+        .nullable_column("note", ColumnType::STRING)
+        .nullable_column("large", ColumnType::Decimal { precision: 30, scale: 0 })
+        .primary_key(["id"])
+        .ordered_index("by_name", ["name"]);
+    let table = db.create_table(schema.clone())?;
+    let one_by_one = db.create_table(TableSchema { name: "Other".into(), ..schema })?;
+    let count = 5000;
+    let ids: Vec<i64> = (0..count as i64).map(|i| i * 7919 % 5000 - 100).collect();
+    let days: Vec<i32> = (0..count).map(|i| i as i32 - 400).collect();
+    let mut prices: Vec<i128> = (0..count).map(|i| i as i128 * 399 - 999_999).collect();
+    let mut names: Vec<String> = (0..count).map(|i| format!("name {}", i % 97)).collect();
+    let note_of = |i: usize| format!("note {i}");
+    let notes: Vec<_> = (0..count).map(|i| (i % 3 > 0).then(|| note_of(i))).collect();
+    let insert = |prices: &[i128], names: &[String]| {
+        let name = |i: usize| names[i].as_str();
+        let note = |i: usize| notes[i].as_deref().map(Value::String);
+        let large = |i: usize| Some(Value::Decimal(i as i128 * 10_i128.pow(20)));
+        let columns = [
+            ColumnValues::I64(&ids),
+            ColumnValues::I32(&days),
+            ColumnValues::Decimal(prices),
+            ColumnValues::Text(&name),
+            ColumnValues::Any(&note),
+            ColumnValues::Any(&large),
+        ];
+        db.write(|tx| tx.insert_columns(&table, &columns, count))
+    };
+    let limit = std::mem::replace(&mut prices[4000], 1_000_000);
+    assert_eq!(insert(&prices, &names).unwrap_err().kind(), ErrorKind::ValueOutOfRange);
+    prices[4000] = limit;
+    let short = std::mem::replace(&mut names[4000], "a name too long".to_owned());
+    assert_eq!(insert(&prices, &names).unwrap_err().kind(), ErrorKind::ValueTooLong);
+    names[4000] = short;
+    assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 0);
+    assert_eq!(insert(&prices, &names)?, count as u64);
+    assert_eq!(insert(&prices, &names).unwrap_err().kind(), ErrorKind::DuplicateKey);
+    db.write(|tx| {
+        (0..count).try_for_each(|i| {
+            let row = [
+                Some(Value::I64(ids[i])),
+                Some(Value::Date(days[i])),
+                Some(Value::Decimal(prices[i])),
+                Some(Value::String(&names[i])),
+                notes[i].as_deref().map(Value::String),
+                Some(Value::Decimal(i as i128 * 10_i128.pow(20))),
+            ];
+            tx.insert_values(&one_by_one, &row).map(|_| ())
+        })
+    })?;
+    let tx = db.begin_read()?;
+    assert!(shown(&tx, &table)? == shown(&tx, &one_by_one)?);
+    for (table, id) in [(&table, ids[4321]), (&one_by_one, ids[4321])] {
+        let found = tx.find(table, table.index("primary")?, &[Value::I64(id)])?;
+        assert_eq!(found.and_then(|row| row.get::<i64>(table.column_at(0).ok()?)), Some(id));
     }
     Ok(())
 }

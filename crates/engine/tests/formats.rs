@@ -16,6 +16,13 @@ use remanent_engine::{Database, Durability, Options, Result};
 const CITIES: [(&str, Option<u32>); 4] =
     [("Aalen", Some(68_000)), ("Bonn", Some(336_000)), ("Ulm", Some(126_000)), ("Weit", None)];
 
+/// Text enough that it is written in symbols when it is frozen.
+const REMARKS: usize = 400;
+
+fn remark(n: usize) -> String {
+    format!("remark {n} of {REMARKS}, that the weather in Ulm was fine, and in Zürich {}", n * n)
+}
+
 fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/formats")
 }
@@ -46,9 +53,18 @@ fn check(db: &Database) -> Result<()> {
 
 #[test]
 fn images() -> Result<()> {
-    for name in ["image-version-1", "image-version-2", "image-version-3"] {
+    for version in 1..=4 {
+        let name = format!("image-version-{version}");
         let mut file = std::fs::File::open(formats().join(name)).expect("it is committed");
-        check(&Database::load(options(), &mut file)?)?;
+        let db = Database::load(options(), &mut file)?;
+        check(&db)?;
+        if version >= 4 {
+            let (table, tx) = (db.table("Remark")?, db.begin_read()?);
+            let text = table.column("text")?;
+            let texts: Vec<_> =
+                tx.scan(&table)?.map(|row| row.str(text).map(str::to_owned)).collect();
+            assert_eq!(texts, (0..REMARKS).map(|n| Some(remark(n))).collect::<Vec<_>>());
+        }
     }
     Ok(())
 }
@@ -115,8 +131,17 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
     })
 }
 
-/// Makes columns of the cities, and changes one so that it changes nothing that is checked.
+/// Makes columns of the cities and of remarks, and changes a city so that it changes nothing that
+/// is checked.
 fn freeze(db: &Database) -> Result<()> {
+    let remarks = db.create_table(TableSchema::new("Remark").column("text", ColumnType::STRING))?;
+    let texts: Vec<String> = (0..REMARKS).map(remark).collect();
+    db.write(|tx| {
+        let rows = texts.iter().map(|text| [Some(Value::from(text.as_str()))]);
+        tx.insert_all_values(&remarks, rows)
+    })?;
+    let report = db.freeze_all(&remarks)?;
+    assert!(report.bytes_after < texts.iter().map(|text| text.len() as u64).sum());
     let table = db.table("City")?;
     db.freeze_all(&table)?;
     db.write(|tx| {
@@ -140,7 +165,7 @@ fn what_is_written_now() -> Result<()> {
         make(&db, checkpoint)?;
         check(&db)?;
         if anew {
-            let image = std::fs::File::create(formats().join("image-version-3"));
+            let image = std::fs::File::create(formats().join("image-version-4"));
             freeze(&db)?;
             db.save(&mut image.expect("it can be made"))?;
         }

@@ -78,8 +78,12 @@ impl World {
                         columns.visible().is_none_or(|bits| bits[i / 64] >> (i % 64) & 1 == 1)
                     };
                     rows.extend((0..columns.len()).filter(sees).map(|i| {
-                        let key = keys.value(i).as_integer().unwrap_or_default() as u64;
-                        (key, texts.value(i).as_str().unwrap_or_default().to_owned())
+                        let key =
+                            keys.value(i, &mut Vec::new()).as_integer().unwrap_or_default() as u64;
+                        (
+                            key,
+                            texts.value(i, &mut Vec::new()).as_str().unwrap_or_default().to_owned(),
+                        )
                     }));
                 }
             }

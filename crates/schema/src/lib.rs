@@ -22,6 +22,7 @@ mod key_hash;
 mod key_plan;
 mod record;
 mod row_bytes;
+mod row_columns;
 mod row_edit;
 mod row_layout;
 mod row_read;
@@ -46,6 +47,7 @@ pub use key_hash::hash_key;
 pub use key_plan::KeyPlan;
 pub use record::{Key, OrNull, Record, RecordStruct, StructField};
 pub use row_bytes::RowBytes;
+pub use row_columns::{ColumnRows, ColumnValues};
 pub use row_layout::{Leaf, ROW_LEN_MAX, RowLayout};
 pub use scalar::{
     BinaryArray, CharArray, Date, Decimal, FixedField, Scalar, TextTooLong, Time, Timestamp,

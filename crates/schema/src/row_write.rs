@@ -277,7 +277,7 @@ impl RowLayout {
 
     /// Writes one leaf and gives where the variable part ends afterwards.
     #[inline]
-    fn write_leaf(
+    pub(crate) fn write_leaf(
         &self,
         leaf: &Leaf,
         value: &Value<'_>,

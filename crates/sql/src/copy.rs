@@ -3,6 +3,7 @@
 //! Lines are read and written here, whatever the pieces in which they come; whose bytes they are is
 //! for whoever speaks to the caller. Rows are read and written by the session.
 
+pub(crate) mod building;
 pub(crate) mod reading;
 mod writing;
 

@@ -102,7 +102,7 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "remanent",
         medium: "memory",
-        note: "frozen columns, primary keys indexed, through a session; statistics of samples",
+        note: "frozen columns, primary keys indexed, loaded by COPY; statistics of samples",
         kind: Kind::Here { version: remanent::version, open: remanent::frozen },
     },
     Contender {

@@ -13,12 +13,17 @@
 //! then bitmaps and arrays, each from a multiple of 64 on. A row is put together from its columns
 //! byte for byte as it was.
 
-use remanent_schema::{KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
+use remanent_schema::{ColumnType, KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
 
 use super::ALIGNMENT;
-use super::encode::{EncodedColumn, encode};
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, HeadRef, OFFSETS, PLAIN};
+use super::encode::{EncodedColumn, encode, encode_narrow};
+use super::gather::{gather, is_narrow};
+use super::head::{
+    ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, HeadRef, OFFSETS, PLAIN, SYMBOLS,
+};
 use super::kind::{Kind, read_number};
+use super::symbols::{Extremes, Symbols};
+use super::train::in_symbols;
 use crate::memory::atomic::prefetch;
 
 /// Where the heads begin.
@@ -55,9 +60,15 @@ impl EncodedBlock {
     pub(crate) fn of_rows(layout: &RowLayout, rows: &[Option<&[u8]>]) -> Option<Self> {
         let mut columns = Vec::with_capacity(layout.leaves().len());
         let mut values = vec![None; rows.len()];
-        for (leaf, of_leaf) in layout.leaves().iter().enumerate() {
-            let mut nulls = vec![0; rows.len().div_ceil(64)];
+        let has_all = rows.iter().all(Option::is_some);
+        for (leaf, mut numbers) in gather(layout, rows).into_iter().enumerate() {
+            let of_leaf = &layout.leaves()[leaf];
             let kind = Kind::of(&of_leaf.column_type);
+            if is_narrow(of_leaf) && has_all && !of_leaf.nullable {
+                columns.push(encode_narrow(&mut numbers, (&[], Vec::new()), kind));
+                continue;
+            }
+            let mut nulls = vec![0; rows.len().div_ceil(64)];
             for (i, (value, row)) in values.iter_mut().zip(rows).enumerate() {
                 let found = row.map(|row| layout.get_bytes(row, leaf));
                 if found == Some(None) {
@@ -65,7 +76,11 @@ impl EncodedBlock {
                 }
                 *value = found.flatten().map(|bytes| trimmed(of_leaf, bytes));
             }
-            columns.push(encode(kind, &values, nulls)?);
+            columns.push(match of_leaf.column_type {
+                _ if is_narrow(of_leaf) => encode_narrow(&mut numbers, (&values, nulls), kind),
+                ColumnType::String { .. } => in_symbols(encode(kind, &values, nulls)?, &values),
+                _ => encode(kind, &values, nulls)?,
+            });
         }
         let mut present = vec![0; rows.len().div_ceil(64)];
         for i in (0..rows.len()).filter(|&i| rows[i].is_some()) {
@@ -209,7 +224,7 @@ impl<'b> Block<'b> {
     pub(crate) fn row_len(self, layout: &RowLayout, row: u32) -> usize {
         let variable = layout.leaves().iter().enumerate();
         let variable = variable.filter(|(_, leaf)| leaf.variable_index.is_some());
-        let text = variable.map(|(i, _)| self.column(i).text_of(row as usize).len());
+        let text = variable.map(|(i, _)| self.column(i).text_len_of(row as usize));
         layout.fixed_size() + text.sum::<usize>()
     }
 
@@ -218,7 +233,10 @@ impl<'b> Block<'b> {
     pub(crate) fn prefetch_row(self, row: u32) {
         for i in 0..self.columns() {
             let head = self.column(i).head;
-            let width = if head.encoding() == HEAP { 4 } else { u64::from(head.width()) };
+            let width = match head.encoding() {
+                HEAP | SYMBOLS => 4,
+                _ => u64::from(head.width()),
+            };
             let entry = (head.data() + u64::from(row) * width) as usize;
             prefetch(self.bytes.as_ptr().wrapping_add(entry));
             if head.nulls() != 0 {
@@ -237,9 +255,7 @@ impl<'b> Block<'b> {
         for (i, leaf) in layout.leaves().iter().enumerate() {
             let column = self.column(i);
             if leaf.variable_index.is_some() {
-                let text = column.text_of(row);
-                out[end..end + text.len()].copy_from_slice(text);
-                end += text.len();
+                end += column.write_text_of(row, &mut out[end..]);
             }
             column.write_leaf(layout, leaf, row, (out, end));
         }
@@ -255,7 +271,7 @@ impl<'b> Block<'b> {
             if key.leaves().any(|part| part == i) {
                 let column = self.column(i);
                 if leaf.variable_index.is_some() {
-                    out.extend_from_slice(column.text_of(row as usize));
+                    column.append_text_of(row as usize, out);
                 }
                 let end = out.len();
                 column.write_leaf(layout, leaf, row as usize, (out, end));
@@ -303,7 +319,53 @@ impl<'b> BlockColumn<'b> {
         self.block.part(self.head.data(), self.block.rows() as usize * width)
     }
 
-    /// The text of a row, of a column of text; empty if it is null.
+    /// Bytes of the text of a row, of a column of text.
+    #[inline]
+    pub(crate) fn text_len_of(&self, row: usize) -> usize {
+        match self.symbols() {
+            Some((symbols, _)) => symbols.text_len(self.codes_of(row)),
+            None => self.text_of(row).len(),
+        }
+    }
+
+    /// Writes the text of a row, of a column of text, and says how many bytes it has.
+    #[inline]
+    pub(crate) fn write_text_of(&self, row: usize, out: &mut [u8]) -> usize {
+        if let Some((symbols, _)) = self.symbols() {
+            return symbols.write_text(self.codes_of(row), out);
+        }
+        let text = self.text_of(row);
+        out[..text.len()].copy_from_slice(text);
+        text.len()
+    }
+
+    /// Puts the text of a row, of a column of text, behind what is there.
+    #[inline]
+    pub(crate) fn append_text_of(&self, row: usize, out: &mut Vec<u8>) {
+        match self.symbols() {
+            Some((symbols, _)) => symbols.append(self.codes_of(row), out),
+            None => out.extend_from_slice(self.text_of(row)),
+        }
+    }
+
+    /// The symbols that the text is written in, and its extremes, if it is.
+    #[inline]
+    pub(crate) fn symbols(&self) -> Option<(Symbols<'b>, Extremes<'b>)> {
+        let head = &self.head;
+        if head.encoding() != SYMBOLS {
+            return None;
+        }
+        let table = self.block.part(head.values(), head.value_size() as usize);
+        Symbols::read(table, head.value_count() as usize)
+    }
+
+    /// The codes of a row's text, which is written in symbols.
+    #[inline]
+    pub(crate) fn codes_of(&self, row: usize) -> &'b [u8] {
+        self.text_between(self.ends(), row)
+    }
+
+    /// The text of a row, of a column of text that is not written in symbols; empty if it is null.
     #[inline]
     pub(crate) fn text_of(&self, row: usize) -> &'b [u8] {
         let head = &self.head;
@@ -337,7 +399,7 @@ impl<'b> BlockColumn<'b> {
         self.block.part(self.head.text(), self.head.text_len() as usize)
     }
 
-    /// Of a heap: where each row's text ends, behind a 0.
+    /// Of a heap and of symbols: where each row's text or codes end, behind a 0.
     #[inline]
     pub(crate) fn ends(&self) -> &'b [u8] {
         self.block.part(self.head.data(), (self.block.rows() as usize + 1) * 4)

@@ -8,7 +8,7 @@ use remanent_schema::{ColumnType, ROW_LEN_MAX, RowLayout};
 
 use super::ALIGNMENT;
 use super::block::{Block, BlockColumn, HEADS_AT};
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, OFFSETS, PLAIN};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::kind::{Kind, read_number};
 
 /// Rows of a segment at most.
@@ -49,6 +49,16 @@ fn has_values(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
         (_, CONSTANT) => is_value(column.text()),
         (Kind::Bytes { .. }, DICTIONARY) => {
             (0..head.value_count() as usize).all(|code| is_value(column.dictionary_text(code)))
+        }
+        (Kind::Bytes { .. }, SYMBOLS) => {
+            let mut text = Vec::new();
+            column.symbols().is_some_and(|(_, extremes)| {
+                is_value(extremes.least) && is_value(extremes.greatest)
+            }) && (0..rows).all(|row| {
+                text.clear();
+                column.append_text_of(row, &mut text);
+                is_value(&text) && (text.is_empty() || !column.is_null(row))
+            })
         }
         (Kind::Bytes { .. }, _) => (0..rows).all(|row| {
             let text = column.text_of(row);
@@ -97,6 +107,17 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
             (HEAP, Kind::Bytes { padded }) => {
                 is_array(block, head.data(), (rows + 1) * 4)
                     && are_ends(column.ends(), head.text_len(), padded)
+            }
+            (SYMBOLS, Kind::Bytes { padded: None }) => {
+                is_array(block, head.data(), (rows + 1) * 4)
+                    && are_ends(column.ends(), head.text_len(), None)
+                    && is_array(block, head.values(), head.value_size() as usize)
+                    && matches!(column_type, ColumnType::String { .. })
+                    && head.zone().is_some()
+                    && column.symbols().is_some_and(|(symbols, _)| {
+                        let mut codes = (0..rows).map(|row| column.codes_of(row));
+                        symbols.is_well_formed() && codes.all(|codes| symbols.are_codes(codes))
+                    })
             }
             (DICTIONARY, kind) => is_number && has_data(width) && is_dictionary(column, kind),
             _ => false,

@@ -6,8 +6,8 @@
 use remanent_schema::hash_key;
 
 /// Rows after which a column is given up if most of its values were new, and how many are most.
-const SAMPLE: usize = 4096;
-const SAMPLE_DISTINCT_MAX: usize = 2048;
+pub(super) const SAMPLE: usize = 4096;
+pub(super) const SAMPLE_DISTINCT_MAX: usize = 2048;
 
 /// No value in a place of the table.
 const EMPTY: u32 = u32::MAX;

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::dictionary::Distinct;
+use super::dictionary::{Distinct, SAMPLE, SAMPLE_DISTINCT_MAX};
 use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, HEAP, OFFSETS, PLAIN};
 use super::kind::{Kind, read_float, read_integer};
 
@@ -45,6 +45,94 @@ pub(crate) fn encode(kind: Kind, values: &Values<'_>, nulls: Vec<u64>) -> Option
     column.head.null_count = null_count;
     column.nulls = nulls;
     Some(column)
+}
+
+/// Encodes a column of integers that 8 bytes hold, as [`encode`] does. Of `values`, which is empty
+/// if no row lacks one, only that a row has none is of interest: its number is changed.
+pub(crate) fn encode_narrow(
+    numbers: &mut [i64],
+    (values, nulls): (&Values<'_>, Vec<u64>),
+    kind: Kind,
+) -> EncodedColumn {
+    let null_count = nulls.iter().map(|word| word.count_ones()).sum();
+    let has_value = |i: usize| values.get(i).is_none_or(Option::is_some);
+    let some = numbers.iter().enumerate().filter(|(i, _)| has_value(*i)).map(|(_, &it)| it);
+    let zone = match values.is_empty() {
+        true => extremes(numbers.iter().copied()),
+        false => extremes(some),
+    };
+    let mut column = match zone {
+        None => EncodedColumn::of(ALL_NULL),
+        Some((least, greatest)) => {
+            for (number, value) in numbers.iter_mut().zip(values) {
+                if value.is_none() {
+                    *number = least;
+                }
+            }
+            encode_between(numbers, values, (least, greatest), kind)
+        }
+    };
+    column.head.null_count = null_count;
+    column.nulls = if null_count == 0 { Vec::new() } else { nulls };
+    column
+}
+
+/// The least and the greatest of some numbers, if there are any.
+fn extremes(numbers: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
+    let (least, greatest) = numbers
+        .fold((i64::MAX, i64::MIN), |(least, greatest), it| (least.min(it), greatest.max(it)));
+    (least <= greatest).then_some((least, greatest))
+}
+
+/// Encodes numbers, the least and greatest of which are given.
+fn encode_between(
+    numbers: &[i64],
+    values: &Values<'_>,
+    (least, greatest): (i64, i64),
+    kind: Kind,
+) -> EncodedColumn {
+    let Kind::Integer { size, signed } = kind else { return EncodedColumn::of(ALL_NULL) };
+    let zone = Some((i128::from(least), i128::from(greatest)));
+    if least == greatest {
+        return EncodedColumn::constant(&least.to_le_bytes()[..size], zone);
+    }
+    let range = greatest.abs_diff(least);
+    let width = [1, 2, 4].into_iter().find(|width| range < 1 << (8 * width));
+    let width = width.filter(|&width| width <= size);
+    let other = width.unwrap_or(size);
+    let bytes = || numbers.iter().flat_map(|number| number.to_le_bytes().into_iter().take(size));
+    if other >= 4 && has_few_values(numbers, distinct_max(numbers.len(), other, size)) {
+        let bytes: Vec<u8> = bytes().collect();
+        let mut own: Vec<Option<&[u8]>> = bytes.chunks_exact(size).map(Some).collect();
+        for (own, value) in own.iter_mut().zip(values) {
+            *own = own.filter(|_| value.is_some());
+        }
+        let order = |a: &[u8], b: &[u8]| read_integer(a, signed).cmp(&read_integer(b, signed));
+        if let Some(mut column) = fixed_dictionary(&own, size, other, order) {
+            column.head.zone = zone;
+            return column;
+        }
+    }
+    let Some(width) = width else {
+        let mut column = EncodedColumn::of(PLAIN);
+        column.head.width = size as u32;
+        column.head.zone = zone;
+        column.data = bytes().collect();
+        return column;
+    };
+    let mut column = EncodedColumn::of(OFFSETS);
+    column.head.width = width as u32;
+    column.head.zone = zone;
+    let offsets = numbers.iter().map(|number| number.wrapping_sub(least) as u32);
+    column.data = match width {
+        1 => offsets.map(|offset| offset as u8).collect(),
+        _ => {
+            let mut data = vec![0; numbers.len() * width];
+            put_numbers(&mut data, width, offsets);
+            data
+        }
+    };
+    column
 }
 
 impl EncodedColumn {
@@ -165,6 +253,20 @@ fn encode_fixed(values: &Values<'_>, size: usize) -> EncodedColumn {
     dictionary.unwrap_or_else(|| EncodedColumn::plain(values, size))
 }
 
+/// Whether a dictionary of at most so many values is not out of the question.
+fn has_few_values(numbers: &[i64], most: usize) -> bool {
+    let mut sample = numbers[..numbers.len().min(SAMPLE)].to_vec();
+    sample.sort_unstable();
+    sample.dedup();
+    sample.len() <= most.min(SAMPLE_DISTINCT_MAX)
+}
+
+/// How many values of `size` bytes a dictionary may have that takes less than half of `width` bytes
+/// a row: as many as codes of one byte can tell apart, or more if it pays with codes of two.
+fn distinct_max(rows: usize, width: usize, size: usize) -> usize {
+    ((rows * width / 2).saturating_sub(rows * 2) / size).max(256)
+}
+
 /// A dictionary of values that have one size, if it takes less than half of `width` bytes a row.
 fn fixed_dictionary(
     values: &Values<'_>,
@@ -176,7 +278,7 @@ fn fixed_dictionary(
         return None;
     }
     let other = values.len() * width;
-    let mut distinct = Distinct::find(values, other / 2 / size)?;
+    let mut distinct = Distinct::find(values, distinct_max(values.len(), width, size))?;
     let own = values.len() * distinct.code_width() + distinct.values.len() * size;
     if own * 2 >= other {
         return None;
@@ -213,16 +315,43 @@ fn text_dictionary(values: &Values<'_>, distinct: &Distinct<'_>) -> Option<Encod
     let mut column = EncodedColumn::codes(distinct);
     let all = distinct.values.iter().copied();
     (column.values, column.text) = put_text(all, distinct.values.len(), distinct.bytes())?;
-    column.head.zone = Some(rows_of_extremes(values));
+    // The values are sorted.
+    let row_of = |code: usize| {
+        let has = |(value, &own): (&Option<&[u8]>, &u32)| value.is_some() && own as usize == code;
+        values.iter().zip(&distinct.codes).position(has).unwrap_or(0) as i128
+    };
+    column.head.zone = Some((row_of(0), row_of(distinct.values.len() - 1)));
     Some(column)
 }
 
 /// Rows that have the least and the greatest text; there is one that has any.
 fn rows_of_extremes(values: &Values<'_>) -> (i128, i128) {
-    let rows = || values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
-    let least = rows().min_by_key(|&(_, value)| value).map_or(0, |(row, _)| row);
-    let greatest = rows().max_by_key(|&(_, value)| value).map_or(0, |(row, _)| row);
-    (least as i128, greatest as i128)
+    let mut rows = values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
+    let Some((row, first)) = rows.next() else { return (0, 0) };
+    let mut least = (row, head_of(first), first);
+    let mut greatest = least;
+    for (row, text) in rows {
+        // Most texts differ from both in their first bytes.
+        let head = head_of(text);
+        if head < least.1 || head == least.1 && text < least.2 {
+            least = (row, head, text);
+        }
+        if head > greatest.1 || head == greatest.1 && text > greatest.2 {
+            greatest = (row, head, text);
+        }
+    }
+    (least.0 as i128, greatest.0 as i128)
+}
+
+/// The first bytes of a text as a number in the order of texts.
+#[inline]
+fn head_of(text: &[u8]) -> u64 {
+    match text.first_chunk() {
+        Some(head) => u64::from_be_bytes(*head),
+        None => {
+            text.iter().zip([56, 48, 40, 32, 24, 16, 8, 0]).map(|(&b, at)| u64::from(b) << at).sum()
+        }
+    }
 }
 
 /// Bytes of the ends of so many texts.

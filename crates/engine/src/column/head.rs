@@ -15,6 +15,8 @@ pub(crate) const PLAIN: u32 = 3;
 pub(crate) const DICTIONARY: u32 = 4;
 /// Places where values end in the bytes behind each other, beginning with 0.
 pub(crate) const HEAP: u32 = 5;
+/// As a heap, of codes of symbols; the symbols lie where the values of a dictionary do.
+pub(crate) const SYMBOLS: u32 = 6;
 
 /// Bytes of a head.
 pub(crate) const HEAD_SIZE: usize = 96;
@@ -28,9 +30,10 @@ pub(crate) struct ColumnHead {
     pub(crate) encoding: u32,
     /// Bytes of an offset, of a code, or of a plain value.
     pub(crate) width: u32,
-    /// Of a dictionary: bytes of a value; 0 if they differ in length.
+    /// Of a dictionary: bytes of a value; 0 if they differ in length. Of symbols: bytes of their
+    /// table.
     pub(crate) value_size: u32,
-    /// Of a dictionary: how many values.
+    /// Of a dictionary: how many values. Of symbols: how many.
     pub(crate) value_count: u32,
     /// How many rows are null.
     pub(crate) null_count: u32,
@@ -38,7 +41,8 @@ pub(crate) struct ColumnHead {
     pub(crate) nulls: u64,
     /// Offset of the array that has one entry for each row; 0 if there is none.
     pub(crate) data: u64,
-    /// Of a dictionary: offset of its values, or of the places where they end.
+    /// Of a dictionary: offset of its values, or of the places where they end. Of symbols: of their
+    /// table.
     pub(crate) values: u64,
     /// Offset and length of the bytes of text and of a constant.
     pub(crate) text: u64,

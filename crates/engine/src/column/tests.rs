@@ -5,7 +5,7 @@ use remanent_schema::{Column, ColumnType, RowLayout, TableSchema, Value};
 
 use super::block::{Block, EncodedBlock};
 use super::check::is_well_formed;
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::view::{Encoding, FrozenColumn};
 use crate::memory::scratch::aligned_copy;
 
@@ -41,9 +41,11 @@ fn check(layout: &RowLayout, rows: &[Option<Vec<u8>>]) {
         let mut out = vec![0xaa; block.row_len(layout, i)];
         block.write_row(layout, i, &mut out);
         assert_eq!(&out, row, "row {i}");
+        let mut room = Vec::new();
         for (leaf, of) in layout.leaves().iter().enumerate() {
             let column = FrozenColumn::new(block.column(leaf), &of.column_type);
-            let (value, expected) = (column.value(i as usize), layout.read_value(row, leaf));
+            let (value, expected) =
+                (column.value(i as usize, &mut room), layout.read_value(row, leaf));
             assert_eq!(value.to_string(), expected.to_string(), "{} of row {i}", of.path);
             check_zone(&column, &value);
             check_nulls(&column, i as usize, &value);
@@ -268,4 +270,115 @@ fn a_dictionary_is_searched_and_sorted() {
     assert_eq!(values.find(&Value::String("grape")), Err(2));
     assert_eq!(values.offsets(), Some(&[0, 5, 8, 12][..]));
     assert_eq!(&codes[..3], [2, 0, 1]);
+}
+
+/// A remark by its number: a few words over and over, now and then what is in no sample.
+fn remark(i: usize) -> String {
+    let words = ["carefully", "final", "deposits", "sleep", "across", "the", "ironic", "packages"];
+    let chosen = (0..4 + i % 5).map(|place| words[(i * 7 + place * place * 3 + i / 11) % 8]);
+    let text = chosen.collect::<Vec<_>>().join(" ");
+    match i % 97 {
+        0 => String::new(),
+        1 => format!("{text} \u{1f980} naïve \0\u{1}\u{7f}ÿ{i}"),
+        2 => "x".repeat(1 + i % 20),
+        _ => format!("{text} {i}"),
+    }
+}
+
+fn remarks(count: usize) -> (RowLayout, Vec<Option<Vec<u8>>>) {
+    let columns = vec![
+        Column::new("a", ColumnType::STRING),
+        Column::new("b", ColumnType::I32),
+        Column::new("c", ColumnType::STRING).nullable(),
+    ];
+    let layout = layout_of(columns);
+    let row_of = |i: usize| {
+        let (text, other) = (remark(i), remark(i * 31 + 5));
+        let other = if i % 10 == 3 { Value::Null } else { Value::String(&other) };
+        row(&layout, &[Some(Value::String(&text)), Some(Value::I32(i as i32)), Some(other)])
+    };
+    let rows = (0..count).map(|i| (i % 13 != 4).then(|| row_of(i))).collect();
+    (layout, rows)
+}
+
+#[test]
+fn text_in_symbols_comes_back() {
+    let (layout, rows) = remarks(3000);
+    check(&layout, &rows);
+    let mut memory = Vec::new();
+    let block = Block::new(block_of(&layout, &rows, &mut memory));
+    for column in [0, 2] {
+        let head = block.column(column).head;
+        assert_eq!(head.encoding(), SYMBOLS);
+        let text: usize = rows.iter().flatten().map(|row| row.len() - layout.fixed_size()).sum();
+        let own = head.text_len() as usize + head.value_size() as usize;
+        assert!(own * 5 < text, "{own} of {text} bytes");
+    }
+}
+
+#[test]
+fn text_that_does_not_repeat_stays_as_it_is() {
+    let layout = layout_of(vec![Column::new("a", ColumnType::STRING)]);
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'!' + (state >> 33) as u8 % 94)
+    };
+    let texts: Vec<String> = (0..2000).map(|_| (0..30).map(|_| letter()).collect()).collect();
+    let rows: Vec<_> =
+        texts.iter().map(|text| Some(row(&layout, &[Some(Value::String(text))]))).collect();
+    let mut memory = Vec::new();
+    let block = Block::new(block_of(&layout, &rows, &mut memory));
+    assert_eq!(block.column(0).head.encoding(), HEAP);
+    check(&layout, &rows);
+}
+
+#[test]
+fn no_damaged_symbols_make_a_reader_panic() {
+    let (layout, rows) = remarks(900);
+    let mut memory = Vec::new();
+    let whole = block_of(&layout, &rows, &mut memory).to_vec();
+    let block = Block::new(&whole);
+    let head = block.column(0).head;
+    let (table, codes) = (head.values() as usize, head.text() as usize);
+    // The heads, the table of symbols, and places all over the codes and where they end.
+    let heads = 0..super::block::HEADS_AT + 3 * super::head::HEAD_SIZE;
+    let symbols = table..table + head.value_size() as usize;
+    let others = (head.data() as usize..whole.len()).step_by(601);
+    let mut passed = 0;
+    for (place, byte) in
+        heads.chain(symbols).chain(others).flat_map(|place| [(place, 0xff), (place, 1)])
+    {
+        let mut bytes = whole.clone();
+        bytes[place] ^= byte;
+        let bytes = aligned_copy(&bytes, &mut memory);
+        if !is_well_formed(bytes, &layout) {
+            continue;
+        }
+        passed += 1;
+        let block = Block::new(bytes);
+        let columns: Vec<_> = (layout.leaves().iter().enumerate())
+            .map(|(leaf, of)| FrozenColumn::new(block.column(leaf), &of.column_type))
+            .collect();
+        let mut room = Vec::new();
+        for row in (0..block.rows()).filter(|&row| block.has(row)) {
+            let mut out = vec![0; block.row_len(&layout, row)];
+            block.write_row(&layout, row, &mut out);
+            assert!(layout.is_well_formed(&out));
+            columns.iter().for_each(|column| {
+                let _ = column.value(row as usize, &mut room);
+            });
+        }
+        columns.iter().for_each(|column| {
+            let _ = (column.min(), column.max());
+        });
+    }
+    assert!(passed > 10, "most codes are those of other text");
+    // A code of no symbol, and an escape with nothing behind it.
+    for bad in [head.value_count() as u8, 255] {
+        let mut bytes = whole.clone();
+        let end = codes + head.text_len() as usize;
+        bytes[end - 2..end].copy_from_slice(&[0, bad]);
+        assert!(!is_well_formed(aligned_copy(&bytes, &mut memory), &layout));
+    }
 }

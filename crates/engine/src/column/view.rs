@@ -6,8 +6,9 @@
 use remanent_schema::{ColumnType, Value};
 
 use super::block::BlockColumn;
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::kind::{Kind, read_float, read_integer, read_number, value_of_integer};
+use super::symbols::Symbols;
 use crate::memory::aligned::{as_u32s, as_u64s};
 
 /// A column of a frozen segment, encoded.
@@ -90,6 +91,15 @@ pub enum Encoding<'t> {
         /// The values behind one another.
         bytes: &'t [u8],
     },
+    /// Text: the value of row `i` is what `symbols` make of `codes[offsets[i]..offsets[i + 1]]`.
+    Symbols {
+        /// One more than there are rows, beginning with 0 and never decreasing.
+        offsets: &'t [u32],
+        /// The codes of all values behind one another.
+        codes: &'t [u8],
+        /// What the codes stand for.
+        symbols: Symbols<'t>,
+    },
 }
 
 /// The values of a dictionary, by their codes: sorted, all different.
@@ -154,6 +164,9 @@ impl<'t> FrozenColumn<'t> {
             }
             HEAP => Encoding::Heap { offsets: as_u32s(column.ends()), bytes: column.text() },
             CONSTANT => Encoding::Constant(value_of(self.column_type, column.text())),
+            SYMBOLS if let Some((symbols, _)) = column.symbols() => {
+                Encoding::Symbols { offsets: as_u32s(column.ends()), codes: column.text(), symbols }
+            }
             _ => Encoding::Constant(Value::Null),
         }
     }
@@ -172,20 +185,41 @@ impl<'t> FrozenColumn<'t> {
     /// The least value in the segment, as it was frozen; `None` if all are null, and of arrays,
     /// vectors, binary places, and floats some of which are no numbers.
     pub fn min(&self) -> Option<Value<'t>> {
-        self.column.head.zone().map(|(least, _)| self.extreme(least))
+        match self.column.symbols() {
+            Some((_, extremes)) => Some(value_of(self.column_type, extremes.least)),
+            None => self.column.head.zone().map(|(least, _)| self.extreme(least)),
+        }
     }
 
     /// The greatest value; see [`FrozenColumn::min`].
     pub fn max(&self) -> Option<Value<'t>> {
-        self.column.head.zone().map(|(_, greatest)| self.extreme(greatest))
+        match self.column.symbols() {
+            Some((_, extremes)) => Some(value_of(self.column_type, extremes.greatest)),
+            None => self.column.head.zone().map(|(_, greatest)| self.extreme(greatest)),
+        }
     }
 
-    /// The value of a row, which must be less than the number of rows.
+    /// The value of a row, which must be less than the number of rows. Text that is not stored as
+    /// it is is written to `room`, which is emptied first; nothing else is.
     ///
     /// # Panics
     /// If there is no such row.
     #[inline]
-    pub fn value(&self, row: usize) -> Value<'t> {
+    pub fn value<'r>(&self, row: usize, room: &'r mut Vec<u8>) -> Value<'r>
+    where
+        't: 'r,
+    {
+        if self.column.head.encoding() != SYMBOLS || self.column.is_null(row) {
+            return self.stored(row);
+        }
+        room.clear();
+        self.column.append_text_of(row, room);
+        value_of(self.column_type, room)
+    }
+
+    /// The value of a row that is stored as it is.
+    #[inline]
+    fn stored(&self, row: usize) -> Value<'t> {
         let (column, head) = (&self.column, &self.column.head);
         assert!(row < column.block.rows() as usize, "row {row} is not of the segment");
         if column.is_null(row) {
@@ -223,7 +257,7 @@ impl<'t> FrozenColumn<'t> {
             Kind::Integer { .. } => value_of_integer(self.column_type, word),
             Kind::Float { size: 4 } => Value::F32(f64::from_bits(word as u64) as f32),
             Kind::Float { .. } => Value::F64(f64::from_bits(word as u64)),
-            _ => self.value(word as usize),
+            _ => self.stored(word as usize),
         }
     }
 }
@@ -327,8 +361,11 @@ fn bytes_of<'v>(value: &Value<'v>) -> &'v [u8] {
 
 impl std::fmt::Debug for FrozenColumn<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let rows = self.column.block.rows() as usize;
-        f.debug_list().entries((0..rows).map(|row| self.value(row))).finish()
+        let (mut list, mut room) = (f.debug_list(), Vec::new());
+        for row in 0..self.column.block.rows() as usize {
+            list.entry(&self.value(row, &mut room));
+        }
+        list.finish()
     }
 }
 

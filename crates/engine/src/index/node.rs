@@ -1,8 +1,8 @@
 //! Nodes of the ordered index: layouts, the version latch, and changes to a single node.
 //!
-//! Four sizes (Leis, Kemper, Neumann: The Adaptive Radix Tree, ICDE 2013): sorted nodes of 4 and
-//! 16 children, an indirect one of 48, a direct one of 256. Up to 16 bytes that all keys below
-//! share are kept in the node.
+//! Seven sizes (after Leis, Kemper, Neumann: The Adaptive Radix Tree, ICDE 2013): sorted nodes of
+//! 4, 8 and 16 children, ranked ones of 32, 64 and 128 (`ranked.rs`), a direct one of 256. Up to 16
+//! bytes that all keys below share are kept in the node.
 //!
 //! The version latch (Leis, Scheibner, Kemper, Neumann: The ART of Practical Synchronization, DaMoN
 //! 2016) shares a word with the node's kind and counts. *Writers* lock, change, and count up when
@@ -11,8 +11,9 @@
 //! pointer: every word is an atomic that holds 0, a leaf, or the offset of a node that stays
 //! readable for its grace period. So staleness costs a retry and nothing else.
 
+use super::ranked::{Present, Ranked, RankedHead};
 use crate::error::Result;
-use crate::memory::atomic::{Acquire, AtomicU8, AtomicU64, Relaxed, Release, acquire_fence, pause};
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, pause};
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
 
@@ -73,21 +74,8 @@ struct Sorted<const WORDS: usize, const CHILDREN: usize> {
 }
 
 type Node4 = Sorted<1, 4>;
+type Node8 = Sorted<1, 8>;
 type Node16 = Sorted<2, 16>;
-
-/// A bit for each key byte that has a child: a walk in key order finds the next one in four words
-/// instead of 256 places. A look-up does not need it.
-#[repr(C)]
-struct Present([AtomicU64; 4]);
-
-#[repr(C)]
-struct Node48 {
-    header: NodeHeader,
-    present: Present,
-    /// One more than the child's place; 0 for none.
-    places: [AtomicU8; 256],
-    children: [AtomicU64; 48],
-}
 
 #[repr(C)]
 struct Node256 {
@@ -98,18 +86,21 @@ struct Node256 {
 
 const _: () = assert!(size_of::<NodeHeader>() == 24);
 const _: () = assert!(size_of::<Node4>() == 64);
+const _: () = assert!(size_of::<Node8>() == 96);
 const _: () = assert!(size_of::<Node16>() == 168);
-const _: () = assert!(size_of::<Node48>() == 696);
 const _: () = assert!(size_of::<Node256>() == 2104);
 
-/// The four kinds of node.
+/// The kinds of node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
     Node4 = 1,
-    Node16 = 2,
-    Node48 = 3,
-    Node256 = 4,
+    Node8 = 2,
+    Node16 = 3,
+    Node32 = 4,
+    Node64 = 5,
+    Node128 = 6,
+    Node256 = 7,
 }
 
 /// A node, read in place. Copying it copies the reference only.
@@ -170,7 +161,7 @@ impl Leaf {
 
 impl Child {
     #[inline]
-    fn from_word(word: u64) -> Self {
+    pub(super) fn from_word(word: u64) -> Self {
         if word & 1 == 1 {
             Self::Leaf(Leaf(word))
         } else if word == 0 {
@@ -186,6 +177,13 @@ impl Child {
             Self::Node(node) => node.offset(),
             Self::Leaf(leaf) => leaf.0,
         }
+    }
+}
+
+impl NodeHeader {
+    #[inline]
+    pub(super) fn state(&self) -> State {
+        State(self.state.load(Relaxed))
     }
 }
 
@@ -361,10 +359,12 @@ impl<'m> Node<'m> {
             Child::from_word(self.node256(region).children[byte as usize].load(Acquire))
         } else if kind == Kind::Node4 {
             self.node4(region).child(state.count(), byte)
+        } else if kind == Kind::Node8 {
+            self.node8(region).child(state.count(), byte)
         } else if kind == Kind::Node16 {
             self.node16(region).child(state.count(), byte)
         } else {
-            self.node48(region).child(byte as usize)
+            self.ranked(region, kind).child(byte)
         }
     }
 
@@ -383,9 +383,10 @@ impl<'m> Node<'m> {
     pub(crate) fn child_from(self, region: &'m Region, from: usize) -> Option<(u8, Child)> {
         match self.kind() {
             Kind::Node4 => self.node4(region).child_from(from),
+            Kind::Node8 => self.node8(region).child_from(from),
             Kind::Node16 => self.node16(region).child_from(from),
-            Kind::Node48 => self.node48(region).child_from(from),
             Kind::Node256 => self.node256(region).child_from(from),
+            kind => self.ranked(region, kind).child_from(from),
         }
     }
 
@@ -424,9 +425,10 @@ impl<'m> Node<'m> {
     pub(crate) fn child_to(self, region: &'m Region, to: isize) -> Option<(u8, Child)> {
         match self.kind() {
             Kind::Node4 => self.node4(region).child_to(to),
+            Kind::Node8 => self.node8(region).child_to(to),
             Kind::Node16 => self.node16(region).child_to(to),
-            Kind::Node48 => self.node48(region).child_to(to),
             Kind::Node256 => self.node256(region).child_to(to),
+            kind => self.ranked(region, kind).child_to(to),
         }
     }
 
@@ -435,15 +437,12 @@ impl<'m> Node<'m> {
         let word = child.to_word();
         match self.kind() {
             Kind::Node4 => self.node4(region).replace_child(byte, word),
+            Kind::Node8 => self.node8(region).replace_child(byte, word),
             Kind::Node16 => self.node16(region).replace_child(byte, word),
-            Kind::Node48 => {
-                let node = self.node48(region);
-                let place = node.places[byte as usize].load(Relaxed) as usize;
-                node.children[place - 1].store(word, Release);
-            }
             Kind::Node256 => {
                 self.node256(region).children[byte as usize].store(word, Release);
             }
+            kind => self.ranked(region, kind).replace_child(byte, word),
         }
     }
 
@@ -453,13 +452,14 @@ impl<'m> Node<'m> {
         let word = child.to_word();
         match self.kind() {
             Kind::Node4 => self.node4(region).add_child(byte, word),
+            Kind::Node8 => self.node8(region).add_child(byte, word),
             Kind::Node16 => self.node16(region).add_child(byte, word),
-            Kind::Node48 => self.node48(region).add_child(byte, word),
             Kind::Node256 => {
                 let node = self.node256(region);
                 node.children[byte as usize].store(word, Release);
                 node.present.set(byte);
             }
+            kind => self.ranked(region, kind).add_child(byte, word),
         }
         let state = self.header.state.load(Relaxed);
         self.header.state.store(state + (1 << COUNT_SHIFT), Relaxed);
@@ -469,19 +469,14 @@ impl<'m> Node<'m> {
     pub(crate) fn remove_child(self, region: &'m Region, byte: u8) {
         match self.kind() {
             Kind::Node4 => self.node4(region).remove_child(byte),
+            Kind::Node8 => self.node8(region).remove_child(byte),
             Kind::Node16 => self.node16(region).remove_child(byte),
-            Kind::Node48 => {
-                let node = self.node48(region);
-                let place = node.places[byte as usize].load(Relaxed) as usize;
-                node.present.clear(byte);
-                node.places[byte as usize].store(0, Release);
-                node.children[place - 1].store(0, Release);
-            }
             Kind::Node256 => {
                 let node = self.node256(region);
                 node.present.clear(byte);
                 node.children[byte as usize].store(0, Release);
             }
+            kind => self.ranked(region, kind).remove_child(byte),
         }
         let state = self.header.state.load(Relaxed);
         self.header.state.store(state - (1 << COUNT_SHIFT), Relaxed);
@@ -506,13 +501,20 @@ impl<'m> Node<'m> {
     }
 
     #[inline]
+    fn node8(self, region: &'m Region) -> &'m Node8 {
+        region.get(Ref::new(self.at.offset()))
+    }
+
+    #[inline]
     fn node16(self, region: &'m Region) -> &'m Node16 {
         region.get(Ref::new(self.at.offset()))
     }
 
     #[inline]
-    fn node48(self, region: &'m Region) -> &'m Node48 {
-        region.get(Ref::new(self.at.offset()))
+    fn ranked(self, region: &'m Region, kind: Kind) -> Ranked<'m> {
+        let at = self.at.offset();
+        let children = at + size_of::<RankedHead>() as u64;
+        Ranked::new(region.get(Ref::new(at)), region.words(children, capacity_of(kind)))
     }
 
     #[inline]
@@ -526,8 +528,11 @@ impl State {
     pub(crate) fn kind(self) -> Kind {
         match (self.0 >> KIND_SHIFT) as u8 {
             1 => Kind::Node4,
-            2 => Kind::Node16,
-            3 => Kind::Node48,
+            2 => Kind::Node8,
+            3 => Kind::Node16,
+            4 => Kind::Node32,
+            5 => Kind::Node64,
+            6 => Kind::Node128,
             _ => Kind::Node256,
         }
     }
@@ -538,7 +543,7 @@ impl State {
     }
 
     #[inline]
-    fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         (self.0 >> COUNT_SHIFT) as usize
     }
 
@@ -558,9 +563,12 @@ fn changed(state: u64) -> u64 {
 /// The next larger kind.
 pub(crate) fn larger(kind: Kind) -> Kind {
     match kind {
-        Kind::Node4 => Kind::Node16,
-        Kind::Node16 => Kind::Node48,
-        Kind::Node48 | Kind::Node256 => Kind::Node256,
+        Kind::Node4 => Kind::Node8,
+        Kind::Node8 => Kind::Node16,
+        Kind::Node16 => Kind::Node32,
+        Kind::Node32 => Kind::Node64,
+        Kind::Node64 => Kind::Node128,
+        Kind::Node128 | Kind::Node256 => Kind::Node256,
     }
 }
 
@@ -568,9 +576,12 @@ pub(crate) fn larger(kind: Kind) -> Kind {
 /// node on the edge does not change kind with each insert and delete.
 pub(crate) fn smaller(kind: Kind, count: usize) -> Option<Kind> {
     match kind {
-        Kind::Node16 if count <= 3 => Some(Kind::Node4),
-        Kind::Node48 if count <= 12 => Some(Kind::Node16),
-        Kind::Node256 if count <= 37 => Some(Kind::Node48),
+        Kind::Node8 if count <= 3 => Some(Kind::Node4),
+        Kind::Node16 if count <= 6 => Some(Kind::Node8),
+        Kind::Node32 if count <= 12 => Some(Kind::Node16),
+        Kind::Node64 if count <= 25 => Some(Kind::Node32),
+        Kind::Node128 if count <= 50 => Some(Kind::Node64),
+        Kind::Node256 if count <= 100 => Some(Kind::Node128),
         _ => None,
     }
 }
@@ -579,17 +590,24 @@ pub(crate) fn smaller(kind: Kind, count: usize) -> Option<Kind> {
 pub(crate) fn kind_for(count: usize) -> Kind {
     match count {
         0..=4 => Kind::Node4,
-        5..=16 => Kind::Node16,
-        17..=48 => Kind::Node48,
+        5..=8 => Kind::Node8,
+        9..=16 => Kind::Node16,
+        17..=32 => Kind::Node32,
+        33..=64 => Kind::Node64,
+        65..=128 => Kind::Node128,
         _ => Kind::Node256,
     }
 }
 
+#[inline]
 fn capacity_of(kind: Kind) -> usize {
     match kind {
         Kind::Node4 => 4,
+        Kind::Node8 => 8,
         Kind::Node16 => 16,
-        Kind::Node48 => 48,
+        Kind::Node32 => 32,
+        Kind::Node64 => 64,
+        Kind::Node128 => 128,
         Kind::Node256 => 256,
     }
 }
@@ -598,9 +616,10 @@ fn capacity_of(kind: Kind) -> usize {
 pub(crate) fn size_of_kind(kind: Kind) -> usize {
     match kind {
         Kind::Node4 => size_of::<Node4>(),
+        Kind::Node8 => size_of::<Node8>(),
         Kind::Node16 => size_of::<Node16>(),
-        Kind::Node48 => size_of::<Node48>(),
         Kind::Node256 => size_of::<Node256>(),
+        ranked => size_of::<RankedHead>() + capacity_of(ranked) * 8,
     }
 }
 
@@ -693,41 +712,6 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 }
 
-impl Present {
-    /// The first byte of at least `from` that has a child.
-    #[inline]
-    fn from(&self, from: usize) -> Option<usize> {
-        let first = from / 64;
-        (first..4).find_map(|word| {
-            let mask = if word == first { u64::MAX << (from % 64) } else { u64::MAX };
-            let bits = self.0[word].load(Relaxed) & mask;
-            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
-        })
-    }
-
-    /// The last byte of at most `to` that has a child; `to` may be -1.
-    #[inline]
-    fn to(&self, to: isize) -> Option<usize> {
-        let to = usize::try_from(to).ok()?;
-        let last = to / 64;
-        (0..=last).rev().find_map(|word| {
-            let mask = if word == last { u64::MAX >> (63 - to % 64) } else { u64::MAX };
-            let bits = self.0[word].load(Relaxed) & mask;
-            (bits != 0).then(|| word * 64 + 63 - bits.leading_zeros() as usize)
-        })
-    }
-
-    fn set(&self, byte: u8) {
-        let word = &self.0[usize::from(byte / 64)];
-        word.store(word.load(Relaxed) | 1 << (byte % 64), Release);
-    }
-
-    fn clear(&self, byte: u8) {
-        let word = &self.0[usize::from(byte / 64)];
-        word.store(word.load(Relaxed) & !(1 << (byte % 64)), Release);
-    }
-}
-
 impl Node256 {
     #[inline]
     fn child_from(&self, from: usize) -> Option<(u8, Child)> {
@@ -739,40 +723,5 @@ impl Node256 {
     fn child_to(&self, to: isize) -> Option<(u8, Child)> {
         let byte = self.present.to(to)?;
         Some((byte as u8, Child::from_word(self.children[byte].load(Acquire))))
-    }
-}
-
-impl Node48 {
-    #[inline]
-    fn child_from(&self, from: usize) -> Option<(u8, Child)> {
-        let byte = self.present.from(from)?;
-        Some((byte as u8, self.child(byte)))
-    }
-
-    #[inline]
-    fn child_to(&self, to: isize) -> Option<(u8, Child)> {
-        let byte = self.present.to(to)?;
-        Some((byte as u8, self.child(byte)))
-    }
-
-    #[inline]
-    fn child(&self, byte: usize) -> Child {
-        match self.places[byte].load(Relaxed) as usize {
-            place @ 1..=48 => Child::from_word(self.children[place - 1].load(Acquire)),
-            _ => Child::None,
-        }
-    }
-
-    fn add_child(&self, byte: u8, word: u64) {
-        let count = State(self.header.state.load(Relaxed)).count();
-        // Places fill in order unless a child was removed; then the first empty place serves.
-        let place = if self.children[count].load(Relaxed) == 0 {
-            count
-        } else {
-            self.children.iter().position(|child| child.load(Relaxed) == 0).unwrap_or(count)
-        };
-        self.children[place].store(word, Release);
-        self.places[byte as usize].store(place as u8 + 1, Release);
-        self.present.set(byte);
     }
 }

@@ -79,22 +79,28 @@ fn insert_beside(committed: &[u32], first: &[u32], second: &[u32]) {
     assert_eq!(met, all);
 }
 
-/// A node of 4 becomes one of 16.
+/// A node of 4 becomes one of 8.
 #[test]
-fn shuttle_tree_grows_to_16() {
+fn shuttle_tree_grows_to_8() {
     check(|| insert_beside(&keys(0..3), &[NODE | 1, NODE | 9], &[NODE | 3, NODE | 2 + 5]));
 }
 
-/// A node of 16 becomes one of 48.
+/// A node of 16 becomes one of 32.
 #[test]
-fn shuttle_tree_grows_to_48() {
+fn shuttle_tree_grows_to_32() {
     check(|| insert_beside(&keys(0..15), &[NODE | 1, NODE | 41], &[NODE | 21]));
 }
 
-/// A node of 48 becomes one of 256.
+/// A node of 32 takes children between others, and becomes one of 64.
+#[test]
+fn shuttle_tree_grows_to_64() {
+    check(|| insert_beside(&keys(0..31), &[NODE | 1, NODE | 101], &[NODE | 51]));
+}
+
+/// A node of 128 becomes one of 256.
 #[test]
 fn shuttle_tree_grows_to_256() {
-    check(|| insert_beside(&keys(0..47), &[NODE | 1, NODE | 101], &[NODE | 51]));
+    check(|| insert_beside(&keys(0..127), &[NODE | 1, NODE | 201], &[NODE | 101]));
 }
 
 /// A prefix is split at two places, and a leaf at the root becomes a node.
@@ -154,13 +160,13 @@ fn shuttle_tree_merges_nodes() {
     });
 }
 
-/// A node of 16 becomes one of 4 while somebody inserts into it.
+/// A node of 8 becomes one of 4 while somebody inserts into it.
 #[test]
 fn shuttle_tree_shrinks_to_4() {
     check(|| delete_beside(&keys(0..5), &keys(3..5), &[NODE | 1]));
 }
 
-/// A node of 48 becomes one of 16, and is needed larger again.
+/// A node of 32 becomes one of 16, and is needed larger again.
 #[test]
 fn shuttle_tree_shrinks_to_16() {
     check(|| {

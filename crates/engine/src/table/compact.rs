@@ -6,6 +6,7 @@
 //! transactions have ended that were active then, in a queue of its own. Hints in indexes still
 //! lead to the old place; they are prefetches and nothing more.
 
+use super::segment::SEGMENT_SHIFT;
 use super::table::TableAt;
 use super::version::{Version, bytes_at};
 use crate::error::Result;
@@ -27,6 +28,9 @@ impl<'m> TableAt<'m> {
         free: u64,
         most: u64,
     ) -> Result<u64> {
+        if self.is_all_frozen(first, count) {
+            return Ok(0);
+        }
         let mut moved = 0;
         let mut ended = Ok(());
         self.each_newest(first, count, |row, newest| {
@@ -42,6 +46,13 @@ impl<'m> TableAt<'m> {
             }
         });
         ended.map(|()| moved)
+    }
+
+    /// Whether all these rows lie in columns, in one segment of which no row was changed.
+    fn is_all_frozen(&self, first: u32, count: u32) -> bool {
+        let last = first.saturating_add(count.saturating_sub(1));
+        let frozen = self.directory().frozen(self.memory, first);
+        last >> SEGMENT_SHIFT == first >> SEGMENT_SHIFT && frozen.is_some_and(|it| !it.is_changed())
     }
 
     /// Moves a row if it can be; how many bytes it has.

@@ -70,7 +70,7 @@ pub enum Piece<'p, 't> {
 /// // The row that has changed is hidden in the columns.
 /// assert_eq!(rows.visible().map(|bits| bits[0]), Some(!(1 << 3)));
 /// assert_eq!(rows.visible_count(), 99);
-/// assert_eq!(rows.column(a)?.value(4), Value::I64(4));
+/// assert_eq!(rows.column(a)?.value(4, &mut Vec::new()), Value::I64(4));
 /// // It comes as a row.
 /// let Some(Piece::Rows(rows)) = pieces.next_piece() else { unreachable!() };
 /// assert_eq!(rows.iter().filter_map(|row| row.get::<i64>(a)).collect::<Vec<_>>(), [1000]);

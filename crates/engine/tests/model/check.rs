@@ -97,7 +97,9 @@ impl Checker<'_, '_> {
                     };
                     let columns: Vec<_> = rows.columns().collect();
                     let content = |i: usize| {
-                        let values: Vec<_> = columns.iter().map(|it| it.value(i)).collect();
+                        let mut rooms = vec![Vec::new(); columns.len()];
+                        let pairs = columns.iter().zip(&mut rooms);
+                        let values: Vec<_> = pairs.map(|(it, room)| it.value(i, room)).collect();
                         (rows.first_row() + i as u64, Content::of_values(&values))
                     };
                     (0..rows.len()).filter(sees).map(content).collect()

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
-use remanent_engine::schema::Value;
+use remanent_engine::schema::{ColumnValues, Value};
 use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId};
 
 use super::target::Target;
@@ -75,8 +75,18 @@ impl Session {
         let writing = transaction.writing()?;
         let readers = readers(table, rows)?;
         if rows.num_rows() >= TOGETHER_MIN {
-            let each = (0..rows.num_rows()).map(|row| leaves(table, &readers, row));
-            let inserted = writing.insert_all_values(&table.handle, each);
+            let texts: Vec<_> = readers.iter().map(|it| |row: usize| it.text(row)).collect();
+            let others: Vec<_> =
+                readers.iter().map(|it| |row: usize| Some(it.value(row))).collect();
+            let mut columns = vec![ColumnValues::Any(&|_| None); table.leaves];
+            for (place, column) in table.columns.iter().enumerate() {
+                columns[column.leaf] = match readers[place].numbers() {
+                    Some(numbers) => numbers,
+                    None if readers[place].is_text() => ColumnValues::Text(&texts[place]),
+                    None => ColumnValues::Any(&others[place]),
+                };
+            }
+            let inserted = writing.insert_columns(&table.handle, &columns, rows.num_rows());
             inserted.map_err(|error| named(error, table))?;
         } else {
             for row in 0..rows.num_rows() {

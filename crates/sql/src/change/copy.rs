@@ -15,6 +15,7 @@ use remanent_engine::Savepoint;
 
 use super::target::Target;
 use crate::copy::Copy;
+use crate::copy::building::Building;
 use crate::copy::reading::{Record, Records};
 use crate::error::{Error, Result, SqlState};
 use crate::query::running::ResultColumn;
@@ -26,8 +27,8 @@ use crate::values::datum::Datum;
 use crate::values::text::utf8;
 
 /// Rows, or bytes of them, that are inserted at once.
-const BATCH_ROWS: usize = 1024;
-const BATCH_BYTES: usize = 1 << 20;
+const BATCH_ROWS: usize = 8192;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// A COPY into a table that has begun: one transaction, or a part of the block's.
 pub struct CopyIn {
@@ -46,8 +47,11 @@ pub struct CopyIn {
 
 /// Rows of the caller that were read and not inserted yet.
 struct Batch {
-    rows: Vec<Vec<Datum>>,
+    /// Made when the first row comes: until then the columns may change.
+    rows: Option<Building>,
     bytes: usize,
+    /// Where the values of a line end.
+    ends: Vec<usize>,
     /// The record read last, of which the header is the first.
     line: u64,
     skips_header: bool,
@@ -103,21 +107,26 @@ impl CopyIn {
     /// [inserted at once](Session::copy_in_read); whether they are there.
     ///
     /// # Errors
-    /// `BAD_COPY`, `BAD_ENCODING`.
+    /// `BAD_COPY`, `BAD_ENCODING`; as a cast of text to what a column is.
     pub fn read(&mut self, piece: &mut &[u8]) -> Result<bool> {
-        while let Some(record) = self.records.next(piece)? {
-            self.batch.add(&record, &self.columns)?;
-            if self.batch.rows.len() >= BATCH_ROWS || self.batch.bytes >= BATCH_BYTES {
+        loop {
+            match self.records.plain_line(piece, &mut self.batch.ends) {
+                Some(line) => self.batch.add_line(line, &self.records, &self.columns)?,
+                None => match self.records.next(piece)? {
+                    Some(record) => self.batch.add(&record, &self.columns)?,
+                    None => return Ok(false),
+                },
+            }
+            if self.batch.rows() >= BATCH_ROWS || self.batch.bytes >= BATCH_BYTES {
                 return Ok(true);
             }
         }
-        Ok(false)
     }
 
     /// Reads the last row, if its line does not end.
     ///
     /// # Errors
-    /// `BAD_COPY`, `BAD_ENCODING`.
+    /// As [`CopyIn::read`].
     pub fn read_end(&mut self) -> Result<()> {
         match self.records.end()? {
             Some(record) => self.batch.add(&record, &self.columns),
@@ -157,7 +166,7 @@ impl Session {
         };
         let records = Records::new(&copy.format);
         let skips_header = copy.format.has_header;
-        let batch = Batch { rows: Vec::new(), bytes: 0, line: 0, skips_header };
+        let batch = Batch { rows: None, bytes: 0, ends: Vec::new(), line: 0, skips_header };
         let count = 0;
         Ok(CopyIn {
             target,
@@ -177,17 +186,18 @@ impl Session {
     /// # Errors
     /// As [`Session::copy_in_rows`].
     pub async fn copy_in_read(&mut self, copy: &mut CopyIn) -> Result<()> {
-        let rows = std::mem::take(&mut copy.batch.rows);
-        let (first, last) = (copy.batch.line + 1 - rows.len() as u64, copy.batch.line);
-        let inserted = self.copy_in_rows(copy, &rows).await;
+        let count = copy.batch.rows();
+        let Some(rows) = copy.batch.rows.as_mut().filter(|_| count > 0) else {
+            return self.check_cancelled();
+        };
+        let rows = rows.take()?;
+        let (first, last) = (copy.batch.line + 1 - count as u64, copy.batch.line);
+        copy.batch.bytes = 0;
+        let inserted = self.copy_in_batch(copy, &rows).await;
         inserted.map_err(|error| match error.detail_text() {
             Some(_) => error,
             None => error.detail(format!("within lines {first} to {last} of the copy")),
-        })?;
-        copy.batch.rows = rows;
-        copy.batch.rows.clear();
-        copy.batch.bytes = 0;
-        Ok(())
+        })
     }
 
     /// Inserts rows, whose values are cast to what the columns are.
@@ -261,32 +271,53 @@ impl Session {
 }
 
 impl Batch {
-    fn add(&mut self, record: &Record, columns: &[ResultColumn]) -> Result<()> {
-        self.line += 1;
-        if std::mem::take(&mut self.skips_header) {
+    fn rows(&self) -> usize {
+        self.rows.as_ref().map_or(0, Building::rows)
+    }
+
+    /// Adds a line that is neither quoted nor escaped, the ends of whose values are known.
+    fn add_line(&mut self, line: &[u8], records: &Records, columns: &[ResultColumn]) -> Result<()> {
+        if self.begin(self.ends.len(), columns)? {
             return Ok(());
         }
-        if record.len() != columns.len() {
-            let text = match columns.get(record.len()) {
+        let line = utf8(line)?;
+        self.bytes += line.len() + 16 * columns.len();
+        let mut start = 0;
+        let values = self.ends.iter().map(|&end| {
+            let value = &line[start..end];
+            start = end + 1;
+            (!records.is_null(value)).then_some(value)
+        });
+        self.rows.get_or_insert_with(|| Building::new(columns)).add(values)
+    }
+
+    fn add(&mut self, record: &Record, columns: &[ResultColumn]) -> Result<()> {
+        if self.begin(record.len(), columns)? {
+            return Ok(());
+        }
+        let mut values = Vec::with_capacity(record.len());
+        for value in record {
+            self.bytes += 16 + value.as_ref().map_or(0, Vec::len);
+            values.push(value.as_deref().map(utf8).transpose()?);
+        }
+        self.rows.get_or_insert_with(|| Building::new(columns)).add(values.into_iter())
+    }
+
+    /// Begins with a line of so many values; whether it is the header.
+    fn begin(&mut self, values: usize, columns: &[ResultColumn]) -> Result<bool> {
+        self.line += 1;
+        if std::mem::take(&mut self.skips_header) {
+            return Ok(true);
+        }
+        if values != columns.len() {
+            let text = match columns.get(values) {
                 Some(missing) => format!("missing data for column \"{}\"", missing.name),
                 None => "extra data after last expected column".to_owned(),
             };
             let error = Error::new(SqlState::BAD_COPY, text);
             return Err(error.detail(format!("in line {} of the copy", self.line)));
         }
-        let mut row = Vec::with_capacity(record.len());
-        for value in record {
-            self.bytes += 16;
-            row.push(match value {
-                None => Datum::Null,
-                Some(bytes) => {
-                    self.bytes += bytes.len();
-                    Datum::from(utf8(bytes)?)
-                }
-            });
-        }
-        self.rows.push(row);
-        Ok(())
+        Ok(false)
     }
 }
 

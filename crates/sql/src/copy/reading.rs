@@ -2,7 +2,8 @@
 //!
 //! What has been read of a record is kept between pieces, so a record may be cut anywhere. Quoting
 //! says whether a value is NULL, which general readers of CSV do not tell; so both formats are read
-//! here, a byte at a time.
+//! here, a byte at a time. Most lines lie in one piece and have neither quotes nor escapes: those
+//! are cut where delimiters are, and never copied.
 
 use super::CopyFormat;
 use crate::error::{Error, Result, SqlState};
@@ -52,6 +53,60 @@ impl Records {
             ends_in_return: false,
             ended: false,
         }
+    }
+
+    /// The line that the piece begins with, if it is whole, a record begins there, and nothing in
+    /// it is quoted or escaped: it is taken off the piece without its end, and `ends` is where its
+    /// values end.
+    pub(crate) fn plain_line<'p>(
+        &mut self,
+        piece: &mut &'p [u8],
+        ends: &mut Vec<usize>,
+    ) -> Option<&'p [u8]> {
+        let (is_csv, delimiter) = (self.format.is_csv, self.format.delimiter);
+        if self.begun || self.ended || piece.first() == Some(&b'\\') {
+            return None;
+        }
+        ends.clear();
+        let special = if is_csv { self.format.quote } else { b'\\' };
+        let marks = [b'\n', delimiter, special].map(|byte| u64::from_ne_bytes([byte; 8]));
+        let mut start = 0;
+        let line_end = 'line: loop {
+            let mut places = match piece.get(start..).and_then(|rest| rest.first_chunk()) {
+                Some(bytes) => {
+                    let word = u64::from_le_bytes(*bytes);
+                    marks.iter().fold(0, |found, mark| found | equal_bytes(word ^ mark))
+                }
+                // The last few bytes, one by one.
+                None if start < piece.len() => 0x80,
+                None => return None,
+            };
+            let step = if piece.len() - start < 8 { 1 } else { 8 };
+            while places != 0 {
+                let at = start + places.trailing_zeros() as usize / 8;
+                places &= places - 1;
+                match piece[at] {
+                    b'\n' => break 'line at,
+                    byte if byte == delimiter => ends.push(at),
+                    byte if byte == special => return None,
+                    _ => {}
+                }
+            }
+            start += step;
+        };
+        let line = &piece[..line_end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() > VALUE_BYTES_MAX || ends.last().is_some_and(|end| *end > line.len()) {
+            return None;
+        }
+        ends.push(line.len());
+        *piece = &piece[line_end + 1..];
+        Some(line)
+    }
+
+    /// Whether a value that is neither quoted nor escaped is NULL.
+    pub(crate) fn is_null(&self, value: &str) -> bool {
+        value == self.format.null
     }
 
     /// The next record of this piece, which is taken off it; `None` once it has been read whole.
@@ -169,6 +224,13 @@ impl Records {
         self.finish_value();
         Ok(Some(std::mem::take(&mut self.record)))
     }
+}
+
+/// The highest bit of each byte that is 0.
+#[inline]
+fn equal_bytes(differences: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    !(((differences & LOW) + LOW) | differences | LOW)
 }
 
 /// What stands behind backslashes, put in their places.

@@ -1,11 +1,14 @@
-//! Lines come back as the rows that they were written from, however they are cut.
+//! Lines come back as the rows that they were written from, however they are cut; values that are
+//! read without a cast are what a cast makes of them.
 
 use proptest::prelude::*;
 
 use super::CopyFormat;
+use super::building::{date, decimal, integer};
 use super::reading::{Record, Records};
 use crate::statement::Statement;
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 fn format(options: &str) -> CopyFormat {
     let text = format!("copy t from stdin {options}");
@@ -18,6 +21,32 @@ fn read(format: &CopyFormat, text: &[u8], piece_bytes: usize) -> Vec<Record> {
     for mut piece in text.chunks(piece_bytes) {
         while let Some(record) = records.next(&mut piece).unwrap() {
             found.push(record);
+        }
+    }
+    found.extend(records.end().unwrap());
+    found
+}
+
+/// As `read`, with lines cut as they are where that can be.
+fn read_lines(format: &CopyFormat, text: &[u8], piece_bytes: usize) -> Vec<Record> {
+    let mut records = Records::new(format);
+    let (mut found, mut ends) = (Vec::new(), Vec::new());
+    for mut piece in text.chunks(piece_bytes) {
+        loop {
+            if let Some(line) = records.plain_line(&mut piece, &mut ends) {
+                let mut start = 0;
+                let values = ends.iter().map(|&end| {
+                    let value = &line[start..end];
+                    start = end + 1;
+                    let is_null = std::str::from_utf8(value).is_ok_and(|it| records.is_null(it));
+                    (!is_null).then(|| value.to_vec())
+                });
+                found.push(values.collect());
+            } else if let Some(record) = records.next(&mut piece).unwrap() {
+                found.push(record);
+            } else {
+                break;
+            }
         }
     }
     found.extend(records.end().unwrap());
@@ -70,6 +99,57 @@ proptest! {
             }).collect();
             format.write_line(&mut out, &row);
         }
-        prop_assert_eq!(shown(&read(&format, &out, piece_bytes)), rows);
+        prop_assert_eq!(&shown(&read(&format, &out, piece_bytes)), &rows);
+        prop_assert_eq!(&shown(&read_lines(&format, &out, piece_bytes)), &rows);
+        prop_assert_eq!(&shown(&read_lines(&format, &out, out.len().max(1))), &rows);
+    }
+
+    #[test]
+    fn lines_are_cut_as_bytes_are_read(
+        text in "[a-d\\\\\"|,\t\r\n]{0,80}",
+        options in prop::sample::select(vec![
+            "", "with (format csv)", "with (delimiter '|', null 'a')",
+            "with (format csv, delimiter ';', quote '''', null 'nil')",
+        ]),
+        piece_bytes in 1_usize..40,
+    ) {
+        let format = format(options);
+        let is_whole = |text: &[u8]| {
+            let (mut records, mut piece) = (Records::new(&format), text);
+            while records.next(&mut piece).unwrap().is_some() {}
+            records.end().is_ok()
+        };
+        prop_assume!(is_whole(text.as_bytes()));
+        let expected = read(&format, text.as_bytes(), 80);
+        prop_assert_eq!(read_lines(&format, text.as_bytes(), piece_bytes), expected);
+    }
+
+    #[test]
+    fn numbers_are_read_as_they_are_cast(
+        text in "-?[0-9]{0,19}(\\.[0-9]{0,4})?",
+        (precision, scale) in (1_u8..20, 0_u8..4),
+    ) {
+        prop_assume!(scale <= precision);
+        let cast = |to: &SqlType| Datum::from(text.as_str()).cast(to).ok();
+        let numeric = SqlType::Numeric { precision, scale };
+        if let Some(number) = decimal(&text, precision, scale) {
+            prop_assert_eq!(Some(Datum::Decimal(number.into(), scale)), cast(&numeric));
+        }
+        if let Some(number) = integer(&text, 18) {
+            prop_assert_eq!(Some(Datum::Int(number)), cast(&SqlType::BigInt));
+        }
+        if let Some(number) = integer(&text, 9) {
+            prop_assert_eq!(Some(Datum::Int(number)), cast(&SqlType::Integer));
+        }
+    }
+
+    #[test]
+    fn dates_are_read_as_they_are_cast(year in 0..10_000, month in 0..14, day in 0..33) {
+        let text = format!("{year:04}-{month:02}-{day:02}");
+        let cast = Datum::from(text.as_str()).cast(&SqlType::Date).ok();
+        match date(&text) {
+            Some(days) => prop_assert_eq!(Some(Datum::Date(days)), cast),
+            None => prop_assert!(cast.is_none() || year == 0),
+        }
     }
 }

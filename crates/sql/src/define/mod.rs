@@ -67,7 +67,8 @@ impl Session {
         }
     }
 
-    /// VACUUM moves rows together and freezes full segments; VACUUM FULL freezes all rows.
+    /// VACUUM freezes full segments and moves the other rows together; VACUUM FULL freezes all
+    /// rows, and gives free memory back to the system.
     fn vacuum(&mut self, table: Option<&ObjectName>, full: bool) -> Result<Outcome> {
         self.check_no_writes("VACUUM")?;
         let catalog = self.database.catalog();
@@ -76,7 +77,6 @@ impl Session {
             None => catalog.tables.values().cloned().collect(),
         };
         let engine = &self.database.engine;
-        engine.compact()?;
         let (mut rows, mut before, mut after) = (0, 0, 0);
         for table in tables {
             self.check_cancelled()?;
@@ -87,6 +87,10 @@ impl Session {
             rows += report.rows;
             before += report.bytes_before;
             after += report.bytes_after;
+        }
+        engine.compact()?;
+        if full {
+            engine.release_memory();
         }
         let notice = format!("{rows} rows frozen: {before} bytes have become {after}");
         Ok(Outcome::notice("VACUUM", notice))

@@ -1,8 +1,9 @@
 //! Frozen columns into arrays of Arrow: whole stretches of rows, or the rows of a list.
 //!
 //! Numbers are widened from their offsets in one loop; text becomes views into bytes that are
-//! copied once for a segment's dictionary, and once for each batch of a heap. An array may outlive
-//! the transaction, so nothing in it leads into the database.
+//! copied once for a segment's dictionary, and once for each batch of a heap, or written out of the
+//! symbols that they are kept in. An array may outlive the transaction, so nothing in it leads into
+//! the database.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use datafusion::arrow::array::*;
 use datafusion::arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes as dt;
 use remanent_engine::schema::{ColumnType, Value};
-use remanent_engine::{Encoding, FrozenColumn};
+use remanent_engine::{Encoding, FrozenColumn, Symbols};
 
 use crate::error::{Error, Result};
 use crate::values::arrow_in::array_of;
@@ -120,12 +121,17 @@ pub(crate) fn array(
             let (text, views) = heap(offsets, bytes, rows);
             text_array(views, text, nulls)
         }
+        Encoding::Symbols { offsets, codes, symbols } if is_text(column.column_type()) => {
+            let (text, views) = from_symbols(offsets, codes, &symbols, rows);
+            text_array(views, text, nulls)
+        }
         Encoding::Plain { width: 8, bytes } if is_long(sql_type) => {
             let words = rows.gather(bytes.as_chunks().0, i64::from_le_bytes);
             longs(words, sql_type, nulls)
         }
         _ => {
-            let values = rows.map(|row| Datum::from_value(column.value(row), sql_type));
+            let mut room = Vec::new();
+            let values = rows.map(|row| Datum::from_value(column.value(row, &mut room), sql_type));
             array_of(&values, sql_type)
         }
     }
@@ -255,6 +261,31 @@ fn heap(offsets: &[u32], bytes: &[u8], rows: Rows<'_>) -> (Buffer, Vec<u128>) {
             (Buffer::from_vec(text), views)
         }
     }
+}
+
+/// Views of texts that are written in symbols, and the bytes they lead into.
+fn from_symbols(
+    offsets: &[u32],
+    codes: &[u8],
+    symbols: &Symbols<'_>,
+    rows: Rows<'_>,
+) -> (Buffer, Vec<u128>) {
+    let (mut text, writer) = (Vec::new(), symbols.writer());
+    if let Rows::Stretch(from, to) = rows {
+        // A code stands for about three bytes.
+        text.reserve((offsets[to] - offsets[from]) as usize * 4);
+    }
+    let views = rows.map(|row| {
+        let at = text.len();
+        writer.append(&codes[offsets[row] as usize..offsets[row + 1] as usize], &mut text);
+        let view = make_view(&text[at..], 0, at as u32);
+        // What is short stands in the view itself.
+        if text.len() - at <= 12 {
+            text.truncate(at);
+        }
+        view
+    });
+    (Buffer::from_vec(text), views)
 }
 
 fn text_array(views: Vec<u128>, text: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

@@ -10,7 +10,7 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes as dt;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::util::display::FormatOptions;
-use remanent_engine::schema::{ColumnType, Value};
+use remanent_engine::schema::{ColumnType, ColumnValues, Value};
 
 use super::datum::{Datum, limited};
 use super::sql_type::SqlType;
@@ -87,8 +87,9 @@ fn from_texts(array: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
         _ => datafusion::arrow::compute::cast(array, &DataType::Utf8View)?,
     };
     let texts = views.as_string_view();
-    if matches!(to, SqlType::Varchar(_)) {
-        texts.iter().flatten().try_for_each(|text| limited(text, to).map(drop))?;
+    if let SqlType::Varchar(limit) = to {
+        let mut long = texts.iter().flatten().filter(|text| text.len() > *limit as usize);
+        long.try_for_each(|text| limited(text, to).map(drop))?;
         return Ok(Arc::clone(&views));
     }
     let data = texts.iter().map(|text| match text {
@@ -161,6 +162,40 @@ impl<'a> ColumnReader<'a> {
         };
         let wrong = || Error::internal(format!("{} for a column of {stored}", array.data_type()));
         Ok(Self { array: typed.ok_or_else(wrong)?, nulls: array.nulls() })
+    }
+
+    /// The values as they lie side by side, if none is NULL and the engine takes them so.
+    pub(crate) fn numbers(&self) -> Option<ColumnValues<'a>> {
+        if self.has_nulls() {
+            return None;
+        }
+        Some(match &self.array {
+            Typed::I32(array) => ColumnValues::I32(array.values()),
+            Typed::Date(array) => ColumnValues::I32(array.values()),
+            Typed::I64(array) => ColumnValues::I64(array.values()),
+            Typed::Time(array) => ColumnValues::I64(array.values()),
+            Typed::Timestamp(array) => ColumnValues::I64(array.values()),
+            Typed::Decimal(array) => ColumnValues::Decimal(array.values()),
+            _ => return None,
+        })
+    }
+
+    /// Whether the values are text, none of them NULL.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.array, Typed::Text(_)) && !self.has_nulls()
+    }
+
+    /// The text of a row of a column of text.
+    #[inline]
+    pub(crate) fn text(&self, row: usize) -> &'a str {
+        match &self.array {
+            Typed::Text(array) => array.value(row),
+            _ => "",
+        }
+    }
+
+    fn has_nulls(&self) -> bool {
+        self.nulls.is_some_and(|nulls| nulls.null_count() > 0)
     }
 
     /// The value of a row.

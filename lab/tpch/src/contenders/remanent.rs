@@ -1,13 +1,13 @@
 //! This database: rows as they are inserted, or frozen into columns.
 //!
 //! Tables have the primary keys of the specification, whose indexes are filled while loading.
-//! Files are read as the DataFusion contender reads them, and inserted batch by batch through a
-//! session; freezing is part of loading.
+//! Files are copied in through a session, a piece of text at a time, each a transaction; freezing
+//! is part of loading.
 
 use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 
-use datafusion::arrow::csv::ReaderBuilder;
 use datafusion::arrow::record_batch::RecordBatch;
 use lab_harness::Outcome;
 use remanent_engine::{Database, Options};
@@ -18,10 +18,8 @@ use super::Engine;
 use crate::data::Data;
 use crate::schema::{TABLES, Table, Type};
 
-const BATCH_ROWS: usize = 8_192;
-
-/// Batches after which full segments are frozen.
-const FREEZE_EVERY: usize = 32;
+/// Bytes of a piece of text, behind which full segments are frozen: rows need little room then.
+const PIECE_BYTES: usize = 8 << 20;
 
 /// The budget: as much as the machine is likely to have.
 const BUDGET: u64 = 16 << 30;
@@ -57,22 +55,25 @@ impl Engine for Remanent {
     fn load(&mut self, data: &Data) -> Outcome<()> {
         for table in TABLES {
             self.session.execute(&create(table))?;
-            let schema = table.arrow();
-            let file = File::open(data.file(table.name))?;
-            let reader = ReaderBuilder::new(schema)
-                .with_delimiter(b'|')
-                .with_batch_size(BATCH_ROWS)
-                .build(file)?;
-            for (place, batch) in reader.enumerate() {
-                self.session.insert_batch(table.name, &batch?)?;
-                // Full segments are frozen as they come, so that rows need little room.
-                if self.frozen && place % FREEZE_EVERY == FREEZE_EVERY - 1 {
+            let mut file = File::open(data.file(table.name))?;
+            let mut text = Vec::new();
+            loop {
+                let room = (PIECE_BYTES - text.len()) as u64;
+                let is_last = (&mut file).take(room).read_to_end(&mut text)? < room as usize;
+                let lines = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                let lines = if is_last { text.len() } else { lines };
+                self.copy(table, &text[..lines])?;
+                text.drain(..lines);
+                if self.frozen {
                     self.session.execute(&format!("vacuum {}", table.name))?;
                 }
+                if is_last {
+                    break;
+                }
             }
-            if self.frozen {
-                self.session.execute(&format!("vacuum full {}", table.name))?;
-            }
+        }
+        if self.frozen {
+            self.session.execute("vacuum full")?;
         }
         let columns = self.session.database().engine().memory().columns;
         match (columns > 0) == self.frozen {
@@ -102,6 +103,23 @@ impl Engine for Remanent {
         let answer = self.session.query(&format!("explain {text}"), &[])?;
         let lines = answer.rows.iter().filter_map(|row| row.first()?.to_text());
         Ok(lines.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Remanent {
+    /// Copies whole lines into a table.
+    fn copy(&mut self, table: &Table, lines: &[u8]) -> Outcome<()> {
+        let text = format!("copy {} from stdin (delimiter '|')", table.name);
+        let statement = Statement::parse_all(&text)?.remove(0);
+        let mut into = self.session.copy_in(&statement, &statement.copy()?)?;
+        let mut rest = lines;
+        while into.read(&mut rest)? {
+            self.runtime.block_on(self.session.copy_in_read(&mut into))?;
+        }
+        into.read_end()?;
+        self.runtime.block_on(self.session.copy_in_read(&mut into))?;
+        self.session.copy_done(into)?;
+        Ok(())
     }
 }
 
