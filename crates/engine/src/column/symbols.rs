@@ -55,6 +55,9 @@ pub(crate) struct Extremes<'t> {
 }
 
 impl<'t> Symbols<'t> {
+    /// The code of a byte that stands for itself, and follows.
+    pub const ESCAPE: u8 = ESCAPE;
+
     /// The first `count` symbols of a table, and the extremes behind them; `None` if the bytes are
     /// no such table.
     #[inline]

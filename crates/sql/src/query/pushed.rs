@@ -16,7 +16,7 @@ use remanent_engine::{Encoding, FrozenColumn, FrozenRows};
 use super::condition::{Condition, Kept};
 use super::frozen::{consecutive, dictionary_values, single};
 use super::key_set::KeySet;
-use super::pattern::Pattern;
+use super::pattern::{Automaton, Pattern};
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::sql_type::SqlType;
@@ -90,6 +90,8 @@ enum Says {
     Among { keys: Arc<KeySet>, min: i128, bytes: usize },
     /// By the text, which lies behind those of other rows.
     Like(Arc<Pattern>),
+    /// By the codes of the text's symbols.
+    LikeCodes(Automaton),
 }
 
 /// The conditions on one segment.
@@ -134,7 +136,7 @@ impl OfSegment {
             }
         }
         // What takes longest has the fewest rows left.
-        says.sort_by_key(|(_, says)| matches!(says, Says::Like(_)));
+        says.sort_by_key(|(_, says)| matches!(says, Says::Like(_) | Says::LikeCodes(_)));
         Ok(Some(Self { says, others }))
     }
 
@@ -159,7 +161,8 @@ impl OfSegment {
             let codes = match column.encoding() {
                 Encoding::Offsets { bytes, .. } => bytes,
                 Encoding::Dictionary { codes, .. } => codes,
-                Encoding::Heap { offsets, bytes } => {
+                Encoding::Heap { offsets, bytes }
+                | Encoding::Symbols { offsets, codes: bytes, .. } => {
                     says.filter_texts(&column, (offsets, bytes), from, meets);
                     continue;
                 }
@@ -179,13 +182,14 @@ impl Says {
         from: usize,
         meets: &mut [bool],
     ) {
-        let Self::Like(pattern) = self else { return };
-        let nulls = column.nulls();
-        let is_null =
-            |row: usize| nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
-        let ends = offsets[from..].windows(2).map(|ends| (ends[0] as usize, ends[1] as usize));
-        for ((at, meet), (start, end)) in meets.iter_mut().enumerate().zip(ends) {
-            *meet = *meet && !is_null(from + at) && pattern.meets(&bytes[start..end]);
+        match self {
+            Self::Like(pattern) => {
+                filter_each(column, (offsets, bytes), from, meets, |text| pattern.meets(text));
+            }
+            Self::LikeCodes(automaton) => {
+                filter_each(column, (offsets, bytes), from, meets, |codes| automaton.meets(codes));
+            }
+            _ => {}
         }
     }
 
@@ -262,6 +266,23 @@ fn among(keys: &Arc<KeySet>, column: &FrozenColumn<'_>) -> Says {
     }
 }
 
+/// Takes the rows out of `meets` whose bytes, of a column of text, do not meet a condition.
+#[inline]
+fn filter_each(
+    column: &FrozenColumn<'_>,
+    (offsets, bytes): (&[u32], &[u8]),
+    from: usize,
+    meets: &mut [bool],
+    condition: impl Fn(&[u8]) -> bool,
+) {
+    let nulls = column.nulls();
+    let is_null = |row: usize| nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
+    let ends = offsets[from..].windows(2).map(|ends| (ends[0] as usize, ends[1] as usize));
+    for ((at, meet), (start, end)) in meets.iter_mut().enumerate().zip(ends) {
+        *meet = *meet && !is_null(from + at) && condition(&bytes[start..end]);
+    }
+}
+
 impl Condition {
     fn says(&self, column: &FrozenColumn<'_>, sql_type: &SqlType) -> Result<Says> {
         if let (Some((low, high)), Some(least), Some(greatest)) =
@@ -307,6 +328,10 @@ impl Condition {
                 Some(pattern) => Says::Like(Arc::clone(pattern)),
                 None => Says::Unknown,
             }),
+            Encoding::Symbols { symbols, .. } => {
+                let automaton = self.pattern.as_ref().and_then(|pattern| pattern.over(&symbols));
+                Ok(automaton.map_or(Says::Unknown, Says::LikeCodes))
+            }
             _ => Ok(Says::Unknown),
         }
     }
