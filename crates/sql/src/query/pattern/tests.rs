@@ -24,7 +24,7 @@ fn by_codes(texts: &[String], pattern: &Pattern) -> Vec<bool> {
     let schema = TableSchema::new("T").column("text", ColumnType::STRING);
     let table = db.create_table(schema).expect("a table");
     // What comes often becomes symbols; what is asked for comes once.
-    let often = (0..2000).map(|_| "abab said ab and a ba, then aab".to_owned());
+    let often = (0..2000).map(|i| format!("abab said ab and a ba, then aab {i}"));
     let all: Vec<String> = texts.iter().cloned().chain(often).collect();
     db.write(|tx| {
         tx.insert_all_values(&table, all.iter().map(|text| [Some(text.as_str().into())]))
