@@ -3,8 +3,9 @@
 //! A hash join tells the scan of its larger side which keys it found, as an expression that looks
 //! each key up. If it does so in a list, the list becomes bits; else, where the keys lie close
 //! together beside the number of rows, it is evaluated once for each number that a key can be.
-//! After that a row costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for Large
-//! Databases, ACM Computing Surveys 1993.) The join checks what it gets as ever.
+//! After that a row costs one bit, found by its encoded value. (Semi-join reduction by bitmaps:
+//! Graefe, Query Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.) The join
+//! checks what it gets as ever.
 
 #[cfg(test)]
 mod tests;
@@ -21,14 +22,19 @@ use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 
 use super::condition::{Condition, Kept};
 use super::frozen::consecutive;
-use super::planner::BATCH_ROWS;
+use super::planner::{BATCH_ROWS, KEY_DENSITY_MIN};
 use super::pushed::whole;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::sql_type::SqlType;
 
-/// Rows of a table for each number that is looked up ahead, at least, if these are many.
+/// Rows of a table for each number that is looked up ahead, at least, if these are many and a
+/// look-up may take long.
 const ROWS_A_NUMBER: usize = 4;
+
+/// Parts of a long stretch of numbers that are looked at first, and the numbers of each.
+const SAMPLES: usize = 16;
+const SAMPLE: usize = 1024;
 
 /// Bits for each row of a table, at most, where the keys are known as a list.
 const BITS_A_ROW: usize = 8;
@@ -80,30 +86,52 @@ impl KeySet {
         let list = list_of(&known, sql_type);
         let len_max = match list {
             Some(_) => rows.saturating_mul(BITS_A_ROW),
-            None => rows / ROWS_A_NUMBER,
+            None => rows,
         };
         if len > NUMBERS_FREE.max(len_max) {
             return Ok(Known::Nothing);
         }
         let mut set = Self { column, low, len, bits: vec![0; len.div_ceil(64)] };
+        let is_long = len > NUMBERS_FREE.max(rows / ROWS_A_NUMBER);
+        if is_long && list.is_none() && !set.is_dense(hint, sql_type)? {
+            return Ok(Known::Nothing);
+        }
         let count = match list {
             Some(keys) => {
                 let places = keys.iter().map(|key| (key - low) as usize).filter(|at| *at < len);
                 places.for_each(|at| set.add(at));
                 set.bits.iter().map(|word| word.count_ones() as usize).sum()
             }
-            None => set.look_up(hint, sql_type)?,
+            None => set.look_up(hint, sql_type, (0, len))?,
         };
         let is_useless = count * 4 > len * KEYS_IN_FOUR;
         Ok(if is_useless { Known::Useless } else { Known::Keys(set) })
     }
 
-    /// Looks up all numbers between the least and the greatest; how many are keys.
-    fn look_up(&mut self, hint: &Condition, sql_type: &SqlType) -> Result<usize> {
-        let (low, len) = (self.low, self.len);
+    /// Whether so many of the numbers seem to be keys that the join finds them without a hash, so
+    /// that to look a number up costs next to nothing.
+    fn is_dense(&self, hint: &Condition, sql_type: &SqlType) -> Result<bool> {
+        let mut sampled = Self { bits: vec![0; self.bits.len()], ..*self };
+        let (mut numbers, mut count) = (0, 0);
+        for from in (0..self.len).step_by(self.len.div_ceil(SAMPLES)) {
+            let to = self.len.min(from + SAMPLE);
+            count += sampled.look_up(hint, sql_type, (from, to))?;
+            numbers += to - from;
+        }
+        Ok(count as f64 >= numbers as f64 * KEY_DENSITY_MIN / 2.0)
+    }
+
+    /// Looks up the numbers from one place up to another; how many are keys.
+    fn look_up(
+        &mut self,
+        hint: &Condition,
+        sql_type: &SqlType,
+        (from, to): (usize, usize),
+    ) -> Result<usize> {
+        let low = self.low;
         let mut count = 0;
-        for from in (0..len).step_by(BATCH_ROWS) {
-            let numbers = BATCH_ROWS.min(len - from);
+        for from in (from..to).step_by(BATCH_ROWS) {
+            let numbers = BATCH_ROWS.min(to - from);
             let array = consecutive(low + from as i128, numbers, sql_type)?;
             match hint.kept(vec![array], numbers)? {
                 Kept::None => {}

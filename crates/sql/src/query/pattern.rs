@@ -10,7 +10,6 @@ mod tests;
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::expr::Like;
 use memchr::memmem::Finder;
 use remanent_engine::Symbols;
 
@@ -45,12 +44,13 @@ const LOST: u8 = 255;
 impl Pattern {
     /// The pattern of a filter that is a LIKE of a column and nothing else.
     pub(super) fn of(filter: &Expr) -> Option<Self> {
-        let Expr::Like(Like { negated, expr, pattern, escape_char: None, case_insensitive: false }) =
-            filter
-        else {
+        let Expr::Like(like) = filter else { return None };
+        if like.case_insensitive || like.escape_char.is_some() {
             return None;
-        };
-        let (Expr::Column(_), Expr::Literal(literal, _)) = (expr.as_ref(), pattern.as_ref()) else {
+        }
+        let (Expr::Column(_), Expr::Literal(literal, _)) =
+            (like.expr.as_ref(), like.pattern.as_ref())
+        else {
             return None;
         };
         let (ScalarValue::Utf8(Some(text))
@@ -59,7 +59,7 @@ impl Pattern {
         else {
             return None;
         };
-        Self::parse(text, *negated)
+        Self::parse(text, like.negated)
     }
 
     fn parse(text: &str, negated: bool) -> Option<Self> {

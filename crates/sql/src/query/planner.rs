@@ -31,14 +31,11 @@ use crate::session::transaction::Transaction;
 pub(crate) const BATCH_ROWS: usize = 8192;
 
 /// Different keys of the smaller side of a join that the scan of the other is told of, at most.
-const JOIN_KEYS_MAX: usize = 65_536;
+const JOIN_KEYS_MAX: usize = 4096;
 
-/// Bytes of these keys, at most: so many of 4 bytes, and fewer of what takes longer to list.
-const JOIN_KEYS_BYTES_MAX: usize = 4 * JOIN_KEYS_MAX;
-
-/// Of the numbers between the least and the greatest key of a join, the part that has to be keys for
-/// these to be found by their number instead of by a hash: at most 200 bytes of memory for each.
-const KEY_DENSITY_MIN: f64 = 0.02;
+/// Of the numbers between the least and the greatest key of a join, the part that has to be keys
+/// for these to be found by their number, not by a hash: at most 500 bytes of memory for each.
+pub(super) const KEY_DENSITY_MIN: f64 = 0.008;
 
 /// The state that plans of all sessions are made with.
 ///
@@ -59,7 +56,7 @@ pub(crate) fn state(
     options.optimizer.prefer_existing_sort = true;
     // Keys that joins tell scans of, which may have an index of them.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
-    options.optimizer.hash_join_inlist_pushdown_max_size = JOIN_KEYS_BYTES_MAX;
+    options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
     options.execution.perfect_hash_join_min_key_density = KEY_DENSITY_MIN;
     // A CASE that cannot be NULL by its conditions is one that can, to the operators.
     options.execution.skip_physical_aggregate_schema_check = true;
