@@ -209,6 +209,16 @@ def tables(choose):
             yield f"insert into {name} values ({', '.join(values)})"
 
 
+def changes(choose):
+    """Statements that change some of the rows."""
+    for name, columns in TABLES.items():
+        number_of = next(c for c in columns if c in "abc")
+        for number in choose.sample(range(ROWS), 4):
+            yield f"update {name} set {number_of} = {choose.randint(-2, 6)} where id = {number}"
+        yield f"delete from {name} where id = {choose.randint(0, ROWS)}"
+        yield f"insert into {name} (id, {number_of}) values ({ROWS + 1}, {choose.randint(-2, 6)})"
+
+
 def plain(value):
     """A value as both are compared: numbers by what they are worth."""
     return int(value) if isinstance(value, decimal.Decimal) and value == int(value) else value
@@ -225,6 +235,13 @@ class Both:
             for statement in tables(random.Random(seed)):
                 self.ours.execute(statement)
                 self.other.execute(statement)
+            # Rows as they were written, frozen ones, and some of each.
+            if seed % 3 > 0:
+                self.ours.execute("vacuum full")
+            if seed % 3 > 1:
+                for statement in changes(random.Random(seed)):
+                    self.ours.execute(statement)
+                    self.other.execute(statement)
             self.made = seed
 
     def ask(self, seed):

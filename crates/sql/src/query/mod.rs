@@ -16,6 +16,7 @@ pub(crate) mod interrupt;
 mod join_keys;
 mod key_set;
 mod lists;
+mod one_row;
 mod pattern;
 pub(crate) mod planner;
 pub(crate) mod pushed;

@@ -20,6 +20,7 @@ use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
+use super::one_row::OneRow;
 use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
@@ -70,6 +71,7 @@ pub(crate) fn state(
         .with_physical_optimizer_rules(physical_rules())
         .with_analyzer_rule(Arc::new(CheckedArithmetic::new()))
         .with_analyzer_rule(Arc::new(ListsOfConstants))
+        .with_analyzer_rule(Arc::new(OneRow))
         .with_analyzer_rule(Arc::new(Subqueries))
         .with_analyzer_rule(Arc::new(ForgetKeys))
         .with_query_planner(Arc::new(Planner));
