@@ -111,6 +111,12 @@ pub(crate) const ALL: &[Contender] = &[
         note: "the same, with rows as they were inserted",
         kind: Kind::Here { version: remanent::version, open: remanent::hot },
     },
+    Contender {
+        name: "remanent-changed",
+        medium: "memory",
+        note: "frozen columns, half of the rows changed since, by the transaction that asks",
+        kind: Kind::Here { version: remanent::version, open: remanent::changed },
+    },
 ];
 
 /// The contender of that name.

@@ -1,4 +1,4 @@
-//! This database: rows as they are inserted, or frozen into columns.
+//! This database: rows as they are inserted, frozen into columns, or half of each.
 //!
 //! Tables have the primary keys of the specification, whose indexes are filled while loading.
 //! Files are copied in through a session, a piece of text at a time, each a transaction; freezing
@@ -27,7 +27,16 @@ const BUDGET: u64 = 16 << 30;
 struct Remanent {
     runtime: Runtime,
     session: Session,
-    frozen: bool,
+    state: State,
+}
+
+/// What has become of the rows when queries are asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Inserted,
+    Frozen,
+    /// Frozen, and then half of them changed and changed back, by the transaction that asks.
+    Changed,
 }
 
 pub(super) fn version() -> String {
@@ -36,23 +45,29 @@ pub(super) fn version() -> String {
 
 /// Rows as they are inserted.
 pub(super) fn hot() -> Outcome<Box<dyn Engine>> {
-    open(false)
+    open(State::Inserted)
 }
 
 /// Frozen columns.
 pub(super) fn frozen() -> Outcome<Box<dyn Engine>> {
-    open(true)
+    open(State::Frozen)
 }
 
-fn open(frozen: bool) -> Outcome<Box<dyn Engine>> {
+/// Frozen columns, of whose rows half were changed.
+pub(super) fn changed() -> Outcome<Box<dyn Engine>> {
+    open(State::Changed)
+}
+
+fn open(state: State) -> Outcome<Box<dyn Engine>> {
     let engine = Arc::new(Database::open(Options::new().budget(BUDGET))?);
     let session = SqlDatabase::new(engine)?.session();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    Ok(Box::new(Remanent { runtime, session, frozen }))
+    Ok(Box::new(Remanent { runtime, session, state }))
 }
 
 impl Engine for Remanent {
     fn load(&mut self, data: &Data) -> Outcome<()> {
+        let freezes = self.state != State::Inserted;
         for table in TABLES {
             self.session.execute(&create(table))?;
             let mut file = File::open(data.file(table.name))?;
@@ -64,7 +79,7 @@ impl Engine for Remanent {
                 let lines = if is_last { text.len() } else { lines };
                 self.copy(table, &text[..lines])?;
                 text.drain(..lines);
-                if self.frozen {
+                if freezes {
                     self.session.execute(&format!("vacuum {}", table.name))?;
                 }
                 if is_last {
@@ -72,14 +87,17 @@ impl Engine for Remanent {
                 }
             }
         }
-        if self.frozen {
+        if freezes {
             self.session.execute("vacuum full")?;
         }
         let columns = self.session.database().engine().memory().columns;
-        match (columns > 0) == self.frozen {
-            true => Ok(()),
-            false => Err(format!("{columns} bytes of columns, frozen: {}", self.frozen).into()),
+        if (columns > 0) != freezes {
+            return Err(format!("{columns} bytes of columns, frozen: {freezes}").into());
         }
+        if self.state == State::Changed {
+            self.change_half()?;
+        }
+        Ok(())
     }
 
     fn query(&mut self, text: &str) -> Outcome<Vec<RecordBatch>> {
@@ -107,6 +125,23 @@ impl Engine for Remanent {
 }
 
 impl Remanent {
+    /// Begins a transaction that changes a number in about half of the rows of each table that has
+    /// one, spread over all of it, and changes it back.
+    fn change_half(&mut self) -> Outcome<()> {
+        self.session.execute("begin isolation level repeatable read")?;
+        for table in TABLES {
+            let decimal = table.columns.iter().find(|(_, of)| *of == Type::Decimal);
+            let Some((column, _)) = decimal else { continue };
+            let (name, key) = (table.name, table.columns[0].0);
+            for sign in ['+', '-'] {
+                self.session.execute(&format!(
+                    "update {name} set {column} = {column} {sign} 1 where {key} * 7919 % 1009 < 505"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Copies whole lines into a table.
     fn copy(&mut self, table: &Table, lines: &[u8]) -> Outcome<()> {
         let text = format!("copy {} from stdin (delimiter '|')", table.name);
