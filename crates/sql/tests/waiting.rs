@@ -25,6 +25,14 @@ fn run(session: &mut Session, text: &str) {
     session.execute(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
 }
 
+/// A session whose block has changed a row, and its database.
+fn with_changed(row: &str) -> (Arc<SqlDatabase>, Session) {
+    let database = database();
+    let mut first = database.session();
+    run(&mut first, &format!("begin; update t set v = v + 5 where {row}"));
+    (database, first)
+}
+
 fn value(session: &mut Session) -> i64 {
     let answer = session.query("select sum(v) from t where k = 1", &[]).expect("it is read");
     answer.rows[0][0].as_i64().expect("it is a number")
@@ -57,9 +65,7 @@ fn a_moment() {
 fn a_change_waits_and_sees_what_was_committed() {
     for row in ROW {
         for (end, expected) in [("commit", 16), ("rollback", 11)] {
-            let database = database();
-            let mut first = database.session();
-            run(&mut first, &format!("begin; update t set v = v + 5 where {row}"));
+            let (database, mut first) = with_changed(row);
             let text = format!("update t set v = v + 1 where {row}");
             let (thread, told) = waiter(&database, "read committed", text);
             told.recv().expect("it begins");
@@ -77,9 +83,7 @@ fn a_change_waits_and_sees_what_was_committed() {
 #[test]
 fn at_serializable_it_fails_at_once() {
     for row in ROW {
-        let database = database();
-        let mut first = database.session();
-        run(&mut first, &format!("begin; update t set v = v + 5 where {row}"));
+        let (database, _first) = with_changed(row);
         let text = format!("update t set v = v + 1 where {row}");
         let (thread, _told) = waiter(&database, "serializable", text);
         let (_, failed) = thread.join().expect("it does not panic");
@@ -112,9 +116,7 @@ fn of_two_that_wait_for_each_other_one_goes_on() {
 #[test]
 fn waiting_ends_by_lock_timeout_and_the_block_goes_on() {
     for row in ROW {
-        let database = database();
-        let mut first = database.session();
-        run(&mut first, &format!("begin; update t set v = v + 5 where {row}"));
+        let (database, mut first) = with_changed(row);
         let mut second = database.session();
         run(&mut second, "set lock_timeout = '100ms'; begin isolation level read committed");
         let refused = second.execute(&format!("update t set v = v + 1 where {row}")).unwrap_err();
@@ -128,9 +130,7 @@ fn waiting_ends_by_lock_timeout_and_the_block_goes_on() {
 #[test]
 fn waiting_ends_when_it_is_cancelled() {
     for row in ROW {
-        let database = database();
-        let mut first = database.session();
-        run(&mut first, &format!("begin; update t set v = v + 5 where {row}"));
+        let (database, _first) = with_changed(row);
         let mut second = database.session();
         run(&mut second, "begin isolation level read committed");
         let cancel = second.cancel_handle();

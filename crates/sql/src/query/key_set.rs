@@ -110,12 +110,11 @@ impl KeySet {
 
     /// Whether so many of the numbers seem to be keys that the join finds them without a hash, so
     /// that to look a number up costs next to nothing.
-    fn is_dense(&self, hint: &Condition, sql_type: &SqlType) -> Result<bool> {
-        let mut sampled = Self { bits: vec![0; self.bits.len()], ..*self };
+    fn is_dense(&mut self, hint: &Condition, sql_type: &SqlType) -> Result<bool> {
         let (mut numbers, mut count) = (0, 0);
         for from in (0..self.len).step_by(self.len.div_ceil(SAMPLES)) {
             let to = self.len.min(from + SAMPLE);
-            count += sampled.look_up(hint, sql_type, (from, to))?;
+            count += self.look_up(hint, sql_type, (from, to))?;
             numbers += to - from;
         }
         Ok(count as f64 >= numbers as f64 * KEY_DENSITY_MIN / 2.0)
