@@ -62,7 +62,7 @@ pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
     ColumnHandle, Found, FrozenRows, IndexHandle, KeyPosition, Piece, Pieces, Records, Row,
-    RowDraft, RowId, Scan, Set, Table, TypedCursor, TypedTable,
+    RowDraft, RowId, SEGMENT_ROWS, Scan, Set, Table, TypedCursor, TypedTable,
 };
 pub use transaction::{
     CommitTicket, FreezeReport, Isolation, Member, MemberPosition, Members, MembersOf, Owner,

@@ -28,6 +28,8 @@ pub struct Copy {
     pub file: Option<String>,
     /// How they are written.
     pub format: CopyFormat,
+    /// Whether rows that are read become frozen columns at once, as many as fill segments.
+    pub freezes: bool,
     pub(crate) source: CopySource,
 }
 
@@ -136,7 +138,9 @@ impl Statement {
             let text = "COPY in a format of columns needs the name of a file";
             return Err(Error::new(SqlState::BAD_PARAMETER, text));
         }
-        Ok(Copy { to_caller: *to, file, format, source: source.clone() })
+        let frozen = |option: &CopyOption| matches!(option, CopyOption::Freeze(true));
+        let freezes = options.iter().any(frozen);
+        Ok(Copy { to_caller: *to, file, format, freezes, source: source.clone() })
     }
 }
 
@@ -201,6 +205,7 @@ impl CopyFormat {
                     "arrow" | "ipc" => format.columnar = Some(Columnar::Arrow),
                     other => return Err(Error::unsupported(format!("COPY in format {other}"))),
                 },
+                // It is no matter of the format.
                 CopyOption::Freeze(_) => {}
                 CopyOption::Delimiter(c) => format.delimiter = byte(*c)?,
                 CopyOption::Null(null) => format.null.clone_from(null),

@@ -29,6 +29,8 @@ pub(crate) enum Retired {
     Rows { table: u32, row: u32 },
     /// A chunk of slots of a segment that was frozen, and the versions that the slots refer to.
     Slots { offset: u64 },
+    /// The first row of a segment whose insertion as columns was taken back: its block to free.
+    Segment { table: u32, row: u32 },
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -312,7 +314,7 @@ const _: () = assert!((PURPOSES as u64) <= DELETION);
 
 impl Retired {
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
-    /// a run of them; bits 1 to 3 hold another block's purpose, or that it is a deletion or slots.
+    /// a run of them, bit 2 a segment; else bits 1 to 3 hold another block's purpose, or that it is a deletion or slots.
     /// A row's word is table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
@@ -321,16 +323,17 @@ impl Retired {
             Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
             Self::Deletion { offset } => offset | DELETION << 1,
             Self::Rows { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 3,
+            Self::Segment { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 5,
         }
     }
 
     fn from_word(word: u64) -> Self {
         if word & 1 == 1 {
             let (table, row) = ((word >> 40) as u32, (word >> 8) as u32);
-            return if word & 2 == 0 {
-                Self::Row { table, row }
-            } else {
-                Self::Rows { table, row }
+            return match word & 7 {
+                1 => Self::Row { table, row },
+                3 => Self::Rows { table, row },
+                _ => Self::Segment { table, row },
             };
         }
         let offset = word & !0xf;

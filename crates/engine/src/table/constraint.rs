@@ -76,7 +76,7 @@ fn check_row(
         return Err(key_conflict(table, index, changed, None));
     };
     if is_frozen(word) {
-        return check_frozen((table, index, key), row);
+        return check_frozen((table, index, key), row, snapshot);
     }
     let newest = newest_of(word);
     let mut settled = false;
@@ -115,12 +115,24 @@ fn check_row(
     Ok(())
 }
 
-/// As [`check_row`], for a row that is as it was frozen, which everybody sees.
+/// As [`check_row`], for a row that is as it was frozen.
 #[cold]
-fn check_frozen((table, index, key): (TableAt<'_>, &IndexCore, &[u8]), row: u32) -> Result<()> {
-    let check = |bytes: &[u8]| match index.plan.matches_row(bytes, key) {
-        true => Err(duplicate_key(table, index, row, bytes)),
-        false => Ok(()),
+fn check_frozen(
+    (table, index, key): (TableAt<'_>, &IndexCore, &[u8]),
+    row: u32,
+    snapshot: Snapshot,
+) -> Result<()> {
+    let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
+    let begin = resolve(table.memory, &frozen.segment.begin);
+    let check = |bytes: &[u8]| match (index.plan.matches_row(bytes, key), begin) {
+        (false, _) => Ok(()),
+        (true, Begin::InFlight(stamp)) if stamp != snapshot.own => {
+            Err(key_conflict(table, index, bytes, Some(stamp)))
+        }
+        (true, Begin::Committed(timestamp)) if timestamp > snapshot.timestamp => {
+            Err(key_conflict(table, index, bytes, None))
+        }
+        (true, _) => Err(duplicate_key(table, index, row, bytes)),
     };
     table.with_frozen_key(row, &index.plan, check).unwrap_or(Ok(()))
 }

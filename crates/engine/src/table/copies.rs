@@ -14,7 +14,7 @@ use super::frozen::FrozenRow;
 use super::table::TableAt;
 use super::version::{Content, Version, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
+use crate::memory::atomic::{AtomicU64, Relaxed};
 use crate::memory::class::PAGE_SIZE;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::slot::{self, Slot};
@@ -133,7 +133,7 @@ impl<'m> RowCopies<'m> {
         let at = state.next.load(Relaxed);
         state.next.store(at + size, Relaxed);
         state.left.store(state.left.load(Relaxed) - size, Relaxed);
-        let begin = frozen.segment.begin.load(Acquire);
+        let begin = frozen.begin(self.memory);
         Version::lay_out(self.memory, at, begin, Content::Row(length));
         Version::at(self.memory, at).set_row(row);
         frozen.write(table, fresh_bytes_at(self.memory, at));

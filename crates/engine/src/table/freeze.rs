@@ -112,7 +112,7 @@ impl<'m> TableAt<'m> {
         }
         let encoded = EncodedBlock::of_rows(&self.core.layout, &frame.rows);
         let Some(encoded) = encoded else { return Ok(Outcome::Busy) };
-        let frozen = encoded_segment(heap, &encoded, frame.begin)?;
+        let frozen = segment_of(heap, put_block(heap, &encoded)?, frame.begin)?;
         let room = heap.cache.moved.make_room(heap, CHUNKS as u64, Entitlement::Ordinary);
         room.inspect_err(|_| memory.get(frozen).destroy(heap))?;
         let bytes_before = frame.bytes + segment.chunk_bytes();
@@ -173,36 +173,31 @@ impl<'m> TableAt<'m> {
     }
 }
 
-/// Puts columns into memory, and what they are found by.
+/// Puts columns into memory: where they lie, and how many bytes they are.
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-fn encoded_segment(
-    heap: Heap<'_>,
-    encoded: &EncodedBlock,
-    begin: u64,
-) -> Result<Ref<FrozenSegment>> {
-    segment_of(heap, encoded.len(), begin, |bytes| encoded.write(bytes))
+pub(super) fn put_block(heap: Heap<'_>, encoded: &EncodedBlock) -> Result<(u64, usize)> {
+    let len = encoded.len();
+    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
+    encoded.write(heap.region().fresh_bytes(at, len));
+    Ok((at, len))
 }
 
-/// As `encoded_segment`, of a block that is encoded and was checked.
+/// Puts a block into memory that is encoded and was checked, and what it is found by.
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
 pub(crate) fn install(heap: Heap<'_>, block: &[u8], begin: u64) -> Result<Ref<FrozenSegment>> {
-    segment_of(heap, block.len(), begin, |bytes| bytes.copy_from_slice(block))
+    let len = block.len();
+    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
+    heap.region().fresh_bytes(at, len).copy_from_slice(block);
+    segment_of(heap, (at, len), begin)
 }
 
-fn segment_of(
-    heap: Heap<'_>,
-    len: usize,
-    begin: u64,
-    write: impl FnOnce(&mut [u8]),
-) -> Result<Ref<FrozenSegment>> {
-    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
-    write(heap.region().fresh_bytes(at, len));
-    FrozenSegment::create(heap, (at, len), begin)
-        .inspect_err(|_| heap.free(at, block_size(len), Purpose::Columns))
+fn segment_of(heap: Heap<'_>, block: (u64, usize), begin: u64) -> Result<Ref<FrozenSegment>> {
+    FrozenSegment::create(heap, block, begin)
+        .inspect_err(|_| FrozenSegment::free_block(heap, block))
 }
 
 impl Frame<'_> {
@@ -295,16 +290,30 @@ impl Directory {
         end: u64,
     ) -> bool {
         let _latched = self.latch.lock();
+        let whole = end.next_multiple_of(1 << SEGMENT_SHIFT);
+        self.put_frozen(heap, segment, frozen, (end != whole).then_some((end, whole)))
+    }
+
+    /// Puts a frozen segment in the place of the chunks of a segment, in which nobody can change a
+    /// row. With `ids` all row ids before the first of them must have been given out and no others;
+    /// those up to the second are then, too. `false` if others were. The latch is held.
+    pub(super) fn put_frozen(
+        &self,
+        heap: Heap<'_>,
+        segment: &Segment,
+        frozen: Ref<FrozenSegment>,
+        ids: Option<(u64, u64)>,
+    ) -> bool {
         let word = frozen.offset() | FROZEN;
         let old = segment.chunks.each_ref().map(|chunk| chunk.load(Acquire));
-        let whole = end.next_multiple_of(1 << SEGMENT_SHIFT);
         let missing = segment.chunks.iter().zip(old).filter(|(_, old)| *old == 0);
         let missing: Vec<&AtomicU64> = missing.map(|(chunk, _)| chunk).collect();
         // Whoever sees the new limit finds a chunk, or what it was frozen to, for each row id.
         missing.iter().for_each(|chunk| chunk.store(word, Release));
-        let closed =
-            end == whole || self.next.compare_exchange(end, whole, SeqCst, Relaxed).is_ok();
-        if !closed {
+        let given = ids.is_none_or(|(next, end)| {
+            self.next.compare_exchange(next, end, SeqCst, Relaxed).is_ok()
+        });
+        if !given {
             missing.iter().for_each(|chunk| chunk.store(0, Release));
             return false;
         }

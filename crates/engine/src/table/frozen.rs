@@ -11,14 +11,15 @@
 //!
 //! Every snapshot that was held when a segment was frozen sees all of its rows, and so do those
 //! that begin later. Row ids of rows that were gone before are not given out as long as the segment
-//! is frozen; those of rows deleted since are.
+//! is frozen; those of rows deleted since are. A segment that a transaction laid down as columns
+//! (`laid_segment.rs`) begins as a version does: with the transaction's stamp.
 
 use std::cell::Cell;
 
 use remanent_schema::KeyPlan;
 
 use super::segment::{
-    CHUNKS, Directory, FREE, FROZEN, SEGMENT_SHIFT, Segment, is_frozen, newest_of,
+    CHUNKS, Directory, FREE, FROZEN, SEGMENT_SHIFT, Segment, is_frozen, last_of, newest_of,
 };
 use super::table::TableAt;
 use super::version::{Content, Version, fresh_bytes_at};
@@ -27,16 +28,22 @@ use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::slot::IN_FLIGHT;
+use crate::snapshot::{Begin, resolve};
 
 /// Rows whose slots come together in the overlay.
 pub(crate) const GROUP: usize = 64;
 const GROUPS: usize = 1 << (SEGMENT_SHIFT as usize - 6);
 const SLOT_MASK: u32 = (1 << SEGMENT_SHIFT) - 1;
 
+/// The beginning of a segment that is void: a timestamp that no snapshot reaches.
+const NEVER: u64 = IN_FLIGHT - 1;
+
 /// What a segment was frozen to.
 #[repr(C)]
 pub(crate) struct FrozenSegment {
-    /// A timestamp that every snapshot has reached.
+    /// A timestamp that every snapshot has reached; of a segment that was laid down, as of a
+    /// version. To be read before the words below.
     pub(crate) begin: AtomicU64,
     /// The block of columns and its length.
     block: AtomicU64,
@@ -66,12 +73,60 @@ impl FrozenSegment {
     ) -> Result<Ref<Self>> {
         let segment = heap.create::<Self>(Purpose::Segments)?;
         let words = heap.memory.get(segment);
-        words.begin.store(begin, Relaxed);
-        words.block.store(block, Relaxed);
-        words.block_len.store(len as u64, Relaxed);
-        words.rows.store(words.block(heap.memory).rows(), Relaxed);
+        words.refill(heap.memory, (block, len), begin);
         words.untouched.iter().for_each(|word| word.store(FROZEN, Relaxed));
         Ok(segment)
+    }
+
+    /// Puts a block into a segment that is empty; it begins then.
+    pub(super) fn refill(&self, memory: &Memory, (block, len): (u64, usize), begin: u64) {
+        self.block.store(block, Relaxed);
+        self.block_len.store(len as u64, Relaxed);
+        self.rows.store(self.block(memory).rows(), Relaxed);
+        self.begin.store(begin, Release);
+    }
+
+    /// Whether it is void and what it took is freed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.begin.load(Acquire) == NEVER && self.block.load(Acquire) == 0
+    }
+
+    /// Exchanges the stamp `own` for a timestamp.
+    pub(super) fn stamp(&self, own: u64, timestamp: u64) {
+        if self.begin.load(Relaxed) == own {
+            self.begin.store(timestamp, Release);
+        }
+    }
+
+    /// Lets nobody see it any more.
+    pub(super) fn make_void(&self) {
+        self.begin.store(NEVER, Release);
+    }
+
+    /// Frees what a void segment takes, versions of rows included. Nobody refers to any of it, and
+    /// the directory's latch is held.
+    pub(super) fn clear(&self, heap: Heap<'_>) {
+        let versions = self.slots_changed(heap.memory).map(|(_, word)| last_of(word));
+        versions.filter(|version| *version != 0).for_each(|it| Version::free(heap, it));
+        self.rows.store(0, Relaxed);
+        self.free_contents(heap);
+        self.overlay.store(0, Relaxed);
+        self.block_len.store(0, Relaxed);
+        self.block.store(0, Release);
+    }
+
+    /// The rows that are versions by now, by their places.
+    pub(super) fn rows_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = u32> {
+        self.slots_changed(memory).filter(|(_, word)| newest_of(*word) != 0).map(|(row, _)| row)
+    }
+
+    /// What the slots hold of groups in which some row has changed, by their rows' places.
+    fn slots_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = (u32, u64)> {
+        let groups = (0..GROUPS).filter_map(|group| Some((group, self.changed(memory, group)?)));
+        groups.flat_map(|(group, slots)| {
+            let words = slots.iter().map(|slot| slot.load(Acquire));
+            ((group * GROUP) as u32..).zip(words)
+        })
     }
 
     /// The frozen segment at an offset.
@@ -162,11 +217,24 @@ impl FrozenSegment {
 
     /// Bytes of the block.
     pub(crate) fn block_bytes(&self) -> u64 {
-        occupied(block_size(self.block_len.load(Relaxed) as usize)) as u64
+        match self.block_len.load(Relaxed) as usize {
+            0 => 0,
+            len => occupied(block_size(len)) as u64,
+        }
+    }
+
+    /// Frees a block that no segment has.
+    pub(super) fn free_block(heap: Heap<'_>, (block, len): (u64, usize)) {
+        heap.free(block, block_size(len), Purpose::Columns);
     }
 
     /// Frees everything but the versions that rows have in the overlay. Nobody uses it any more.
     pub(crate) fn destroy(&self, heap: Heap<'_>) {
+        self.free_contents(heap);
+        heap.free(heap.region().offset_of(self), size_of::<Self>(), Purpose::Segments);
+    }
+
+    fn free_contents(&self, heap: Heap<'_>) {
         let overlay = self.overlay.load(Relaxed);
         if overlay != 0 {
             for group in heap.region().words(overlay, GROUPS) {
@@ -176,9 +244,10 @@ impl FrozenSegment {
             }
             heap.free(overlay, GROUPS * 8, Purpose::Segments);
         }
-        let len = self.block_len.load(Relaxed) as usize;
-        heap.free(self.block.load(Relaxed), block_size(len), Purpose::Columns);
-        heap.free(heap.region().offset_of(self), size_of::<Self>(), Purpose::Segments);
+        let block = self.block.load(Relaxed);
+        if block != 0 {
+            Self::free_block(heap, (block, self.block_len.load(Relaxed) as usize));
+        }
     }
 }
 
@@ -226,11 +295,14 @@ impl Directory {
 }
 
 impl<'m> TableAt<'m> {
-    /// The columns in which a row lies that is as it was frozen, its place in them, and the
-    /// timestamp of all that are there; `None` if there is no such row.
+    /// The columns in which a row lies that is as it was frozen, its place in them, and where all
+    /// that are there begin; `None` if there is no such row.
     #[cold]
     pub(crate) fn frozen_row(&self, row: u32) -> Option<FrozenRow<'m>> {
         let segment = self.directory().frozen(self.memory, row)?;
+        if segment.begin.load(Acquire) == NEVER {
+            return None;
+        }
         let (block, place) = (segment.block(self.memory), row & SLOT_MASK);
         block.has(place).then_some(FrozenRow { segment, block, place })
     }
@@ -252,8 +324,8 @@ impl<'m> TableAt<'m> {
         Some(seen)
     }
 
-    /// Makes the frozen content of a row a version in its slot, and says whether there was any.
-    /// Where somebody else does so at the same time, one of both versions goes.
+    /// Makes the frozen content of a row that is seen a version in its slot, and says whether there
+    /// was any. Where somebody else does so at the same time, one of both versions goes.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
@@ -265,9 +337,9 @@ impl<'m> TableAt<'m> {
         }
         let Some(frozen) = self.frozen_row(row) else { return Ok(false) };
         self.directory().open_slot(heap, row, entitlement)?;
-        let begin = frozen.segment.begin.load(Acquire);
         let content = Content::Row(frozen.len(self));
-        let version = Version::create_entitled(heap, begin, content, entitlement)?;
+        let version =
+            Version::create_entitled(heap, frozen.begin(self.memory), content, entitlement)?;
         Version::at(self.memory, version).set_row(row);
         frozen.write(self, fresh_bytes_at(self.memory, version));
         let slot = self.directory().slot(self.memory, row);
@@ -296,6 +368,14 @@ pub(crate) struct FrozenRow<'m> {
 }
 
 impl FrozenRow<'_> {
+    /// What a version with its content begins with. A stamp is the caller's own then: who is not
+    /// the segment's transaction does not see its rows before there is a timestamp.
+    pub(crate) fn begin(&self, memory: &Memory) -> u64 {
+        match resolve(memory, &self.segment.begin) {
+            Begin::Committed(begin) | Begin::InFlight(begin) => begin,
+        }
+    }
+
     /// Asks the processor for all of the row.
     pub(crate) fn prefetch(&self) {
         self.block.prefetch_row(self.place);

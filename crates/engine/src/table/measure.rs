@@ -8,6 +8,7 @@
 //! row that has some is latched while they are counted, unless somebody else has it just then.
 
 use super::reader::Reader;
+use super::scan::sees_frozen;
 use super::segment::{is_frozen, newest_of};
 use super::table::{IndexCore, TableAt};
 use super::version::{Version, chain};
@@ -61,7 +62,7 @@ impl TableAt<'_> {
                 memory.region().prefetch(ahead.load(Relaxed));
                 let (row, word) = (next as u32 + i as u32, slot.load(Acquire));
                 if is_frozen(word) {
-                    let frozen = u64::from(self.frozen_row(row).is_some());
+                    let frozen = u64::from(sees_frozen(*self, reader, row));
                     measure.add(RowsMeasure { rows: frozen, frozen, ..RowsMeasure::default() });
                     continue;
                 }

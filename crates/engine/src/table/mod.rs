@@ -1,8 +1,8 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row, older ones
-//! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so). [`table`]
-//! changes a row and its indexes together and takes changes back, [`run`] many insertions at once,
+//! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so,
+//! [`laid_segment`] makes rows as columns at once). [`table`] changes a row and its indexes together and takes changes back, [`run`] many insertions at once,
 //! [`batch`] puts many rows into the indexes, [`constraint`] decides uniqueness, [`prune`] removes
 //! what no snapshot sees, [`compact`] moves rows together. [`lookup`] finds rows by key,
 //! [`position`] keeps a place among them, [`scan`] reads all, [`pieces`] as columns where they are,
@@ -21,6 +21,7 @@ pub(crate) mod draft;
 pub(crate) mod freeze;
 pub(crate) mod frozen;
 pub(crate) mod handle;
+pub(crate) mod laid_segment;
 pub(crate) mod lookup;
 pub(crate) mod measure;
 pub(crate) mod neighbour;
@@ -43,6 +44,7 @@ pub(crate) mod version;
 
 pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
+pub use laid_segment::SEGMENT_ROWS;
 pub use pieces::{FrozenRows, Piece, Pieces};
 pub use position::KeyPosition;
 pub use row::{Row, RowId};

@@ -147,10 +147,12 @@ impl<'t> Pieces<'t> {
         let first = number << SEGMENT_SHIFT;
         let passed = (self.next - first) as usize;
         self.next = self.limit.min((number + 1) << SEGMENT_SHIFT);
+        if !self.reader.snapshot.sees(memory, &frozen.begin) {
+            return None;
+        }
         let block = frozen.block(memory);
-        let seen = self.reader.snapshot.sees(memory, &frozen.begin);
         let present = block.present().map(as_u64s);
-        if seen && passed == 0 && !frozen.is_changed() {
+        if passed == 0 && !frozen.is_changed() {
             let visible = present.map_or(Visible::All, Visible::Present);
             return Some(FrozenRows { handle: self.handle, block, first, visible, is_whole: true });
         }
@@ -177,9 +179,6 @@ impl<'t> Pieces<'t> {
             }
         }
         self.rows_follow = !self.rows.is_empty();
-        if !seen {
-            bits.fill(0);
-        }
         let (visible, is_whole) = (Visible::Some(bits), passed == 0);
         Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
     }

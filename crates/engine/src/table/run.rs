@@ -83,10 +83,16 @@ impl<'m> TableAt<'m> {
         Directory::bury(self.directory().slot(self.memory, change.row));
     }
 
+    /// How many rows a table may have at most for its ordered indexes to be gone through, rather
+    /// than so many entries looked up.
+    pub(super) fn swept_max(count: u64) -> u64 {
+        count * SWEEP_FACTOR
+    }
+
     /// Takes the entries of inserted rows out of an index.
     fn drop_entries_of(&self, heap: Heap<'m>, index: &IndexCore, rows: Range<u32>) {
         let count = u64::from(rows.end - rows.start);
-        if index.is_ordered() && self.directory().limit() <= count * SWEEP_FACTOR {
+        if index.is_ordered() && self.directory().limit() <= Self::swept_max(count) {
             let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
             if removed == count {
                 return;

@@ -185,6 +185,11 @@ fn frozen_row<'t>(table: TableAt<'t>, reader: Reader<'_>, row: u32) -> Option<Fr
     reader.snapshot.sees(table.memory, &frozen.segment.begin).then_some(frozen)
 }
 
+/// Whether a reader sees a row that is as it was frozen, if there is one.
+pub(super) fn sees_frozen(table: TableAt<'_>, reader: Reader<'_>, row: u32) -> bool {
+    frozen_row(table, reader, row).is_some()
+}
+
 fn hand_out(reader: Reader<'_>, table: TableAt<'_>, row: u32) {
     if let Some(reads) = reader.reads {
         reads.hand_out(table.core.id, row);
@@ -248,7 +253,7 @@ pub(crate) fn has_row(table: TableAt<'_>, reader: Reader<'_>, row: RowId) -> boo
 /// Whether a reader sees a row whose slot holds `word`; frozen rows are not put together for it.
 fn sees(table: TableAt<'_>, reader: Reader<'_>, row: u32, word: u64) -> bool {
     match is_frozen(word) {
-        true => frozen_row(table, reader, row).is_some(),
+        true => sees_frozen(table, reader, row),
         false => reader.see(&table, row, word).is_some(),
     }
 }

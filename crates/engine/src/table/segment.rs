@@ -403,7 +403,7 @@ impl Directory {
 
     /// Makes the chunk that `row` lies in, unless it is there.
     #[cold]
-    fn make_chunk(&self, heap: Heap<'_>, row: u32) -> Result<()> {
+    pub(super) fn make_chunk(&self, heap: Heap<'_>, row: u32) -> Result<()> {
         let _latched = self.latch.lock();
         let segment = self.make_segment(heap, row >> SEGMENT_SHIFT)?;
         let (chunk, _) = place_of(row);

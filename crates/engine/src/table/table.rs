@@ -497,6 +497,7 @@ impl<'m> TableAt<'m> {
             if let Some(latched) = self.directory().latch(self.memory, row) {
                 break latched;
             }
+            self.check_frozen_change(snapshot, row)?;
             if !self.heat(heap, row, entitlement)? {
                 return Err(self.row_not_found(row));
             }
@@ -511,6 +512,24 @@ impl<'m> TableAt<'m> {
             }
             _ if newest.is_tombstone() => Err(self.row_not_found(row)),
             _ => Ok(latched),
+        }
+    }
+
+    /// Fails if a row is as it was frozen in a segment that this transaction does not see.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    #[cold]
+    fn check_frozen_change(&self, snapshot: Snapshot, row: u32) -> Result<()> {
+        let Some(frozen) = self.frozen_row(row) else { return Ok(()) };
+        match resolve(self.memory, &frozen.segment.begin) {
+            Begin::InFlight(stamp) if stamp != snapshot.own => {
+                Err(self.conflict(row, 0, Some(stamp)))
+            }
+            Begin::Committed(timestamp) if timestamp > snapshot.timestamp => {
+                Err(self.conflict(row, 0, None))
+            }
+            _ => Ok(()),
         }
     }
 

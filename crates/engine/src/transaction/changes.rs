@@ -11,18 +11,37 @@ use crate::memory::atomic::{Relaxed, Release};
 use crate::table::table::{Change, TableAt};
 use crate::table::version::{Version, chain};
 
+/// What a transaction did to a row.
+#[derive(Clone, Copy)]
+pub(crate) enum RowChange<'b> {
+    /// It made this version.
+    Version(Change),
+    /// It inserted the row with these bytes, which lie in columns.
+    Laid { row: u32, bytes: &'b [u8] },
+}
+
 /// Calls `visit` with each change, oldest first. The versions of runs are looked up, so none of
 /// them is published yet.
 #[inline]
-pub(crate) fn each(db: &Instance, writes: &WriteSet<'_>, mut visit: impl FnMut(u32, Change)) {
+pub(crate) fn each(
+    db: &Instance,
+    writes: &WriteSet<'_>,
+    mut visit: impl FnMut(u32, RowChange<'_>),
+) {
     writes.each(|table, written| match written {
-        Written::One(change) => visit(table, change),
+        Written::One(change) => visit(table, RowChange::Version(change)),
         Written::Run { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
             for row in first..first + count {
-                visit(table, Change { row, version: at.oldest_version(row) });
+                let change = Change { row, version: at.oldest_version(row) };
+                visit(table, RowChange::Version(change));
             }
+        }
+        Written::Segment { first, .. } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            let at = TableAt { memory: db.memory(), core: &core };
+            at.each_laid(first, |row, bytes| visit(table, RowChange::Laid { row, bytes }));
         }
     });
 }
@@ -43,6 +62,13 @@ pub(crate) fn stamp(
         }
         Written::One(change) => (change.row, 1),
         Written::Run { first, count } => (first, count),
+        Written::Segment { first, .. } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            let at = TableAt { memory, core: &core };
+            return at.stamp_segment(first, (own, timestamp), |newest| {
+                stamp_chain(memory, newest, own, timestamp);
+            });
+        }
     };
     let Some(core) = db.catalog().by_id(table) else { return };
     let at = TableAt { memory, core: &core };

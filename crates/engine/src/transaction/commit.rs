@@ -12,11 +12,12 @@
 
 use std::cell::Cell;
 
+use super::changes::{self, RowChange};
 use super::reading::ReadTransaction;
 use super::recent;
+use super::stamping;
 use super::validate::{Latched, reads_of, validate};
 use super::write_set::{WriteSet, Written};
-use super::{changes, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
@@ -164,16 +165,21 @@ fn prepare(
     let memory = transaction.memory();
     let mut streamed = Ok(());
     changes::each(transaction.db, writes, |table, change| {
-        let version = Version::at(memory, change.version);
-        let older = version.older.load(Relaxed);
         let redo = prepared.redo();
-        if version.is_tombstone() {
-            redo.delete(table, change.row);
-        } else if older == 0 {
-            redo.insert(table, change.row, bytes_at(memory, change.version));
-        } else {
-            let (old, new) = (bytes_at(memory, older), bytes_at(memory, change.version));
-            redo.update(table, change.row, old, new);
+        match change {
+            RowChange::Laid { row, bytes } => redo.insert(table, row, bytes),
+            RowChange::Version(change) => {
+                let version = Version::at(memory, change.version);
+                let older = version.older.load(Relaxed);
+                if version.is_tombstone() {
+                    redo.delete(table, change.row);
+                } else if older == 0 {
+                    redo.insert(table, change.row, bytes_at(memory, change.version));
+                } else {
+                    let (old, new) = (bytes_at(memory, older), bytes_at(memory, change.version));
+                    redo.update(table, change.row, old, new);
+                }
+            }
         }
         if prepared.is_long() && streamed.is_ok() {
             streamed = prepared.stream();

@@ -39,7 +39,7 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
     let recent = &memory.header().commit.0.recent;
     let words = words_of(memory, recent.ring.load(Relaxed));
     let (count, mask) = (writes.len() + 1, words.len() as u64 - 1);
-    if count > words.len() as u64 / 2 {
+    if count > words.len() as u64 / 2 || writes.has_segments() {
         recent.floor.store(timestamp, Release);
         return;
     }
@@ -50,7 +50,9 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
     writes.each(|table, written| {
         let rows = match written {
             Written::One(change) => change.row..change.row + 1,
-            Written::Run { first, count } => first..first + count,
+            Written::Run { first, count } | Written::Segment { first, count } => {
+                first..first + count
+            }
         };
         for row in rows {
             let word = u64::from(table) << 32 | u64::from(row);

@@ -234,6 +234,12 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
             Retired::Rows { .. } | Retired::Slots { .. } => {
                 unreachable!("runs have been dealt with, and slots wait elsewhere")
             }
+            Retired::Segment { table, row } => {
+                queue.pop(heap);
+                if let Some(core) = tables.by_id(table) {
+                    TableAt { memory: heap.memory, core }.clear_segment(heap, row);
+                }
+            }
             Retired::Block { offset, purpose } => {
                 queue.pop(heap);
                 match purpose {

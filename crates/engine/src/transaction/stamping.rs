@@ -99,7 +99,7 @@ fn stamp_rest(db: &Instance, held: &HeldSlot<'_>, most: u32) {
         && let Some((table, written)) = writes.pop_some(left as u32)
     {
         changes::stamp(db, (table, written), stamps, false);
-        left -= written.len();
+        left = left.saturating_sub(written.len());
     }
     writes.leave(&cache.unstamped);
     if writes.len() == 0 {

@@ -10,6 +10,7 @@ use std::ops::Deref;
 
 use remanent_schema::{Record, Value};
 
+use super::changes::{self, RowChange};
 use super::clock::{self, HeldSlot};
 use super::commit::{self, CommitTicket};
 use super::options::{Isolation, TransactionOptions};
@@ -18,7 +19,8 @@ use super::reading::ReadTransaction;
 use super::sets::LastMember;
 use super::validate::{Latched, validate};
 use super::write_set::{WriteSet, Written};
-use super::{changes, reclaim, snapshots, stamping};
+use super::{reclaim, snapshots, stamping};
+use crate::column::block::EncodedBlock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
@@ -26,6 +28,7 @@ use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
+use crate::table::laid_segment::SEGMENT_ROWS;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
@@ -599,6 +602,25 @@ impl<'db> WriteTransaction<'db> {
         Ok(RowId(change.row))
     }
 
+    /// Lays a segment down, in no index yet; its first row.
+    pub(super) fn change_segment(&self, table: &Table, encoded: &EncodedBlock) -> Result<u32> {
+        self.check_active()?;
+        let at = self.read.table_at(table)?;
+        let attempt = || {
+            self.writes.make_room(Entitlement::Ordinary)?;
+            let row = at.lay_segment(self.heap, self.read.snapshot.get(), encoded)?;
+            Ok(Change { row, version: 0 })
+        };
+        let first = match attempt() {
+            Ok(change) => change.row,
+            Err(error) => self.counted(self.attempt_again(at, None, error, &attempt))?.row,
+        };
+        self.writes.push_segment(at.core.id, first, SEGMENT_ROWS as u32);
+        self.read.extent.set(None);
+        self.read.db.warn_if_due();
+        Ok(first)
+    }
+
     /// Where a table's rows are changed, from which memory, as of when.
     pub(super) fn place_of<'t>(
         &'t self,
@@ -723,7 +745,10 @@ impl<'db> WriteTransaction<'db> {
                 && let Some(core) = self.read.db.catalog().by_id(table)
             {
                 let at = TableAt { memory: self.read.memory(), core: &core };
-                at.remember_change(reads, change);
+                match change {
+                    RowChange::Version(change) => at.remember_change(reads, change),
+                    RowChange::Laid { bytes, .. } => at.remember_laid(reads, bytes),
+                }
             }
         });
     }
@@ -747,6 +772,10 @@ impl<'db> WriteTransaction<'db> {
                 Written::One(change) => at.undo(self.heap, change),
                 Written::Run { first, count } => {
                     at.undo_run(self.heap, (first, count), promises);
+                    self.undone.set(self.undone.get() + u64::from(count));
+                }
+                Written::Segment { first, count } => {
+                    at.undo_segment(self.heap, first);
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
             }

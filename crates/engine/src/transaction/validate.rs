@@ -102,8 +102,7 @@ impl Validation<'_> {
         }
         let word = table.directory().word(memory, row);
         if is_frozen(word) {
-            // What was frozen was committed before every snapshot that is held.
-            return Ok(());
+            return self.check_frozen_row(table, row);
         }
         let newest = newest_of(word);
         // As it was for others: this transaction's own changes do not count.
@@ -121,18 +120,45 @@ impl Validation<'_> {
         Ok(())
     }
 
+    /// As [`Validation::check_row`], for a row that is as it was frozen: in a segment that was laid
+    /// down by a commit that the snapshot does not see. All others were committed before every
+    /// snapshot that is held.
+    #[cold]
+    fn check_frozen_row(&self, table: TableAt<'_>, row: u32) -> Result<()> {
+        let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
+        let begin = resolve(table.memory, &frozen.segment.begin);
+        let since = self.transaction.snapshot.get().timestamp;
+        if !matches!(begin, Begin::Committed(begin) if begin > since) {
+            return Ok(());
+        }
+        let mut bytes = vec![0; frozen.len(&table)];
+        frozen.write(&table, &mut bytes);
+        if self.reads.has_row(table.core.id, row) || self.reads.has_content(table, &bytes) {
+            return Err(describe::read_conflict(table, row, None));
+        }
+        Ok(())
+    }
+
     /// As [`Validation::check`], for every row of the tables that were read that has changed.
     #[cold]
     fn check_all_rows(&self) -> Result<()> {
         let memory = self.transaction.memory();
         let tables = self.transaction.db.catalog().all();
+        let snapshot = self.transaction.snapshot.get();
         for core in tables.iter().filter(|core| !self.reads.knows_not(core.id)) {
             let table = TableAt { memory, core };
             let (mut next, limit) = (0, table.directory().limit());
             while next < limit {
                 let slots = table.directory().stretch(memory, &mut next, (limit, u64::MAX));
+                let first = (!slots.is_empty()).then_some(next as u32);
+                let frozen = first.and_then(|row| table.directory().frozen(memory, row));
+                let is_new = frozen.is_some_and(|it| !snapshot.sees(memory, &it.begin));
                 for (row, slot) in (next as u32..).zip(slots) {
-                    let committed = newest_committed(table, newest_of(slot.load(Acquire)));
+                    let word = slot.load(Acquire);
+                    if is_frozen(word) && is_new {
+                        self.check_row(core, row)?;
+                    }
+                    let committed = newest_committed(table, newest_of(word));
                     let begin = committed.map(|at| begin_of(table, at));
                     if begin.is_some_and(|begin| begin > self.since) {
                         self.check_row(core, row)?;

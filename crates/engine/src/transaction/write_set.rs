@@ -4,9 +4,10 @@
 //! directory of rows knows their versions, so a burst of insertions costs nothing here. The first
 //! chunk stays with the slot, so that small transactions allocate nothing for it. A savepoint is a
 //! number of changes; rolling back takes entries off the end, and no run reaches over a savepoint.
+//! A *segment* is one entry too: rows that were inserted as columns (`table/laid_segment.rs`).
 //!
 //! Each change has left one promise of room in the retire queue behind; of a run two are kept,
-//! which is what clearing it away takes.
+//! and one of a segment, which is what clearing it away takes.
 
 use std::cell::Cell;
 
@@ -19,6 +20,8 @@ use crate::table::table::Change;
 const CHUNK_ENTRIES: usize = 31;
 /// In an entry's word: it is a run, and the word's other bits are how many rows it has.
 const RUN: u64 = 1;
+/// It is a segment, and the word's bits above these two are how many rows it has.
+const SEGMENT: u64 = 2;
 /// Promises that are kept for a run.
 const PROMISES_OF_RUN: u64 = 2;
 
@@ -32,6 +35,8 @@ pub(crate) struct WriteSet<'m> {
     len: Cell<u64>,
     /// Whether the newest entry must not be extended.
     sealed: Cell<bool>,
+    /// Whether there may be segments among the entries.
+    has_segments: Cell<bool>,
 }
 
 /// What an entry is about.
@@ -41,6 +46,8 @@ pub(crate) enum Written {
     One(Change),
     /// So many rows inserted, from this one on.
     Run { first: u32, count: u32 },
+    /// So many rows inserted as columns; the first of them.
+    Segment { first: u32, count: u32 },
 }
 
 /// Where a write set ends: to go on with it later.
@@ -68,13 +75,16 @@ impl Written {
     pub(crate) fn len(self) -> u64 {
         match self {
             Self::One(_) => 1,
-            Self::Run { count, .. } => u64::from(count),
+            Self::Run { count, .. } | Self::Segment { count, .. } => u64::from(count),
         }
     }
 
     /// Promises of room in the retire queue that are kept for it.
     pub(crate) fn promises(self) -> u64 {
-        self.len().min(PROMISES_OF_RUN)
+        match self {
+            Self::Segment { .. } => 1,
+            _ => self.len().min(PROMISES_OF_RUN),
+        }
     }
 }
 
@@ -100,6 +110,7 @@ impl<'m> WriteSet<'m> {
             place: Cell::new(0),
             len: Cell::new(0),
             sealed: Cell::new(true),
+            has_segments: Cell::new(false),
         })
     }
 
@@ -113,6 +124,7 @@ impl<'m> WriteSet<'m> {
             place: Cell::new(place as usize),
             len: Cell::new(len),
             sealed: Cell::new(true),
+            has_segments: Cell::new(true),
         }
     }
 
@@ -163,6 +175,25 @@ impl<'m> WriteSet<'m> {
         entry.word.store(change.version, Relaxed);
         self.place.set(place + 1);
         self.sealed.set(!fresh);
+    }
+
+    /// Adds a segment of so many rows from `first` on, for which room was made.
+    pub(crate) fn push_segment(&self, table: u32, first: u32, count: u32) {
+        self.len.set(self.len.get() + u64::from(count));
+        let place = self.place.get();
+        let entry = &self.chunk(self.current.get()).entries[place];
+        entry.table.store(table, Relaxed);
+        entry.row.store(first, Relaxed);
+        entry.word.store(u64::from(count) << 2 | SEGMENT, Relaxed);
+        self.place.set(place + 1);
+        self.sealed.set(true);
+        self.has_segments.set(true);
+    }
+
+    /// Whether there may be segments among the entries.
+    #[inline]
+    pub(crate) fn has_segments(&self) -> bool {
+        self.has_segments.get()
     }
 
     /// Makes an inserted row part of the newest entry, if it follows the rows of that.
@@ -276,6 +307,7 @@ impl<'m> WriteSet<'m> {
         self.place.set(0);
         self.len.set(0);
         self.sealed.set(true);
+        self.has_segments.set(false);
     }
 
     #[cold]
@@ -301,10 +333,12 @@ impl Entry {
     #[inline]
     fn read(&self) -> (u32, Written) {
         let (row, word) = (self.row.load(Relaxed), self.word.load(Relaxed));
-        let written = if word & RUN == 0 {
-            Written::One(Change { row, version: word })
-        } else {
+        let written = if word & RUN != 0 {
             Written::Run { first: row, count: (word >> 1) as u32 }
+        } else if word & SEGMENT != 0 {
+            Written::Segment { first: row, count: (word >> 2) as u32 }
+        } else {
+            Written::One(Change { row, version: word })
         };
         (self.table.load(Relaxed), written)
     }

@@ -22,6 +22,15 @@ use crate::values::datum::Datum;
 /// Rows from which on they are inserted all at once.
 const TOGETHER_MIN: usize = 64;
 
+/// What new rows become.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Storage {
+    /// Rows with versions.
+    Hot,
+    /// Frozen columns, as many as fill segments; rows, what is left.
+    Frozen,
+}
+
 /// Rows that refer to rows that refer to rows, at most so deep.
 const CASCADE_MAX: usize = 64;
 
@@ -70,6 +79,7 @@ impl Session {
         transaction: &Arc<Transaction>,
         target: &Target,
         rows: &RecordBatch,
+        storage: Storage,
     ) -> Result<()> {
         let table = &target.table;
         let writing = transaction.writing()?;
@@ -86,7 +96,11 @@ impl Session {
                     None => ColumnValues::Any(&others[place]),
                 };
             }
-            let inserted = writing.insert_columns(&table.handle, &columns, rows.num_rows());
+            let (handle, count) = (&table.handle, rows.num_rows());
+            let inserted = match storage {
+                Storage::Hot => writing.insert_columns(handle, &columns, count),
+                Storage::Frozen => writing.insert_frozen(handle, &columns, count),
+            };
             inserted.map_err(|error| named(error, table))?;
         } else {
             for row in 0..rows.num_rows() {

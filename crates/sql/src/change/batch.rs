@@ -6,6 +6,7 @@
 use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
+use super::apply::Storage;
 use crate::error::{Error, Result, SqlState};
 use crate::session::statements::Session;
 
@@ -16,6 +17,24 @@ impl Session {
     /// # Errors
     /// As INSERT; what failed has changed nothing.
     pub fn insert_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
+        self.insert_batch_as(table, batch, Storage::Hot)
+    }
+
+    /// As [`Session::insert_batch`], but each 65,536 rows of the batch become frozen columns at
+    /// once, as `VACUUM` would make of them later: less work, and never the memory of rows.
+    ///
+    /// # Errors
+    /// As [`Session::insert_batch`].
+    pub fn insert_frozen_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
+        self.insert_batch_as(table, batch, Storage::Frozen)
+    }
+
+    fn insert_batch_as(
+        &mut self,
+        table: &str,
+        batch: &RecordBatch,
+        storage: Storage,
+    ) -> Result<u64> {
         let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
         let target = self.target(&name, None)?;
         if batch.num_columns() != target.table.columns.len() {
@@ -27,7 +46,7 @@ impl Session {
         let alone = self.block.is_none();
         let transaction = self.transaction(true)?;
         let before = transaction.writing()?.savepoint();
-        match self.insert_rows(&transaction, &target, &rows) {
+        match self.insert_rows(&transaction, &target, &rows, storage) {
             Ok(()) if alone => drop(transaction.commit()?),
             Ok(()) => {}
             Err(error) if alone => {

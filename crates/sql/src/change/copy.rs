@@ -1,18 +1,21 @@
 //! COPY: rows of the caller into a table, many at a time.
 //!
 //! A copy is one transaction, or undone as a part of the block that it runs in. Its text comes in
-//! pieces that need not end where rows do; at most one batch of rows is held.
+//! pieces that need not end where rows do; at most one batch of rows is held. With FREEZE, batches
+//! are as large as segments, which become columns at once.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::sql::sqlparser::ast::ObjectName;
-use remanent_engine::Savepoint;
+use remanent_engine::{SEGMENT_ROWS, Savepoint};
 
+use super::apply::Storage;
 use super::target::Target;
 use crate::copy::Copy;
 use crate::copy::building::Building;
@@ -30,6 +33,11 @@ use crate::values::text::utf8;
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 4 << 20;
 
+/// Bytes of rows that are to be frozen and are held until they fill a segment, at most and at least
+/// in a small budget, of which they may be such a part.
+const FROZEN_BATCH_BYTES: u64 = 64 << 20;
+const FROZEN_BATCH_BUDGET_PART: u64 = 16;
+
 /// A COPY into a table that has begun: one transaction, or a part of the block's.
 pub struct CopyIn {
     target: Target,
@@ -41,6 +49,7 @@ pub struct CopyIn {
     /// Of a block, where it goes back to.
     before: Option<Savepoint>,
     count: u64,
+    storage: Storage,
     records: Records,
     batch: Batch,
 }
@@ -50,6 +59,8 @@ struct Batch {
     /// Made when the first row comes: until then the columns may change.
     rows: Option<Building>,
     bytes: usize,
+    /// How many rows there may be, and how many bytes of them.
+    limits: (usize, usize),
     /// Where the values of a line end.
     ends: Vec<usize>,
     /// The record read last, of which the header is the first.
@@ -98,6 +109,11 @@ impl CopyIn {
         Ok(found.into_iter().flatten().collect())
     }
 
+    /// What the rows become.
+    pub(super) fn storage(&self) -> Storage {
+        self.storage
+    }
+
     /// How many rows have been inserted.
     pub fn rows(&self) -> u64 {
         self.count
@@ -117,7 +133,7 @@ impl CopyIn {
                     None => return Ok(false),
                 },
             }
-            if self.batch.rows() >= BATCH_ROWS || self.batch.bytes >= BATCH_BYTES {
+            if self.batch.is_full() {
                 return Ok(true);
             }
         }
@@ -166,7 +182,9 @@ impl Session {
         };
         let records = Records::new(&copy.format);
         let skips_header = copy.format.has_header;
-        let batch = Batch { rows: None, bytes: 0, ends: Vec::new(), line: 0, skips_header };
+        let storage = if copy.freezes { Storage::Frozen } else { Storage::Hot };
+        let limits = self.copy_limits(storage);
+        let batch = Batch { rows: None, bytes: 0, limits, ends: Vec::new(), line: 0, skips_header };
         let count = 0;
         Ok(CopyIn {
             target,
@@ -176,6 +194,7 @@ impl Session {
             transaction,
             before,
             count,
+            storage,
             records,
             batch,
         })
@@ -226,18 +245,31 @@ impl Session {
         copy.count += batch.num_rows() as u64;
         if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
             let whole = self.new_rows(&copy.target, batch)?;
-            return self.insert_rows(&copy.transaction, &copy.target, &whole);
+            return self.insert_rows(&copy.transaction, &copy.target, &whole, copy.storage);
         }
         let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
         let source = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
         let plan = self.add_defaults(&copy.target, plan, &copy.places)?;
-        let (_, batches) = self.collect_plan(&plan, &copy.transaction).await?;
+        let (_, mut batches) = self.collect_plan(&plan, &copy.transaction).await?;
+        if let (Storage::Frozen, Some(first)) = (copy.storage, batches.first()) {
+            batches = vec![concat_batches(&first.schema(), &batches)?];
+        }
         for batch in batches {
             let whole = self.new_rows(&copy.target, &batch)?;
-            self.insert_rows(&copy.transaction, &copy.target, &whole)?;
+            self.insert_rows(&copy.transaction, &copy.target, &whole, copy.storage)?;
         }
         Ok(())
+    }
+
+    /// How many rows, and bytes of them, are inserted at once.
+    fn copy_limits(&self, storage: Storage) -> (usize, usize) {
+        if storage == Storage::Hot {
+            return (BATCH_ROWS, BATCH_BYTES);
+        }
+        let part = self.database().engine().memory().budget / FROZEN_BATCH_BUDGET_PART;
+        let bytes = part.clamp(BATCH_BYTES as u64, FROZEN_BATCH_BYTES);
+        (SEGMENT_ROWS, bytes as usize)
     }
 
     /// Ends a copy with its rows.
@@ -273,6 +305,10 @@ impl Session {
 impl Batch {
     fn rows(&self) -> usize {
         self.rows.as_ref().map_or(0, Building::rows)
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows() >= self.limits.0 || self.bytes >= self.limits.1
     }
 
     /// Adds a line that is neither quoted nor escaped, the ends of whose values are known.

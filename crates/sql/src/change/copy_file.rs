@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc;
@@ -17,7 +18,9 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use datafusion::parquet::errors::ParquetError;
 use datafusion::sql::sqlparser::ast;
+use remanent_engine::SEGMENT_ROWS;
 
+use super::apply::Storage;
 use super::copy::CopyIn;
 use crate::copy::{Columnar, Copy};
 use crate::error::{Error, Result, SqlState};
@@ -66,9 +69,22 @@ impl Session {
         path: &Path,
     ) -> Result<()> {
         let order = into.meet(schema)?;
+        let rows = match into.storage() {
+            Storage::Hot => BATCH_ROWS,
+            Storage::Frozen => SEGMENT_ROWS,
+        };
+        // Batches of a file may be smaller or larger.
+        let mut gathered = BatchCoalescer::new(Arc::new(schema.project(&order)?), rows);
         for batch in batches {
             let batch = batch.map_err(|error| of_file(error.into(), path))?;
-            self.copy_in_batch(into, &batch.project(&order)?).await?;
+            gathered.push_batch(batch.project(&order)?)?;
+            while let Some(batch) = gathered.next_completed_batch() {
+                self.copy_in_batch(into, &batch).await?;
+            }
+        }
+        gathered.finish_buffered_batch()?;
+        while let Some(batch) = gathered.next_completed_batch() {
+            self.copy_in_batch(into, &batch).await?;
         }
         Ok(())
     }

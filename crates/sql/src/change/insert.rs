@@ -9,6 +9,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{self, Insert, Query, SetExpr, TableObject};
 
+use super::apply::Storage;
 use super::rows::{Changed, whole_rows};
 use super::target::{Target, not_default, parse_query};
 use crate::catalog::names::fold;
@@ -156,7 +157,7 @@ impl Session {
             match &insert.on {
                 None => {
                     changed.count += rows.num_rows() as u64;
-                    self.insert_rows(transaction, target, &rows)?;
+                    self.insert_rows(transaction, target, &rows, Storage::Hot)?;
                     if insert.returning.is_some() {
                         changed.rows.push(rows);
                     }

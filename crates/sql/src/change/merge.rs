@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertKind,
 };
 
+use super::apply::Storage;
 use super::rows::Changed;
 use super::target::{Target, not_default, parse_query};
 use crate::catalog::names::quoted;
@@ -134,7 +135,7 @@ impl Session {
                 changed.count += rows.num_rows() as u64;
                 if numbers.null_count() == numbers.len() {
                     let rows = self.new_rows(target, &rows)?;
-                    self.insert_rows(transaction, target, &rows)?;
+                    self.insert_rows(transaction, target, &rows, Storage::Hot)?;
                     continue;
                 }
                 once(&numbers, &mut seen)?;

@@ -1,8 +1,8 @@
 //! This database: rows as they are inserted, frozen into columns, or half of each.
 //!
 //! Tables have the primary keys of the specification, whose indexes are filled while loading.
-//! Files are copied in through a session, a piece of text at a time, each a transaction; freezing
-//! is part of loading.
+//! Files are copied in through a session, a piece of text at a time, each table in one transaction:
+//! with FREEZE, and what is left of the last segments is frozen in the end, as a part of loading.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ use super::Engine;
 use crate::data::Data;
 use crate::schema::{TABLES, Table, Type};
 
-/// Bytes of a piece of text, behind which full segments are frozen: rows need little room then.
+/// Bytes of a piece of text.
 const PIECE_BYTES: usize = 8 << 20;
 
 /// The budget: as much as the machine is likely to have.
@@ -70,22 +70,7 @@ impl Engine for Remanent {
         let freezes = self.state != State::Inserted;
         for table in TABLES {
             self.session.execute(&create(table))?;
-            let mut file = File::open(data.file(table.name))?;
-            let mut text = Vec::new();
-            loop {
-                let room = (PIECE_BYTES - text.len()) as u64;
-                let is_last = (&mut file).take(room).read_to_end(&mut text)? < room as usize;
-                let lines = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-                let lines = if is_last { text.len() } else { lines };
-                self.copy(table, &text[..lines])?;
-                text.drain(..lines);
-                if freezes {
-                    self.session.execute(&format!("vacuum {}", table.name))?;
-                }
-                if is_last {
-                    break;
-                }
-            }
+            self.copy(table, File::open(data.file(table.name))?, freezes)?;
         }
         if freezes {
             self.session.execute("vacuum full")?;
@@ -142,14 +127,22 @@ impl Remanent {
         Ok(())
     }
 
-    /// Copies whole lines into a table.
-    fn copy(&mut self, table: &Table, lines: &[u8]) -> Outcome<()> {
-        let text = format!("copy {} from stdin (delimiter '|')", table.name);
+    /// Copies a file into a table.
+    fn copy(&mut self, table: &Table, mut file: File, freezes: bool) -> Outcome<()> {
+        let freeze = if freezes { ", freeze" } else { "" };
+        let text = format!("copy {} from stdin (delimiter '|'{freeze})", table.name);
         let statement = Statement::parse_all(&text)?.remove(0);
         let mut into = self.session.copy_in(&statement, &statement.copy()?)?;
-        let mut rest = lines;
-        while into.read(&mut rest)? {
-            self.runtime.block_on(self.session.copy_in_read(&mut into))?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let length = file.read(&mut piece)?;
+            let mut rest = &piece[..length];
+            while into.read(&mut rest)? {
+                self.runtime.block_on(self.session.copy_in_read(&mut into))?;
+            }
+            if length == 0 {
+                break;
+            }
         }
         into.read_end()?;
         self.runtime.block_on(self.session.copy_in_read(&mut into))?;

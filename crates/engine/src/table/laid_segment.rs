@@ -1,0 +1,204 @@
+//! Segments that a transaction lays down as columns: rows inserted without versions.
+//!
+//! A segment of 65,536 rows is encoded first, then put where no row id was given out yet, or in
+//! place of one whose insertion was taken back. It begins with its transaction's stamp, as a
+//! version does, and nobody else sees its rows until that has committed; then the stamp is
+//! exchanged for the timestamp. In the write set it is one entry, in the log its rows are
+//! insertions like any others. Its index entries are made afterwards (`batch.rs`).
+//!
+//! A segment that is taken back is *void*: its entries go, nobody sees it any more, and its block
+//! is freed when its last reader is gone. What the directory leads to stays, without rows, for the
+//! next segment that is laid down.
+
+use remanent_schema::KeyBuffer;
+
+use super::freeze::put_block;
+use super::frozen::FrozenSegment;
+use super::read_set::ReadSet;
+use super::segment::{CHUNKS, Directory, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len, place_of};
+use super::table::{IndexCore, TableAt};
+use crate::column::block::EncodedBlock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::sweep;
+use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
+use crate::memory::retire::Retired;
+use crate::memory::{Entitlement, Heap, Memory, Ref};
+use crate::snapshot::Snapshot;
+
+/// Rows of a segment: so many at a time are frozen.
+pub const SEGMENT_ROWS: usize = 1 << SEGMENT_SHIFT;
+
+impl<'m> TableAt<'m> {
+    /// Lays a segment down, in no index yet; its first row. Leaves a promise of room in the retire
+    /// queue behind.
+    ///
+    /// # Errors
+    /// `LimitReached` if there are no row ids left, or memory; then nothing changed.
+    pub(crate) fn lay_segment(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        encoded: &EncodedBlock,
+    ) -> Result<u32> {
+        let queue = &heap.cache.retired;
+        queue.promise(heap, Entitlement::Ordinary)?;
+        self.put_segment(heap, snapshot.own, encoded).inspect_err(|_| queue.redeem())
+    }
+
+    fn put_segment(&self, heap: Heap<'m>, own: u64, encoded: &EncodedBlock) -> Result<u32> {
+        let directory = self.directory();
+        let block = put_block(heap, encoded)?;
+        if let Some(number) = directory.refill_void(self.memory, block, own) {
+            return Ok(number << SEGMENT_SHIFT);
+        }
+        let free_block = || FrozenSegment::free_block(heap, block);
+        let frozen = FrozenSegment::create(heap, block, own).inspect_err(|_| free_block())?;
+        let number = loop {
+            let appended = heap
+                .cache
+                .moved
+                .make_room(heap, CHUNKS as u64, Entitlement::Ordinary)
+                .and_then(|()| directory.give_back_rest(heap))
+                .and_then(|()| directory.append(heap, frozen));
+            match appended.inspect_err(|_| self.memory.get(frozen).destroy(heap))? {
+                Some(number) => break number,
+                // Somebody has taken the next row id in between.
+                None => {}
+            }
+        };
+        Ok(number << SEGMENT_SHIFT)
+    }
+
+    /// Calls `visit` with each row of a segment and its bytes, as they were laid down.
+    pub(crate) fn each_laid(&self, first: u32, mut visit: impl FnMut(u32, &[u8])) {
+        let mut bytes = Vec::new();
+        for row in first..=first | (SEGMENT_ROWS as u32 - 1) {
+            if let Some(frozen) = self.frozen_row(row) {
+                bytes.resize(frozen.len(self), 0);
+                frozen.write(self, &mut bytes);
+                visit(row, &bytes);
+            }
+        }
+    }
+
+    /// Writes the timestamp into a segment that carries the stamp `own`, and lets `stamp` do so to
+    /// the versions of its rows that were changed since, from the newest on.
+    pub(crate) fn stamp_segment(
+        &self,
+        first: u32,
+        (own, timestamp): (u64, u64),
+        mut stamp: impl FnMut(u64),
+    ) {
+        let (directory, memory) = (self.directory(), self.memory);
+        let Some(frozen) = directory.frozen(memory, first) else { return };
+        frozen.stamp(own, timestamp);
+        for row in frozen.rows_changed(memory) {
+            if let Some(latched) = directory.latch(memory, first + row) {
+                stamp(latched.newest());
+            }
+        }
+    }
+
+    /// As [`TableAt::remember_change`], for a row that was laid down.
+    pub(crate) fn remember_laid(&self, reads: &ReadSet<'_>, bytes: &[u8]) {
+        let mut key = KeyBuffer::new();
+        for index in self.core.indexes().filter(|index| index.schema.unique) {
+            if index.plan.encode_row(bytes, &mut key).is_ok() {
+                reads.add_key(self.core.id, index, key.as_slice());
+            }
+        }
+    }
+
+    /// Takes a segment back, whose rows are all as they were laid down. Needs no memory but the
+    /// queue entry that was promised.
+    pub(crate) fn undo_segment(&self, heap: Heap<'m>, first: u32) {
+        for index in self.core.indexes() {
+            self.drop_laid_entries(heap, index, first);
+        }
+        let Some(frozen) = self.directory().frozen(self.memory, first) else { return };
+        for row in frozen.rows_changed(self.memory) {
+            Directory::bury(self.directory().slot(self.memory, first + row));
+        }
+        frozen.make_void();
+        heap.cache.retired.redeem();
+        heap.retire_item(Retired::Segment { table: self.core.id, row: first });
+    }
+
+    /// Takes the entries of a segment's rows out of an index, as many as are there.
+    fn drop_laid_entries(&self, heap: Heap<'m>, index: &IndexCore, first: u32) {
+        let rows = first..first + SEGMENT_ROWS as u32;
+        if index.is_ordered() && self.directory().limit() <= Self::swept_max(SEGMENT_ROWS as u64) {
+            let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
+            if removed == SEGMENT_ROWS as u64 {
+                return;
+            }
+        }
+        let mut key = KeyBuffer::new();
+        for row in rows {
+            let encode = |bytes: &[u8]| index.plan.encode_row(bytes, &mut key).is_ok();
+            if self.with_frozen_key(row, &index.plan, encode) == Some(true) {
+                self.remove_entry(heap, index, key.as_slice(), row);
+            }
+        }
+    }
+
+    /// Frees what a void segment takes; nobody refers to it any more.
+    pub(crate) fn clear_segment(&self, heap: Heap<'m>, first: u32) {
+        let directory = self.directory();
+        let _latched = directory.latch.lock();
+        if let Some(frozen) = directory.frozen(self.memory, first) {
+            frozen.clear(heap);
+        }
+    }
+}
+
+impl Directory {
+    /// Puts a block into a segment that is void and was cleared; the segment's number, if there is
+    /// one.
+    fn refill_void(&self, memory: &Memory, block: (u64, usize), own: u64) -> Option<u32> {
+        let _latched = self.latch.lock();
+        let void = |number| self.segment(memory, number)?.frozen(memory).filter(|it| it.is_empty());
+        let numbers = 0..(self.limit() >> SEGMENT_SHIFT) as u32;
+        let (number, frozen) = numbers.into_iter().find_map(|it| Some((it, void(it)?)))?;
+        frozen.refill(memory, block, own);
+        Some(number)
+    }
+
+    /// Makes the row ids up to the next segment free ones.
+    fn give_back_rest(&self, heap: Heap<'_>) -> Result<()> {
+        loop {
+            let next = self.next.load(Relaxed);
+            if next.is_multiple_of(SEGMENT_ROWS as u64) {
+                return Ok(());
+            }
+            let (chunk, place) = place_of(next as u32);
+            if place == 0 {
+                self.make_chunk(heap, next as u32)?;
+            }
+            let end = next + u64::from(chunk_len(chunk) - place);
+            if self.next.compare_exchange(next, end, SeqCst, Relaxed).is_ok() {
+                let slots = self.slots_beside(heap.memory, next as u32, end);
+                self.give_back_all(next as u32, slots);
+            }
+        }
+    }
+
+    /// Puts a frozen segment behind all row ids that were given out, and gives those out that are
+    /// in it; its number, or `None` if they do not end where a segment does.
+    fn append(&self, heap: Heap<'_>, frozen: Ref<FrozenSegment>) -> Result<Option<u32>> {
+        let _latched = self.latch.lock();
+        let next = self.next.load(Acquire);
+        let end = next + SEGMENT_ROWS as u64;
+        if !next.is_multiple_of(SEGMENT_ROWS as u64) {
+            return Ok(None);
+        }
+        if end > ROWS_MAX {
+            return Err(Error::new(ErrorKind::LimitReached)
+                .because("the table has no room for 65,536 rows side by side"));
+        }
+        let number = (next >> SEGMENT_SHIFT) as u32;
+        let segment: &Segment = self.make_segment(heap, number)?;
+        let appended = self.put_frozen(heap, segment, frozen, Some((next, end)));
+        Ok(appended.then_some(number))
+    }
+}
