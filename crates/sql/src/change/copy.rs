@@ -36,7 +36,7 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Bytes of rows that are to be frozen and are held until they fill a segment, at most and at least
 /// in a small budget, of which they may be such a part.
 const FROZEN_BATCH_BYTES: u64 = 64 << 20;
-const FROZEN_BATCH_BUDGET_PART: u64 = 16;
+const FROZEN_BATCH_BUDGET_PART: u64 = 4;
 
 /// A COPY into a table that has begun: one transaction, or a part of the block's.
 pub struct CopyIn {

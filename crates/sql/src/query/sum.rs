@@ -1,8 +1,11 @@
 //! `sum`, with the types that PostgreSQL gives it: numbers of up to 4 bytes add up to a bigint,
 //! which cannot overflow in as many rows as there are, and those of 8 bytes to a numeric.
 //!
-//! The adding is DataFusion's; here its input is made wide enough first. The types are those of
-//! the function itself, so that whatever is bound around a sum knows them.
+//! The adding is DataFusion's, but for decimals of many digits; here its input is made wide enough
+//! first. The types are those of the function itself, so that whatever is bound around a sum knows
+//! them.
+
+mod decimal;
 
 use std::sync::Arc;
 
@@ -19,6 +22,7 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
+use self::decimal::{DecimalGroups, DecimalSum, DistinctSum};
 use crate::error::{Error, SqlState};
 
 /// The name by which plans have it. A rule of DataFusion's takes what is named `sum` for a function
@@ -89,6 +93,13 @@ impl AggregateUDFImpl for Sum {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> PlanResult<Box<dyn Accumulator>> {
         let input = Input::of(&args);
+        if decimal::may_overflow(&input.added_as) {
+            let result = args.return_type().clone();
+            return Ok(match args.is_distinct {
+                true => Box::new(DistinctSum { gathered: self.adding.accumulator(args)?, result }),
+                false => Box::new(DecimalSum::new(&result)),
+            });
+        }
         Ok(input.before(self.adding.accumulator(args)?))
     }
 
@@ -97,6 +108,9 @@ impl AggregateUDFImpl for Sum {
         args: AccumulatorArgs<'_>,
     ) -> PlanResult<Box<dyn Accumulator>> {
         let input = Input::of(&args);
+        if decimal::may_overflow(&input.added_as) && !args.is_distinct {
+            return Ok(Box::new(DecimalSum::new(args.return_type())));
+        }
         Ok(input.before(self.adding.create_sliding_accumulator(args)?))
     }
 
@@ -109,6 +123,9 @@ impl AggregateUDFImpl for Sum {
         args: AccumulatorArgs<'_>,
     ) -> PlanResult<Box<dyn GroupsAccumulator>> {
         let input = Input::of(&args);
+        if decimal::may_overflow(&input.added_as) {
+            return Ok(Box::new(DecimalGroups::new(args.return_type())));
+        }
         let sums = self.adding.create_groups_accumulator(args)?;
         Ok(if input.is_wide { sums } else { Box::new(WidenedGroups { input, sums }) })
     }
