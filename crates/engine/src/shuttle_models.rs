@@ -14,6 +14,7 @@ mod definition;
 mod directory;
 mod freeze;
 mod hash;
+mod laid;
 mod latch;
 mod observation;
 mod old_snapshots;
@@ -29,7 +30,10 @@ use bursts::Bursts;
 use shuttle::scheduler::{PctScheduler, Scheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
+use crate::index::node::{Child, Node};
+use crate::index::ordered::OrderedIndex;
 use crate::memory::modelled;
+use crate::memory::region::Region;
 use crate::options::Settings;
 use crate::schema::{ColumnType, IndexSchema, TableSchema, Value};
 use crate::{
@@ -197,6 +201,27 @@ impl Rows {
                 assert_eq!(met, rows, "a cursor meets the rows that a scan meets");
             }
             rows
+        })
+    }
+
+    /// Entries of the ordered index.
+    fn leaves(&self) -> usize {
+        fn below(region: &Region, node: Node<'_>) -> usize {
+            let (mut count, mut from) = (0, 0);
+            while let Some((byte, child)) = node.child_from(region, from) {
+                count += match child {
+                    Child::Node(at) => below(region, Node::at(region, at)),
+                    Child::Leaf(_) => 1,
+                    Child::None => 0,
+                };
+                from = usize::from(byte) + 1;
+            }
+            count
+        }
+        modelled::quietly(|| {
+            let region = self.db.instance.memory().region();
+            let index = self.table.core.indexes().next().expect("it has one");
+            below(region, OrderedIndex::at(region, index.root).root())
         })
     }
 

@@ -46,6 +46,19 @@ impl Snapshot {
         word == self.own || self.sees_in_flight(memory, begin)
     }
 
+    /// Whether a change may follow what begins so.
+    ///
+    /// # Errors
+    /// Who holds it, if that is in flight; none if it was committed too late to be seen.
+    #[inline]
+    pub(crate) fn may_follow(&self, begin: Begin) -> Result<(), Option<u64>> {
+        match begin {
+            Begin::InFlight(stamp) if stamp != self.own => Err(Some(stamp)),
+            Begin::Committed(timestamp) if timestamp > self.timestamp => Err(None),
+            _ => Ok(()),
+        }
+    }
+
     #[cold]
     fn sees_in_flight(&self, memory: &Memory, begin: &AtomicU64) -> bool {
         match resolve(memory, begin) {

@@ -402,7 +402,7 @@ impl<'d> Load<'d> {
 
 /// Puts the rows of a batch into the indexes of their table.
 fn index<'t>(batch: &mut RowBatch<'_>, table: TableAt<'t>, heap: Heap<'t>) -> Result<()> {
-    batch.index(table, heap, FIRST).map_err(|error| match error.kind() {
+    batch.index(table, heap, FIRST, None).map_err(|error| match error.kind() {
         ErrorKind::DuplicateKey => damaged(format!("a key is there twice: {error}")),
         _ => error,
     })?;

@@ -1,31 +1,7 @@
 //! Runs of inserted rows: taken back as one beside others, and stamped by others piece by piece.
 
 use super::{Rows, check, content, race};
-use crate::index::node::{Child, Node};
-use crate::index::ordered::OrderedIndex;
 use crate::memory::modelled;
-use crate::memory::region::Region;
-
-/// Entries of the ordered index.
-fn leaves(rows: &Rows) -> usize {
-    fn below(region: &Region, node: Node<'_>) -> usize {
-        let (mut count, mut from) = (0, 0);
-        while let Some((byte, child)) = node.child_from(region, from) {
-            count += match child {
-                Child::Node(at) => below(region, Node::at(region, at)),
-                Child::Leaf(_) => 1,
-                Child::None => 0,
-            };
-            from = usize::from(byte) + 1;
-        }
-        count
-    }
-    modelled::quietly(|| {
-        let region = rows.db.instance.memory().region();
-        let index = rows.table.core.indexes().next().expect("it has one");
-        below(region, OrderedIndex::at(region, index.root).root())
-    })
-}
 
 /// A run is inserted and taken back while another writer inserts into the same nodes and a reader
 /// goes through them: nobody sees any of the run, and nothing of the others is lost.
@@ -57,7 +33,7 @@ fn shuttle_runs_are_taken_back_whole() {
         };
         race(vec![Box::new(take_back), Box::new(insert), Box::new(read)]);
         assert_eq!(rows.all(), [(10, 0), (14, 0), (200, 0), (201, 0)]);
-        assert_eq!(leaves(&rows), 4, "no entry is left of the run");
+        assert_eq!(rows.leaves(), 4, "no entry is left of the run");
         // Their keys and row ids are free again.
         modelled::quietly(|| [11, 12, 13].map(|key| rows.insert(key, 7).expect("it is free")));
         assert_eq!(rows.all().len(), 7);

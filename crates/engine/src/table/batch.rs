@@ -26,6 +26,13 @@ const ROWS_MIN: usize = if cfg!(shuttle) { 2 } else { 256 };
 /// A batch takes at most this part of the budget, as a power of two.
 const BUDGET_SHIFT: u32 = 7;
 
+/// The bytes of rows that were laid down as columns, at hand for their keys.
+#[derive(Clone, Copy)]
+pub(crate) struct LaidRows<'a> {
+    pub(crate) first: u32,
+    pub(crate) rows: &'a [Option<&'a [u8]>],
+}
+
 /// New rows that are in no index yet.
 pub(crate) struct RowBatch<'m> {
     scratch: Scratch<'m>,
@@ -66,7 +73,7 @@ impl<'m> RowBatch<'m> {
         self.len = 0;
     }
 
-    /// Puts the rows into all indexes of their table.
+    /// Puts the rows into all indexes of their table; those without a version are `laid`.
     ///
     /// # Errors
     /// As [`TableAt::insert`]; then some entries are there and others not: each can be added by
@@ -76,12 +83,13 @@ impl<'m> RowBatch<'m> {
         table: TableAt<'t>,
         heap: Heap<'t>,
         snapshot: Snapshot,
+        laid: Option<LaidRows<'_>>,
     ) -> Result<()> {
         let half = self.scratch.pairs().len() / 2;
         let (rows, entries) = self.scratch.pairs().split_at_mut(half);
         let (rows, entries) = (&rows[..self.len], &mut entries[..self.len]);
         for index in table.core.indexes() {
-            let mut one = One { table, index, heap, snapshot };
+            let mut one = One { table, index, heap, snapshot, laid };
             if index.is_ordered() {
                 one.merge(rows, entries)?;
             } else {
@@ -97,16 +105,27 @@ fn change_of([row, version]: [u64; 2]) -> Change {
 }
 
 /// Adds entries to one index.
-struct One<'m> {
+struct One<'m, 'a> {
     table: TableAt<'m>,
     index: &'m IndexCore,
     heap: Heap<'m>,
     snapshot: Snapshot,
+    laid: Option<LaidRows<'a>>,
 }
 
-impl One<'_> {
+impl One<'_, '_> {
     fn add(&self, change: Change) -> Result<()> {
-        self.table.add_entry(self.heap, self.index, change, self.snapshot)
+        let (table, index) = (self.table, self.index);
+        match self.laid_bytes(change) {
+            Some(bytes) => table.add_entry_of(self.heap, index, change, bytes, self.snapshot),
+            None => table.add_entry(self.heap, index, change, self.snapshot),
+        }
+    }
+
+    /// The bytes of a row that was laid down.
+    fn laid_bytes(&self, change: Change) -> Option<&[u8]> {
+        let laid = self.laid.filter(|_| change.version == 0)?;
+        laid.rows.get(change.row.checked_sub(laid.first)? as usize).copied().flatten()
     }
 
     fn merge(&mut self, rows: &[[u64; 2]], entries: &mut [RunEntry]) -> Result<()> {
@@ -170,18 +189,19 @@ impl One<'_> {
     fn encode(&self, row: [u64; 2], key: &mut KeyBuffer) -> Result<()> {
         let plan = &self.index.plan;
         let change = change_of(row);
-        let encoded = match change.version {
-            0 => {
+        let encoded = match (change.version, self.laid_bytes(change)) {
+            (0, Some(bytes)) => plan.encode_row(bytes, key),
+            (0, None) => {
                 let encode = |bytes: &[u8]| plan.encode_row(bytes, key);
                 self.table.with_frozen_key(change.row, plan, encode).unwrap_or(Ok(()))
             }
-            version => plan.encode_row(bytes_at(self.table.memory, version), key),
+            (version, _) => plan.encode_row(bytes_at(self.table.memory, version), key),
         };
         encoded.map_err(|error| self.index.key_error(error))
     }
 }
 
-impl AddOne for One<'_> {
+impl AddOne for One<'_, '_> {
     fn add_one(&mut self, entry: RunEntry) -> Result<()> {
         let row = Leaf::of_word(entry[1]).plain_row().unwrap_or(u32::MAX);
         let version = self.table.directory().newest(self.table.memory, row);

@@ -123,16 +123,11 @@ fn check_frozen(
     snapshot: Snapshot,
 ) -> Result<()> {
     let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
-    let begin = resolve(table.memory, &frozen.segment.begin);
-    let check = |bytes: &[u8]| match (index.plan.matches_row(bytes, key), begin) {
-        (false, _) => Ok(()),
-        (true, Begin::InFlight(stamp)) if stamp != snapshot.own => {
-            Err(key_conflict(table, index, bytes, Some(stamp)))
-        }
-        (true, Begin::Committed(timestamp)) if timestamp > snapshot.timestamp => {
-            Err(key_conflict(table, index, bytes, None))
-        }
-        (true, _) => Err(duplicate_key(table, index, row, bytes)),
+    let followed = snapshot.may_follow(resolve(table.memory, &frozen.segment.begin));
+    let check = |bytes: &[u8]| match followed {
+        _ if !index.plan.matches_row(bytes, key) => Ok(()),
+        Ok(()) => Err(duplicate_key(table, index, row, bytes)),
+        Err(holder) => Err(key_conflict(table, index, bytes, holder)),
     };
     table.with_frozen_key(row, &index.plan, check).unwrap_or(Ok(()))
 }

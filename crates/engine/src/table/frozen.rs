@@ -50,6 +50,8 @@ pub(crate) struct FrozenSegment {
     block_len: AtomicU64,
     /// Offset of the array of groups; 0 as long as no row was changed.
     overlay: AtomicU64,
+    /// What `overlay` was before the segment became void; it waits for its last reader.
+    voided: AtomicU64,
     rows: AtomicU32,
     unused: AtomicU32,
     /// What the slots of a group say that is not there. Never written to.
@@ -98,35 +100,29 @@ impl FrozenSegment {
         }
     }
 
-    /// Lets nobody see it any more.
+    /// Lets nobody see it any more, nor come to its block or overlay who has not by now.
     pub(super) fn make_void(&self) {
         self.begin.store(NEVER, Release);
+        self.voided.store(self.overlay.load(Relaxed), Relaxed);
+        self.overlay.store(0, Release);
     }
 
     /// Frees what a void segment takes, versions of rows included. Nobody refers to any of it, and
     /// the directory's latch is held.
     pub(super) fn clear(&self, heap: Heap<'_>) {
-        let versions = self.slots_changed(heap.memory).map(|(_, word)| last_of(word));
-        versions.filter(|version| *version != 0).for_each(|it| Version::free(heap, it));
         self.rows.store(0, Relaxed);
         self.free_contents(heap);
-        self.overlay.store(0, Relaxed);
+        self.voided.store(0, Relaxed);
         self.block_len.store(0, Relaxed);
         self.block.store(0, Release);
     }
 
     /// The rows that are versions by now, by their places.
     pub(super) fn rows_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = u32> {
-        self.slots_changed(memory).filter(|(_, word)| newest_of(*word) != 0).map(|(row, _)| row)
-    }
-
-    /// What the slots hold of groups in which some row has changed, by their rows' places.
-    fn slots_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = (u32, u64)> {
-        let groups = (0..GROUPS).filter_map(|group| Some((group, self.changed(memory, group)?)));
-        groups.flat_map(|(group, slots)| {
-            let words = slots.iter().map(|slot| slot.load(Acquire));
-            ((group * GROUP) as u32..).zip(words)
-        })
+        let groups = if self.is_changed() { 0..GROUPS } else { 0..0 };
+        let groups = groups.filter_map(|group| Some((group, self.changed(memory, group)?)));
+        let slots = groups.flat_map(|(group, slots)| ((group * GROUP) as u32..).zip(slots));
+        slots.filter(|(_, slot)| newest_of(slot.load(Acquire)) != 0).map(|(row, _)| row)
     }
 
     /// The frozen segment at an offset.
@@ -235,8 +231,13 @@ impl FrozenSegment {
     }
 
     fn free_contents(&self, heap: Heap<'_>) {
-        let overlay = self.overlay.load(Relaxed);
-        if overlay != 0 {
+        let (overlay, voided) = (self.overlay.load(Relaxed), self.voided.load(Relaxed));
+        for slots in groups_of(heap.memory, voided) {
+            // The directory does not lead to these versions any more.
+            let versions = slots.iter().map(|slot| last_of(slot.load(Relaxed)));
+            versions.filter(|version| *version != 0).for_each(|it| Version::free(heap, it));
+        }
+        for overlay in [overlay, voided].into_iter().filter(|overlay| *overlay != 0) {
             for group in heap.region().words(overlay, GROUPS) {
                 if group.load(Relaxed) != 0 {
                     heap.free(group.load(Relaxed), GROUP * 8, Purpose::Segments);
@@ -249,6 +250,13 @@ impl FrozenSegment {
             Self::free_block(heap, (block, self.block_len.load(Relaxed) as usize));
         }
     }
+}
+
+/// The slots of each group of an overlay that is there.
+fn groups_of(memory: &Memory, overlay: u64) -> impl Iterator<Item = &[AtomicU64]> {
+    let groups = if overlay == 0 { &[] } else { memory.region().words(overlay, GROUPS) };
+    let made = groups.iter().map(|group| group.load(Acquire)).filter(|group| *group != 0);
+    made.map(|group| memory.region().words(group, GROUP))
 }
 
 impl Segment {

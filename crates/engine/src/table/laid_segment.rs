@@ -1,6 +1,6 @@
 //! Segments that a transaction lays down as columns: rows inserted without versions.
 //!
-//! A segment of 65,536 rows is encoded first, then put where no row id was given out yet, or in
+//! A segment of 65,536 rows, or of fewer in tests, is encoded first, then put where no row id was given out yet, or in
 //! place of one whose insertion was taken back. It begins with its transaction's stamp, as a
 //! version does, and nobody else sees its rows until that has committed; then the stamp is
 //! exchanged for the timestamp. In the write set it is one entry, in the log its rows are
@@ -9,6 +9,8 @@
 //! A segment that is taken back is *void*: its entries go, nobody sees it any more, and its block
 //! is freed when its last reader is gone. What the directory leads to stays, without rows, for the
 //! next segment that is laid down.
+
+use std::ops::Range;
 
 use remanent_schema::KeyBuffer;
 
@@ -70,9 +72,9 @@ impl<'m> TableAt<'m> {
     }
 
     /// Calls `visit` with each row of a segment and its bytes, as they were laid down.
-    pub(crate) fn each_laid(&self, first: u32, mut visit: impl FnMut(u32, &[u8])) {
+    pub(crate) fn each_laid(&self, (first, count): (u32, u32), mut visit: impl FnMut(u32, &[u8])) {
         let mut bytes = Vec::new();
-        for row in first..=first | (SEGMENT_ROWS as u32 - 1) {
+        for row in first..first + count {
             if let Some(frozen) = self.frozen_row(row) {
                 bytes.resize(frozen.len(self), 0);
                 frozen.write(self, &mut bytes);
@@ -111,9 +113,9 @@ impl<'m> TableAt<'m> {
 
     /// Takes a segment back, whose rows are all as they were laid down. Needs no memory but the
     /// queue entry that was promised.
-    pub(crate) fn undo_segment(&self, heap: Heap<'m>, first: u32) {
+    pub(crate) fn undo_segment(&self, heap: Heap<'m>, (first, count): (u32, u32)) {
         for index in self.core.indexes() {
-            self.drop_laid_entries(heap, index, first);
+            self.drop_laid_entries(heap, index, first..first + count);
         }
         let Some(frozen) = self.directory().frozen(self.memory, first) else { return };
         for row in frozen.rows_changed(self.memory) {
@@ -125,11 +127,11 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes the entries of a segment's rows out of an index, as many as are there.
-    fn drop_laid_entries(&self, heap: Heap<'m>, index: &IndexCore, first: u32) {
-        let rows = first..first + SEGMENT_ROWS as u32;
-        if index.is_ordered() && self.directory().limit() <= Self::swept_max(SEGMENT_ROWS as u64) {
+    fn drop_laid_entries(&self, heap: Heap<'m>, index: &IndexCore, rows: Range<u32>) {
+        let count = u64::from(rows.end - rows.start);
+        if index.is_ordered() && self.directory().limit() <= Self::swept_max(count) {
             let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
-            if removed == SEGMENT_ROWS as u64 {
+            if removed == count {
                 return;
             }
         }

@@ -24,7 +24,7 @@ use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
 use crate::index::{LeafKeys, build};
 use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
-use crate::snapshot::{Begin, Snapshot, resolve};
+use crate::snapshot::{Snapshot, resolve};
 
 /// Indexes that a table can have in its life, dropped ones included.
 pub(crate) const INDEXES_MAX: usize = 64;
@@ -503,15 +503,10 @@ impl<'m> TableAt<'m> {
             }
         };
         let newest = Version::at(self.memory, latched.newest());
-        match resolve(self.memory, &newest.begin) {
-            Begin::InFlight(stamp) if stamp != snapshot.own => {
-                Err(self.conflict(row, latched.newest(), Some(stamp)))
-            }
-            Begin::Committed(timestamp) if timestamp > snapshot.timestamp => {
-                Err(self.conflict(row, latched.newest(), None))
-            }
-            _ if newest.is_tombstone() => Err(self.row_not_found(row)),
-            _ => Ok(latched),
+        match snapshot.may_follow(resolve(self.memory, &newest.begin)) {
+            Err(holder) => Err(self.conflict(row, latched.newest(), holder)),
+            Ok(()) if newest.is_tombstone() => Err(self.row_not_found(row)),
+            Ok(()) => Ok(latched),
         }
     }
 
@@ -522,15 +517,8 @@ impl<'m> TableAt<'m> {
     #[cold]
     fn check_frozen_change(&self, snapshot: Snapshot, row: u32) -> Result<()> {
         let Some(frozen) = self.frozen_row(row) else { return Ok(()) };
-        match resolve(self.memory, &frozen.segment.begin) {
-            Begin::InFlight(stamp) if stamp != snapshot.own => {
-                Err(self.conflict(row, 0, Some(stamp)))
-            }
-            Begin::Committed(timestamp) if timestamp > snapshot.timestamp => {
-                Err(self.conflict(row, 0, None))
-            }
-            _ => Ok(()),
-        }
+        let begin = resolve(self.memory, &frozen.segment.begin);
+        snapshot.may_follow(begin).map_err(|holder| self.conflict(row, 0, holder))
     }
 
     /// Adds a new row's entry to one index; the row has a version, or 0 if it is as it was frozen.
@@ -566,8 +554,12 @@ impl<'m> TableAt<'m> {
         self.with_frozen_key(row, &index.plan, add).unwrap_or(Ok(()))
     }
 
+    /// As [`TableAt::add_entry`], of a row whose bytes are at hand.
+    ///
+    /// # Errors
+    /// As there.
     #[inline]
-    fn add_entry_of(
+    pub(crate) fn add_entry_of(
         &self,
         heap: Heap<'m>,
         index: &'m IndexCore,

@@ -12,10 +12,11 @@ use remanent_schema::{ColumnRows, ColumnValues, Record, RowLayout, Value};
 
 use super::transaction::WriteTransaction;
 use crate::column::block::EncodedBlock;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Entitlement;
-use crate::table::batch::RowBatch;
+use crate::table::batch::{LaidRows, RowBatch};
 use crate::table::laid_segment::SEGMENT_ROWS;
+use crate::table::row::RowId;
 use crate::table::table::Change;
 use crate::table::{Table, TypedTable};
 
@@ -212,20 +213,45 @@ impl WriteTransaction<'_> {
         })
     }
 
-    /// Inserts as many rows as a segment has: as columns, or if those would be too large for one,
-    /// as rows.
-    fn insert_part(&self, table: &Table, rows: &Arena) -> Result<()> {
-        let encoded = EncodedBlock::of_rows(&table.core.layout, &rows.slices());
-        let Some(encoded) = encoded else { return self.insert_encoded(table, rows) };
-        let first = self.change_segment(table, &encoded)?;
+    /// Inserts at most 65,536 rows as a frozen segment, which others of these cost as much as a
+    /// whole one; the id of the first. For tests, which cannot wait for so many rows.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert_frozen`].
+    #[doc(hidden)]
+    pub fn insert_segment(
+        &self,
+        table: &Table,
+        columns: &[ColumnValues<'_>],
+        rows: usize,
+    ) -> Result<RowId> {
+        let mut arena = Arena::default();
+        arena.fill(&Source::Values(&table.core.layout, columns), 0..rows)?;
+        self.together(|| {
+            let first = self.insert_part(table, &arena)?;
+            first.ok_or_else(|| Error::new(ErrorKind::LimitReached).because("too large a segment"))
+        })
+    }
+
+    /// Inserts as many rows as a segment has: as columns, and tells the first; or if those would be
+    /// too large for one, as rows.
+    fn insert_part(&self, table: &Table, rows: &Arena) -> Result<Option<RowId>> {
+        let slices = rows.slices();
+        let encoded = EncodedBlock::of_rows(&table.core.layout, &slices);
+        let Some(encoded) = encoded else {
+            return self.insert_encoded(table, rows).map(|()| None);
+        };
+        let count = slices.len() as u32;
+        let first = self.change_segment(table, &encoded, count)?;
         drop(encoded);
         let heap = self.place_of(table)?.1;
-        let batch = RowBatch::new(heap, SEGMENT_ROWS)?;
-        let mut batches = Batches { tx: self, table, batch, count: 0 };
-        for row in first..first + SEGMENT_ROWS as u32 {
+        let batch = RowBatch::new(heap, count as usize)?;
+        let laid = Some(LaidRows { first, rows: &slices });
+        let mut batches = Batches { tx: self, table, batch, laid, count: 0 };
+        for row in first..first + count {
             batches.push(Change { row, version: 0 })?;
         }
-        batches.index()
+        batches.index().map(|()| Some(RowId(first)))
     }
 
     /// Inserts rows that are encoded as rows.
@@ -253,7 +279,7 @@ impl WriteTransaction<'_> {
     ) -> Result<u64> {
         self.together(|| {
             let batch = RowBatch::new(self.place_of(table)?.1, rows)?;
-            let mut batches = Batches { tx: self, table, batch, count: 0 };
+            let mut batches = Batches { tx: self, table, batch, laid: None, count: 0 };
             add_all(&mut batches)?;
             batches.index()?;
             Ok(batches.count)
@@ -312,6 +338,8 @@ struct Batches<'t> {
     tx: &'t WriteTransaction<'t>,
     table: &'t Table,
     batch: RowBatch<'t>,
+    /// Rows without a version, if there are any.
+    laid: Option<LaidRows<'t>>,
     count: u64,
 }
 
@@ -344,7 +372,7 @@ impl Batches<'_> {
     /// waits and clears away as single insertions do.
     fn index(&mut self) -> Result<()> {
         let (at, heap, snapshot) = self.tx.place_of(self.table)?;
-        if self.batch.index(at, heap, snapshot).is_err() {
+        if self.batch.index(at, heap, snapshot, self.laid).is_err() {
             for change in self.batch.rows() {
                 for index in at.core.indexes() {
                     let add = || at.add_entry(heap, index, change, snapshot).map(|()| change);

@@ -38,10 +38,10 @@ pub(crate) fn each(
                 visit(table, RowChange::Version(change));
             }
         }
-        Written::Segment { first, .. } => {
+        Written::Segment { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
-            at.each_laid(first, |row, bytes| visit(table, RowChange::Laid { row, bytes }));
+            at.each_laid((first, count), |row, bytes| visit(table, RowChange::Laid { row, bytes }));
         }
     });
 }

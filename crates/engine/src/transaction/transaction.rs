@@ -28,7 +28,6 @@ use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
-use crate::table::laid_segment::SEGMENT_ROWS;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
@@ -602,8 +601,13 @@ impl<'db> WriteTransaction<'db> {
         Ok(RowId(change.row))
     }
 
-    /// Lays a segment down, in no index yet; its first row.
-    pub(super) fn change_segment(&self, table: &Table, encoded: &EncodedBlock) -> Result<u32> {
+    /// Lays a segment down of so many rows, in no index yet; the first of them.
+    pub(super) fn change_segment(
+        &self,
+        table: &Table,
+        encoded: &EncodedBlock,
+        count: u32,
+    ) -> Result<u32> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
         let attempt = || {
@@ -615,7 +619,7 @@ impl<'db> WriteTransaction<'db> {
             Ok(change) => change.row,
             Err(error) => self.counted(self.attempt_again(at, None, error, &attempt))?.row,
         };
-        self.writes.push_segment(at.core.id, first, SEGMENT_ROWS as u32);
+        self.writes.push_segment(at.core.id, first, count);
         self.read.extent.set(None);
         self.read.db.warn_if_due();
         Ok(first)
@@ -775,7 +779,7 @@ impl<'db> WriteTransaction<'db> {
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
                 Written::Segment { first, count } => {
-                    at.undo_segment(self.heap, first);
+                    at.undo_segment(self.heap, (first, count));
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
             }

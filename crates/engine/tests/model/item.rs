@@ -106,6 +106,19 @@ impl Content {
         }
     }
 
+    /// The values of all columns.
+    pub(crate) fn values(&self) -> [Value<'_>; 7] {
+        [
+            Value::U8(self.group),
+            Value::U64(self.number),
+            Value::String(&self.name),
+            self.code.map_or(Value::Null, Value::U32),
+            Value::String(&self.tag),
+            Value::U16(self.kind),
+            Value::Bytes(&self.payload.0),
+        ]
+    }
+
     pub(crate) fn edited(&self, edit: &Edit) -> Self {
         let mut content = self.clone();
         content.number = edit.number.unwrap_or(content.number);

@@ -4,7 +4,7 @@
 //! refusal for the same reason. After every commit a new snapshot sees what the model says; so does
 //! every writer before it ends, and every snapshot as long as it is held.
 
-use remanent_engine::schema::{Record, Value};
+use remanent_engine::schema::{ColumnValues, Record, Value};
 use remanent_engine::{
     Database, ErrorKind, Isolation, ReadTransaction, Result, RowId, Savepoint, TransactionOptions,
     TypedTable, WriteTransaction,
@@ -106,6 +106,7 @@ impl<'db> Run<'db> {
             Operation::DropIndex { pick } => self.drop_index(pick)?,
             Operation::Reclaim => self.db.reclaim(),
             Operation::Freeze => self.freeze()?,
+            Operation::Lay { writer, content } => self.lay(writer, content)?,
         }
         Ok(())
     }
@@ -127,13 +128,35 @@ impl<'db> Run<'db> {
     }
 
     fn insert(&mut self, writer: usize, content: Content) -> Result<()> {
+        let table = self.table.clone();
+        self.insert_by(writer, content, |tx, content| tx.insert(&table, &content.as_item()))
+    }
+
+    /// Inserts a row as a segment of columns.
+    fn lay(&mut self, writer: usize, content: Content) -> Result<()> {
+        let table = self.table.clone();
+        self.insert_by(writer, content, |tx, content| {
+            let values = content.values();
+            let values: Vec<_> =
+                values.into_iter().map(|value| move |_: usize| Some(value)).collect();
+            let columns: Vec<_> = values.iter().map(|value| ColumnValues::Any(value)).collect();
+            tx.insert_segment(&table, &columns, 1)
+        })
+    }
+
+    fn insert_by(
+        &mut self,
+        writer: usize,
+        content: Content,
+        insert: impl FnOnce(&WriteTransaction<'_>, &Content) -> Result<RowId>,
+    ) -> Result<()> {
         self.remember(&content);
         self.writer(writer)?;
         let held = self.held();
         let Some(writer) = &mut self.writers[writer] else { return Ok(()) };
         let viewer = writer.viewer;
         let refusals = self.expected.refusals(&self.indexes, None, None, &content, viewer);
-        match writer.tx.insert(&self.table, &content.as_item()) {
+        match insert(&writer.tx, &content) {
             Ok(row) => {
                 assert!(refusals.is_empty(), "{content:?} was to be refused: {refusals:?}");
                 self.expected.push(row.number(), viewer.own, Some(content), true, &held);
