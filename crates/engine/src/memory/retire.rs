@@ -314,8 +314,8 @@ const _: () = assert!((PURPOSES as u64) <= DELETION);
 
 impl Retired {
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
-    /// a run of them, bit 2 a segment; else bits 1 to 3 hold another block's purpose, or that it is a deletion or slots.
-    /// A row's word is table (at most 2^24) and row id.
+    /// a run of them, bit 2 a segment; else bits 1 to 3 hold another block's purpose, or that it is
+    /// a deletion or slots. A row's word is table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,

@@ -15,7 +15,8 @@ fn lay(rows: &Rows, tx: &WriteTransaction<'_>, keys: &[u32]) -> Result<()> {
 }
 
 /// A segment is laid down, a row of it changed, and another one changed and taken back, by a
-/// transaction that commits, beside one that takes its own segment back: readers see all of the first or nothing, and writers meet what is committed.
+/// transaction that commits, beside one that takes its own segment back: readers see all of the
+/// first or nothing, and writers meet what is committed.
 #[test]
 fn shuttle_laid_rows_are_seen_whole() {
     check(|| {

@@ -1,10 +1,10 @@
 //! Segments that a transaction lays down as columns: rows inserted without versions.
 //!
-//! A segment of 65,536 rows, or of fewer in tests, is encoded first, then put where no row id was given out yet, or in
-//! place of one whose insertion was taken back. It begins with its transaction's stamp, as a
-//! version does, and nobody else sees its rows until that has committed; then the stamp is
-//! exchanged for the timestamp. In the write set it is one entry, in the log its rows are
-//! insertions like any others. Its index entries are made afterwards (`batch.rs`).
+//! A segment of 65,536 rows, or of fewer in tests, is encoded first, then put where no row id was
+//! given out yet, or in place of one whose insertion was taken back. It begins with its
+//! transaction's stamp, as a version does, and nobody else sees its rows until that has committed;
+//! then the stamp is exchanged for the timestamp. In the write set it is one entry, in the log its
+//! rows are insertions like any others. Its index entries are made afterwards (`batch.rs`).
 //!
 //! A segment that is taken back is *void*: its entries go, nobody sees it any more, and its block
 //! is freed when its last reader is gone. What the directory leads to stays, without rows, for the
@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use remanent_schema::KeyBuffer;
+use remanent_schema::{KeyBuffer, RowLayout};
 
 use super::freeze::put_block;
 use super::frozen::FrozenSegment;
@@ -30,6 +30,21 @@ use crate::snapshot::Snapshot;
 /// Rows of a segment: so many at a time are frozen.
 pub const SEGMENT_ROWS: usize = 1 << SEGMENT_SHIFT;
 
+/// At most so many rows, encoded.
+pub(crate) struct RowsAsColumns(EncodedBlock);
+
+impl RowsAsColumns {
+    /// Encodes rows, each as its bytes; `None` if they are too large for a segment.
+    pub(crate) fn new(layout: &RowLayout, rows: &[Option<&[u8]>]) -> Option<Self> {
+        EncodedBlock::of_rows(layout, rows).map(Self)
+    }
+
+    /// How many rows they are.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.live()
+    }
+}
+
 impl<'m> TableAt<'m> {
     /// Lays a segment down, in no index yet; its first row. Leaves a promise of room in the retire
     /// queue behind.
@@ -40,11 +55,11 @@ impl<'m> TableAt<'m> {
         &self,
         heap: Heap<'m>,
         snapshot: Snapshot,
-        encoded: &EncodedBlock,
+        rows: &RowsAsColumns,
     ) -> Result<u32> {
         let queue = &heap.cache.retired;
         queue.promise(heap, Entitlement::Ordinary)?;
-        self.put_segment(heap, snapshot.own, encoded).inspect_err(|_| queue.redeem())
+        self.put_segment(heap, snapshot.own, &rows.0).inspect_err(|_| queue.redeem())
     }
 
     fn put_segment(&self, heap: Heap<'m>, own: u64, encoded: &EncodedBlock) -> Result<u32> {

@@ -1,16 +1,16 @@
 //! Tables: rows, their versions, and the indexes kept in step with them.
 //!
 //! A [`segment`] directory leads from a row id to the newest [`version`] of the row, older ones
-//! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so,
-//! [`laid_segment`] makes rows as columns at once). [`table`] changes a row and its indexes together and takes changes back, [`run`] many insertions at once,
-//! [`batch`] puts many rows into the indexes, [`constraint`] decides uniqueness, [`prune`] removes
-//! what no snapshot sees, [`compact`] moves rows together. [`lookup`] finds rows by key,
-//! [`position`] keeps a place among them, [`scan`] reads all, [`pieces`] as columns where they are,
-//! [`sweep`] many with one call; [`row`] is what a reader holds, [`draft`] one in the making.
-//! [`reader`] is who reads, [`copies`] what he was given of frozen rows, [`read_set`] what was
-//! read, [`pins`] which snapshots need which versions. [`describe`] puts rows into words, [`set`]
-//! keeps network sets in tables, [`measure`] adds up what they take. Nothing here knows how
-//! transactions commit, or of any log.
+//! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so, a
+//! [`laid_segment`] is so at once). [`table`] changes a row and its indexes together and takes
+//! changes back, [`run`] many insertions at once, [`batch`] puts many rows into the indexes,
+//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`compact`] moves
+//! rows together. [`lookup`] finds rows by key, [`position`] keeps a place among them, [`scan`]
+//! reads all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a
+//! reader holds, [`draft`] one in the making. [`reader`] is who reads, [`copies`] what he was given
+//! of frozen rows, [`read_set`] what was read, [`pins`] which snapshots need which versions.
+//! [`describe`] puts rows into words, [`set`] keeps network sets in tables, [`measure`] adds up
+//! what they take. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod batch;
 pub(crate) mod compact;

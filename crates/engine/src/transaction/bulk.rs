@@ -11,11 +11,10 @@ use std::ops::Range;
 use remanent_schema::{ColumnRows, ColumnValues, Record, RowLayout, Value};
 
 use super::transaction::WriteTransaction;
-use crate::column::block::EncodedBlock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Entitlement;
 use crate::table::batch::{LaidRows, RowBatch};
-use crate::table::laid_segment::SEGMENT_ROWS;
+use crate::table::laid_segment::{RowsAsColumns, SEGMENT_ROWS};
 use crate::table::row::RowId;
 use crate::table::table::Change;
 use crate::table::{Table, TypedTable};
@@ -158,8 +157,8 @@ impl WriteTransaction<'_> {
     }
 
     /// As [`WriteTransaction::insert_columns`], but each 65,536 rows become a frozen segment at
-    /// once, as [`Database::freeze`](crate::Database::freeze) would make of them later; what is left
-    /// are rows as usual. Takes less time than both together, and never the memory of versions.
+    /// once, as [`freeze`](crate::Database::freeze) would make of them later; what is left are rows
+    /// as usual. Takes less time than both together, and never the memory of versions.
     ///
     /// The rows belong to the transaction as any others: it sees and may change them, a rollback
     /// takes them back, others see them when it has committed. Row ids up to the next multiple of
@@ -237,13 +236,11 @@ impl WriteTransaction<'_> {
     /// too large for one, as rows.
     fn insert_part(&self, table: &Table, rows: &Arena) -> Result<Option<RowId>> {
         let slices = rows.slices();
-        let encoded = EncodedBlock::of_rows(&table.core.layout, &slices);
-        let Some(encoded) = encoded else {
+        let Some(columns) = RowsAsColumns::new(&table.core.layout, &slices) else {
             return self.insert_encoded(table, rows).map(|()| None);
         };
-        let count = slices.len() as u32;
-        let first = self.change_segment(table, &encoded, count)?;
-        drop(encoded);
+        let (first, count) = (self.change_segment(table, &columns)?, columns.count());
+        drop(columns);
         let heap = self.place_of(table)?.1;
         let batch = RowBatch::new(heap, count as usize)?;
         let laid = Some(LaidRows { first, rows: &slices });

@@ -5,12 +5,13 @@
 //! References that were read stay valid through all of it: versions are immutable, and those this
 //! transaction replaces are kept until it has ended.
 
+mod undo;
+
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 
 use remanent_schema::{Record, Value};
 
-use super::changes::{self, RowChange};
 use super::clock::{self, HeldSlot};
 use super::commit::{self, CommitTicket};
 use super::options::{Isolation, TransactionOptions};
@@ -18,9 +19,8 @@ use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
 use super::sets::LastMember;
 use super::validate::{Latched, validate};
-use super::write_set::{WriteSet, Written};
+use super::write_set::WriteSet;
 use super::{reclaim, snapshots, stamping};
-use crate::column::block::EncodedBlock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
@@ -28,6 +28,7 @@ use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
+use crate::table::laid_segment::RowsAsColumns;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
@@ -585,14 +586,7 @@ impl<'db> WriteTransaction<'db> {
     ) -> Result<RowId> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        let attempt = || {
-            self.writes.make_room(entitlement)?;
-            make(at, self.heap, self.read.snapshot.get())
-        };
-        let change = match attempt() {
-            Ok(change) => change,
-            Err(error) => self.counted(self.attempt_again(at, row, error, &attempt))?,
-        };
+        let change = self.attempt(at, (row, entitlement), make)?;
         self.writes.push(at.core.id, change, row.is_none());
         if row.is_none() {
             self.read.extent.set(None);
@@ -602,27 +596,32 @@ impl<'db> WriteTransaction<'db> {
     }
 
     /// Lays a segment down of so many rows, in no index yet; the first of them.
-    pub(super) fn change_segment(
-        &self,
-        table: &Table,
-        encoded: &EncodedBlock,
-        count: u32,
-    ) -> Result<u32> {
+    pub(super) fn change_segment(&self, table: &Table, rows: &RowsAsColumns) -> Result<u32> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        let attempt = || {
-            self.writes.make_room(Entitlement::Ordinary)?;
-            let row = at.lay_segment(self.heap, self.read.snapshot.get(), encoded)?;
-            Ok(Change { row, version: 0 })
+        let lay = |at: TableAt<'_>, heap: Heap<'_>, snapshot| {
+            Ok(Change { row: at.lay_segment(heap, snapshot, rows)?, version: 0 })
         };
-        let first = match attempt() {
-            Ok(change) => change.row,
-            Err(error) => self.counted(self.attempt_again(at, None, error, &attempt))?.row,
-        };
-        self.writes.push_segment(at.core.id, first, count);
+        let first = self.attempt(at, (None, Entitlement::Ordinary), lay)?.row;
+        self.writes.push_segment(at.core.id, first, rows.count());
         self.read.extent.set(None);
         self.read.db.warn_if_due();
         Ok(first)
+    }
+
+    /// Makes room for a change in the write set and makes it, again and again if that helps.
+    #[inline]
+    fn attempt<'t>(
+        &'t self,
+        at: TableAt<'t>,
+        (row, entitlement): (Option<RowId>, Entitlement),
+        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+    ) -> Result<Change> {
+        let attempt = || {
+            self.writes.make_room(entitlement)?;
+            make(at, self.heap, self.read.snapshot.get())
+        };
+        attempt().or_else(|error| self.counted(self.attempt_again(at, row, error, &attempt)))
     }
 
     /// Where a table's rows are changed, from which memory, as of when.
@@ -736,54 +735,6 @@ impl<'db> WriteTransaction<'db> {
         }
         let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
         self.standing.check(slot, own).inspect_err(|error| self.count_refusal(error))
-    }
-
-    /// That a change succeeded is an answer too: a row was there, or a unique key was not. It stays
-    /// known when the change is taken back.
-    fn remember_changes_from(&self, len: u64) {
-        let Some(reads) = &self.read.reads else { return };
-        let mut number = 0;
-        changes::each(self.read.db, &self.writes, |table, change| {
-            number += 1;
-            if number > len
-                && let Some(core) = self.read.db.catalog().by_id(table)
-            {
-                let at = TableAt { memory: self.read.memory(), core: &core };
-                match change {
-                    RowChange::Version(change) => at.remember_change(reads, change),
-                    RowChange::Laid { bytes, .. } => at.remember_laid(reads, bytes),
-                }
-            }
-        });
-    }
-
-    /// What is known of where rows lie holds no longer.
-    fn forget_places(&self) {
-        self.last_member.set(None);
-        self.read.extent.set(None);
-    }
-
-    fn undo_to(&self, len: u64) {
-        self.forget_places();
-        let memory = self.read.memory();
-        while self.writes.len() > len
-            && let Some((table, written, promises)) = self.writes.pop_joined(len)
-        {
-            // A table is not dropped while somebody writes, so it is there.
-            let Some(core) = self.read.db.catalog().by_id(table) else { continue };
-            let at = TableAt { memory, core: &core };
-            match written {
-                Written::One(change) => at.undo(self.heap, change),
-                Written::Run { first, count } => {
-                    at.undo_run(self.heap, (first, count), promises);
-                    self.undone.set(self.undone.get() + u64::from(count));
-                }
-                Written::Segment { first, count } => {
-                    at.undo_segment(self.heap, (first, count));
-                    self.undone.set(self.undone.get() + u64::from(count));
-                }
-            }
-        }
     }
 }
 
