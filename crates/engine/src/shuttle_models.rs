@@ -17,6 +17,7 @@ mod hash;
 mod latch;
 mod observation;
 mod old_snapshots;
+mod pack;
 mod runs;
 mod serializable;
 mod tree;

@@ -14,6 +14,7 @@ fn leaves(rows: &Rows) -> usize {
             count += match child {
                 Child::Node(at) => below(region, Node::at(region, at)),
                 Child::Leaf(_) => 1,
+                Child::Bundle(bundle) => bundle.count(),
                 Child::None => 0,
             };
             from = usize::from(byte) + 1;
