@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
-use remanent_engine::{Database, Encoding, Options, Piece, ReadTransaction, Result, Table};
+use remanent_engine::{
+    Database, Encoding, FrozenColumn, Options, Piece, ReadTransaction, Result, Table,
+};
 
 const ROWS: u64 = 1_000_000;
 /// Rows that are loaded with one transaction.
@@ -184,6 +186,10 @@ fn add(bytes: &[u8], width: usize) -> u64 {
             numbers.iter().fold(0_u32, |sum, it| sum.wrapping_add(u16::from_le_bytes(*it).into()))
         }
         .into(),
+        3 => {
+            let (low, high) = FrozenColumn::offset_parts(bytes);
+            add(low.as_flattened(), 2) + (add(high, 1) << 16)
+        }
         _ => {
             let (numbers, _) = bytes.as_chunks::<4>();
             numbers.iter().fold(0_u32, |sum, it| sum.wrapping_add(u32::from_le_bytes(*it)))

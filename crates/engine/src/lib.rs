@@ -43,7 +43,7 @@ mod upkeep;
 #[cfg(all(test, shuttle))]
 mod shuttle_models;
 
-pub use column::{DictionaryValues, Encoding, FrozenColumn, SymbolWriter, Symbols};
+pub use column::{DictionaryValues, Encoding, Ends, FrozenColumn, SymbolWriter, Symbols};
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};
 pub use log::reader::Damage;

@@ -18,6 +18,7 @@ mod laid;
 mod latch;
 mod observation;
 mod old_snapshots;
+mod pack;
 mod runs;
 mod serializable;
 mod tree;
@@ -212,6 +213,7 @@ impl Rows {
                 count += match child {
                     Child::Node(at) => below(region, Node::at(region, at)),
                     Child::Leaf(_) => 1,
+                    Child::Bundle(bundle) => bundle.count(),
                     Child::None => 0,
                 };
                 from = usize::from(byte) + 1;

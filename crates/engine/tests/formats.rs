@@ -23,6 +23,11 @@ fn remark(n: usize) -> String {
     format!("remark {n} of {REMARKS}, that the weather in Ulm was fine, and in Zürich {}", n * n)
 }
 
+/// A number, of which all together take three bytes each.
+fn far(n: usize) -> u32 {
+    (n * n * 100) as u32
+}
+
 fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/formats")
 }
@@ -53,7 +58,7 @@ fn check(db: &Database) -> Result<()> {
 
 #[test]
 fn images() -> Result<()> {
-    for version in 1..=4 {
+    for version in 1..=5 {
         let name = format!("image-version-{version}");
         let mut file = std::fs::File::open(formats().join(name)).expect("it is committed");
         let db = Database::load(options(), &mut file)?;
@@ -64,6 +69,11 @@ fn images() -> Result<()> {
             let texts: Vec<_> =
                 tx.scan(&table)?.map(|row| row.str(text).map(str::to_owned)).collect();
             assert_eq!(texts, (0..REMARKS).map(|n| Some(remark(n))).collect::<Vec<_>>());
+            if version >= 5 {
+                let number = table.column("number")?;
+                let numbers = tx.scan(&table)?.map(|row| row.get::<u32>(number));
+                assert!(numbers.eq((0..REMARKS).map(|n| Some(far(n)))));
+            }
         }
     }
     Ok(())
@@ -134,10 +144,12 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
 /// Makes columns of the cities and of remarks, and changes a city so that it changes nothing that
 /// is checked.
 fn freeze(db: &Database) -> Result<()> {
-    let remarks = db.create_table(TableSchema::new("Remark").column("text", ColumnType::STRING))?;
+    let schema = TableSchema::new("Remark").column("text", ColumnType::STRING);
+    let remarks = db.create_table(schema.column("number", ColumnType::U32))?;
     let texts: Vec<String> = (0..REMARKS).map(remark).collect();
     db.write(|tx| {
-        let rows = texts.iter().map(|text| [Some(Value::from(text.as_str()))]);
+        let rows = texts.iter().enumerate();
+        let rows = rows.map(|(n, text)| [Some(Value::from(text.as_str())), Some(far(n).into())]);
         tx.insert_all_values(&remarks, rows)
     })?;
     let report = db.freeze_all(&remarks)?;
@@ -165,7 +177,7 @@ fn what_is_written_now() -> Result<()> {
         make(&db, checkpoint)?;
         check(&db)?;
         if anew {
-            let image = std::fs::File::create(formats().join("image-version-4"));
+            let image = std::fs::File::create(formats().join("image-version-5"));
             freeze(&db)?;
             db.save(&mut image.expect("it can be made"))?;
         }

@@ -36,6 +36,7 @@ fn row(random: &mut Random, id: u64) -> String {
         value(format!("{}", id.is_multiple_of(2))),
         value(format!("{}", id as f64 / 8.0)),
         value("7".to_owned()),
+        value(format!("{}", id * 4099)),
     ];
     format!("({id}, {})", columns.join(", "))
 }
@@ -63,6 +64,9 @@ fn condition(random: &mut Random) -> String {
         format!("seven = {}", 6 + a % 3),
         "seven is null".to_owned(),
         format!("coalesce(tiny, 0) + small > {a}"),
+        format!("far > {}", a * 4099),
+        format!("far between {} and {}", b * 4099, a * 8000),
+        format!("far in ({}, 4099, {b})", a * 4099),
     ];
     let pick = |random: &mut Random| simple[random.below(simple.len() as u64) as usize].clone();
     match random.below(4) {
@@ -112,7 +116,7 @@ fn frozen_rows_answer_as_hot_ones() {
             &mut session,
             "create table TABLE (id int primary key, tiny smallint, small int, big bigint, \
              price numeric(9,2), day date, mode text, note varchar(40), flag boolean, \
-             half double precision, seven int)",
+             half double precision, seven int, far int)",
         );
         let rows: Vec<String> = (0..3000).map(|id| row(&mut random, id)).collect();
         both(&mut session, &format!("insert into TABLE values {}", rows.join(", ")));

@@ -17,6 +17,7 @@ use remanent_schema::{ColumnType, KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
 
 use super::ALIGNMENT;
 use super::encode::{EncodedColumn, encode, encode_narrow};
+use super::ends::{self, Ends};
 use super::gather::{gather, is_narrow};
 use super::head::{
     ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, HeadRef, OFFSETS, PLAIN, SYMBOLS,
@@ -232,17 +233,19 @@ impl<'b> Block<'b> {
     /// together: one column's is not waited for before the next is asked for.
     pub(crate) fn prefetch_row(self, row: u32) {
         for i in 0..self.columns() {
-            let head = self.column(i).head;
-            let width = match head.encoding() {
-                HEAP | SYMBOLS => 4,
-                _ => u64::from(head.width()),
-            };
-            let entry = (head.data() + u64::from(row) * width) as usize;
-            prefetch(self.bytes.as_ptr().wrapping_add(entry));
+            let (head, row) = (self.column(i).head, row as usize);
+            let ask = |at: usize| prefetch(self.bytes.as_ptr().wrapping_add(at));
+            let (data, width) = (head.data() as usize, head.width() as usize);
+            match head.encoding() {
+                HEAP | SYMBOLS => ask(data + ends::place_of(row, head.width())),
+                OFFSETS if width == 3 => {
+                    ask(data + row * 2);
+                    ask(data + self.rows() as usize * 2 + row);
+                }
+                _ => ask(data + row * width),
+            }
             if head.nulls() != 0 {
-                prefetch(
-                    self.bytes.as_ptr().wrapping_add(head.nulls() as usize + row as usize / 8),
-                );
+                ask(head.nulls() as usize + row / 8);
             }
         }
     }
@@ -362,35 +365,28 @@ impl<'b> BlockColumn<'b> {
     /// The codes of a row's text, which is written in symbols.
     #[inline]
     pub(crate) fn codes_of(&self, row: usize) -> &'b [u8] {
-        self.text_between(self.ends(), row)
+        &self.text()[self.ends().range(row)]
     }
 
     /// The text of a row, of a column of text that is not written in symbols; empty if it is null.
     #[inline]
     pub(crate) fn text_of(&self, row: usize) -> &'b [u8] {
         let head = &self.head;
-        let (ends, place) = match head.encoding() {
-            CONSTANT if !self.is_null(row) => return self.text(),
-            HEAP => (self.ends(), row),
+        match head.encoding() {
+            CONSTANT if !self.is_null(row) => self.text(),
+            HEAP => &self.text()[self.ends().range(row)],
             DICTIONARY if !self.is_null(row) => {
                 let code = read_number(self.data(), head.width() as usize, row);
-                return self.dictionary_text(code as usize);
+                self.dictionary_text(code as usize)
             }
-            _ => return &[],
-        };
-        self.text_between(ends, place)
+            _ => &[],
+        }
     }
 
     /// The text with a code, of a dictionary of text.
     #[inline]
     pub(crate) fn dictionary_text(&self, code: usize) -> &'b [u8] {
-        self.text_between(self.value_ends(), code)
-    }
-
-    #[inline]
-    fn text_between(&self, ends: &[u8], place: usize) -> &'b [u8] {
-        let (from, to) = (read_number(ends, 4, place), read_number(ends, 4, place + 1));
-        &self.text()[from as usize..to as usize]
+        &self.text()[Ends::read(self.value_ends(), ends::WIDE).range(code)]
     }
 
     /// Text behind one another, or the constant.
@@ -399,10 +395,12 @@ impl<'b> BlockColumn<'b> {
         self.block.part(self.head.text(), self.head.text_len() as usize)
     }
 
-    /// Of a heap and of symbols: where each row's text or codes end, behind a 0.
+    /// Of a heap and of symbols: where each row's text or codes end.
     #[inline]
-    pub(crate) fn ends(&self) -> &'b [u8] {
-        self.block.part(self.head.data(), (self.block.rows() as usize + 1) * 4)
+    pub(crate) fn ends(&self) -> Ends<'b> {
+        let width = self.head.width();
+        let len = ends::size_of_ends(self.block.rows() as usize, width);
+        Ends::read(self.block.part(self.head.data(), len), width)
     }
 
     /// Of a dictionary of text: where each value ends, behind a 0.

@@ -8,6 +8,7 @@ use remanent_schema::{ColumnType, ROW_LEN_MAX, RowLayout};
 
 use super::ALIGNMENT;
 use super::block::{Block, BlockColumn, HEADS_AT};
+use super::ends::{Ends, NARROW, WIDE, size_of_ends};
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::kind::{Kind, read_number};
 
@@ -90,7 +91,7 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
     let (head, block) = (&column.head, column.block);
     let (kind, rows) = (Kind::of(column_type), block.rows() as usize);
     let width = head.width() as usize;
-    let is_number = matches!(width, 1 | 2 | 4);
+    let is_code = matches!(width, 1 | 2 | 4);
     let has_text = head.text_len() == 0 || is_array(block, head.text(), head.text_len() as usize);
     let has_data = |width: usize| is_array(block, head.data(), rows * width);
     let zone = is_zone(column, kind);
@@ -101,16 +102,15 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
             (CONSTANT, Kind::Bytes { padded }) => fits(head.text_len() as usize, padded),
             (CONSTANT, kind) => kind.size() == Some(head.text_len() as usize),
             (OFFSETS, Kind::Integer { .. }) => {
-                is_number && has_data(width) && head.zone().is_some()
+                matches!(width, 1..=4) && has_data(width) && head.zone().is_some()
             }
             (PLAIN, kind) => width > 0 && kind.size() == Some(width) && has_data(width),
             (HEAP, Kind::Bytes { padded }) => {
-                is_array(block, head.data(), (rows + 1) * 4)
-                    && are_ends(column.ends(), head.text_len(), padded)
+                has_ends(column) && are_ends(column.ends(), rows, head.text_len(), padded)
             }
             (SYMBOLS, Kind::Bytes { padded: None }) => {
-                is_array(block, head.data(), (rows + 1) * 4)
-                    && are_ends(column.ends(), head.text_len(), None)
+                has_ends(column)
+                    && are_ends(column.ends(), rows, head.text_len(), None)
                     && is_array(block, head.values(), head.value_size() as usize)
                     && matches!(column_type, ColumnType::String { .. })
                     && head.zone().is_some()
@@ -119,7 +119,7 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
                         symbols.is_well_formed() && codes.all(|codes| symbols.are_codes(codes))
                     })
             }
-            (DICTIONARY, kind) => is_number && has_data(width) && is_dictionary(column, kind),
+            (DICTIONARY, kind) => is_code && has_data(width) && is_dictionary(column, kind),
             _ => false,
         }
 }
@@ -144,7 +144,7 @@ fn is_dictionary(column: &BlockColumn<'_>, kind: Kind) -> bool {
         Kind::Bytes { padded } => {
             size == 0
                 && is_array(block, head.values(), count.saturating_add(1).saturating_mul(4))
-                && are_ends(column.value_ends(), head.text_len(), padded)
+                && are_ends(Ends::read(column.value_ends(), WIDE), count, head.text_len(), padded)
         }
         kind => {
             size > 0
@@ -160,14 +160,22 @@ fn code(column: &BlockColumn<'_>, row: usize) -> usize {
     read_number(column.data(), column.head.width() as usize, row) as usize
 }
 
+/// Whether there is an array of places where each row's text ends; 0 bytes of a place are 4, as in
+/// images up to version 4.
+fn has_ends(column: &BlockColumn<'_>) -> bool {
+    let (width, rows) = (column.head.width(), column.block.rows() as usize);
+    matches!(width, 0 | NARROW | WIDE)
+        && is_array(column.block, column.head.data(), size_of_ends(rows, width))
+}
+
 /// Whether these are places in so many bytes that do not decrease.
-fn are_ends(ends: &[u8], text_len: u64, padded: Option<usize>) -> bool {
+fn are_ends(ends: Ends<'_>, texts: usize, text_len: u64, padded: Option<usize>) -> bool {
     let mut last = 0;
-    read_number(ends, 4, 0) == 0
-        && (1..ends.len() / 4).all(|i| {
-            let end = read_number(ends, 4, i);
-            let is_next = end >= last && u64::from(end) <= text_len;
-            let fits = is_next && fits((end - last) as usize, padded);
+    ends.start(0) == 0
+        && (1..=texts).all(|i| {
+            let end = ends.start(i);
+            let is_next = end >= last && end as u64 <= text_len;
+            let fits = is_next && fits(end - last, padded);
             last = end;
             fits
         })

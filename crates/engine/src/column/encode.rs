@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 
 use super::dictionary::{Distinct, SAMPLE, SAMPLE_DISTINCT_MAX};
+use super::ends;
 use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, HEAP, OFFSETS, PLAIN};
 use super::kind::{Kind, read_float, read_integer};
 
@@ -97,11 +98,11 @@ fn encode_between(
         return EncodedColumn::constant(&least.to_le_bytes()[..size], zone);
     }
     let range = greatest.abs_diff(least);
-    let width = [1, 2, 4].into_iter().find(|width| range < 1 << (8 * width));
+    let width = [1, 2, 3, 4].into_iter().find(|width| range < 1 << (8 * width));
     let width = width.filter(|&width| width <= size);
     let other = width.unwrap_or(size);
     let bytes = || numbers.iter().flat_map(|number| number.to_le_bytes().into_iter().take(size));
-    if other >= 4 && has_few_values(numbers, distinct_max(numbers.len(), other, size)) {
+    if other >= 3 && has_few_values(numbers, distinct_max(numbers.len(), other, size)) {
         let bytes: Vec<u8> = bytes().collect();
         let mut own: Vec<Option<&[u8]>> = bytes.chunks_exact(size).map(Some).collect();
         for (own, value) in own.iter_mut().zip(values) {
@@ -196,7 +197,7 @@ fn encode_integers(values: &Values<'_>, size: usize, signed: bool) -> EncodedCol
     }
     // The difference of two 16-byte numbers can be too large for one.
     let range = zone.1.checked_sub(zone.0).unwrap_or(i128::MAX);
-    let width = [1, 2, 4].into_iter().find(|width| range < 1 << (8 * width));
+    let width = [1, 2, 3, 4].into_iter().find(|width| range < 1 << (8 * width));
     let width = width.filter(|&width| width <= size);
     if let Some(mut column) = fixed_dictionary(values, size, width.unwrap_or(size), |a, b| {
         read_integer(a, signed).cmp(&read_integer(b, signed))
@@ -274,7 +275,7 @@ fn fixed_dictionary(
     width: usize,
     compare: impl Fn(&[u8], &[u8]) -> Ordering,
 ) -> Option<EncodedColumn> {
-    if width < 4 {
+    if width < 3 {
         return None;
     }
     let other = values.len() * width;
@@ -295,9 +296,9 @@ fn encode_text(values: &Values<'_>) -> Option<EncodedColumn> {
         return Some(EncodedColumn::constant(first, Some(rows_of_extremes(values))));
     }
     let total: usize = values.iter().flatten().map(|value| value.len()).sum();
-    let heap_size = total + ends_size(values.len());
+    let heap_size = total + ends::size_of_ends(values.len(), ends::NARROW);
     if let Some(mut distinct) = Distinct::find(values, values.len() / 2) {
-        let ends = ends_size(distinct.values.len());
+        let ends = ends::size_of_ends(distinct.values.len(), ends::WIDE);
         let own = values.len() * distinct.code_width() + ends + distinct.bytes();
         if own < heap_size {
             distinct.sort_by(<[u8]>::cmp);
@@ -307,14 +308,18 @@ fn encode_text(values: &Values<'_>) -> Option<EncodedColumn> {
     let mut column = EncodedColumn::of(HEAP);
     column.head.zone = Some(rows_of_extremes(values));
     let all = values.iter().map(|value| value.unwrap_or_default());
-    (column.data, column.text) = put_text(all, values.len(), total)?;
+    let (places, text) = put_text(all, values.len(), total)?;
+    (column.data, column.head.width) = ends::write(&places);
+    column.text = text;
     Some(column)
 }
 
 fn text_dictionary(values: &Values<'_>, distinct: &Distinct<'_>) -> Option<EncodedColumn> {
     let mut column = EncodedColumn::codes(distinct);
     let all = distinct.values.iter().copied();
-    (column.values, column.text) = put_text(all, distinct.values.len(), distinct.bytes())?;
+    let (places, text) = put_text(all, distinct.values.len(), distinct.bytes())?;
+    column.values = places.into_iter().flat_map(u32::to_le_bytes).collect();
+    column.text = text;
     // The values are sorted.
     let row_of = |code: usize| {
         let has = |(value, &own): (&Option<&[u8]>, &u32)| value.is_some() && own as usize == code;
@@ -354,27 +359,22 @@ fn head_of(text: &[u8]) -> u64 {
     }
 }
 
-/// Bytes of the ends of so many texts.
-fn ends_size(count: usize) -> usize {
-    (count + 1) * 4
-}
-
-/// Where texts end, and the texts.
+/// Where texts end, behind a 0, and the texts.
 fn put_text<'v>(
     all: impl Iterator<Item = &'v [u8]>,
     count: usize,
     total: usize,
-) -> Option<(Vec<u8>, Vec<u8>)> {
+) -> Option<(Vec<u32>, Vec<u8>)> {
     if total > TEXT_MAX {
         return None;
     }
-    let (mut ends, mut text) = (Vec::with_capacity(ends_size(count)), Vec::with_capacity(total));
-    ends.extend_from_slice(&0_u32.to_le_bytes());
+    let (mut places, mut text) = (Vec::with_capacity(count + 1), Vec::with_capacity(total));
+    places.push(0);
     for value in all {
         text.extend_from_slice(value);
-        ends.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        places.push(text.len() as u32);
     }
-    Some((ends, text))
+    Some((places, text))
 }
 
 fn put_numbers(out: &mut [u8], width: usize, numbers: impl Iterator<Item = u32>) {
@@ -382,6 +382,13 @@ fn put_numbers(out: &mut [u8], width: usize, numbers: impl Iterator<Item = u32>)
         1 => out.iter_mut().zip(numbers).for_each(|(place, number)| *place = number as u8),
         2 => (out.chunks_exact_mut(2).zip(numbers))
             .for_each(|(place, number)| place.copy_from_slice(&(number as u16).to_le_bytes())),
+        3 => {
+            let (low, high) = out.split_at_mut(out.len() / 3 * 2);
+            let places = low.as_chunks_mut().0.iter_mut().zip(high);
+            places.zip(numbers).for_each(|((low, high), number)| {
+                (*low, *high) = ((number as u16).to_le_bytes(), (number >> 16) as u8);
+            });
+        }
         _ => (out.chunks_exact_mut(4).zip(numbers))
             .for_each(|(place, number)| place.copy_from_slice(&number.to_le_bytes())),
     }

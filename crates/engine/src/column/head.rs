@@ -7,13 +7,14 @@
 pub(crate) const ALL_NULL: u32 = 0;
 /// All rows that have a value have the same; it lies where text lies.
 pub(crate) const CONSTANT: u32 = 1;
-/// Unsigned differences from the zone's least value.
+/// Unsigned differences from the zone's least value; of three bytes, the lower two of all rows lie
+/// before the third of each.
 pub(crate) const OFFSETS: u32 = 2;
 /// The values, one behind the other.
 pub(crate) const PLAIN: u32 = 3;
 /// Codes, which are places in a sorted array of values.
 pub(crate) const DICTIONARY: u32 = 4;
-/// Places where values end in the bytes behind each other, beginning with 0.
+/// Places where values end in the bytes behind each other, beginning with 0 (`ends.rs`).
 pub(crate) const HEAP: u32 = 5;
 /// As a heap, of codes of symbols; the symbols lie where the values of a dictionary do.
 pub(crate) const SYMBOLS: u32 = 6;
@@ -28,7 +29,8 @@ const ZONE: u32 = 1;
 pub(crate) struct ColumnHead {
     /// One of the tags above.
     pub(crate) encoding: u32,
-    /// Bytes of an offset, of a code, or of a plain value.
+    /// Bytes of an offset, of a code, of a plain value, or of a place where text ends; of the last,
+    /// 0 are 4.
     pub(crate) width: u32,
     /// Of a dictionary: bytes of a value; 0 if they differ in length. Of symbols: bytes of their
     /// table.

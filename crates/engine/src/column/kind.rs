@@ -71,14 +71,31 @@ pub(crate) fn read_integer(bytes: &[u8], signed: bool) -> i128 {
     }
 }
 
-/// The unsigned number in the bytes at place `i` of an array of 1, 2 or 4-byte numbers.
+/// The unsigned number at place `i` of an array of 1, 2, 3 or 4-byte numbers, all of it; of 3, the
+/// lower two bytes of all numbers are before the third of each.
 #[inline]
 pub(crate) fn read_number(bytes: &[u8], width: usize, i: usize) -> u32 {
     match width {
         1 => u32::from(bytes[i]),
-        2 => u32::from(u16::from_le_bytes(head(&bytes[i * 2..]))),
-        _ => u32::from_le_bytes(head(&bytes[i * 4..])),
+        2 => u32::from(read_half(bytes, i * 2)),
+        3 => {
+            let third = bytes[bytes.len() / 3 * 2 + i];
+            u32::from(read_half(bytes, i * 2)) | u32::from(third) << 16
+        }
+        _ => read_word(bytes, i * 4),
     }
+}
+
+/// The number in the two bytes from `at` on.
+#[inline]
+pub(crate) fn read_half(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(head(&bytes[at..]))
+}
+
+/// The number in the four bytes from `at` on.
+#[inline]
+pub(crate) fn read_word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(head(&bytes[at..]))
 }
 
 /// The float in these bytes, of 4 or 8.

@@ -1,9 +1,9 @@
 //! Columns: how the rows of a frozen segment lie in bytes.
 //!
 //! Each leaf of the rows has one byte-aligned encoding that is chosen from its values ([`gather`],
-//! [`encode`], [`dictionary`], [`train`] and [`symbols`]); the columns of a segment are one
-//! relocatable [`block`], in which every array starts at a multiple of 64 bytes and everything is
-//! found by its offset from the block's start.
+//! [`encode`], [`dictionary`], [`train`], [`symbols`] and [`ends`]); the columns of a segment are
+//! one relocatable [`block`], in which every array starts at a multiple of 64 bytes and everything
+//! is found by its offset from the block's start.
 //! [`head`] is what a column says of itself, [`kind`] how the types of columns are stored,
 //! [`check`] what makes a block from outside one, [`view`] what a program sees of a column. Nothing
 //! here knows of versions, snapshots or memory: a block is bytes.
@@ -12,6 +12,7 @@ pub(crate) mod block;
 pub(crate) mod check;
 pub(crate) mod dictionary;
 pub(crate) mod encode;
+pub(crate) mod ends;
 pub(crate) mod gather;
 pub(crate) mod head;
 pub(crate) mod kind;
@@ -19,6 +20,7 @@ pub(crate) mod symbols;
 pub(crate) mod train;
 pub(crate) mod view;
 
+pub use ends::Ends;
 pub use symbols::{SymbolWriter, Symbols};
 pub use view::{DictionaryValues, Encoding, FrozenColumn};
 

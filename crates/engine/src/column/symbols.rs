@@ -29,10 +29,10 @@ pub(super) const SYMBOL_LEN_MAX: usize = 8;
 /// let mut pieces = tx.scan_pieces(&table)?;
 /// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
 /// let column = rows.column(remark)?;
-/// let Encoding::Symbols { offsets, codes, symbols } = column.encoding() else {
+/// let Encoding::Symbols { ends, codes, symbols } = column.encoding() else {
 ///     unreachable!("there is much that comes again")
 /// };
-/// let codes = &codes[offsets[7] as usize..offsets[8] as usize];
+/// let codes = &codes[ends.range(7)];
 /// assert!(codes.len() < texts[7].len() / 2);
 /// let mut text = Vec::new();
 /// symbols.writer().append(codes, &mut text);

@@ -5,6 +5,7 @@ use remanent_schema::{Column, ColumnType, RowLayout, TableSchema, Value};
 
 use super::block::{Block, EncodedBlock};
 use super::check::is_well_formed;
+use super::ends::{Ends, NARROW, WIDE};
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::view::{Encoding, FrozenColumn};
 use crate::memory::scratch::aligned_copy;
@@ -167,7 +168,7 @@ proptest! {
     fn rows_of_every_type_come_back(
         draws in prop::collection::vec(prop::option::weighted(0.9, any::<[u64; 3]>()), 1..200),
         texts in prop::collection::vec("[a-z ]{0,12}", 1..40),
-        width in prop::sample::select(vec![1, 2, 200, 70_000, 1 << 33, u64::MAX]),
+        width in prop::sample::select(vec![1, 2, 200, 70_000, 1 << 25, 1 << 33, u64::MAX]),
     ) {
         let layout = layout_of(every_type());
         let lists: Vec<Vec<Value<'_>>> =
@@ -238,7 +239,9 @@ fn the_narrowest_encoding_is_chosen() {
     assert_eq!(i64s(|_| 7), (CONSTANT, 0));
     assert_eq!(i64s(|i| -100 + i % 256), (OFFSETS, 1));
     assert_eq!(i64s(|i| i % 257), (OFFSETS, 2));
-    assert_eq!(i64s(|i| i * 14), (OFFSETS, 4));
+    assert_eq!(i64s(|i| i * 14), (OFFSETS, 3));
+    assert_eq!(i64s(|i| if i < 4999 { i } else { (1 << 24) - 1 }), (OFFSETS, 3));
+    assert_eq!(i64s(|i| if i < 4999 { i } else { 1 << 24 }), (OFFSETS, 4));
     assert_eq!(i64s(|i| i << 40), (PLAIN, 8));
     assert_eq!(i64s(|i| (i % 10) << 40), (DICTIONARY, 1));
     let texts = |f: fn(usize) -> String| {
@@ -247,9 +250,40 @@ fn the_narrowest_encoding_is_chosen() {
     };
     assert_eq!(texts(|_| "Ulm".to_owned()), (CONSTANT, 0));
     assert_eq!(texts(|i| format!("{:05}", i % 300)), (DICTIONARY, 2));
-    assert_eq!(texts(|i| format!("number {i}")), (HEAP, 0));
+    assert_eq!(texts(|i| format!("number {i}")), (HEAP, NARROW));
+    let long = |len: usize| {
+        let values = (0..100).map(move |i| format!("{i:02}").repeat(if i == 50 { len } else { 1 }));
+        let values = values.map(|text| Value::Bytes(text.leak().as_bytes()));
+        encoding_of(Column::new("a", ColumnType::BLOB), values)
+    };
+    // The line of 30 places that says where the long one ends begins 40 bytes before it.
+    assert_eq!(long((1 << 15) - 29), (HEAP, NARROW));
+    assert_eq!(long((1 << 15) - 28), (HEAP, WIDE));
     let nulls = (0..10).map(|_| Value::Null);
     assert_eq!(encoding_of(Column::new("a", ColumnType::F64).nullable(), nulls), (ALL_NULL, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn ends_come_back(lengths in prop::collection::vec(0..5000_u32, 0..200), long in 0..3_u32) {
+        let longer = lengths.iter().enumerate().map(|(i, len)| match i {
+            70 => len << (6 * long),
+            _ => *len,
+        });
+        let places: Vec<u32> = std::iter::once(0)
+            .chain(longer.scan(0, |end, len| { *end += len; Some(*end) }))
+            .collect();
+        let (bytes, width) = super::ends::write(&places);
+        let texts = places.len() - 1;
+        prop_assert_eq!(bytes.len(), super::ends::size_of_ends(texts, width));
+        let mut memory = Vec::new();
+        let ends = Ends::read(aligned_copy(&bytes, &mut memory), width);
+        for (text, bounds) in places.windows(2).enumerate() {
+            prop_assert_eq!(ends.range(text), bounds[0] as usize..bounds[1] as usize);
+        }
+        prop_assert_eq!(ends.start(texts), places[texts] as usize);
+    }
 }
 
 #[test]

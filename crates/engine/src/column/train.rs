@@ -6,6 +6,7 @@
 //! a hash of their first three, the best one for each place; of shorter ones by the next two bytes.
 
 use super::encode::{EncodedColumn, Values};
+use super::ends;
 use super::head::{HEAP, SYMBOLS};
 use super::symbols::{ESCAPE, Extremes, SYMBOL_LEN_MAX, SYMBOLS_MAX, Symbol, Symbols};
 
@@ -59,8 +60,8 @@ pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedC
     let matcher = Matcher::train(&sample_of(text));
     let most = text.len() / 4 * 3;
     let mut codes = Vec::with_capacity(most);
-    let mut ends = Vec::with_capacity(column.data.len());
-    ends.extend_from_slice(&0_u32.to_le_bytes());
+    let mut places = Vec::with_capacity(values.len() + 1);
+    places.push(0);
     let mut start = 0;
     for value in values {
         let end = start + value.map_or(0, <[u8]>::len);
@@ -69,14 +70,16 @@ pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedC
         if codes.len() > most {
             return column;
         }
-        ends.extend_from_slice(&(codes.len() as u32).to_le_bytes());
+        places.push(codes.len() as u32);
     }
     let mut head = column.head;
     head.encoding = SYMBOLS;
     head.value_count = matcher.symbols.len() as u32;
     let table = Symbols::write(&matcher.symbols, &extremes);
     head.value_size = table.len() as u32;
-    EncodedColumn { head, data: ends, text: codes, values: table, ..column }
+    let (data, width) = ends::write(&places);
+    head.width = width;
+    EncodedColumn { head, data, text: codes, values: table, ..column }
 }
 
 /// Parts of a text, taken from all over it.

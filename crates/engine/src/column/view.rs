@@ -6,6 +6,7 @@
 use remanent_schema::{ColumnType, Value};
 
 use super::block::BlockColumn;
+use super::ends::Ends;
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
 use super::kind::{Kind, read_float, read_integer, read_number, value_of_integer};
 use super::symbols::Symbols;
@@ -58,14 +59,15 @@ pub struct FrozenColumn<'t> {
 pub enum Encoding<'t> {
     /// All rows that are not null have this value; null if all are.
     Constant(Value<'t>),
-    /// Integers, dates, times, decimals and truths: unsigned numbers of 1, 2 or 4 bytes, one for
-    /// each row, which added to `min` are the value (of a decimal the unscaled integer).
+    /// Integers, dates, times, decimals and truths: unsigned numbers of 1 to 4 bytes, one for each
+    /// row, which added to `min` are the value (of a decimal the unscaled integer).
     Offsets {
         /// What the numbers are added to.
         min: i128,
-        /// Bytes of a number: 1, 2 or 4.
+        /// Bytes of a number: 1, 2, 3 or 4.
         width: usize,
-        /// The numbers.
+        /// The numbers. If they have 3 bytes, the lower two of each row, and behind those of all
+        /// rows the third of each: see [`FrozenColumn::offset_parts`].
         bytes: &'t [u8],
     },
     /// Values as they lie in rows, one for each row: numbers, binary, arrays.
@@ -84,17 +86,17 @@ pub enum Encoding<'t> {
         /// The values.
         values: DictionaryValues<'t>,
     },
-    /// Text or bytes: the value of row `i` is `bytes[offsets[i]..offsets[i + 1]]`.
+    /// Text or bytes: the value of row `i` is `bytes[ends.range(i)]`.
     Heap {
-        /// One more than there are rows, beginning with 0 and never decreasing.
-        offsets: &'t [u32],
+        /// Where values end.
+        ends: Ends<'t>,
         /// The values behind one another.
         bytes: &'t [u8],
     },
-    /// Text: the value of row `i` is what `symbols` make of `codes[offsets[i]..offsets[i + 1]]`.
+    /// Text: the value of row `i` is what `symbols` make of `codes[ends.range(i)]`.
     Symbols {
-        /// One more than there are rows, beginning with 0 and never decreasing.
-        offsets: &'t [u32],
+        /// Where the codes of values end.
+        ends: Ends<'t>,
         /// The codes of all values behind one another.
         codes: &'t [u8],
         /// What the codes stand for.
@@ -162,13 +164,40 @@ impl<'t> FrozenColumn<'t> {
                 let values = DictionaryValues { column: *column, column_type: self.column_type };
                 Encoding::Dictionary { code_width: width, codes: column.data(), values }
             }
-            HEAP => Encoding::Heap { offsets: as_u32s(column.ends()), bytes: column.text() },
+            HEAP => Encoding::Heap { ends: column.ends(), bytes: column.text() },
             CONSTANT => Encoding::Constant(value_of(self.column_type, column.text())),
             SYMBOLS if let Some((symbols, _)) = column.symbols() => {
-                Encoding::Symbols { offsets: as_u32s(column.ends()), codes: column.text(), symbols }
+                Encoding::Symbols { ends: column.ends(), codes: column.text(), symbols }
             }
             _ => Encoding::Constant(Value::Null),
         }
+    }
+
+    /// The parts of offsets of 3 bytes: the lower two of each row, and the third of each.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Encoding, FrozenColumn, Options, Piece, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+    /// let a = table.column("a")?;
+    /// let rows = (0..1000_i64).map(|i| [Some(Value::I64(i * 1000))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// db.freeze_all(&table)?;
+    /// let tx = db.begin_read()?;
+    /// let mut pieces = tx.scan_pieces(&table)?;
+    /// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
+    /// let Encoding::Offsets { min: 0, width: 3, bytes } = rows.column(a)?.encoding() else {
+    ///     unreachable!("they are less than 2^24")
+    /// };
+    /// let (low, high) = FrozenColumn::offset_parts(bytes);
+    /// let offset = u32::from(u16::from_le_bytes(low[7])) | u32::from(high[7]) << 16;
+    /// assert_eq!(offset, 7000);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn offset_parts(bytes: &[u8]) -> (&[[u8; 2]], &[u8]) {
+        let (low, high) = bytes.split_at(bytes.len() / 3 * 2);
+        (low.as_chunks().0, high)
     }
 
     /// A bitmap with a bit set for each row that is null: bit `i % 64` of word `i / 64`. `None` if

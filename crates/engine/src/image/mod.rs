@@ -18,7 +18,7 @@ pub(crate) use writer::write;
 /// What an image begins with.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";
 /// The version that is written.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 /// The longest payload of a block.
 const PAYLOAD_MAX: usize = 1 << 30;
 

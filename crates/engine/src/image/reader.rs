@@ -416,7 +416,11 @@ pub(super) fn head_of(payload: &[u8]) -> Result<(u32, ImageHead, u16)> {
         return Err(damaged("it does not say what it holds"));
     };
     let version = u16::from_le_bytes([first, second]);
-    let known = [(1, 14), (2, 42), (3, 42), (VERSION, 42)].contains(&(version, payload.len()));
+    let known = match version {
+        1 => payload.len() == 14,
+        2..=VERSION => payload.len() == 42,
+        _ => false,
+    };
     if !known {
         return Err(damaged(format!("it has version {version}, which is not known here")));
     }

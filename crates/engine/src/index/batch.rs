@@ -81,6 +81,10 @@ fn step<'m>(
             node.validate(state)?;
             Ok(Walk::Done(Found::One { leaf, exact: depth + 1 == key.len() }))
         }
+        Child::Bundle(bundle) => {
+            node.validate(state)?;
+            Ok(Walk::Done(bundle.lookup(&key[depth + 1..])))
+        }
         Child::None => {
             node.validate(state)?;
             Ok(Walk::Done(Found::None))

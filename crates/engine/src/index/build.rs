@@ -5,6 +5,7 @@
 //! or, when memory is out, nothing of it.
 
 use super::EntryKey;
+use super::bundle::Bundle;
 use super::node::{Child, Kind, Leaf, Node, PREFIX_MAX, kind_for};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
@@ -65,6 +66,11 @@ impl<'m> Builder<'m> {
             fork += 1;
         }
         let prefix: Vec<u8> = (depth..fork).map(|i| byte_at(first, i)).collect();
+        let of_bundle =
+            |entry: &BuildEntry| Some((byte_at(entry, fork), entry.leaf.row_without_hint()?));
+        if let Some(bundle) = Bundle::of(&prefix, entries.iter().map(of_bundle)) {
+            return Ok(Child::Bundle(bundle));
+        }
         let kind = kind_for(groups(entries, fork).count());
         let node = self.node(kind, &prefix)?;
         for group in groups(entries, fork) {
@@ -91,7 +97,7 @@ fn destroy_below(heap: Heap<'_>, node: Node<'_>) {
                     heap.free_block(block, crate::memory::Purpose::Indexes);
                 }
             }
-            Child::None => {}
+            Child::Bundle(_) | Child::None => {}
         }
         from = byte as usize + 1;
     }

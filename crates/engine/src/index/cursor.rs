@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 
 use remanent_schema::KeyBuffer;
 
+use super::bundle::Bundle;
 use super::node::{Child, Leaf, NODE_LEAVES_MAX, Node, Restart, State};
 use super::ordered::OrderedIndex;
 use super::{EntryKey, LeafKeys};
@@ -42,6 +43,9 @@ pub(crate) struct IndexCursor<'m> {
 struct Position<'m> {
     node: Node<'m>,
     version: State,
+    /// The bundle that the entry is in, which hangs at the node; the path then leads to it, its
+    /// prefix included.
+    bundle: Option<Bundle>,
     byte: u8,
 }
 
@@ -131,8 +135,11 @@ impl<'m> IndexCursor<'m> {
     /// if there are none, or the node was changed: then a step goes on.
     pub(crate) fn take_leaves(&mut self, out: &mut [u64; NODE_LEAVES_MAX]) -> usize {
         let Some(position) = self.position.filter(|_| !self.forgotten) else { return 0 };
-        let Position { node, version, byte } = position;
-        let (count, last) = node.leaves_beyond(self.index.region(), byte, out);
+        let Position { node, version, bundle, byte } = position;
+        let (count, last) = match bundle {
+            Some(bundle) => bundle.leaves_beyond(byte, out),
+            None => node.leaves_beyond(self.index.region(), byte, out),
+        };
         if node.validate(version).is_err() {
             return 0;
         }
@@ -168,12 +175,44 @@ impl<'m> IndexCursor<'m> {
         direction: Direction,
         position: Position<'m>,
     ) -> Result<Option<Hit<'m>>, Restart> {
-        let Position { node, version, byte } = position;
+        let Position { node, version, bundle, byte } = position;
         node.validate(version)?;
         let walk = Walk { index: self.index, keys, direction };
+        if let Some(bundle) = bundle {
+            return self.step_in_bundle(walk, (node, version), bundle, byte);
+        }
         let depth = self.path.len();
         let Some(from) = walk.beyond(byte) else { return Ok(None) };
         walk.next_child((node, version), from, depth, None, &mut self.path)
+    }
+
+    /// As [`IndexCursor::step_in_node`], from the entry under `byte` of a bundle that hangs at a
+    /// node.
+    fn step_in_bundle(
+        &mut self,
+        walk: Walk<'_, 'm>,
+        (node, version): (Node<'m>, State),
+        bundle: Bundle,
+        byte: u8,
+    ) -> Result<Option<Hit<'m>>, Restart> {
+        if let Some(from) = walk.beyond(byte)
+            && let Some((byte, leaf)) = walk.leaf_from(bundle, from)
+        {
+            return Ok(Some((Position { node, version, bundle: Some(bundle), byte }, leaf)));
+        }
+        let (prefix, len) = bundle.prefix();
+        let Some(depth) = self.path.len().checked_sub(len + 1) else { return Err(Restart) };
+        let under = self.path.as_slice()[depth];
+        self.path.truncate(depth);
+        let Some(from) = walk.beyond(under) else { return Ok(None) };
+        let hit = walk.next_child((node, version), from, depth, None, &mut self.path);
+        if hit.is_err() {
+            // The walk that follows begins beyond this bundle.
+            self.path.truncate(depth);
+            self.path.push(&[under]).map_err(|_| Restart)?;
+            self.path.push(&prefix[..len]).map_err(|_| Restart)?;
+        }
+        hit
     }
 }
 
@@ -196,26 +235,66 @@ impl<'m> Walk<'_, 'm> {
         path.truncate(depth);
         let (prefix, len) = node.prefix();
         node.validate(version)?;
-        let prefix = &prefix[..len];
-        let mut bound = bound;
-        if let Some(limit) = bound {
-            match self.compare(prefix, depth, limit) {
-                Ordering::Less => return Ok(None),
-                Ordering::Greater => bound = None,
-                Ordering::Equal => {}
-            }
-        }
-        path.push(prefix).map_err(|_| Restart)?;
-        let depth = depth + len;
-        let from = match bound {
-            Some(limit) if depth < limit.bytes.len() => limit.bytes[depth],
-            Some(limit) if !limit.inclusive => return Ok(None),
-            _ => {
-                bound = None;
-                self.first_byte()
-            }
+        let Some((from, bound)) = self.enter(&prefix[..len], depth, bound) else { return Ok(None) };
+        path.push(&prefix[..len]).map_err(|_| Restart)?;
+        self.next_child((node, version), from, depth + len, bound, path)
+    }
+
+    /// As [`Walk::descend`], in a bundle that hangs at a node and that `depth` bytes lead to.
+    fn descend_bundle(
+        &self,
+        (node, version): (Node<'m>, State),
+        bundle: Bundle,
+        depth: usize,
+        bound: Option<Bound<'_>>,
+        path: &mut KeyBuffer,
+    ) -> Result<Option<Hit<'m>>, Restart> {
+        let (prefix, len) = bundle.prefix();
+        let Some((first, bound)) = self.enter(&prefix[..len], depth, bound) else {
+            return Ok(None);
         };
-        self.next_child((node, version), from, depth, bound, path)
+        path.push(&prefix[..len]).map_err(|_| Restart)?;
+        let depth = depth + len;
+        let mut from = Some(first);
+        while let Some((byte, leaf)) = from.and_then(|from| self.leaf_from(bundle, from)) {
+            let below = bound.filter(|limit| limit.bytes[depth] == byte);
+            let accepted = self.accepts(leaf, depth, below)?;
+            // The leaf's key was its row's only if the bundle is still there.
+            node.validate(version)?;
+            if accepted {
+                return Ok(Some((Position { node, version, bundle: Some(bundle), byte }, leaf)));
+            }
+            from = self.beyond(byte);
+        }
+        Ok(None)
+    }
+
+    /// The byte from which on children with this prefix before them are at or beyond `bound`, and
+    /// the bound if it is one for that byte's child; `None` if all are before it.
+    fn enter<'k>(
+        &self,
+        prefix: &[u8],
+        depth: usize,
+        bound: Option<Bound<'k>>,
+    ) -> Option<(u8, Option<Bound<'k>>)> {
+        let Some(limit) = bound else { return Some((self.first_byte(), None)) };
+        match self.compare(prefix, depth, limit) {
+            Ordering::Less => return None,
+            Ordering::Greater => return Some((self.first_byte(), None)),
+            Ordering::Equal => {}
+        }
+        match limit.bytes.get(depth + prefix.len()) {
+            Some(byte) => Some((*byte, bound)),
+            None => limit.inclusive.then(|| (self.first_byte(), None)),
+        }
+    }
+
+    /// The nearest leaf of a bundle from byte `from` on.
+    fn leaf_from(&self, bundle: Bundle, from: u8) -> Option<(u8, Leaf)> {
+        match self.direction {
+            Direction::Forward => bundle.leaf_from(from as usize),
+            Direction::Backward => bundle.leaf_to(from as isize),
+        }
     }
 
     /// The first entry at or beyond `bound` under the children of a node from byte `from` on.
@@ -244,7 +323,16 @@ impl<'m> Walk<'_, 'm> {
                     node.validate(version)?;
                     if accepted {
                         path.truncate(depth);
-                        return Ok(Some((Position { node, version, byte }, leaf)));
+                        return Ok(Some((Position { node, version, bundle: None, byte }, leaf)));
+                    }
+                }
+                Child::Bundle(bundle) => {
+                    path.truncate(depth);
+                    path.push(&[byte]).map_err(|_| Restart)?;
+                    let hit =
+                        self.descend_bundle((node, version), bundle, depth + 1, below, path)?;
+                    if hit.is_some() {
+                        return Ok(hit);
                     }
                 }
                 Child::Node(at) => {

@@ -12,6 +12,7 @@
 //! in the order of numbers; and its leaf.
 
 use super::EntryKey;
+use super::bundle::Bundle;
 use super::node::{Child, Leaf, Node, PREFIX_MAX, kind_for};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
@@ -155,7 +156,7 @@ impl<'m> Merge<'_, 'm> {
                 }
                 // A full node is replaced by a larger one.
                 Child::None => return Ok(done),
-                Child::Leaf(_) => {
+                Child::Leaf(_) | Child::Bundle(_) => {
                     self.add.add_one(rest[0])?;
                     done += 1;
                 }
@@ -186,6 +187,9 @@ impl<'m> Merge<'_, 'm> {
         for (i, byte) in prefix.iter_mut().enumerate().take(fork - depth) {
             *byte = self.byte(first, depth + i);
         }
+        if let Some(bundle) = self.bundle_of(&prefix[..fork - depth], entries, fork) {
+            return Ok(Child::Bundle(bundle));
+        }
         let groups = entries.chunk_by(|a, b| self.byte(a, fork) == self.byte(b, fork));
         let node = Node::create(self.heap, kind_for(groups.count()), &prefix[..fork - depth])?;
         let mut rest = entries;
@@ -198,6 +202,15 @@ impl<'m> Merge<'_, 'm> {
             rest = &rest[group.len()..];
         }
         Ok(Child::Node(node.reference()))
+    }
+
+    /// The bundle that entries can be which have the same bytes before `fork`.
+    fn bundle_of(&self, prefix: &[u8], entries: &[RunEntry], fork: usize) -> Option<Bundle> {
+        let entries = entries.iter().map(|entry| {
+            let row = Leaf::of_word(entry[1]).row_without_hint()?;
+            Some((self.byte(entry, fork), row))
+        });
+        Bundle::of(prefix, entries)
     }
 
     /// Frees a subtree that was not hung in.

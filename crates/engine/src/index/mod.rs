@@ -2,18 +2,21 @@
 //!
 //! Both kinds store row ids and no keys; whoever looks a key up verifies it in the row. An entry
 //! stays until no snapshot can see a version with its key, so one key may lead to several rows of
-//! which at most one is visible (unique index) to a reader. [`node`], [`ranked`] and [`ordered`]
-//! are the adaptive radix tree, [`cursor`] moves over it, [`batch`] overlaps the cache misses of
-//! many look-ups, [`build`] makes a tree from sorted keys, [`merge`] adds many to one, [`sweep`]
-//! takes many out, [`hash`] is the index for equality alone; [`size`] adds up what an index takes.
+//! which at most one is visible (unique index) to a reader. [`node`], [`ranked`], [`bundle`] and
+//! [`ordered`] are the adaptive radix tree, [`cursor`] moves over it, [`batch`] overlaps the cache
+//! misses of many look-ups, [`build`] makes a tree from sorted keys, [`merge`] adds many to one,
+//! [`sweep`] takes many out, [`pack`] makes it smaller, [`hash`] is the index for equality alone;
+//! [`size`] adds up what an index takes.
 
 pub(crate) mod batch;
 pub(crate) mod build;
+pub(crate) mod bundle;
 pub(crate) mod cursor;
 pub(crate) mod hash;
 pub(crate) mod merge;
 pub(crate) mod node;
 pub(crate) mod ordered;
+pub(crate) mod pack;
 pub(crate) mod ranked;
 pub(crate) mod size;
 pub(crate) mod sweep;

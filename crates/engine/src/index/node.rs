@@ -8,9 +8,10 @@
 //! 2016) shares a word with the node's kind and counts. *Writers* lock, change, and count up when
 //! they unlock. *Readers* write nothing: they remember the word, read, and look whether it is still
 //! the same; if not, what they read is forgotten. A reader may see a half-made change, never a wild
-//! pointer: every word is an atomic that holds 0, a leaf, or the offset of a node that stays
-//! readable for its grace period. So staleness costs a retry and nothing else.
+//! pointer: every word is an atomic that holds 0, a leaf, a bundle, or the offset of a node that
+//! stays readable for its grace period. So staleness costs a retry and nothing else.
 
+use super::bundle::Bundle;
 use super::ranked::{Present, Ranked, RankedHead};
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, pause};
@@ -41,12 +42,13 @@ pub(crate) struct State(u64);
 #[derive(Debug)]
 pub(crate) struct Restart;
 
-/// A child word: nothing, a node, or a leaf.
+/// A child word: nothing, a node, a leaf, or a bundle of leaves (`bundle.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Child {
     None,
     Node(Ref<NodeHeader>),
     Leaf(Leaf),
+    Bundle(Bundle),
 }
 
 /// A leaf word.
@@ -152,6 +154,12 @@ impl Leaf {
         (self.0 & 3 == Self::PLAIN).then_some((self.0 >> 2) as u32)
     }
 
+    /// The row of a plain leaf that says nothing of where its version lies.
+    #[inline]
+    pub(super) fn row_without_hint(self) -> Option<u32> {
+        self.plain_row().filter(|_| self.hint() == 0)
+    }
+
     /// An offset near which the row's newest version probably lies.
     #[inline]
     pub(crate) fn hint(self) -> u64 {
@@ -166,6 +174,8 @@ impl Child {
             Self::Leaf(Leaf(word))
         } else if word == 0 {
             Self::None
+        } else if let Some(bundle) = Bundle::of_word(word) {
+            Self::Bundle(bundle)
         } else {
             Self::Node(Ref::new(word))
         }
@@ -176,6 +186,7 @@ impl Child {
             Self::None => 0,
             Self::Node(node) => node.offset(),
             Self::Leaf(leaf) => leaf.0,
+            Self::Bundle(bundle) => bundle.to_word(),
         }
     }
 }
@@ -390,7 +401,7 @@ impl<'m> Node<'m> {
         }
     }
 
-    /// The leaves that follow `byte` before the next child that is a node, in order; how many there
+    /// The leaves that follow `byte` before the next child that is none, in order; how many there
     /// are, and the byte of the last. Each word may be passed to [`Leaf::of_word`].
     pub(crate) fn leaves_beyond(
         self,

@@ -12,6 +12,7 @@ use remanent_schema::KeyBuffer;
 use super::node::{
     Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, smaller,
 };
+use super::pack::unpack;
 use super::{EntryKey, LeafKeys};
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, Relaxed};
@@ -139,11 +140,16 @@ impl<'m> OrderedIndex<'m> {
     }
 
     /// Replaces the leaf of `row` under `key`; `false` if there is none.
-    pub(crate) fn replace(&self, heap: Heap<'m>, key: &[u8], row: u32, leaf: Leaf) -> bool {
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`, if `leaf` is a keyed one; then nothing changed.
+    pub(crate) fn replace(&self, heap: Heap<'m>, key: &[u8], row: u32, leaf: Leaf) -> Result<bool> {
         let entry = EntryKey::new(key, row);
         loop {
-            if let Ok(replaced) = self.try_replace(heap, entry, leaf) {
-                return replaced;
+            match self.try_replace(heap, entry, leaf) {
+                Ok(replaced) => return Ok(replaced),
+                Err(Stop::Restart) => {}
+                Err(Stop::Failed(error)) => return Err(error),
             }
         }
     }
@@ -204,6 +210,10 @@ impl<'m> OrderedIndex<'m> {
                     node.validate(state)?;
                     return Ok(Found::One { leaf, exact: depth + 1 == key.len() });
                 }
+                Child::Bundle(bundle) => {
+                    node.validate(state)?;
+                    return Ok(bundle.lookup(&key[depth + 1..]));
+                }
                 Child::None => {
                     node.validate(state)?;
                     return Ok(Found::None);
@@ -239,7 +249,7 @@ impl<'m> OrderedIndex<'m> {
                     node.unlock();
                     return Ok(true);
                 }
-                Child::None | Child::Leaf(_) => return Ok(false),
+                Child::None | Child::Leaf(_) | Child::Bundle(_) => return Ok(false),
             }
         }
     }
@@ -274,6 +284,10 @@ impl<'m> OrderedIndex<'m> {
                 Child::Leaf(other) => {
                     let place = ((node, version), depth);
                     return self.split_leaf(heap, keys, place, other, entry, leaf);
+                }
+                Child::Bundle(bundle) => {
+                    unpack(heap, (node, version), byte, bundle)?;
+                    return Err(Stop::Restart);
                 }
                 Child::Node(at) => {
                     parent = Some(((node, version), byte));
@@ -405,12 +419,12 @@ impl<'m> OrderedIndex<'m> {
     }
 
     /// Walks to the leaf of `entry`. The tuple holds the node above the leaf's, with its byte, the
-    /// leaf's node, its byte and the leaf.
+    /// leaf's node, its byte and the child there: the leaf, or the bundle that it is in.
     #[expect(clippy::type_complexity, reason = "used by the two functions below alone")]
     fn find_entry(
         &self,
         entry: EntryKey<'_>,
-    ) -> Result<Option<(Option<(Read<'m>, u8)>, Read<'m>, u8, Leaf)>, Restart> {
+    ) -> Result<Option<(Option<(Read<'m>, u8)>, Read<'m>, u8, Child)>, Restart> {
         let mut parent: Option<(Read<'m>, u8)> = None;
         let mut node = self.root();
         let mut version = node.read()?;
@@ -432,7 +446,13 @@ impl<'m> OrderedIndex<'m> {
                     let same_key = self.key_of(leaf).is_none_or(|key| key == entry.key);
                     node.validate(version)?;
                     let found = row.to_be_bytes() == entry.row && same_key;
-                    return Ok(found.then_some((parent, (node, version), byte, leaf)));
+                    return Ok(found.then_some((parent, (node, version), byte, child)));
+                }
+                Child::Bundle(bundle) => {
+                    let leaf = bundle.leaf_of(entry, depth + 1);
+                    let row = leaf.map(|leaf| self.row_of(leaf).to_be_bytes());
+                    let found = row == Some(entry.row);
+                    return Ok(found.then_some((parent, (node, version), byte, child)));
                 }
                 Child::Node(at) => {
                     let child = Node::at(self.region, at);
@@ -446,14 +466,19 @@ impl<'m> OrderedIndex<'m> {
         }
     }
 
-    fn try_replace(
-        &self,
-        heap: Heap<'m>,
-        entry: EntryKey<'_>,
-        leaf: Leaf,
-    ) -> Result<bool, Restart> {
-        let Some((_, (node, version), byte, old)) = self.find_entry(entry)? else {
+    fn try_replace(&self, heap: Heap<'m>, entry: EntryKey<'_>, leaf: Leaf) -> Result<bool, Stop> {
+        let Some((_, (node, version), byte, child)) = self.find_entry(entry)? else {
             return Ok(false);
+        };
+        let old = match child {
+            Child::Leaf(old) => old,
+            // Its leaves are plain as they are.
+            Child::Bundle(_) if leaf.block().is_none() => return Ok(true),
+            Child::Bundle(bundle) => {
+                unpack(heap, (node, version), byte, bundle)?;
+                return Err(Stop::Restart);
+            }
+            Child::Node(_) | Child::None => return Ok(false),
         };
         node.lock(version)?;
         node.replace_child(self.region, byte, Child::Leaf(leaf));
@@ -463,8 +488,22 @@ impl<'m> OrderedIndex<'m> {
     }
 
     fn try_remove(&self, heap: Heap<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
-        let Some((parent, (node, version), byte, leaf)) = self.find_entry(entry)? else {
+        let Some((parent, (node, version), byte, child)) = self.find_entry(entry)? else {
             return Ok(false);
+        };
+        let leaf = match child {
+            Child::Leaf(leaf) => leaf,
+            Child::Bundle(bundle) => {
+                node.lock(version)?;
+                node.replace_child(
+                    self.region,
+                    byte,
+                    bundle.without_row(u32::from_be_bytes(entry.row)),
+                );
+                node.unlock();
+                return Ok(true);
+            }
+            Child::Node(_) | Child::None => return Ok(false),
         };
         let count = node.count();
         let is_root = node.reference() == self.root;
@@ -575,6 +614,15 @@ impl<'m> OrderedIndex<'m> {
                     return Ok(());
                 }
                 above.replace_child(self.region, above_byte, Child::Node(at));
+            }
+            Some((last, Child::Bundle(bundle))) => {
+                let (prefix, len) = node.prefix();
+                let Some(bundle) = bundle.under(&[&prefix[..len], &[last]].concat()) else {
+                    node.unlock();
+                    above.unlock_unchanged();
+                    return Ok(());
+                };
+                above.replace_child(self.region, above_byte, Child::Bundle(bundle));
             }
             Some((_, leaf)) => above.replace_child(self.region, above_byte, leaf),
             None => above.remove_child(self.region, above_byte),

@@ -89,7 +89,7 @@ impl IndexSize {
                     let block = leaf.block().map_or(0, |block| memory.size_of_block(block));
                     self.bytes += block as u64;
                 }
-                Child::None => {}
+                Child::Bundle(_) | Child::None => {}
             }
             // The byte of a node that is being changed may be any.
             from = (byte as usize + 1).max(from + 1);

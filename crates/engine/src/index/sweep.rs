@@ -60,7 +60,8 @@ impl<'m> Sweep<'_, 'm> {
                     }
                 }
                 Child::Node(_) => below[usize::from(byte / 64)] |= 1 << (byte % 64),
-                Child::Leaf(_) | Child::None => {}
+                // Runs are of rows that have been frozen; who takes rows out finds them missed.
+                Child::Leaf(_) | Child::Bundle(_) | Child::None => {}
             }
             from = usize::from(byte) + 1;
         }

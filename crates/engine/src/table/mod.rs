@@ -25,6 +25,7 @@ pub(crate) mod laid_segment;
 pub(crate) mod lookup;
 pub(crate) mod measure;
 pub(crate) mod neighbour;
+pub(crate) mod pack;
 pub(crate) mod pieces;
 pub(crate) mod pins;
 pub(crate) mod position;

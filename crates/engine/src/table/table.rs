@@ -659,10 +659,11 @@ impl<'m> TableAt<'m> {
     fn key_leaf(&self, heap: Heap<'m>, index: &'m IndexCore, key: &[u8], row: u32) -> Result<()> {
         heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary)?;
         let keyed = create_key_block(heap, key, row)?;
-        if !self.ordered(index).replace(heap, key, row, keyed) {
+        let replaced = self.ordered(index).replace(heap, key, row, keyed);
+        if !matches!(replaced, Ok(true)) {
             heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
         }
-        Ok(())
+        replaced.map(|_| ())
     }
 
     fn row_not_found(&self, row: u32) -> Error {

@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 
 use super::{clock, reclaim, stamping};
 use crate::error::Result;
+use crate::index::pack::Packing;
 use crate::instance::Instance;
 use crate::memory::Heap;
 use crate::table::freeze::{Look, Outcome};
@@ -62,11 +63,11 @@ pub(crate) fn freeze(
     let at = TableAt { memory: db.memory(), core };
     let (numbers, skipped) = candidates(db, at, extent, settled)?;
     let mut report = FreezeReport { skipped, ..FreezeReport::default() };
-    if numbers.is_empty() {
+    if numbers.is_empty() && extent == Extent::Full {
         return Ok(report);
     }
     at.directory().withdraw_gaps(db.memory(), &numbers);
-    let frozen = numbers.iter().try_for_each(|&number| {
+    let frozen: Result<()> = numbers.iter().try_for_each(|&number| {
         let outcome =
             in_slot(db, |heap, horizon| at.freeze_segment(heap, number, horizon.min(settled)))?;
         report.count(outcome);
@@ -74,7 +75,23 @@ pub(crate) fn freeze(
         Ok(())
     });
     at.directory().return_gaps(db.memory(), &numbers);
-    frozen.map(|()| report)
+    frozen?;
+    if extent == Extent::All {
+        pack_indexes(db, at)?;
+    }
+    Ok(report)
+}
+
+/// Makes the ordered indexes of a table smaller that was loaded and is frozen now.
+fn pack_indexes(db: &Instance, at: TableAt<'_>) -> Result<()> {
+    for index in at.core.indexes().filter(|index| index.is_ordered()) {
+        let mut packing = Packing::default();
+        while in_slot(db, |heap, _| Ok(at.pack(heap, index, &mut packing)))? {
+            reclaim::everything(db);
+        }
+    }
+    reclaim::everything(db);
+    Ok(())
 }
 
 /// The segments that can be frozen as it seems, and how many others there are that are not.

@@ -11,7 +11,7 @@ use datafusion::arrow::array::*;
 use datafusion::arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes as dt;
 use remanent_engine::schema::{ColumnType, Value};
-use remanent_engine::{Encoding, FrozenColumn, Symbols};
+use remanent_engine::{Encoding, Ends, FrozenColumn, Symbols};
 
 use crate::error::{Error, Result};
 use crate::values::arrow_in::array_of;
@@ -99,9 +99,10 @@ pub(crate) fn array(
         Encoding::Offsets { min, width, bytes } => {
             let to = Numbers { min, sql_type, nulls };
             match width {
-                1 => to.of(bytes, rows, u32::from),
-                2 => to.of(bytes.as_chunks().0, rows, |two| u16::from_le_bytes(two).into()),
-                _ => to.of(bytes.as_chunks().0, rows, u32::from_le_bytes),
+                1 => to.of(Each(bytes, u32::from), rows),
+                2 => to.of(Each(bytes.as_chunks().0, |two| u16::from_le_bytes(two).into()), rows),
+                3 => to.of(Parts::of(bytes), rows),
+                _ => to.of(Each(bytes.as_chunks().0, u32::from_le_bytes), rows),
             }
         }
         Encoding::Dictionary { code_width, codes, .. } if dictionary.is_some() => {
@@ -117,12 +118,12 @@ pub(crate) fn array(
             };
             text_array(views, text.clone(), nulls)
         }
-        Encoding::Heap { offsets, bytes } if is_text(column.column_type()) => {
-            let (text, views) = heap(offsets, bytes, rows);
+        Encoding::Heap { ends, bytes } if is_text(column.column_type()) => {
+            let (text, views) = heap(ends, bytes, rows);
             text_array(views, text, nulls)
         }
-        Encoding::Symbols { offsets, codes, symbols } if is_text(column.column_type()) => {
-            let (text, views) = from_symbols(offsets, codes, &symbols, rows);
+        Encoding::Symbols { ends, codes, symbols } if is_text(column.column_type()) => {
+            let (text, views) = from_symbols(ends, codes, &symbols, rows);
             text_array(views, text, nulls)
         }
         Encoding::Plain { width: 8, bytes } if is_long(sql_type) => {
@@ -174,6 +175,62 @@ fn decimals(wide: Vec<i128>, sql_type: &SqlType, nulls: Option<NullBuffer>) -> A
     Arc::new(array.with_data_type(sql_type.to_arrow()))
 }
 
+/// Numbers that are kept as offsets, one for each row of a segment.
+pub(super) trait Offsets: Copy {
+    /// What `value` answers for the offset of each row.
+    fn gather<T>(self, rows: Rows<'_>, value: impl Fn(u32) -> T) -> Vec<T>;
+}
+
+/// Entries, and how one of them is read.
+#[derive(Clone, Copy)]
+struct Each<'e, E, F>(&'e [E], F);
+
+impl<E: Copy, F: Fn(E) -> u32 + Copy> Offsets for Each<'_, E, F> {
+    #[inline]
+    fn gather<T>(self, rows: Rows<'_>, value: impl Fn(u32) -> T) -> Vec<T> {
+        rows.gather(self.0, |entry| value((self.1)(entry)))
+    }
+}
+
+/// The parts of offsets of three bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'e> {
+    low: &'e [[u8; 2]],
+    high: &'e [u8],
+}
+
+impl<'e> Parts<'e> {
+    pub(super) fn of(bytes: &'e [u8]) -> Self {
+        let (low, high) = FrozenColumn::offset_parts(bytes);
+        Self { low, high }
+    }
+
+    /// The offsets of so many rows from one on.
+    #[inline]
+    pub(super) fn stretch(self, from: usize, len: usize) -> impl Iterator<Item = u32> {
+        let parts = self.low[from..from + len].iter().zip(&self.high[from..from + len]);
+        parts.map(|(low, high)| Self::offset(*low, *high))
+    }
+
+    #[inline]
+    fn offset(low: [u8; 2], high: u8) -> u32 {
+        u32::from(u16::from_le_bytes(low)) | u32::from(high) << 16
+    }
+}
+
+impl Offsets for Parts<'_> {
+    #[inline]
+    fn gather<T>(self, rows: Rows<'_>, value: impl Fn(u32) -> T) -> Vec<T> {
+        match rows {
+            Rows::Stretch(from, to) => self.stretch(from, to - from).map(value).collect(),
+            Rows::List(rows) => {
+                let offset = |row: usize| Self::offset(self.low[row], self.high[row]);
+                rows.iter().map(|&row| value(offset(row as usize))).collect()
+            }
+        }
+    }
+}
+
 /// What numbers become that are kept as what they are more than the least.
 struct Numbers<'t> {
     min: i128,
@@ -182,26 +239,21 @@ struct Numbers<'t> {
 }
 
 impl Numbers<'_> {
-    /// The array of these rows; `offset` reads an entry.
+    /// The array of these rows.
     #[inline]
-    fn of<E: Copy>(
-        self,
-        entries: &[E],
-        rows: Rows<'_>,
-        offset: impl Fn(E) -> u32,
-    ) -> Result<ArrayRef> {
+    fn of(self, offsets: impl Offsets, rows: Rows<'_>) -> Result<ArrayRef> {
         let Self { min, sql_type, nulls } = self;
         macro_rules! primitive {
             ($type:ty, $native:ty) => {{
                 let min = min as $native;
                 let values: Vec<$native> =
-                    rows.gather(entries, |entry| min.wrapping_add(offset(entry) as $native));
+                    offsets.gather(rows, |offset| min.wrapping_add(offset as $native));
                 Arc::new(PrimitiveArray::<$type>::new(values.into(), nulls)) as ArrayRef
             }};
         }
         Ok(match sql_type {
             SqlType::Boolean => {
-                let truths = rows.gather(entries, |entry| min + i128::from(offset(entry)) != 0);
+                let truths = offsets.gather(rows, |offset| min + i128::from(offset) != 0);
                 Arc::new(BooleanArray::new(BooleanBuffer::from(truths), nulls))
             }
             SqlType::TinyInt => primitive!(dt::Int8Type, i8),
@@ -216,16 +268,16 @@ impl Numbers<'_> {
             SqlType::Time => primitive!(dt::Time64MicrosecondType, i64),
             SqlType::Timestamp | SqlType::TimestampTz => {
                 let min = min as i64;
-                let add = |entry| min.wrapping_add(offset(entry).into());
-                longs(rows.gather(entries, add), sql_type, nulls)?
+                let add = |offset| min.wrapping_add(i64::from(offset));
+                longs(offsets.gather(rows, add), sql_type, nulls)?
             }
             SqlType::Numeric { .. } => {
                 // In 8 bytes as long as it can be: the wider addition costs twice as much.
                 let values: Vec<i128> = match i64::try_from(min) {
-                    Ok(min) => rows.gather(entries, |entry| {
-                        i128::from(min.wrapping_add(offset(entry).into()))
-                    }),
-                    Err(_) => rows.gather(entries, |entry| min + i128::from(offset(entry))),
+                    Ok(min) => {
+                        offsets.gather(rows, |offset| i128::from(min.wrapping_add(offset.into())))
+                    }
+                    Err(_) => offsets.gather(rows, |offset| min + i128::from(offset)),
                 };
                 decimals(values, sql_type, nulls)
             }
@@ -235,28 +287,28 @@ impl Numbers<'_> {
 }
 
 /// Views of texts that lie behind one another, and the bytes they lead into.
-fn heap(offsets: &[u32], bytes: &[u8], rows: Rows<'_>) -> (Buffer, Vec<u128>) {
-    let ends = |row: usize| (offsets[row] as usize, offsets[row + 1] as usize);
+fn heap(ends: Ends<'_>, bytes: &[u8], rows: Rows<'_>) -> (Buffer, Vec<u128>) {
     match rows {
         Rows::Stretch(from, to) => {
-            let start = offsets[from] as usize;
-            let text = Buffer::from(&bytes[start..offsets[to] as usize]);
+            let start = ends.start(from);
+            let text = Buffer::from(&bytes[start..ends.start(to)]);
             let views = rows.map(|row| {
-                let (from, to) = ends(row);
-                make_view(&bytes[from..to], 0, (from - start) as u32)
+                let range = ends.range(row);
+                let at = range.start - start;
+                make_view(&bytes[range], 0, at as u32)
             });
             (text, views)
         }
         Rows::List(_) => {
             let mut text = Vec::new();
             let views = rows.map(|row| {
-                let (from, to) = ends(row);
+                let own = &bytes[ends.range(row)];
                 let at = text.len() as u32;
                 // What is short stands in the view itself.
-                if to - from > 12 {
-                    text.extend_from_slice(&bytes[from..to]);
+                if own.len() > 12 {
+                    text.extend_from_slice(own);
                 }
-                make_view(&bytes[from..to], 0, at)
+                make_view(own, 0, at)
             });
             (Buffer::from_vec(text), views)
         }
@@ -265,7 +317,7 @@ fn heap(offsets: &[u32], bytes: &[u8], rows: Rows<'_>) -> (Buffer, Vec<u128>) {
 
 /// Views of texts that are written in symbols, and the bytes they lead into.
 fn from_symbols(
-    offsets: &[u32],
+    ends: Ends<'_>,
     codes: &[u8],
     symbols: &Symbols<'_>,
     rows: Rows<'_>,
@@ -273,11 +325,11 @@ fn from_symbols(
     let (mut text, writer) = (Vec::new(), symbols.writer());
     if let Rows::Stretch(from, to) = rows {
         // A code stands for about three bytes.
-        text.reserve((offsets[to] - offsets[from]) as usize * 4);
+        text.reserve((ends.start(to) - ends.start(from)) * 4);
     }
     let views = rows.map(|row| {
         let at = text.len();
-        writer.append(&codes[offsets[row] as usize..offsets[row + 1] as usize], &mut text);
+        writer.append(&codes[ends.range(row)], &mut text);
         let view = make_view(&text[at..], 0, at as u32);
         // What is short stands in the view itself.
         if text.len() - at <= 12 {
@@ -330,5 +382,5 @@ pub(crate) fn dictionary_values(
 pub(crate) fn consecutive(first: i128, count: usize, sql_type: &SqlType) -> Result<ArrayRef> {
     let offsets: Vec<u32> = (0..count as u32).collect();
     let to = Numbers { min: first, sql_type, nulls: None };
-    to.of(&offsets, Rows::Stretch(0, count), |offset| offset)
+    to.of(Each(&offsets, |offset| offset), Rows::Stretch(0, count))
 }

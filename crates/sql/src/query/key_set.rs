@@ -174,17 +174,11 @@ impl KeySet {
     /// Takes those out of `meets` whose numbers, which are so much more than `min`, are not among
     /// them.
     #[inline]
-    pub(super) fn filter<E: Copy>(
-        &self,
-        min: i128,
-        entries: &[E],
-        offset: impl Fn(E) -> u32,
-        meets: &mut [bool],
-    ) {
+    pub(super) fn filter(&self, min: i128, offsets: impl Iterator<Item = u32>, meets: &mut [bool]) {
         // What is less than the first number wraps around to more than the last.
         let first = (min - self.low) as usize;
-        for (meet, entry) in meets.iter_mut().zip(entries) {
-            *meet &= self.has_at(first.wrapping_add(offset(*entry) as usize));
+        for (meet, offset) in meets.iter_mut().zip(offsets) {
+            *meet &= self.has_at(first.wrapping_add(offset as usize));
         }
     }
 }

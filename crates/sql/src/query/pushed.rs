@@ -11,10 +11,10 @@ use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use remanent_engine::schema::Value;
-use remanent_engine::{Encoding, FrozenColumn, FrozenRows};
+use remanent_engine::{Encoding, Ends, FrozenColumn, FrozenRows};
 
 use super::condition::{Condition, Kept};
-use super::frozen::{consecutive, dictionary_values, single};
+use super::frozen::{Parts, consecutive, dictionary_values, single};
 use super::key_set::KeySet;
 use super::pattern::{Automaton, Pattern};
 use crate::catalog::table::Table;
@@ -161,9 +161,8 @@ impl OfSegment {
             let codes = match column.encoding() {
                 Encoding::Offsets { bytes, .. } => bytes,
                 Encoding::Dictionary { codes, .. } => codes,
-                Encoding::Heap { offsets, bytes }
-                | Encoding::Symbols { offsets, codes: bytes, .. } => {
-                    says.filter_texts(&column, (offsets, bytes), from, meets);
+                Encoding::Heap { ends, bytes } | Encoding::Symbols { ends, codes: bytes, .. } => {
+                    says.filter_texts(&column, (ends, bytes), from, meets);
                     continue;
                 }
                 _ => continue,
@@ -178,16 +177,16 @@ impl Says {
     fn filter_texts(
         &self,
         column: &FrozenColumn<'_>,
-        (offsets, bytes): (&[u32], &[u8]),
+        (ends, bytes): (Ends<'_>, &[u8]),
         from: usize,
         meets: &mut [bool],
     ) {
         match self {
             Self::Like(pattern) => {
-                filter_each(column, (offsets, bytes), from, meets, |text| pattern.meets(text));
+                filter_each(column, (ends, bytes), from, meets, |text| pattern.meets(text));
             }
             Self::LikeCodes(automaton) => {
-                filter_each(column, (offsets, bytes), from, meets, |codes| automaton.meets(codes));
+                filter_each(column, (ends, bytes), from, meets, |codes| automaton.meets(codes));
             }
             _ => {}
         }
@@ -216,6 +215,12 @@ impl Says {
                     *meet &= (code >= low) & (code <= high);
                 });
             }
+            Self::Between { bytes: 3, low, high } => {
+                let offsets = Parts::of(codes).stretch(from, meets.len());
+                meets.iter_mut().zip(offsets).for_each(|(meet, offset)| {
+                    *meet &= (offset >= *low) & (offset <= *high);
+                });
+            }
             Self::Between { bytes: 4, low, high } => {
                 let codes = codes[from * 4..(from + meets.len()) * 4].chunks_exact(4);
                 meets.iter_mut().zip(codes).for_each(|(meet, code)| {
@@ -224,12 +229,16 @@ impl Says {
                 });
             }
             Self::Among { keys, min, bytes } => match bytes {
-                1 => keys.filter(*min, &codes[from..], u32::from, meets),
+                1 => keys.filter(*min, codes[from..].iter().map(|byte| (*byte).into()), meets),
                 2 => {
-                    let entries = &codes.as_chunks().0[from..];
-                    keys.filter(*min, entries, |two| u16::from_le_bytes(two).into(), meets);
+                    let entries = codes.as_chunks().0[from..].iter();
+                    keys.filter(*min, entries.map(|two| u16::from_le_bytes(*two).into()), meets);
                 }
-                _ => keys.filter(*min, &codes.as_chunks().0[from..], u32::from_le_bytes, meets),
+                3 => keys.filter(*min, Parts::of(codes).stretch(from, meets.len()), meets),
+                _ => {
+                    let entries = codes.as_chunks().0[from..].iter();
+                    keys.filter(*min, entries.map(|four| u32::from_le_bytes(*four)), meets);
+                }
             },
             _ => return,
         }
@@ -270,16 +279,15 @@ fn among(keys: &Arc<KeySet>, column: &FrozenColumn<'_>) -> Says {
 #[inline]
 fn filter_each(
     column: &FrozenColumn<'_>,
-    (offsets, bytes): (&[u32], &[u8]),
+    (ends, bytes): (Ends<'_>, &[u8]),
     from: usize,
     meets: &mut [bool],
     condition: impl Fn(&[u8]) -> bool,
 ) {
     let nulls = column.nulls();
     let is_null = |row: usize| nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
-    let ends = offsets[from..].windows(2).map(|ends| (ends[0] as usize, ends[1] as usize));
-    for ((at, meet), (start, end)) in meets.iter_mut().enumerate().zip(ends) {
-        *meet = *meet && !is_null(from + at) && condition(&bytes[start..end]);
+    for (row, meet) in (from..).zip(meets) {
+        *meet = *meet && !is_null(row) && condition(&bytes[ends.range(row)]);
     }
 }
 

@@ -28,7 +28,8 @@ impl LeafKeys for Moving<'_> {
             let room = self.heap.cache.retired.make_room(self.heap, 8, Entitlement::Ordinary);
             room.expect("memory is there");
             let block = |key| create_key_block(self.heap, key, ROW).expect("memory is there");
-            assert!(self.tree.replace(self.heap, &OLD, ROW, block(&OLD)));
+            let replaced = self.tree.replace(self.heap, &OLD, ROW, block(&OLD));
+            assert!(replaced.expect("memory is there"));
             let inserted = self.tree.insert(self.heap, self, &NEW, ROW, block(&NEW));
             inserted.expect("memory is there");
         }

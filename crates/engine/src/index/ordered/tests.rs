@@ -1,9 +1,10 @@
 //! The tree alone, against a set of keys with their rows.
 //!
-//! Keys are dense numbers and scattered ones, and texts that share long stems; no key begins with
-//! another, as the key codec promises. Entries are added, removed and replaced at random, which
-//! grows, splits, shrinks and merges nodes of every kind; look-ups, walks in both directions and
-//! searches from any bound must agree with the set. An emptied tree is its root and nothing else.
+//! Keys are dense numbers and scattered ones, pairs of numbers whose rows follow one another, and
+//! texts that share long stems; no key begins with another, as the key codec promises. Entries are
+//! added, removed and replaced at random, which grows, splits, shrinks and merges nodes of every
+//! kind, and bundles are made of nodes in between; look-ups, walks in both directions and searches
+//! from any bound must agree with the set. An emptied tree is its root and nothing else.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -13,6 +14,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::index::build::{self, BuildEntry};
 use crate::index::cursor::{Bound, Direction, IndexCursor};
+use crate::index::pack::Packing;
 use crate::memory::account::Purpose;
 use crate::memory::retire::Retired;
 use crate::memory::{Cache, Memory};
@@ -29,6 +31,8 @@ struct Keys(RefCell<HashMap<u32, Vec<u8>>>);
 enum Step {
     Insert { key: Vec<u8>, row: u32, keyed: bool },
     Dense { from: u32, count: u32 },
+    Pairs { from: u8, count: u8, lines: u8 },
+    Pack { odd: bool },
     Remove { pick: usize },
     RemoveMany { step: usize },
     Replace { pick: usize },
@@ -49,10 +53,16 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         3 => (0..600u32).prop_map(|n| [&[1], n.to_be_bytes().as_slice()].concat()),
         2 => any::<u64>().prop_map(|n| [&[2], n.to_be_bytes().as_slice()].concat()),
+        4 => (0..40u8, 0..10u8).prop_map(|(order, line)| pair(order, line)),
         2 => text("c"),
         2 => text("dddddddddddddddd"),
         2 => text("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"),
     ]
+}
+
+/// The key of a pair of numbers.
+fn pair(order: u8, line: u8) -> Vec<u8> {
+    vec![4, 0, order, 0x80, 0, 0, line]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -62,6 +72,9 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (key(), row(), any::<bool>())
             .prop_map(|(key, row, keyed)| Step::Insert { key, row, keyed }),
         1 => (0..600u32, 1..300u32).prop_map(|(from, count)| Step::Dense { from, count }),
+        4 => (0..40u8, 1..20u8, 1..12u8)
+            .prop_map(|(from, count, lines)| Step::Pairs { from, count, lines }),
+        4 => any::<bool>().prop_map(|odd| Step::Pack { odd }),
         8 => pick().prop_map(|pick| Step::Remove { pick }),
         1 => (1..4usize).prop_map(|step| Step::RemoveMany { step }),
         3 => pick().prop_map(|pick| Step::Replace { pick }),
@@ -90,6 +103,20 @@ impl<'m> Run<'m> {
                     self.insert([&[1], n.to_be_bytes().as_slice()].concat(), 1 << 20 | n, false);
                 }
             }
+            Step::Pairs { from, count, lines } => {
+                for (order, line) in
+                    (from..from + count).flat_map(|it| (0..lines).map(move |line| (it, line)))
+                {
+                    let row = 1 << 21 | u32::from(order) << 8 | u32::from(line);
+                    self.insert(pair(order, line), row, false);
+                }
+            }
+            Step::Pack { odd } => {
+                // Of the others, rows keep their hints.
+                let needs_no_hint = |row: u32| odd || row >> 8 & 1 == 0;
+                let mut packing = Packing::default();
+                while packing.step(self.tree, self.heap, &needs_no_hint) {}
+            }
             Step::Remove { pick } => {
                 let entry = self.entries.iter().nth(pick % self.entries.len().max(1)).cloned();
                 entry.iter().for_each(|entry| self.remove(entry));
@@ -108,7 +135,8 @@ impl<'m> Run<'m> {
                     create_key_block(self.heap, &key, row).expect("memory is there")
                 };
                 self.make_room();
-                assert!(self.tree.replace(self.heap, &key, row, leaf));
+                let replaced = self.tree.replace(self.heap, &key, row, leaf);
+                assert!(replaced.expect("memory is there"));
             }
             Step::Find { key } => self.find(&key),
         }
@@ -257,7 +285,8 @@ fn run(steps: Vec<Step>) {
         run.step(step);
     }
     run.check_all();
-    check_build(&run);
+    check_build(&run, false);
+    check_build(&run, true);
     let entries: Vec<_> = run.entries.iter().cloned().collect();
     entries.iter().for_each(|entry| run.remove(entry));
     run.check_all();
@@ -266,17 +295,21 @@ fn run(steps: Vec<Step>) {
     assert_eq!(index_bytes(heap), 0);
 }
 
-/// Builds the same tree at once and checks it the same way.
-fn check_build(run: &Run<'_>) {
+/// Builds the same tree at once and checks it the same way; with leaves that can be in runs, and
+/// with some that cannot.
+fn check_build(run: &Run<'_>, plain: bool) {
     let before = index_bytes(run.heap);
-    let entry = |(key, row): &Entry| BuildEntry {
-        key: key.clone(),
-        row: *row,
-        leaf: create_key_block(run.heap, key, *row).expect("memory is there"),
+    let keys = run.keys.0.borrow().clone();
+    let leaf = |(key, row): &Entry| match keys.get(row) {
+        Some(own) if plain && own == key => Leaf::plain(*row, 0),
+        _ => create_key_block(run.heap, key, *row).expect("memory is there"),
     };
+    let entry =
+        |entry: &Entry| BuildEntry { key: entry.0.clone(), row: entry.1, leaf: leaf(entry) };
     let entries: Vec<_> = run.entries.iter().map(entry).collect();
     let root = build::build(run.heap, &entries).expect("memory is there");
-    let built = Run { entries: run.entries.clone(), ..Run::new(run.heap, root) };
+    let keys = Keys(RefCell::new(keys));
+    let built = Run { entries: run.entries.clone(), keys, ..Run::new(run.heap, root) };
     built.check_all();
     run.entries.iter().step_by(5).for_each(|(key, _)| built.find(key));
     build::destroy(run.heap, root);

@@ -36,11 +36,11 @@ fn offsets_are_looked_up_from_either_side_of_the_least_key() {
     // The least number of a segment is less than the least key, the same, or greater.
     for min in [900, 1000, 1007] {
         let mut meets = [true; 7];
-        set.filter(min, &entries, u32::from, &mut meets);
+        set.filter(min, entries.iter().map(|it| (*it).into()), &mut meets);
         let expected = entries.map(|entry| set.has(min + i128::from(entry)));
         assert_eq!(meets, expected, "{min}");
     }
     let mut meets = [false; 7];
-    set.filter(1000, &entries, u32::from, &mut meets);
+    set.filter(1000, entries.iter().map(|it| (*it).into()), &mut meets);
     assert_eq!(meets, [false; 7], "what was out stays out");
 }

@@ -35,11 +35,11 @@ fn by_codes(texts: &[String], pattern: &Pattern) -> Vec<bool> {
     let mut pieces = tx.scan_pieces(&table).expect("a scan");
     let Some(Piece::Frozen(rows)) = pieces.next_piece() else { panic!("frozen rows") };
     let column = rows.column(table.column("text").expect("it is there")).expect("it is there");
-    let Encoding::Symbols { offsets, codes, symbols } = column.encoding() else {
+    let Encoding::Symbols { ends, codes, symbols } = column.encoding() else {
         panic!("text in symbols")
     };
     let automaton = pattern.over(&symbols).expect("it is short");
-    let row = |row: usize| &codes[offsets[row] as usize..offsets[row + 1] as usize];
+    let row = |row: usize| &codes[ends.range(row)];
     (0..texts.len()).map(|at| automaton.meets(row(at))).collect()
 }
 
