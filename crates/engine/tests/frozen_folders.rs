@@ -6,8 +6,8 @@ mod place;
 use std::collections::BTreeMap;
 
 use place::Place;
-use remanent_engine::schema::{ColumnType, TableSchema, Value};
-use remanent_engine::{Database, Durability, Options, Result, RowId, Table};
+use remanent_engine::schema::{ColumnType, ColumnValues, TableSchema, Value};
+use remanent_engine::{Database, Durability, Options, Result, RowId, Table, WriteTransaction};
 
 const SEGMENT: u64 = 1 << 16;
 
@@ -149,5 +149,49 @@ fn frozen_rows_are_salvaged() -> Result<()> {
     let (db, salvaged) = Database::salvage(&*place.folder(), options())?;
     assert_eq!((salvaged.rows, salvaged.rows_refused, salvaged.gaps), (998, 0, 0));
     assert_eq!(content(&db, &db.table("T")?)?, before);
+    Ok(())
+}
+
+/// Inserts a segment of rows as columns, from this key on.
+fn lay(tx: &WriteTransaction<'_>, table: &Table, first: u64) -> Result<()> {
+    let key = |row: usize| Some(Value::U64(first + row as u64));
+    let columns = [ColumnValues::Any(&key), ColumnValues::Text(&|_| "as it was")];
+    tx.insert_frozen(table, &columns, SEGMENT as usize).map(|_| ())
+}
+
+#[test]
+fn rows_inserted_as_columns_are_there_from_log_and_image() -> Result<()> {
+    let place = Place::new();
+    let db = place.open(options());
+    let table = create(&db)?;
+    db.write(|tx| lay(tx, &table, 0))?;
+    change(&db, &table, &[9, 10])?;
+    let lost = db.begin_write()?;
+    lay(&lost, &table, SEGMENT)?;
+    drop(lost);
+    let before = content(&db, &table)?;
+    drop((table, db));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!(frozen, 0, "the log has them one by one");
+    assert!(content(&db, &table)? == before);
+    // An image is made while a transaction is under way, which commits afterwards.
+    let tx = db.begin_write()?;
+    lay(&tx, &table, 2 * SEGMENT)?;
+    db.checkpoint()?;
+    tx.commit()?;
+    let before = content(&db, &table)?;
+    assert_eq!(before.len() as u64, 2 * SEGMENT - 1);
+    drop((table, db));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!(frozen, 0);
+    assert!(content(&db, &table)? == before);
+    db.write(|tx| lay(tx, &table, 3 * SEGMENT))?;
+    db.checkpoint()?;
+    let before = content(&db, &table)?;
+    drop((table, db));
+    let (db, table, frozen) = reopened(&place, options())?;
+    assert_eq!(frozen, SEGMENT, "images keep them as they are");
+    assert!(content(&db, &table)? == before);
+    assert_eq!(before.len() as u64, 3 * SEGMENT - 1);
     Ok(())
 }

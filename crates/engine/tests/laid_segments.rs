@@ -1,22 +1,18 @@
-//! Rows that are inserted as columns: who sees them, how they are changed and taken back, who is
-//! refused meanwhile, and what is there when the folder is opened again.
+//! Rows that are inserted as columns: who sees them, how they are changed and taken back, and who
+//! is refused meanwhile. Databases in folders are for `frozen_folders.rs`.
 //!
 //! Each table has the rows of its keys, `row number 7` under 7, so what is there can be told from
 //! the keys alone. Tables are looked at by scan, by pieces and by key, and have to agree.
-
-#[path = "durability/place.rs"]
-mod place;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use place::Place;
 use remanent_engine::schema::{ColumnType, ColumnValues, KeyPart, TableSchema, Value};
 use remanent_engine::{
-    Database, Durability, ErrorKind, Isolation, Options, Piece, ReadTransaction, Result, RowId,
-    Table, TransactionOptions, WriteTransaction,
+    Database, ErrorKind, Isolation, Options, Piece, ReadTransaction, Result, RowId, Table,
+    TransactionOptions, WriteTransaction,
 };
 
 const SEGMENT: i64 = 1 << 16;
@@ -325,6 +321,24 @@ fn others_are_refused_while_it_is_not_decided() -> Result<()> {
 }
 
 #[test]
+fn who_does_not_see_a_segment_sees_his_own_row_in_it() -> Result<()> {
+    let (db, table) = open()?;
+    let old = db.begin_write_with(&TransactionOptions::new().isolation(Isolation::Snapshot))?;
+    assert_eq!(old.scan(&table)?.count(), 0);
+    db.write(|tx| load_range(tx, &table, 0..SEGMENT))?;
+    db.write(|tx| delete(tx, &table, 5))?;
+    db.reclaim();
+    load_range(&old, &table, -1..0)?;
+    let row = find(&old, &table, -1)?.expect("it is there").0;
+    assert_eq!(row.number(), 5, "the id of the row that was deleted");
+    assert_eq!(seen(&old, &table)?, rows(-1..0));
+    old.commit()?;
+    let mut expected = rows(-1..SEGMENT);
+    expected.remove(&5);
+    check(&db, &table, &expected)
+}
+
+#[test]
 fn a_serializable_transaction_notices_segments_in_what_it_has_read() -> Result<()> {
     let (db, table) = open()?;
     db.write(|tx| load_range(tx, &table, 0..10))?;
@@ -351,52 +365,6 @@ fn a_serializable_transaction_notices_segments_in_what_it_has_read() -> Result<(
     db.write(|tx| load_range(tx, &table, 1_000_005..1_000_006))?;
     load_range(&tx, &table, -4..-3)?;
     assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
-    Ok(())
-}
-
-#[test]
-fn folders_keep_what_was_committed() -> Result<()> {
-    let options = || options().durability(Durability::Buffered).checkpoint_after(0);
-    let place = Place::new();
-    let mut expected = rows(0..SEGMENT);
-    {
-        let db = place.open(options());
-        let table = create(&db)?;
-        let tx = db.begin_write()?;
-        load_range(&tx, &table, 0..SEGMENT)?;
-        set_text(&tx, &table, 9, "nine")?;
-        delete(&tx, &table, 10)?;
-        tx.commit()?;
-        expected.insert(9, "nine".to_owned());
-        expected.remove(&10);
-        let lost = db.begin_write()?;
-        load_range(&lost, &table, SEGMENT..2 * SEGMENT)?;
-        lost.roll_back();
-    }
-    {
-        let db = place.open(options());
-        let table = db.table("T")?;
-        check(&db, &table, &expected)?;
-        // An image is made while a transaction is under way, which commits afterwards.
-        let tx = db.begin_write()?;
-        load_range(&tx, &table, SEGMENT..2 * SEGMENT)?;
-        db.checkpoint()?;
-        tx.commit()?;
-        expected.extend(rows(SEGMENT..2 * SEGMENT));
-        check(&db, &table, &expected)?;
-    }
-    {
-        let db = place.open(options());
-        let table = db.table("T")?;
-        check(&db, &table, &expected)?;
-        db.write(|tx| load_range(tx, &table, 2 * SEGMENT..3 * SEGMENT))?;
-        expected.extend(rows(2 * SEGMENT..3 * SEGMENT));
-        db.checkpoint()?;
-    }
-    let db = place.open(options());
-    let table = db.table("T")?;
-    check(&db, &table, &expected)?;
-    assert_eq!(db.memory_by_table()?[0].frozen_rows, SEGMENT as u64, "in the image they are so");
     Ok(())
 }
 

@@ -117,13 +117,14 @@ impl<'t> Pieces<'t> {
             let directory = self.table.directory();
             if let Some(frozen) = directory.frozen(self.table.memory, self.next as u32) {
                 if let Some(rows) = self.take_frozen(frozen) {
+                    self.rows_follow = !self.rows.is_empty();
                     return Some(Piece::Frozen(rows));
                 }
             } else {
                 self.take_hot();
-                if !self.rows.is_empty() {
-                    return Some(Piece::Rows(&self.rows));
-                }
+            }
+            if !self.rows.is_empty() {
+                return Some(Piece::Rows(&self.rows));
             }
         }
         None
@@ -140,7 +141,8 @@ impl<'t> Pieces<'t> {
         }
     }
 
-    /// The rest of a frozen segment from the next row on; `None` if the snapshot does not see it.
+    /// The rest of a frozen segment from the next row on, and the rows beside its columns; `None` if
+    /// the snapshot does not see what is in the columns.
     fn take_frozen(&mut self, frozen: &'t FrozenSegment) -> Option<FrozenRows<'t>> {
         let memory = self.table.memory;
         let number = self.next >> SEGMENT_SHIFT;
@@ -148,6 +150,8 @@ impl<'t> Pieces<'t> {
         let passed = (self.next - first) as usize;
         self.next = self.limit.min((number + 1) << SEGMENT_SHIFT);
         if !self.reader.snapshot.sees(memory, &frozen.begin) {
+            // Row ids of rows deleted since may have been given to this very transaction.
+            self.take_changed(frozen, (first, passed), |_| {});
             return None;
         }
         let block = frozen.block(memory);
@@ -165,22 +169,37 @@ impl<'t> Pieces<'t> {
             let before = passed.saturating_sub(number * GROUP).min(GROUP);
             *bits &= u64::MAX.checked_shl(before as u32).unwrap_or(0);
         }
+        self.take_changed(frozen, (first, passed), |place| {
+            if let Some(bits) = bits.get_mut(place / GROUP) {
+                *bits &= !(1 << (place % GROUP));
+            }
+        });
+        let (visible, is_whole) = (Visible::Some(bits), passed == 0);
+        Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
+    }
+
+    /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
+    /// `visit` with the place of each, whether it is seen or not.
+    fn take_changed(
+        &mut self,
+        frozen: &FrozenSegment,
+        (first, passed): (u64, usize),
+        mut visit: impl FnMut(usize),
+    ) {
+        let memory = self.table.memory;
+        if !frozen.is_changed() {
+            return;
+        }
         for number in passed / GROUP..1 << (SEGMENT_SHIFT - 6) {
             let Some(slots) = frozen.changed(memory, number) else { continue };
             for (place, slot) in (number * GROUP..).zip(slots) {
                 let word = slot.load(Acquire);
-                if is_frozen(word) || place < passed {
-                    continue;
+                if !is_frozen(word) && place >= passed {
+                    visit(place);
+                    self.push((first as usize + place) as u32, newest_of(word));
                 }
-                if let Some(bits) = bits.get_mut(number) {
-                    *bits &= !(1 << (place % GROUP));
-                }
-                self.push((first as usize + place) as u32, newest_of(word));
             }
         }
-        self.rows_follow = !self.rows.is_empty();
-        let (visible, is_whole) = (Visible::Some(bits), passed == 0);
-        Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
     }
 
     fn push(&mut self, row: u32, newest: u64) {
