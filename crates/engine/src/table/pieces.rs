@@ -141,8 +141,8 @@ impl<'t> Pieces<'t> {
         }
     }
 
-    /// The rest of a frozen segment from the next row on, and the rows beside its columns; `None` if
-    /// the snapshot does not see what is in the columns.
+    /// The rest of a frozen segment from the next row on, and the rows beside its columns; `None`
+    /// if the snapshot does not see what is in the columns.
     fn take_frozen(&mut self, frozen: &'t FrozenSegment) -> Option<FrozenRows<'t>> {
         let memory = self.table.memory;
         let number = self.next >> SEGMENT_SHIFT;
