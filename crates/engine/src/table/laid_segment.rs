@@ -70,17 +70,16 @@ impl<'m> TableAt<'m> {
         }
         let free_block = || FrozenSegment::free_block(heap, block);
         let frozen = FrozenSegment::create(heap, block, own).inspect_err(|_| free_block())?;
+        let append = || {
+            heap.cache.moved.make_room(heap, CHUNKS as u64, Entitlement::Ordinary)?;
+            directory.give_back_rest(heap)?;
+            directory.append(heap, frozen)
+        };
         let number = loop {
-            let appended = heap
-                .cache
-                .moved
-                .make_room(heap, CHUNKS as u64, Entitlement::Ordinary)
-                .and_then(|()| directory.give_back_rest(heap))
-                .and_then(|()| directory.append(heap, frozen));
-            match appended.inspect_err(|_| self.memory.get(frozen).destroy(heap))? {
-                Some(number) => break number,
-                // Somebody has taken the next row id in between.
-                None => {}
+            let appended = append().inspect_err(|_| self.memory.get(frozen).destroy(heap))?;
+            // Else somebody has taken the next row id in between.
+            if let Some(number) = appended {
+                break number;
             }
         };
         Ok(number << SEGMENT_SHIFT)
