@@ -14,6 +14,7 @@ use super::target::Target;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::{Action, Index, Reference, Table};
 use crate::error::{Error, Result, SqlState};
+use crate::point::compile::constant_of;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::arrow_out::ColumnReader;
@@ -260,7 +261,12 @@ impl Session {
                 let nulls = vec![Datum::Null; reference.columns.len()];
                 set_key(transaction, child, reference, &found, &nulls)
             }
-            (Action::SetDefault, _) => Err(Error::unsupported("ON DELETE SET DEFAULT")),
+            (Action::SetDefault, _) => {
+                let values = defaults(child, reference)?;
+                set_key(transaction, child, reference, &found, &values)?;
+                let parent = catalog.table(&reference.table)?;
+                check_key(transaction, (child, reference), &parent, &values)
+            }
         }
     }
 
@@ -282,35 +288,14 @@ impl Session {
                 continue;
             }
             let parent = target.catalog.table(&reference.table)?;
-            let index = referred_key(&parent, reference)?;
             let arrays: Vec<&ArrayRef> =
                 reference.columns.iter().map(|&column| rows.column(column)).collect();
             let mut known = HashSet::new();
             for row in 0..rows.num_rows() {
                 let key = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
                 let key = key.collect::<Result<Vec<_>>>()?;
-                let has_null = key.iter().any(Datum::is_null);
-                if has_null || !known.insert(key_text(&key)) {
-                    continue;
-                }
-                let ordered = in_order(&parent, index, reference, &key)?;
-                let values: Vec<Value<'_>> = ordered
-                    .iter()
-                    .zip(&index.columns)
-                    .map(|(datum, &column)| datum.to_value(&parent.columns[column].stored))
-                    .collect();
-                let found = transaction.reading()?.find(&parent.handle, index.handle, &values)?;
-                if found.is_none() {
-                    let text = format!(
-                        "insert or update on table {} violates foreign key constraint \"{}\"",
-                        table.name, reference.name
-                    );
-                    let key: Vec<String> = key.iter().map(Datum::to_string).collect();
-                    let detail =
-                        format!("Key ({}) is not present in {}.", key.join(", "), parent.name);
-                    return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
-                        .detail(detail)
-                        .of_constraint(&table.name, &reference.name));
+                if known.insert(key_text(&key)) {
+                    check_key(transaction, (table, reference), &parent, &key)?;
                 }
             }
         }
@@ -363,6 +348,56 @@ pub(crate) fn referred_key<'t>(parent: &'t Table, reference: &Reference) -> Resu
         );
         Error::new(SqlState::BAD_DEFINITION, text)
     })
+}
+
+/// Checks that a key that rows of `child` refer to is there, if it has no NULL.
+///
+/// # Errors
+/// `FOREIGN_KEY_VIOLATION`.
+fn check_key(
+    transaction: &Transaction,
+    (child, reference): (&Table, &Reference),
+    parent: &Table,
+    key: &[Datum],
+) -> Result<()> {
+    if key.iter().any(Datum::is_null) {
+        return Ok(());
+    }
+    let index = referred_key(parent, reference)?;
+    let ordered = in_order(parent, index, reference, key)?;
+    let values: Vec<Value<'_>> = ordered
+        .iter()
+        .zip(&index.columns)
+        .map(|(datum, &column)| datum.to_value(&parent.columns[column].stored))
+        .collect();
+    if transaction.reading()?.find(&parent.handle, index.handle, &values)?.is_some() {
+        return Ok(());
+    }
+    let text = format!(
+        "insert or update on table {} violates foreign key constraint \"{}\"",
+        child.name, reference.name
+    );
+    let key: Vec<String> = key.iter().map(Datum::to_string).collect();
+    let detail = format!("Key ({}) is not present in {}.", key.join(", "), parent.name);
+    Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
+        .detail(detail)
+        .of_constraint(&child.name, &reference.name))
+}
+
+/// The defaults of a reference's columns.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED` for one that is computed.
+fn defaults(child: &Table, reference: &Reference) -> Result<Vec<Datum>> {
+    let default = |&column: &usize| {
+        let column = &child.columns[column];
+        match &column.default {
+            None => Ok(Datum::Null),
+            Some(default) => constant_of(default)
+                .ok_or_else(|| Error::unsupported("SET DEFAULT with a default that is computed")),
+        }
+    };
+    reference.columns.iter().map(default).collect()
 }
 
 /// The values of a reference in the order of the index's columns, as these columns have them.
