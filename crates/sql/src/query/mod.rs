@@ -10,6 +10,7 @@ mod chain;
 pub(crate) mod checked;
 mod condition;
 mod decimal;
+pub(crate) mod explain;
 mod forget_keys;
 pub(crate) mod frozen;
 pub(crate) mod interrupt;

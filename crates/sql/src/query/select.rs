@@ -1,23 +1,22 @@
-//! Running a query, describing a statement, explaining one.
+//! Running a query, describing a statement.
 //!
 //! A parameter's value is put into the plan before it is optimised: a key that is given as a
 //! parameter leads to the index as one in the text does.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::common::ParamValues;
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 use futures::TryStreamExt;
 use remanent_engine::Isolation;
 
+use super::explain::plan_column;
 use super::interrupt;
 use super::running::{Guard, ResultColumn, Rows, columns_of};
 use crate::error::{Error, Result, SqlState};
@@ -64,7 +63,11 @@ impl Session {
     }
 
     /// Starts a plan.
-    fn stream(&self, plan: Arc<dyn ExecutionPlan>, transaction: Arc<Transaction>) -> Result<Rows> {
+    pub(super) fn stream(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        transaction: Arc<Transaction>,
+    ) -> Result<Rows> {
         let stream = interrupt::start(&self.state, plan, &transaction)?;
         Ok(Rows::stream(stream, Guard { transaction: Some(transaction) }))
     }
@@ -79,6 +82,7 @@ impl Session {
         transaction: &Arc<Transaction>,
     ) -> Result<(datafusion::arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
         let plan = interrupt::plan(&self.state, logical, transaction).await?;
+        self.note_plan(&plan);
         let schema = plan.schema();
         let stream = interrupt::start(&self.state, plan, transaction)?;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
@@ -150,63 +154,6 @@ impl Session {
             _ => Ok((given.to_vec(), Arc::new([]))),
         }
     }
-
-    /// EXPLAIN and EXPLAIN ANALYZE.
-    ///
-    /// # Errors
-    /// As the statement.
-    pub(crate) async fn explain(
-        &mut self,
-        statement: &ast::Statement,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        let ast::Statement::Explain { analyze, verbose, statement, options, .. } = statement else {
-            return Err(Error::unsupported(statement));
-        };
-        let option = |name: &str| {
-            let options = options.iter().flatten();
-            let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
-            found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
-        };
-        let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
-        let transaction = self.transaction(analyze)?;
-        let query = self.source_of(statement)?;
-        let is_change = !matches!(**statement, ast::Statement::Query(_));
-        if analyze && is_change {
-            return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes rows"));
-        }
-        let logical = match query {
-            Some(logical) => with_values(logical, parameters)?,
-            None => return Err(Error::unsupported(format!("EXPLAIN of {statement}"))),
-        };
-        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
-        let mut text = String::new();
-        if is_change {
-            text.push_str(&format!("{}\n", verb_of(statement)));
-        }
-        if verbose {
-            let optimized = self.state.optimize(&logical)?;
-            text.push_str(&format!("logical plan:\n{}\n\n", optimized.display_indent()));
-        }
-        if analyze {
-            let started = std::time::Instant::now();
-            let mut rows = self.stream(Arc::clone(&plan), transaction)?;
-            let mut count = 0;
-            while let Some(batch) = rows.next_batch().await? {
-                self.check_cancelled()?;
-                count += batch.num_rows();
-            }
-            let elapsed = started.elapsed();
-            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
-            text.push_str(&display.indent(verbose).to_string());
-            let millis = elapsed.as_secs_f64() * 1e3;
-            text.push_str(&format!("{count} rows, {millis:.3} ms\n"));
-        } else {
-            let display = DisplayableExecutionPlan::new(plan.as_ref());
-            text.push_str(&display.indent(verbose).to_string());
-        }
-        plan_rows(&text)
-    }
 }
 
 fn reads_tables(logical: &LogicalPlan) -> Result<bool> {
@@ -221,30 +168,6 @@ fn reads_tables(logical: &LogicalPlan) -> Result<bool> {
         Ok(if reads { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(reads)
-}
-
-fn is_on(text: &str) -> bool {
-    !["off", "false", "0"].contains(&text.to_lowercase().as_str())
-}
-
-fn verb_of(statement: &ast::Statement) -> &'static str {
-    match statement {
-        ast::Statement::Insert(_) => "Insert",
-        ast::Statement::Update(_) => "Update",
-        ast::Statement::Delete(_) => "Delete",
-        _ => "Merge",
-    }
-}
-
-fn plan_column() -> ResultColumn {
-    ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text }
-}
-
-fn plan_rows(text: &str) -> Result<Outcome> {
-    let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
-    let lines = StringArray::from_iter_values(text.lines().collect::<Vec<_>>());
-    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?;
-    Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch])))
 }
 
 /// The plan with values in the places of its parameters.

@@ -5,8 +5,8 @@
 //! begins with the first of them; a statement that fails undoes itself and no more.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use datafusion::execution::SessionState;
@@ -26,6 +26,7 @@ use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
 use crate::point::TextCache;
 use crate::query::binder::Binder;
+use crate::query::explain::Noted;
 use crate::statement::Statement;
 use crate::values::datum::Datum;
 
@@ -63,6 +64,8 @@ pub struct Session {
     pub(crate) id: u64,
     /// Whether the columns of views are being found, which may ask for columns of views.
     pub(crate) describes_views: AtomicBool,
+    /// Plans of a change that is being analysed.
+    pub(crate) noted_plans: Mutex<Noted>,
     /// What `pg_backend_pid` says.
     pub(crate) process: i32,
     pub(crate) texts: TextCache,
@@ -93,6 +96,7 @@ impl Session {
             block: None,
             prepared: HashMap::new(),
             describes_views: AtomicBool::new(false),
+            noted_plans: Mutex::default(),
             process: 0,
             texts: TextCache::default(),
             texts_version: 0,

@@ -1,0 +1,149 @@
+//! EXPLAIN: the plan of a statement as text; with ANALYZE, the statement is run and the plan tells
+//! what its parts did.
+//!
+//! A change is run as without EXPLAIN, and its plans, one for its rows and others for what it looks
+//! up, are noted as they are made. What it changed stays changed, as in PostgreSQL.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use datafusion::arrow::array::{RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::sql::sqlparser::ast;
+
+use super::interrupt;
+use super::running::{ResultColumn, Rows};
+use super::select::with_values;
+use crate::error::{Error, Result};
+use crate::session::answer::Outcome;
+use crate::session::statements::Session;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// Plans that are noted as they are made; `None` if nobody asks for them.
+pub(crate) type Noted = Option<Vec<Arc<dyn ExecutionPlan>>>;
+
+impl Session {
+    /// EXPLAIN and EXPLAIN ANALYZE.
+    ///
+    /// # Errors
+    /// As the statement.
+    pub(crate) async fn explain(
+        &mut self,
+        statement: &ast::Statement,
+        parameters: &[Datum],
+    ) -> Result<Outcome> {
+        let ast::Statement::Explain { analyze, verbose, statement, options, .. } = statement else {
+            return Err(Error::unsupported(statement));
+        };
+        let option = |name: &str| {
+            let options = options.iter().flatten();
+            let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
+            found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
+        };
+        let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
+        let is_change = !matches!(**statement, ast::Statement::Query(_));
+        if analyze && is_change {
+            return self.analyze_change(statement, parameters, verbose).await;
+        }
+        let transaction = self.transaction(analyze)?;
+        let query = self.source_of(statement)?;
+        let logical = match query {
+            Some(logical) => with_values(logical, parameters)?,
+            None => return Err(Error::unsupported(format!("EXPLAIN of {statement}"))),
+        };
+        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
+        let mut text = String::new();
+        if is_change {
+            text.push_str(&format!("{}\n", verb_of(statement)));
+        }
+        if verbose {
+            let optimized = self.state.optimize(&logical)?;
+            text.push_str(&format!("logical plan:\n{}\n\n", optimized.display_indent()));
+        }
+        if analyze {
+            let started = std::time::Instant::now();
+            let mut rows = self.stream(Arc::clone(&plan), transaction)?;
+            let mut count = 0;
+            while let Some(batch) = rows.next_batch().await? {
+                self.check_cancelled()?;
+                count += batch.num_rows();
+            }
+            let elapsed = started.elapsed();
+            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
+            text.push_str(&display.indent(verbose).to_string());
+            let millis = elapsed.as_secs_f64() * 1e3;
+            text.push_str(&format!("{count} rows, {millis:.3} ms\n"));
+        } else {
+            let display = DisplayableExecutionPlan::new(plan.as_ref());
+            text.push_str(&display.indent(verbose).to_string());
+        }
+        plan_rows(&text)
+    }
+
+    /// EXPLAIN ANALYZE of a statement that changes rows.
+    async fn analyze_change(
+        &mut self,
+        statement: &ast::Statement,
+        parameters: &[Datum],
+        verbose: bool,
+    ) -> Result<Outcome> {
+        self.exchange_noted(Some(Vec::new()));
+        let started = Instant::now();
+        let done = self.dispatch(statement, parameters).await;
+        let elapsed = started.elapsed();
+        let plans = self.exchange_noted(None).unwrap_or_default();
+        let mut outcome = done?;
+        while let Some(rows) = &mut outcome.rows
+            && rows.next_batch().await?.is_some()
+        {}
+        let mut text = format!("{}\n", verb_of(statement));
+        for plan in plans {
+            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
+            text.push_str(&display.indent(verbose).to_string());
+        }
+        let millis = elapsed.as_secs_f64() * 1e3;
+        text.push_str(&format!("{}, {millis:.3} ms\n", outcome.tag));
+        plan_rows(&text)
+    }
+
+    /// Notes a plan that is about to run, if somebody asks for it.
+    pub(super) fn note_plan(&self, plan: &Arc<dyn ExecutionPlan>) {
+        let mut noted = self.noted_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plans) = noted.as_mut() {
+            plans.push(Arc::clone(plan));
+        }
+    }
+
+    fn exchange_noted(&self, noted: Noted) -> Noted {
+        let mut plans = self.noted_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut plans, noted)
+    }
+}
+
+fn is_on(text: &str) -> bool {
+    !["off", "false", "0"].contains(&text.to_lowercase().as_str())
+}
+
+fn verb_of(statement: &ast::Statement) -> &'static str {
+    match statement {
+        ast::Statement::Insert(_) => "Insert",
+        ast::Statement::Update(_) => "Update",
+        ast::Statement::Delete(_) => "Delete",
+        _ => "Merge",
+    }
+}
+
+/// The column that an explained plan is in.
+pub(super) fn plan_column() -> ResultColumn {
+    ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text }
+}
+
+fn plan_rows(text: &str) -> Result<Outcome> {
+    let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
+    let lines = StringArray::from_iter_values(text.lines().collect::<Vec<_>>());
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?;
+    Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch])))
+}

@@ -1,0 +1,59 @@
+//! EXPLAIN ANALYZE of statements that change rows: they are run, and the plans of what they read
+//! tell what they did.
+
+use remanent_sql::{Session, SqlDatabase, SqlState};
+
+fn session() -> Session {
+    let mut session = SqlDatabase::in_memory().unwrap().session();
+    session
+        .execute(
+            "create table part (id int primary key, price int); \
+             insert into part select k, k * 10 from generate_series(1, 100) as s(k)",
+        )
+        .unwrap();
+    session
+}
+
+fn text(session: &mut Session, statement: &str) -> String {
+    let rows = session.query(statement, &[]).unwrap().rows;
+    let lines: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn changes_are_made_and_tell_what_they_read() {
+    let mut session = session();
+    let explained = text(&mut session, "explain analyze update part set price = 0 where id < 11");
+    assert!(explained.starts_with("Update\n"), "{explained}");
+    assert!(explained.contains("output_rows=10"), "{explained}");
+    assert!(explained.contains("UPDATE 10, ") && explained.ends_with(" ms"), "{explained}");
+    let explained =
+        text(&mut session, "explain (analyze) delete from part where price = 0 returning id");
+    assert!(explained.starts_with("Delete\n") && explained.contains("DELETE 10, "), "{explained}");
+    let insert = "explain analyze insert into part select id + 1000, 1 from part where id > 90";
+    let explained = text(&mut session, insert);
+    assert!(
+        explained.starts_with("Insert\n") && explained.contains("INSERT 0 10, "),
+        "{explained}"
+    );
+    assert_eq!(text(&mut session, "select count(*), max(id) from part"), "100\n1100");
+    // Without ANALYZE nothing changes, nor in a block that is rolled back.
+    let explained = text(&mut session, "explain delete from part");
+    assert!(explained.starts_with("Delete\n") && !explained.contains("output_rows"), "{explained}");
+    session.execute("begin").unwrap();
+    text(&mut session, "explain analyze delete from part");
+    assert_eq!(text(&mut session, "select count(*) from part"), "0");
+    session.execute("rollback").unwrap();
+    assert_eq!(text(&mut session, "select count(*) from part"), "100");
+}
+
+#[test]
+fn what_fails_changes_nothing_and_is_forgotten() {
+    let mut session = session();
+    let insert = "explain analyze insert into part select id + 50, 1 from part";
+    let error = session.execute(insert).unwrap_err();
+    assert_eq!(error.state(), SqlState::UNIQUE_VIOLATION);
+    assert_eq!(text(&mut session, "select count(*) from part"), "100");
+    let explained = text(&mut session, "explain analyze select * from part where id = 7");
+    assert!(!explained.contains("INSERT") && explained.contains("1 rows, "), "{explained}");
+}
