@@ -64,7 +64,7 @@ impl Session {
             text.push_str(&format!("logical plan:\n{}\n\n", optimized.display_indent()));
         }
         if analyze {
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             let mut rows = self.stream(Arc::clone(&plan), transaction)?;
             let mut count = 0;
             while let Some(batch) = rows.next_batch().await? {
