@@ -21,7 +21,7 @@ const BUDGET_MODELLED: u64 = 2 << 20;
 
 /// Of so many rows that are inserted, one is laid down as columns, by its mark. Not under the model
 /// checker: the slots before a segment would take it too long.
-const LAID: u64 = 64;
+const LAID: u64 = 256;
 
 /// A row as the database holds it.
 #[derive(Record)]
