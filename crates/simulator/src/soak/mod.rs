@@ -42,6 +42,8 @@ struct Shared {
     operations: AtomicU64,
     refused: AtomicU64,
     stop: AtomicBool,
+    /// Whether somebody has come to deleting all of his rows.
+    emptying: AtomicBool,
 }
 
 /// The worst that was seen.
@@ -110,6 +112,7 @@ impl Soak {
             operations: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            emptying: AtomicBool::new(false),
         };
         println!("operations   rows    live MiB  held MiB  held/live  of budget  refused");
         let started = Instant::now();
@@ -156,8 +159,8 @@ impl Soak {
             let (live, held) = (live_bytes(&memory) as f64, memory.held as f64);
             let filled = held / memory.budget as f64;
             seen.filled = seen.filled.max(filled);
-            // While it is filled first, little is live.
-            if filled > 0.5 {
+            // While it is filled first, little is live, and while it is emptied at the end.
+            if filled > 0.5 && !shared.emptying.load(Ordering::Relaxed) {
                 seen.fragmentation = seen.fragmentation.max(held / live);
                 (seen.sum, seen.looks) = (seen.sum + held / live, seen.looks + 1.0);
             }

@@ -108,8 +108,10 @@ impl<'s> Worker<'s> {
             }
         }
         self.check_some(self.rows.len())?;
+        self.shared.emptying.store(true, Ordering::Relaxed);
         while !self.rows.is_empty() {
-            self.delete(500)?;
+            // Few at a time: until they are committed, deletions take from the reserve.
+            self.delete(50)?;
         }
         Ok(())
     }
