@@ -10,18 +10,15 @@
 //! is freed when its last reader is gone. What the directory leads to stays, without rows, for the
 //! next segment that is laid down.
 
-use std::ops::Range;
-
 use remanent_schema::{KeyBuffer, RowLayout};
 
 use super::freeze::put_block;
 use super::frozen::FrozenSegment;
 use super::read_set::ReadSet;
 use super::segment::{CHUNKS, Directory, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len, place_of};
-use super::table::{IndexCore, TableAt};
+use super::table::TableAt;
 use crate::column::block::EncodedBlock;
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::sweep;
 use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Entitlement, Heap, Memory, Ref};
@@ -129,7 +126,10 @@ impl<'m> TableAt<'m> {
     /// queue entry that was promised.
     pub(crate) fn undo_segment(&self, heap: Heap<'m>, (first, count): (u32, u32)) {
         for index in self.core.indexes() {
-            self.drop_laid_entries(heap, index, first..first + count);
+            self.drop_entries_of(heap, index, first..first + count, |row, key| {
+                let encode = |bytes: &[u8]| index.plan.encode_row(bytes, key).is_ok();
+                self.with_frozen_key(row, &index.plan, encode).unwrap_or(false)
+            });
         }
         let Some(frozen) = self.directory().frozen(self.memory, first) else { return };
         for row in frozen.rows_changed(self.memory) {
@@ -138,24 +138,6 @@ impl<'m> TableAt<'m> {
         frozen.make_void();
         heap.cache.retired.redeem();
         heap.retire_item(Retired::Segment { table: self.core.id, row: first });
-    }
-
-    /// Takes the entries of a segment's rows out of an index, as many as are there.
-    fn drop_laid_entries(&self, heap: Heap<'m>, index: &IndexCore, rows: Range<u32>) {
-        let count = u64::from(rows.end - rows.start);
-        if index.is_ordered() && self.directory().limit() <= Self::swept_max(count) {
-            let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
-            if removed == count {
-                return;
-            }
-        }
-        let mut key = KeyBuffer::new();
-        for row in rows {
-            let encode = |bytes: &[u8]| index.plan.encode_row(bytes, &mut key).is_ok();
-            if self.with_frozen_key(row, &index.plan, encode) == Some(true) {
-                self.remove_entry(heap, index, key.as_slice(), row);
-            }
-        }
     }
 
     /// Frees what a void segment takes; nobody refers to it any more.

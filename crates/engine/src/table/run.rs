@@ -64,7 +64,10 @@ impl<'m> TableAt<'m> {
             }
         } else {
             for index in self.core.indexes() {
-                self.drop_entries_of(heap, index, first..first + count);
+                self.drop_entries_of(heap, index, first..first + count, |row, key| {
+                    let version = self.directory().newest(self.memory, row);
+                    index.plan.encode_row(bytes_at(self.memory, version), key).is_ok()
+                });
             }
             self.each_stretch(first, count, |_, slots| slots.iter().for_each(Directory::bury));
         }
@@ -83,16 +86,17 @@ impl<'m> TableAt<'m> {
         Directory::bury(self.directory().slot(self.memory, change.row));
     }
 
-    /// How many rows a table may have at most for its ordered indexes to be gone through, rather
-    /// than so many entries looked up.
-    pub(super) fn swept_max(count: u64) -> u64 {
-        count * SWEEP_FACTOR
-    }
-
-    /// Takes the entries of inserted rows out of an index.
-    fn drop_entries_of(&self, heap: Heap<'m>, index: &IndexCore, rows: Range<u32>) {
+    /// Takes the entries of inserted rows out of an index. `encode` writes a row's key, or says
+    /// that there is none.
+    pub(super) fn drop_entries_of(
+        &self,
+        heap: Heap<'m>,
+        index: &IndexCore,
+        rows: Range<u32>,
+        encode: impl Fn(u32, &mut KeyBuffer) -> bool,
+    ) {
         let count = u64::from(rows.end - rows.start);
-        if index.is_ordered() && self.directory().limit() <= Self::swept_max(count) {
+        if index.is_ordered() && self.directory().limit() <= count * SWEEP_FACTOR {
             let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
             if removed == count {
                 return;
@@ -101,8 +105,7 @@ impl<'m> TableAt<'m> {
         // Also if others changed the tree under the sweep, which then has missed some.
         let mut key = KeyBuffer::new();
         for row in rows.rev() {
-            let version = self.directory().newest(self.memory, row);
-            if index.plan.encode_row(bytes_at(self.memory, version), &mut key).is_ok() {
+            if encode(row, &mut key) {
                 self.remove_entry(heap, index, key.as_slice(), row);
             }
         }
