@@ -1,9 +1,15 @@
-//! `cargo xtask ci`: everything that must hold before a change is taken, in one command.
+//! `cargo xtask ci [--all] [--turn N] [STEP..]`: everything that must hold before a change is
+//! taken, in one command.
 //!
-//! The steps stand in `ci/steps.rs`, cheapest first; the first failure ends the run and says
-//! how to repeat that step alone. Continuous integration runs this and nothing else.
+//! The steps stand in `ci/steps.rs`, cheapest first; the first failure ends the run and says how to
+//! repeat that step alone. What would take too long every time is divided into ten parts, of which
+//! each run has one (`ci/turn.rs`); `--all` has all of them. Continuous integration runs this and
+//! nothing else.
 
+mod limit;
 mod steps;
+mod turn;
+mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -13,16 +19,33 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
+use limit::Timing;
 use steps::{Action, STEPS, Step};
+pub(crate) use turn::Part;
+use wish::Wish;
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    if arguments == ["list"] {
+    let wish = Wish::read(arguments)?;
+    if wish.list {
         for step in STEPS {
             println!("{:<10} {}", step.name, step.purpose);
         }
         return Ok(());
     }
-    run_steps(root, &chosen(STEPS, arguments)?)
+    let steps = chosen(STEPS, &wish.names)?;
+    let is_whole = wish.names.is_empty();
+    let part = match (wish.all, wish.turn) {
+        (true, _) => Part::All,
+        (false, Some(turn)) => Part::of(turn),
+        (false, None) => Part::of(turn::next(root, is_whole)?),
+    };
+    say(&format!("ci: {part}"));
+    let timings = run_steps(root, &steps, part)?;
+    say(&limit::table(&timings));
+    if is_whole && !wish.all {
+        limit::judge(&timings, std::thread::available_parallelism()?.get())?;
+    }
+    Ok(())
 }
 
 /// The named steps in their usual order, or all when none is named.
@@ -35,25 +58,24 @@ fn chosen<'a>(steps: &'a [Step], names: &[String]) -> Result<Vec<&'a Step>, Stri
     Ok(steps.iter().filter(is_chosen).collect())
 }
 
-fn run_steps(root: &Path, steps: &[&Step]) -> Outcome {
+fn run_steps(
+    root: &Path,
+    steps: &[&Step],
+    part: Part,
+) -> Result<Vec<Timing>, Box<dyn std::error::Error>> {
     let mut timings = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         let title = format!("ci {}/{} {}", index + 1, steps.len(), step.name);
         say(&format!("{title}: {}", step.shown()));
-        let start = Instant::now();
-        step.run(root).map_err(|reason| {
+        let [compile, run] = step.run(root, part).map_err(|reason| {
             let name = step.name;
             format!("step `{name}` failed: {reason}\nrepeat it with: cargo xtask ci {name}")
         })?;
-        say(&format!("{title}: passed in {}", seconds(start.elapsed())));
-        timings.push((step.name, start.elapsed()));
+        let timing = Timing { name: step.name, usual_s: step.usual_s, compile, run };
+        say(&format!("{title}: passed in {:.1} s", timing.total().as_secs_f64()));
+        timings.push(timing);
     }
-    for (name, duration) in &timings {
-        say(&format!("{name:<10} {:>10}", seconds(*duration)));
-    }
-    let total = timings.iter().map(|(_, duration)| *duration).sum();
-    say(&format!("ci: all {} steps passed in {}", timings.len(), seconds(total)));
-    Ok(())
+    Ok(timings)
 }
 
 /// Prints at once, so that the line stands before what the next program prints.
@@ -63,21 +85,25 @@ fn say(line: &str) {
     drop(std::io::stdout().flush());
 }
 
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
 impl Step {
-    fn run(&self, root: &Path) -> Outcome {
-        match self.action {
-            Action::Command(command) => command(root, &[]),
-            Action::Program(program) => program.run(root),
+    /// How long it took to compile, where that can be told apart, and to run.
+    fn run(&self, root: &Path, part: Part) -> Result<[Duration; 2], Box<dyn std::error::Error>> {
+        let start = Instant::now();
+        if let Action::Program(program) = self.action {
+            program.compile(root)?;
         }
+        let compile = start.elapsed();
+        match self.action {
+            Action::Command(command) => command(root, &[])?,
+            Action::InParts(command) => command(root, part)?,
+            Action::Program(program) => program.run(root)?,
+        }
+        Ok([compile, start.elapsed() - compile])
     }
 
     fn shown(&self) -> String {
         match self.action {
-            Action::Command(_) => format!("cargo xtask {}", self.name),
+            Action::Command(_) | Action::InParts(_) => format!("cargo xtask {}", self.name),
             Action::Program(program) => program.shown(),
         }
     }

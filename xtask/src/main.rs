@@ -36,12 +36,12 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "ci",
-        summary: "run what continuous integration runs; `ci list`, `ci STEP..`",
+        summary: "run what continuous integration runs; `ci list`, `ci --all`, `ci STEP..`",
         run: ci::run,
     },
     Command {
         name: "planted",
-        summary: "put bugs into a copy of the engine and see that they are found; `planted NAME..`",
+        summary: "put bugs into a copy of the engine and see that they are found; `planted --all`",
         run: planted::run,
     },
     Command {

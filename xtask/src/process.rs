@@ -11,23 +11,44 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 
-/// One program with its arguments and the variables set for it.
+/// One program with its arguments, a line of words, and the variables set for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Program {
-    pub(crate) words: &'static [&'static str],
+    pub(crate) line: &'static str,
     pub(crate) environment: &'static [(&'static str, &'static str)],
 }
 
 impl Program {
     /// The line that does the same in a shell.
     pub(crate) fn shown(&self) -> String {
+        let quoted = |word: &str| match word.contains(['*', '$']) {
+            true => format!("'{word}'"),
+            false => word.to_owned(),
+        };
         let variables = self.environment.iter().map(|(name, value)| format!("{name}='{value}'"));
-        let words = self.words.iter().map(|word| (*word).to_owned());
-        variables.chain(words).collect::<Vec<_>>().join(" ")
+        variables.chain(self.line.split_whitespace().map(quoted)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Compiles what it runs, if cargo runs it, and does nothing otherwise.
+    pub(crate) fn compile(&self, root: &Path) -> Outcome {
+        let words: Vec<&str> = self.line.split_whitespace().collect();
+        match &words[..] {
+            ["cargo", "test", ..] => self.run_words(&[&words[..], &["--no-run"]].concat(), root),
+            ["cargo", "run", rest @ ..] => {
+                let own = rest.iter().copied().take_while(|word| *word != "--");
+                let words: Vec<&str> = ["cargo", "build"].into_iter().chain(own).collect();
+                self.run_words(&words, root)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn run(&self, root: &Path) -> Outcome {
-        let [name, arguments @ ..] = self.words else {
+        self.run_words(&self.line.split_whitespace().collect::<Vec<_>>(), root)
+    }
+
+    fn run_words(&self, words: &[&str], root: &Path) -> Outcome {
+        let [name, arguments @ ..] = words else {
             return Err("no program to run".into());
         };
         let mut command = Command::new(name);

@@ -1,361 +1,177 @@
 //! The steps of `cargo xtask ci`, in the order in which they run. Change them here.
 //!
 //! Cheap steps that fail often come first, tests last. A step is a command of this program or
-//! another program with its arguments and variables; its name is what `cargo xtask ci STEP`
-//! takes.
+//! another program with its arguments and variables; its name is what `cargo xtask ci STEP` takes,
+//! and its usual time, in seconds, what it took in the run that `docs/ci.md` describes.
 
 use std::path::Path;
 
+use super::turn::Part;
 use crate::process::Program;
 use crate::{Outcome, examples, headers, planted, size, tidy};
 
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) purpose: &'static str,
+    pub(super) usual_s: u64,
     pub(super) action: Action,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     Command(fn(&Path, &[String]) -> Outcome),
+    /// A command that is too much for every run.
+    InParts(fn(&Path, Part) -> Outcome),
     Program(Program),
 }
 
+/// For programs of the model checker: the flag is part of what everything is built with, so that
+/// has a folder of its own; schedules need no optimising across crates.
+const SHUTTLE: &[(&str, &str)] = &[
+    ("RUSTFLAGS", "--cfg shuttle"),
+    ("CARGO_TARGET_DIR", "target/shuttle"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+];
+
 pub(super) const STEPS: &[Step] = &[
-    cargo("fmt", "all code is formatted", &["cargo", "fmt", "--all", "--check"]),
-    Step { name: "tidy", purpose: "the rules of style hold", action: Action::Command(tidy::run) },
-    cargo(
+    program("fmt", "all code is formatted", 1, "cargo fmt --all --check"),
+    command("tidy", "the rules of style hold", 3, tidy::run),
+    program(
         "clippy",
         "no warning in any crate, the laboratory included",
-        &["cargo", "clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        400,
+        "cargo clippy --workspace --all-targets -- -D warnings",
     ),
-    Step {
-        name: "doc",
-        purpose: "documentation builds without a warning",
-        action: Action::Program(Program {
-            words: &["cargo", "doc", "--workspace", "--no-deps"],
-            environment: &[("RUSTDOCFLAGS", "-D warnings")],
-        }),
-    },
-    Step {
-        name: "headers",
-        purpose: "the C header is the one that the Rust sources make",
-        action: Action::Command(headers::check),
-    },
-    Step {
-        name: "size",
-        purpose: "the engine fits into a small program",
-        action: Action::Command(size::run),
-    },
-    Step {
-        name: "examples",
-        purpose: "programs in C and C++, built and run as users do it",
-        action: Action::Command(examples::run),
-    },
-    cargo(
+    with(
+        &[("RUSTDOCFLAGS", "-D warnings")],
+        program(
+            "doc",
+            "documentation builds without a warning",
+            120,
+            "cargo doc --workspace --no-deps",
+        ),
+    ),
+    command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
+    command("size", "the engine fits into a small program", 15, size::run),
+    command("examples", "programs in C and C++, built and run as users do it", 90, examples::run),
+    program(
         "examples-checked",
         "the same programs under sanitizers and under valgrind",
-        &["cargo", "xtask", "examples", "--sanitize", "--valgrind"],
+        25,
+        "cargo xtask examples --sanitize --valgrind",
     ),
-    Step {
-        name: "shuttle",
-        purpose: "models of the concurrent protocols, over many schedules",
-        action: Action::Program(Program {
-            words: &[
-                "cargo",
-                "test",
-                "--release",
-                "--package",
-                "remanent-engine",
-                "--lib",
-                "shuttle",
-            ],
-            // A target folder of its own: the flag is part of what everything is built with.
-            environment: &[("RUSTFLAGS", "--cfg shuttle"), ("CARGO_TARGET_DIR", "target/shuttle")],
-        }),
-    },
-    cargo(
+    with(
+        SHUTTLE,
+        program(
+            "shuttle",
+            "models of the concurrent protocols, over many schedules",
+            100,
+            "cargo test --release --package remanent-engine --lib shuttle",
+        ),
+    ),
+    program(
         "histories",
         "random histories of transactions, each checked for its isolation",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "remanent-simulator",
-            "--",
-            "histories",
-            "--count",
-            "3000",
-        ],
+        20,
+        "cargo run --release --package remanent-simulator -- histories --count 3000",
     ),
-    cargo(
+    program(
         "soak",
         "a database at nine tenths of its budget, with rows of shifting sizes",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "remanent-simulator",
-            "--",
-            "soak",
-            "--operations",
-            "2000000",
-        ],
+        5,
+        "cargo run --release --package remanent-simulator -- soak --operations 2000000",
     ),
-    cargo(
+    program(
         "crashes",
         "databases after a crash at every call of a trace",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "remanent-simulator",
-            "--",
-            "crashes",
-            "--count",
-            "30",
-        ],
+        80,
+        "cargo run --release --package remanent-simulator -- crashes --count 30",
     ),
-    cargo(
+    program(
         "failures",
         "databases of which each call has failed",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "remanent-simulator",
-            "--",
-            "failures",
-            "--count",
-            "15",
-        ],
+        30,
+        "cargo run --release --package remanent-simulator -- failures --count 15",
     ),
-    cargo(
+    program(
         "flips",
         "databases with single bits changed",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "remanent-simulator",
-            "--",
-            "flips",
-            "--count",
-            "20",
-        ],
+        15,
+        "cargo run --release --package remanent-simulator -- flips --count 20",
     ),
-    Step {
-        name: "schedules",
-        purpose: "random histories again, on the schedules of the model checker",
-        action: Action::Program(Program {
-            words: &[
-                "cargo",
-                "run",
-                "--release",
-                "--package",
-                "remanent-simulator",
-                "--",
-                "histories",
-                "--count",
-                "5000",
-            ],
-            environment: &[("RUSTFLAGS", "--cfg shuttle"), ("CARGO_TARGET_DIR", "target/shuttle")],
-        }),
-    },
+    with(
+        SHUTTLE,
+        program(
+            "schedules",
+            "random histories again, on the schedules of the model checker",
+            45,
+            "cargo run --release --package remanent-simulator -- histories --count 5000",
+        ),
+    ),
     Step {
         name: "planted",
         purpose: "bugs put into a copy of the engine are found",
-        action: Action::Command(planted::run),
+        usual_s: 180,
+        action: Action::InParts(planted::run_part),
     },
-    cargo(
-        "lab-quick",
-        "the sensor workload, every answer verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "sensors",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-readers",
-        "readers beside a writer, every answer verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "readers",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-long-reader",
-        "memory beside a reader that stays",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "long-reader",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-interfaces",
-        "the sensor workload through each interface, every answer verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "sensors",
-            "--quick",
-            "--interface",
-            "rust,c,mco,d",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-sets",
-        "network sets, every member verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "sets",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-ladder",
-        "small pairs by promise, every answer verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "ladder",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-recovery",
-        "what a killed process leaves, every pair verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "recovery",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-burst",
-        "one large transaction, every record verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "burst",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
-    cargo(
-        "lab-memory",
-        "blocks of memory, every one verified",
-        &[
-            "cargo",
-            "run",
-            "--release",
-            "--package",
-            "lab",
-            "--",
-            "memory",
-            "--quick",
-            "--out",
-            "target/lab-ci",
-        ],
-    ),
     // One build for all of them: packages built apart would need DataFusion with other features.
-    cargo(
+    program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        &[
-            "cargo",
-            "test",
-            "--package",
-            "remanent-sql",
-            "--package",
-            "remanent-server",
-            "--package",
-            "remanent-shell",
-            "--package",
-            "remanent-cli",
-            "--package",
-            "lab*",
-        ],
+        900,
+        "cargo test --package remanent-sql --package remanent-server --package remanent-shell \
+         --package remanent-cli --package lab*",
     ),
-    Step {
-        name: "clients",
-        purpose: "programs and drivers that people use, and random queries, get their answers",
-        // The packages of step `sql` together, so that nothing is built anew.
-        action: Action::Program(Program {
-            words: &[
-                "sh",
-                "-c",
-                "cargo test --no-run --package remanent-sql --package remanent-server \
-                 --package remanent-shell --package remanent-cli --package 'lab*' && \
-                 sh crates/server/tests/clients/run.sh \
-                 ${CARGO_TARGET_DIR:-target}/debug/remanent ${CARGO_TARGET_DIR:-target}/clients",
-            ],
-            environment: &[],
-        }),
-    },
-    cargo("test", "tests of everything else", &["cargo", "test"]),
+    program(
+        "clients",
+        "programs and drivers that people use, and random queries, get their answers",
+        150,
+        "sh crates/server/tests/clients/ci.sh",
+    ),
+    // In the profile of the tests: answers are verified, and no time counts.
+    program(
+        "lab",
+        "every workload of the laboratory, every answer verified",
+        120,
+        "cargo run --package lab -- sensors readers long-reader sets ladder recovery burst memory \
+         --quick --rounds 1 --out target/lab-ci",
+    ),
+    program(
+        "lab-interfaces",
+        "the sensor workload through each interface, every answer verified",
+        10,
+        "cargo run --package lab -- sensors --interface rust,c,mco,d --quick --rounds 1 \
+         --out target/lab-ci",
+    ),
+    program("test", "tests of everything else", 200, "cargo test"),
 ];
 
-const fn cargo(name: &'static str, purpose: &'static str, words: &'static [&'static str]) -> Step {
-    Step { name, purpose, action: Action::Program(Program { words, environment: &[] }) }
+const fn program(
+    name: &'static str,
+    purpose: &'static str,
+    usual_s: u64,
+    line: &'static str,
+) -> Step {
+    Step { name, purpose, usual_s, action: Action::Program(Program { line, environment: &[] }) }
+}
+
+/// The same step with variables.
+const fn with(environment: &'static [(&'static str, &'static str)], step: Step) -> Step {
+    match step.action {
+        Action::Program(Program { line, .. }) => {
+            Step { action: Action::Program(Program { line, environment }), ..step }
+        }
+        _ => step,
+    }
+}
+
+const fn command(
+    name: &'static str,
+    purpose: &'static str,
+    usual_s: u64,
+    run: fn(&Path, &[String]) -> Outcome,
+) -> Step {
+    Step { name, purpose, usual_s, action: Action::Command(run) }
 }

@@ -52,8 +52,9 @@ pub(super) struct Check {
 pub(super) enum Verdict {
     /// All histories or schedules were right.
     Passed,
-    /// Something was wrong: with which of them, or in which way.
-    Found { after: String },
+    /// Something was wrong: with which of them, or in which way; and how many a check needs to find
+    /// it, where that is known and the same every time.
+    Found { after: String, needed: Option<u64> },
 }
 
 impl Kind {
@@ -93,7 +94,7 @@ impl Verdict {
     pub(super) fn shown(&self) -> &str {
         match self {
             Self::Passed => "not found",
-            Self::Found { after } => after,
+            Self::Found { after, .. } => after,
         }
     }
 }
@@ -200,8 +201,8 @@ fn run_for(command: &mut Command, time: Duration) -> std::io::Result<Option<Exit
 
 /// What a program's end and its words mean; no status if it did not end.
 fn verdict(status: Option<ExitStatus>, text: &str) -> Verdict {
-    let found = |after: String| Verdict::Found { after };
-    let Some(status) = status else { return found("does not end".to_owned()) };
+    let found = |after: String, needed| Verdict::Found { after, needed };
+    let Some(status) = status else { return found("does not end".to_owned(), None) };
     if status.success() {
         return Verdict::Passed;
     }
@@ -210,12 +211,12 @@ fn verdict(status: Option<ExitStatus>, text: &str) -> Verdict {
         Some(rest.split_whitespace().next()?.to_owned())
     };
     if let Some(state) = number(": state ") {
-        return found(format!("{} states", state.trim_end_matches(':')));
+        return found(format!("{} states", state.trim_end_matches(':')), None);
     }
     match (number(": history "), number("failed: execution ")) {
-        (Some(history), _) => found(format!("{history} histories")),
-        (None, Some(schedule)) => found(format!("{schedule} schedules")),
-        (None, None) => found("crashes".to_owned()),
+        (Some(history), _) => found(format!("{history} histories"), history.parse().ok()),
+        (None, Some(schedule)) => found(format!("{schedule} schedules"), schedule.parse().ok()),
+        (None, None) => found("crashes".to_owned(), None),
     }
 }
 

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use super::check::{Check, Kind};
 
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bug {
     pub(super) name: String,
     pub(super) breaks: String,
@@ -17,6 +18,7 @@ pub(super) struct Bug {
 }
 
 /// A text that is put in the place of another, which must be there once.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) file: String,
     pub(super) find: String,

@@ -2,7 +2,7 @@
 
 use super::check::Kind;
 use super::list::read;
-use super::{chosen, table};
+use super::table;
 use crate::planted::check::Verdict;
 
 const BUG: &str = r#"
@@ -21,9 +21,7 @@ fn a_bug_is_what_the_list_says() {
     let bugs = read(BUG).expect("it is a list");
     assert_eq!((bugs[0].name.as_str(), bugs[0].edits.len()), ("nothing validated", 1));
     assert_eq!((bugs[0].check.kind, bugs[0].check.count), (Kind::Interleaved, 500));
-    assert_eq!(chosen(&bugs, &[]).map(|bugs| bugs.len()), Ok(1));
-    assert!(chosen(&bugs, &["something".to_owned()]).is_err());
-    let found = Verdict::Found { after: "3 histories".to_owned() };
+    let found = Verdict::Found { after: "3 histories".to_owned(), needed: Some(3) };
     let line = "| nothing validated | commits compare nothing | interleaved, serializable | 3 hist";
     assert!(table(&[(&bugs[0], found)]).contains(line));
 }

@@ -1,10 +1,13 @@
-//! `ARCHITECTURE.md` has at most 300 lines and a heading for every crate.
+//! `ARCHITECTURE.md` has at most 300 lines, a heading for every crate, and a table of which crate
+//! uses which that says what `layers.toml` allows.
 //!
 //! A heading names a crate by its package or its folder; `lab/contenders/*` stands for every
-//! crate in that folder.
+//! crate in that folder. The table has the crates below `crates/`, without `remanent-`.
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use super::finding::Finding;
 use super::packages::Package;
@@ -12,6 +15,7 @@ use super::project::Project;
 
 const PATH: &str = "ARCHITECTURE.md";
 const LINES_MAX: usize = 300;
+const TABLE: &str = "| Crate | Uses |";
 
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
     let Some(source) = project.tree.get(PATH) else {
@@ -30,6 +34,50 @@ pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
             findings.push(Finding::new(PATH, 1, message));
         }
     }
+    check_table(project, &source.text, findings);
+}
+
+fn check_table(project: &Project, text: &str, findings: &mut Vec<Finding>) {
+    let mut allowed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in project.packages.iter().filter(|package| package.folder.starts_with("crates/")) {
+        let layer = project.layers.crates.get(&package.name);
+        let uses = layer.map_or(&[][..], |layer| &layer.uses);
+        allowed.insert(short(&package.name), sorted(uses.iter().map(|name| short(name))));
+    }
+    let lines = text.lines().enumerate().skip_while(|(_, line)| !line.starts_with(TABLE));
+    let rows = lines.skip(2).take_while(|(_, line)| line.starts_with('|'));
+    for (place, line) in rows {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let name = cells.get(1).map_or("", |cell| cell.trim_matches('`'));
+        let uses = cells.get(2).map_or("", |cell| cell.trim_matches('-')).split(", ");
+        let said = sorted(uses.filter(|word| !word.is_empty()));
+        match allowed.remove(name) {
+            None => {
+                let message = format!("`{name}` is no crate, or stands here twice");
+                findings.push(Finding::new(PATH, place + 1, message));
+            }
+            Some(uses) if uses != said => {
+                let message = format!("`{name}` uses {}", uses.join(", "));
+                findings.push(Finding::new(PATH, place + 1, message));
+            }
+            Some(_) => {}
+        }
+    }
+    // A project of crates that use nothing needs no table.
+    for (name, _) in allowed.iter().filter(|(_, uses)| !uses.is_empty()) {
+        let message = format!("the table has no line for the crate `{name}`");
+        findings.push(Finding::new(PATH, 1, message));
+    }
+}
+
+fn short(package: &str) -> &str {
+    package.strip_prefix("remanent-").unwrap_or(package)
+}
+
+fn sorted<'t>(names: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names
 }
 
 fn names(heading: &str, package: &Package) -> bool {

@@ -10,11 +10,11 @@ use super::{Verdict, run_for, verdict};
 fn words_tell_when_a_bug_was_found() {
     let end = |code: i32, text| verdict(Some(ExitStatus::from_raw(code << 8)), text);
     assert_eq!(end(0, "interleaved: 500 histories"), Verdict::Passed);
-    let found = |after: &str| Verdict::Found { after: after.to_owned() };
-    assert_eq!(end(1, "threads: history 17 of seed 17 is wrong"), found("17 histories"));
-    assert_eq!(end(101, "failed: execution 3 of bursts, seed 1"), found("3 schedules"));
-    assert_eq!(verdict(Some(ExitStatus::from_raw(11)), ""), found("crashes"));
-    assert_eq!(verdict(None, "threads: history"), found("does not end"));
+    let found = |after: &str, needed| Verdict::Found { after: after.to_owned(), needed };
+    assert_eq!(end(1, "threads: history 17 of seed 17 is wrong"), found("17 histories", Some(17)));
+    assert_eq!(end(101, "failed: execution 3 of bursts, seed 1"), found("3 schedules", Some(3)));
+    assert_eq!(verdict(Some(ExitStatus::from_raw(11)), ""), found("crashes", None));
+    assert_eq!(verdict(None, "threads: history"), found("does not end", None));
 }
 
 #[test]

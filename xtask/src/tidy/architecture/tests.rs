@@ -1,4 +1,4 @@
-//! A crate without a heading and a page without an end are found.
+//! A crate without a heading, a page without an end, and a false line of the table are found.
 
 use super::super::sample;
 use super::check;
@@ -25,4 +25,23 @@ fn more_than_300_lines_are_found() {
 #[test]
 fn the_page_must_exist() {
     assert_eq!(sample::check(check, &[]), ["ARCHITECTURE.md:1: the file is missing"]);
+}
+
+#[test]
+fn the_table_says_what_is_allowed() {
+    let with_table = |row: &str| {
+        let page = format!("## crates/*\n\n| Crate | Uses | Is |\n| --- | --- | --- |\n{row}\n");
+        let files = [
+            ("ARCHITECTURE.md", page.as_str()),
+            ("xtask/layers.toml", "[crates.a]\nuses = [\"remanent-c\", \"b\"]\n"),
+        ];
+        sample::check(check, &files)
+    };
+    assert!(with_table("| `a` | b, c | the first |").is_empty());
+    assert_eq!(with_table("| `a` | c | it |"), ["ARCHITECTURE.md:5: `a` uses b, c"]);
+    assert_eq!(with_table("| `a` | - | it |"), ["ARCHITECTURE.md:5: `a` uses b, c"]);
+    let missing = "ARCHITECTURE.md:1: the table has no line for the crate `a`";
+    assert_eq!(with_table(""), [missing]);
+    let unknown = "ARCHITECTURE.md:5: `d` is no crate, or stands here twice";
+    assert_eq!(with_table("| `d` | - | it |"), [missing, unknown]);
 }

@@ -1,0 +1,29 @@
+//! Ten runs one after the other have each part once.
+
+use super::{PARTS, Part, read, write};
+
+#[test]
+fn ten_turns_have_everything_once() {
+    for place in 0..71 {
+        let turns = (0..PARTS).filter(|turn| Part::of(40 + turn).has(place)).count();
+        assert_eq!(turns, 1, "{place}");
+        assert!(Part::All.has(place));
+    }
+}
+
+#[test]
+fn a_turn_is_written_and_read() {
+    let folder = std::env::temp_dir().join(format!("remanent-turn-{}", std::process::id()));
+    let file = folder.join("deep/ci-turn");
+    assert_eq!(read(&file), None);
+    write(&file, 17).expect("it can be written");
+    assert_eq!(read(&file), Some(17));
+    std::fs::write(&file, "seventeen").expect("it can be written");
+    assert_eq!(read(&file), None);
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+#[test]
+fn a_part_is_told_as_people_count() {
+    assert_eq!(Part::of(29).to_string(), "part 10 of 10 of what is not run every time");
+}

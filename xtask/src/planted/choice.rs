@@ -1,0 +1,87 @@
+//! Which bugs are planted: all, those named, or those that a change may have hidden.
+//!
+//! A change touches a bug if it changes the file that the bug is put into, or the bug itself. What
+//! has changed is asked of git, since the commit at which `docs/planted-bugs.md` says that all were
+//! found: so no bug stays untried behind code that has changed since.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::list::{self, Bug};
+use super::{LIST, page};
+use crate::ci::Part;
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    All,
+    Changed,
+    /// Those touched, and a part of the others.
+    Part(Part),
+    Named(Vec<String>),
+}
+
+impl Choice {
+    /// The bugs of the list that are chosen, in their order.
+    pub(super) fn of<'b>(&self, bugs: &'b [Bug], root: &Path) -> Result<Vec<&'b Bug>, String> {
+        let touched = match self {
+            Self::All | Self::Part(Part::All) | Self::Named(_) => BTreeSet::new(),
+            Self::Changed | Self::Part(_) => touched(bugs, root),
+        };
+        if let Self::Named(names) = self
+            && let Some(name) = names.iter().find(|name| bugs.iter().all(|bug| bug.name != **name))
+        {
+            return Err(format!("there is no bug `{name}` in {LIST}"));
+        }
+        let is_chosen = |(place, bug): &(usize, &Bug)| match self {
+            Self::All => true,
+            Self::Changed => touched.contains(&bug.name),
+            Self::Part(part) => part.has(*place) || touched.contains(&bug.name),
+            Self::Named(names) => names.contains(&bug.name),
+        };
+        Ok(bugs.iter().enumerate().filter(is_chosen).map(|(_, bug)| bug).collect())
+    }
+}
+
+/// The names of the bugs that were touched since all were found; of all, if git cannot tell.
+fn touched(bugs: &[Bug], root: &Path) -> BTreeSet<String> {
+    let names = |bugs: &[&Bug]| bugs.iter().map(|bug| bug.name.clone()).collect();
+    match since_all_were_found(root) {
+        Ok((files, before)) => {
+            let is_touched = |bug: &&Bug| is_touched(bug, &files, &before);
+            names(&bugs.iter().filter(is_touched).collect::<Vec<_>>())
+        }
+        Err(reason) => {
+            println!("planted: all bugs, since what has changed is unknown: {reason}");
+            names(&bugs.iter().collect::<Vec<_>>())
+        }
+    }
+}
+
+pub(super) fn is_touched(bug: &Bug, files: &BTreeSet<String>, before: &[Bug]) -> bool {
+    let in_changed_file = bug.edits.iter().any(|edit| files.contains(&edit.file));
+    in_changed_file || before.iter().all(|known| known != bug)
+}
+
+/// The files that have changed since, and the bugs as they were listed then.
+fn since_all_were_found(
+    root: &Path,
+) -> Result<(BTreeSet<String>, Vec<Bug>), Box<dyn std::error::Error>> {
+    let commit = page::commit(&std::fs::read_to_string(root.join(page::PATH))?)
+        .ok_or_else(|| format!("{} names no commit", page::PATH))?;
+    let files = git(root, &["diff", "--name-only", &commit])?;
+    let before = list::read(&git(root, &["show", &format!("{commit}:{LIST}")])?)?;
+    Ok((files.lines().map(str::to_owned).collect(), before))
+}
+
+pub(super) fn git(root: &Path, arguments: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
+    let output = Command::new("git").args(arguments).current_dir(root).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests;
