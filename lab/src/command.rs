@@ -20,9 +20,22 @@ pub(crate) enum Command {
     Help,
     Version,
     List,
-    Report { directory: PathBuf },
-    Cell { request: CellRequest },
-    Run { workload: &'static dyn Workload, choice: Choice },
+    Report {
+        directory: PathBuf,
+    },
+    Cell {
+        request: CellRequest,
+    },
+    /// One after the other.
+    Run {
+        runs: Vec<Run>,
+    },
+}
+
+/// A workload, and what of it is to be run.
+pub(crate) struct Run {
+    pub(crate) workload: &'static dyn Workload,
+    pub(crate) choice: Choice,
 }
 
 /// What of a workload is to be run.
@@ -42,14 +55,28 @@ pub(crate) struct Choice {
 }
 
 /// How much time a run may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scale {
+    /// Half a minute: for tests.
     Quick,
+    /// At most five minutes: for visitors.
     Ordinary,
+    /// For records.
+    Full,
+    /// As [`Self::Full`], with every setting and without limits.
     All,
 }
 
 impl Scale {
+    /// How often everything is measured unless `--rounds` says otherwise.
+    fn rounds(self) -> u32 {
+        match self {
+            Self::Quick => 2,
+            Self::Ordinary => 3,
+            Self::Full | Self::All => 5,
+        }
+    }
+
     /// The settings that take part, at small sizes and at others.
     pub(crate) fn tier(self, small: bool) -> Tier {
         match (self, small) {
@@ -79,38 +106,45 @@ pub(crate) fn understand(flags: Flags) -> Outcome<Command> {
         ["report"] => Ok(Command::Report { directory: flags.out.unwrap_or_else(|| OUT.into()) }),
         ["report", directory] => Ok(Command::Report { directory: directory.into() }),
         ["cell", request] => Ok(Command::Cell { request: serde_json::from_str(request)? }),
-        [name] => {
-            let Some(workload) = workloads::find(name) else {
-                let known: Vec<_> = workloads::ALL.iter().map(|workload| workload.name()).collect();
-                return Err(format!("no workload '{name}'; there is: {}", known.join(", ")).into());
-            };
-            Ok(Command::Run { workload, choice: choice(workload, flags)? })
+        _ => {
+            let runs = words.iter().map(|name| {
+                let workload = workload(name)?;
+                Ok(Run { workload, choice: choice(workload, &flags)? })
+            });
+            Ok(Command::Run { runs: runs.collect::<Outcome<_>>()? })
         }
-        _ => Err(format!("too many words: {}; see --help", words.join(" ")).into()),
     }
 }
 
-fn choice(workload: &dyn Workload, flags: Flags) -> Outcome<Choice> {
-    if flags.quick && flags.all {
-        return Err("--quick and --all contradict each other".into());
+fn workload(name: &str) -> Outcome<&'static dyn Workload> {
+    workloads::find(name).ok_or_else(|| {
+        let known: Vec<_> = workloads::ALL.iter().map(|workload| workload.name()).collect();
+        format!("no workload '{name}'; there is: {}", known.join(", ")).into()
+    })
+}
+
+fn choice(workload: &dyn Workload, flags: &Flags) -> Outcome<Choice> {
+    if flags.quick && (flags.full || flags.all) {
+        return Err("--quick contradicts --full and --all".into());
     }
     if flags.rows == Some(0) || flags.rounds == Some(0) || flags.minutes == Some(0) {
         return Err("--rows, --rounds and --minutes start at 1".into());
     }
-    let scale = match (flags.quick, flags.all) {
-        (true, _) => Scale::Quick,
-        (_, true) => Scale::All,
+    let scale = match (flags.quick, flags.full, flags.all) {
+        (true, ..) => Scale::Quick,
+        (_, _, true) => Scale::All,
+        (_, true, _) => Scale::Full,
         _ => Scale::Ordinary,
     };
-    let contenders = takes_part(workload, &flags)?;
+    let contenders = takes_part(workload, flags)?;
     Ok(Choice {
         scale,
         large: flags.large,
         rows: flags.rows,
         minutes: flags.minutes,
-        rounds: flags.rounds.unwrap_or(if flags.quick { 2 } else { 5 }),
+        rounds: flags.rounds.unwrap_or(scale.rounds()),
         contenders,
-        out: flags.out.unwrap_or_else(|| OUT.into()),
+        out: flags.out.clone().unwrap_or_else(|| OUT.into()),
     })
 }
 

@@ -5,18 +5,38 @@ use crate::flags;
 
 #[test]
 fn a_run_has_its_defaults() {
-    let Ok(Command::Run { workload, choice }) = understood("sensors") else { panic!("no run") };
+    let Run { workload, choice } = one("sensors");
     assert_eq!(workload.name(), "sensors");
-    assert_eq!(choice.scale, Scale::Ordinary);
-    assert_eq!(choice.rounds, 5);
+    assert_eq!((choice.scale, choice.rounds), (Scale::Ordinary, 3));
     assert_eq!(choice.out, PathBuf::from("target/lab"));
     assert!(choice.contenders.len() >= 2);
 }
 
 #[test]
+fn a_run_takes_as_long_as_is_asked() {
+    let scale_of = |line| {
+        let choice = one(line).choice;
+        (choice.scale, choice.rounds)
+    };
+    assert_eq!(scale_of("sensors --quick"), (Scale::Quick, 2));
+    assert_eq!(scale_of("sensors --full"), (Scale::Full, 5));
+    assert_eq!(scale_of("sensors --all"), (Scale::All, 5));
+    assert_eq!(scale_of("sensors --all --full --rounds 7"), (Scale::All, 7));
+}
+
+#[test]
+fn workloads_are_run_in_the_order_in_which_they_are_named() {
+    let Ok(Command::Run { runs }) = understood("sets burst --quick --rounds 1") else {
+        panic!("no run")
+    };
+    let names: Vec<_> = runs.iter().map(|run| (run.workload.name(), run.choice.rounds)).collect();
+    assert_eq!(names, [("sets", 1), ("burst", 1)]);
+}
+
+#[test]
 fn contenders_are_chosen_by_name() {
     let line = "sensors --quick --contenders hashmap,btreemap";
-    let Ok(Command::Run { choice, .. }) = understood(line) else { panic!("no run") };
+    let choice = one(line).choice;
     let names: Vec<_> = choice.contenders.iter().map(|contender| contender.name()).collect();
     assert_eq!(names, ["hashmap", "btreemap"]);
     assert_eq!(choice.scale, Scale::Quick);
@@ -28,7 +48,7 @@ fn interfaces_stand_beside_rust_and_whoever_is_named() {
         return;
     }
     let names = |line| {
-        let Ok(Command::Run { choice, .. }) = understood(line) else { panic!("no run: {line}") };
+        let choice = one(line).choice;
         choice.contenders.iter().map(|contender| contender.name()).collect::<Vec<_>>()
     };
     assert_eq!(names("sensors --interface mco"), ["remanent", "remanent-mco"]);
@@ -54,10 +74,18 @@ fn what_does_not_exist_is_named_with_what_does() {
     assert!(refused("censors").unwrap().contains("sensors"));
     assert!(refused("sensors --contenders oracle").unwrap().contains("btreemap"));
     assert!(refused("sensors --quick --all").is_some());
+    assert!(refused("sensors --quick --full").is_some());
     assert!(refused("sensors --rows 0").is_some());
     assert!(refused("sensors --interface cobol").unwrap().contains("rust, c, mco, d"));
     assert!(refused("readers --interface c").unwrap().contains("readers"));
     assert!(refused("sensors report").is_some());
+}
+
+/// The only run of a line.
+fn one(line: &str) -> Run {
+    let Ok(Command::Run { mut runs }) = understood(line) else { panic!("no run: {line}") };
+    assert_eq!(runs.len(), 1);
+    runs.remove(0)
 }
 
 fn understood(line: &str) -> Outcome<Command> {

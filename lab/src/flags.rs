@@ -14,6 +14,7 @@ use lexopt::{Arg, Parser};
 pub(crate) struct Flags {
     pub(crate) words: Vec<String>,
     pub(crate) quick: bool,
+    pub(crate) full: bool,
     pub(crate) all: bool,
     pub(crate) large: bool,
     pub(crate) help: bool,
@@ -35,10 +36,11 @@ struct Flag {
 
 const FLAGS: &[Flag] = &[
     flag("quick", None, "few rows and rounds: ends within about half a minute"),
-    flag("all", None, "every setting of every contender at every size, without time limits"),
+    flag("full", None, "every size, five rounds: what records are made with, up to half an hour"),
+    flag("all", None, "as --full, every setting of every contender, without time limits"),
     flag("large", None, "also ten million records of 64 bytes, random reads"),
     flag("rows", Some("N"), "this many rows instead of the usual sizes"),
-    flag("rounds", Some("N"), "this many rounds instead of 5"),
+    flag("rounds", Some("N"), "this many rounds instead of 3, or of 5 with --full"),
     flag("minutes", Some("N"), "long-reader: the updates are spread over so many minutes"),
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("interface", Some("A,B"), "sensors: rust, c, mco, d beside rust; then --contenders adds"),
@@ -86,6 +88,7 @@ impl Flags {
     fn set(&mut self, name: &str, value: &str) -> Outcome<()> {
         match name {
             "quick" => self.quick = true,
+            "full" => self.full = true,
             "all" => self.all = true,
             "large" => self.large = true,
             "help" => self.help = true,
@@ -108,7 +111,7 @@ impl Flags {
 pub(crate) fn help() -> String {
     let mut text = String::from(
         "The benchmark laboratory of Remanent\n\n\
-         usage: lab WORKLOAD [flags]   run a workload, then write the report\n       \
+         usage: lab WORKLOAD.. [flags] run workloads, then write the report\n       \
          lab list               workloads, contenders, what is missing\n       \
          lab report [DIR]       one HTML page from the records in DIR\n       \
          lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n\nflags:\n",

@@ -6,7 +6,7 @@ fn every_flag_is_read() {
         parsed("sensors --quick --rows 1_000 --rounds=7 --minutes 10 --contenders a,b --out d")
             .unwrap();
     assert_eq!(flags.words, ["sensors"]);
-    assert!(flags.quick && !flags.all && !flags.large);
+    assert!(flags.quick && !flags.full && !flags.all && !flags.large);
     assert_eq!(flags.rows, Some(1000));
     assert_eq!((flags.rounds, flags.minutes), (Some(7), Some(10)));
     assert_eq!(flags.contenders, Some(vec!["a".to_owned(), "b".to_owned()]));

@@ -17,6 +17,8 @@ mod list;
 
 mod run;
 
+mod remaining;
+
 mod cell;
 
 mod scratch;
@@ -80,9 +82,9 @@ fn command() -> Outcome<ExitCode> {
             writeln!(out, "report: {}", page.display())?;
         }
         Command::Cell { request } => cell::measure_here(&request, &mut out)?,
-        Command::Run { workload, choice } => {
+        Command::Run { runs } => {
             drop(out);
-            return run::run(workload, &choice);
+            return run::run_all(&runs);
         }
     }
     Ok(ExitCode::SUCCESS)

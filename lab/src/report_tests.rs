@@ -24,6 +24,8 @@ fn the_page_has_the_figures_and_nothing_outside_itself() {
     ] {
         assert!(page.contains(part), "{part} is not in\n{page}");
     }
+    let place = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is not in\n{page}"));
+    assert!(place("<svg") < place("1,234") && place("1,234") < place("Goals of Remanent"));
     for outside in ["http:", "https:", "src=", "@import", "NaN", "inf"] {
         assert!(!page.contains(outside), "{outside} is in the page");
     }

@@ -6,14 +6,15 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab_harness::{Missing, Outcome, clock, machine};
 
 use crate::cell::{self, CellRequest};
-use crate::command::Choice;
+use crate::command::{Choice, Run};
 use crate::record::{self, Record};
+use crate::remaining::Remaining;
 use crate::report;
 use crate::samples::Samples;
 use crate::scratch::Scratch;
@@ -28,17 +29,38 @@ struct Stamp {
     run: String,
 }
 
-/// Runs a workload; fails when a contender answered wrongly.
-pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<ExitCode> {
+/// What a person sees of a group while it is measured.
+struct Shown<'a> {
+    progress: &'a ProgressBar,
+    remaining: &'a mut Remaining,
+    /// The place of the group in the plan.
+    group: usize,
+}
+
+/// Runs workloads one after the other; fails when a contender answered wrongly in one of them.
+pub(crate) fn run_all(runs: &[Run]) -> Outcome<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    for Run { workload, choice } in runs {
+        if !run(*workload, choice)? {
+            code = ExitCode::FAILURE;
+        }
+    }
+    Ok(code)
+}
+
+/// Runs a workload; whether all that was answered was right.
+fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<bool> {
     let scratch = Scratch::new(&choice.out)?;
     let stamp = Stamp { machine: machine::describe(), commit: machine::commit(), run: run_name() };
     introduce(workload, choice, &stamp)?;
     let groups = workload.plan(choice);
     let progress = progress_over(&groups);
+    let mut remaining = Remaining::new(&groups);
     let mut records = missing(workload, choice, &stamp);
     record::append(&choice.out, workload.name(), &records)?;
-    for group in &groups {
-        let measured = measure(workload, group, &scratch, &stamp, &progress)?;
+    for (number, group) in groups.iter().enumerate() {
+        let shown = Shown { progress: &progress, remaining: &mut remaining, group: number };
+        let measured = measure(workload, group, &scratch, &stamp, shown)?;
         record::append(&choice.out, workload.name(), &measured)?;
         progress.suspend(|| print_group(workload.view(), &group.title, &measured))?;
         records.extend(measured);
@@ -50,8 +72,7 @@ pub(crate) fn run(workload: &'static dyn Workload, choice: &Choice) -> Outcome<E
     let page = report::write(&choice.out)?;
     let lines = choice.out.join(Record::file_name(workload.name()));
     writeln!(out, "records: {}\nreport:  {}", lines.display(), page.display())?;
-    let wrong = records.iter().any(|record| record.verified == Some(false));
-    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(records.iter().all(|record| record.verified != Some(false)))
 }
 
 fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome<()> {
@@ -110,7 +131,7 @@ fn measure(
     group: &Group,
     scratch: &Scratch,
     stamp: &Stamp,
-    progress: &ProgressBar,
+    shown: Shown<'_>,
 ) -> Outcome<Vec<Record>> {
     let mut samples = vec![Samples::default(); group.cells.len()];
     for round in 0..group.rounds {
@@ -120,22 +141,24 @@ fn measure(
         }
         for place in order {
             let cell = &group.cells[place];
-            progress.set_message(format!(
-                "{}, round {} of {}: {} {}/{}",
+            let label = cell.setting.label(cell.contender.name());
+            let (promise, medium) = (cell.setting.promise, cell.setting.medium);
+            shown.progress.set_message(format!(
+                "{}: {}, round {} of {}: {label} {promise}/{medium}",
+                shown.remaining.words(),
                 group.title,
                 round + 1,
                 group.rounds,
-                cell.setting.label(cell.contender.name()),
-                cell.setting.promise,
-                cell.setting.medium,
             ));
+            let begin = Instant::now();
             if !samples[place].failed() {
                 match measure_cell(workload, cell, scratch) {
                     Ok(lines) => samples[place].add(lines),
                     Err(failure) => samples[place].fail(failure.to_string()),
                 }
             }
-            progress.inc(1);
+            shown.remaining.took(shown.group, place, begin.elapsed());
+            shown.progress.inc(1);
         }
     }
     let cells = group.cells.iter().zip(&samples);

@@ -193,7 +193,7 @@ pub struct Missing {
     pub install: &'static str,
 }
 
-/// How durable a commit is; LAB.md fixes the words.
+/// How durable a commit is, by the same word for every contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Promise {

@@ -1,8 +1,8 @@
-//! The text of the page: runs, their figures, drawings and tables.
+//! The text of the page: runs, their drawings and tables, the goals at the end of each.
 //!
 //! What the records have in common is a section, a phase is a drawing, a contender is a row; a
-//! workload that is viewed in another way has its sections in a file of their own. The list of
-//! figures is the workload's. Every text that comes from a record is escaped here.
+//! workload that is viewed in another way has its sections in a file of their own. The goals
+//! are the workload's. Every text that comes from a record is escaped here.
 
 use std::fmt::Write;
 
@@ -61,9 +61,6 @@ fn section_of_run(run: &Run) -> String {
             escape(&first.commit),
         );
     }
-    if let Some(workload) = workloads::find(&run.workload) {
-        text.push_str(&figure_list(&workload.figures(&run.records)));
-    }
     text.push_str(&legend());
     match workloads::find(&run.workload).map(Workload::view) {
         None if run.workload == tpch::NAME => text.push_str(&sheets::of_queries(&run.records)),
@@ -77,6 +74,9 @@ fn section_of_run(run: &Run) -> String {
     }
     text.push_str(&settings_table(&run.records));
     text.push_str(&skipped_list(&run.records));
+    if let Some(workload) = workloads::find(&run.workload) {
+        text.push_str(&goals(&workload.figures(&run.records)));
+    }
     text
 }
 
@@ -261,13 +261,14 @@ fn number_cell(text: &mut String, value: Option<String>) {
     let _ = write!(text, "<td class=\"number\">{}</td>", value.unwrap_or_default());
 }
 
-fn figure_list(figures: &[Figure]) -> String {
+/// What Remanent set out to reach, which is its makers' concern more than a visitor's.
+fn goals(figures: &[Figure]) -> String {
     if figures.iter().all(|figure| figure.measured.is_none()) {
         return String::new();
     }
     let mut text = String::from(
-        "<h3>Figures asked of Remanent</h3><div class=\"card\"><table>\
-         <tr><th>figure</th><th>asked</th><th>measured</th><th>reached</th></tr>",
+        "<h3>Goals of Remanent</h3><div class=\"card\"><table>\
+         <tr><th>figure</th><th>goal</th><th>measured</th><th>reached</th></tr>",
     );
     for figure in figures {
         let (word, class) = match figure.reached {

@@ -38,6 +38,8 @@ pub(crate) const ABORT: &str = "abort";
 
 const ROWS: u64 = 10_000_000;
 
+const ROWS_ORDINARY: u64 = 1_000_000;
+
 const ROWS_QUICK: u64 = 100_000;
 
 /// Transactions that read, in the variant that has them.
@@ -138,7 +140,8 @@ impl Workload for Burst {
 fn group(choice: &Choice, variant: &Variant) -> Group {
     let rows = choice.rows.unwrap_or(match choice.scale {
         Scale::Quick => ROWS_QUICK,
-        _ => ROWS,
+        Scale::Ordinary => ROWS_ORDINARY,
+        Scale::Full | Scale::All => ROWS,
     });
     let installed = choice.contenders.iter().filter(|contender| contender.missing().is_none());
     let mut cells = Vec::new();
@@ -155,7 +158,7 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
                 parameters: variant.parameters(),
                 seconds_max: match choice.scale {
                     Scale::Quick => Some(SECONDS_MAX_QUICK),
-                    Scale::Ordinary => Some(SECONDS_MAX),
+                    Scale::Ordinary | Scale::Full => Some(SECONDS_MAX),
                     Scale::All => None,
                 },
                 pinned: true,

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn contenders_of_a_variant_are_interleaved_and_pinned() {
-    let groups = Burst.plan(&choice(Scale::Ordinary, None));
+    let groups = Burst.plan(&choice(Scale::Full, None));
     assert!(groups[0].title.starts_with("keys ascending, commit: 10,000,000 records"));
     for group in &groups {
         assert!(group.rounds <= 3, "{}", group.title);
@@ -20,7 +20,7 @@ fn contenders_of_a_variant_are_interleaved_and_pinned() {
 
 #[test]
 fn nobody_is_asked_for_what_it_cannot_do() {
-    for scale in [Scale::Ordinary, Scale::All] {
+    for scale in [Scale::Full, Scale::All] {
         for cell in cells(scale) {
             let is = |name, value: &str| cell.parameters[name] == value;
             assert!(is(ORDER, ASCENDING) || cell.setting.variant != APPENDS);
@@ -30,13 +30,13 @@ fn nobody_is_asked_for_what_it_cannot_do() {
 }
 
 #[test]
-fn an_ordinary_run_has_disks_where_keys_ascend_and_all_of_them_everywhere() {
+fn a_full_run_has_disks_where_keys_ascend_and_all_of_them_everywhere() {
     let on_disks = |scale| {
         let all = cells(scale).into_iter();
         all.filter(|cell| cell.setting.promise > Promise::Memory).count()
     };
-    assert!(on_disks(Scale::All) > 3 * on_disks(Scale::Ordinary));
-    let random_aborts = cells(Scale::Ordinary)
+    assert!(on_disks(Scale::All) > 3 * on_disks(Scale::Full));
+    let random_aborts = cells(Scale::Full)
         .into_iter()
         .filter(|cell| cell.parameters[ORDER] == RANDOM && cell.parameters[ENDING] == ABORT);
     for cell in random_aborts {

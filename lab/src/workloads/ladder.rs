@@ -155,11 +155,12 @@ fn rows(choice: &Choice, rung: Promise) -> u64 {
     })
 }
 
-fn seconds_max(scale: Scale, ordinary: f64, quick: f64) -> Option<f64> {
+fn seconds_max(scale: Scale, full: f64, quick: f64) -> Option<f64> {
     match scale {
         Scale::Quick => Some(quick),
-        Scale::Ordinary => Some(ordinary),
-        Scale::All => Some(ordinary * 5.0),
+        Scale::Ordinary => Some(full / 2.0),
+        Scale::Full => Some(full),
+        Scale::All => Some(full * 5.0),
     }
 }
 

@@ -51,10 +51,14 @@ const GIB: u64 = 1 << 30;
 /// Bytes of a block.
 const SIZES: [u64; 7] = [KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB];
 
+const SIZES_ORDINARY: [u64; 4] = [KIB, 4 * KIB, 16 * KIB, 64 * KIB];
+
 const SIZES_QUICK: [u64; 2] = [KIB, 64 * KIB];
 
 /// Bytes of all blocks.
 const TOTALS: [u64; 5] = [GIB, 2 * GIB, 4 * GIB, 8 * GIB, 16 * GIB];
+
+const TOTALS_ORDINARY: [u64; 3] = [256 * MIB, 512 * MIB, GIB];
 
 const TOTALS_QUICK: [u64; 3] = [64 * MIB, 128 * MIB, 256 * MIB];
 
@@ -144,6 +148,7 @@ impl Workload for Memory {
 fn totals(scale: Scale) -> &'static [u64] {
     match scale {
         Scale::Quick => &TOTALS_QUICK,
+        Scale::Ordinary => &TOTALS_ORDINARY,
         _ => &TOTALS,
     }
 }
@@ -153,6 +158,7 @@ fn totals(scale: Scale) -> &'static [u64] {
 fn cells(choice: &Choice, place: usize, most: u64) -> Vec<Cell> {
     let sizes: &[u64] = match choice.scale {
         Scale::Quick => &SIZES_QUICK,
+        Scale::Ordinary => &SIZES_ORDINARY,
         _ => &SIZES,
     };
     let mut cells = Vec::new();

@@ -34,7 +34,7 @@ fn a_number_of_blocks_is_doubled_from_total_to_total() {
 
 #[test]
 fn a_total_for_which_there_is_not_the_memory_is_left_out() {
-    let choice = choice(Scale::Ordinary, None);
+    let choice = choice(Scale::Full, None);
     let fits = |place| !cells(&choice, place, 5 * GIB).is_empty();
     assert_eq!([0, 1, 2, 3, 4].map(fits), [true, true, true, false, false]);
 }

@@ -83,15 +83,23 @@ fn choice(flags: &Flags) -> Outcome<Choice> {
     if flags.quick && flags.scales.is_some() {
         return Err("--quick has its own scale; leave out --scale".into());
     }
+    if flags.quick && flags.full {
+        return Err("--quick contradicts --full".into());
+    }
     let scales = match &flags.scales {
         Some(scales) => scales.clone(),
         None if flags.quick => vec![0.01],
-        None => vec![1.0],
+        None if flags.full => vec![1.0],
+        None => vec![0.1],
     };
     if scales.iter().any(|scale| !(0.001..=100.0).contains(scale)) {
         return Err("scale factors lie between 0.001 and 100".into());
     }
-    let rounds = flags.rounds.unwrap_or(if flags.quick { 1 } else { 5 });
+    let rounds = flags.rounds.unwrap_or(match (flags.quick, flags.full) {
+        (true, _) => 1,
+        (_, true) => 5,
+        _ => 3,
+    });
     if rounds == 0 {
         return Err("--rounds starts at 1".into());
     }

@@ -102,7 +102,8 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "remanent",
         medium: "memory",
-        note: "frozen columns, primary keys indexed, loaded by COPY; statistics of samples",
+        note: "frozen columns, primary keys indexed, loaded by COPY; statistics of samples; \
+               mimalloc",
         kind: Kind::Here { version: remanent::version, open: remanent::frozen },
     },
     Contender {

@@ -16,6 +16,7 @@ use lexopt::{Arg, Parser};
 pub(crate) struct Flags {
     pub(crate) words: Vec<String>,
     pub(crate) quick: bool,
+    pub(crate) full: bool,
     pub(crate) help: bool,
     pub(crate) scales: Option<Vec<f64>>,
     pub(crate) rounds: Option<u32>,
@@ -31,9 +32,10 @@ struct Flag {
 }
 
 const FLAGS: &[Flag] = &[
-    flag("scale", Some("A,B"), "scale factors; 1 by default"),
+    flag("scale", Some("A,B"), "scale factors; 0.1 by default"),
     flag("quick", None, "scale factor 0.01 and one round"),
-    flag("rounds", Some("N"), "this many rounds instead of 5"),
+    flag("full", None, "scale factor 1 and five rounds: what records are made with"),
+    flag("rounds", Some("N"), "this many rounds instead of 3"),
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("queries", Some("1,5"), "only these queries"),
     flag("out", Some("DIR"), "where records and data go; target/lab by default"),
@@ -79,6 +81,7 @@ impl Flags {
         match name {
             "scale" => self.scales = Some(numbers(name, value)?),
             "quick" => self.quick = true,
+            "full" => self.full = true,
             "rounds" => self.rounds = numbers(name, value)?.first().copied(),
             "contenders" => self.contenders = Some(value.split(',').map(str::to_owned).collect()),
             "queries" => self.queries = Some(numbers(name, value)?),

@@ -26,7 +26,7 @@ pub struct Redb;
 const MEASURES: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("measure");
 
 /// As pinned in Cargo.toml.
-const VERSION: &str = "4.4.0";
+const VERSION: &str = "4.6.0";
 
 const SETTINGS: &[Setting] = &[
     setting(Promise::Memory, Medium::Memory, Tier::Always, IN_MEMORY),

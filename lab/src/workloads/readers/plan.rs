@@ -22,7 +22,7 @@ pub(super) const PER_TRANSACTION: [u64; 3] = [1, 10, 100];
 /// How many threads read.
 pub(super) const READERS: [u64; 6] = [0, 2, 4, 6, 8, 10];
 
-const READERS_QUICK: [u64; 3] = [0, 2, 10];
+const READERS_FEW: [u64; 3] = [0, 2, 10];
 
 /// Who takes part in a quick run, unless contenders are named.
 const QUICK: &[&str] = &["remanent", "berkeley-db", "lmdb", "sqlite"];
@@ -46,12 +46,12 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
 
 fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
     let readers = match choice.scale {
-        Scale::Quick => &READERS_QUICK[..],
-        _ => &READERS[..],
+        Scale::Quick | Scale::Ordinary => &READERS_FEW[..],
+        Scale::Full | Scale::All => &READERS[..],
     };
     let seconds_max = match choice.scale {
         Scale::Quick => SECONDS_MAX_QUICK,
-        Scale::Ordinary => SECONDS_MAX,
+        Scale::Ordinary | Scale::Full => SECONDS_MAX,
         Scale::All => SECONDS_MAX_ALL,
     };
     let mut cells = Vec::new();

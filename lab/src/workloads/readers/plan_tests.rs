@@ -5,7 +5,7 @@ use super::*;
 /// Three phases of every cell of the plan make the 54 that the document's test has.
 #[test]
 fn a_contender_has_54_cells() {
-    let groups = plan(&choice(Scale::Ordinary, &["btreemap"]));
+    let groups = plan(&choice(Scale::Full, &["btreemap"]));
     let cells: Vec<_> = groups
         .iter()
         .flat_map(|group| &group.cells)
@@ -22,7 +22,7 @@ fn a_contender_has_54_cells() {
 
 #[test]
 fn a_cell_has_the_documents_rows_a_time_limit_and_all_cores() {
-    for group in plan(&choice(Scale::Ordinary, &["btreemap", "hashmap"])) {
+    for group in plan(&choice(Scale::Full, &["btreemap", "hashmap"])) {
         assert_eq!(group.rounds, 5);
         for cell in &group.cells {
             assert_eq!(cell.rows, 10_000);
@@ -36,8 +36,18 @@ fn a_cell_has_the_documents_rows_a_time_limit_and_all_cores() {
 
 #[test]
 fn rows_are_whole_transactions_of_every_size() {
-    let few = Choice { rows: Some(130), ..choice(Scale::Ordinary, &["btreemap"]) };
+    let few = Choice { rows: Some(130), ..choice(Scale::Full, &["btreemap"]) };
     assert!(plan(&few).iter().flat_map(|group| &group.cells).all(|cell| cell.rows == 200));
+}
+
+#[test]
+fn an_ordinary_run_has_both_ends_of_the_document() {
+    let readers: Vec<u64> = plan(&choice(Scale::Ordinary, &["btreemap"]))
+        .iter()
+        .flat_map(|group| &group.cells)
+        .map(|cell| cell.readers)
+        .collect();
+    assert_eq!(readers, [0, 2, 10].repeat(PER_TRANSACTION.len()));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Which contenders, settings and sizes a run of the sensor workload measures.
 //!
-//! The ordinary run has four parts: everything at 30,000 rows, the faster settings at a
-//! million, and our close of 4 GiB, in rows of 510 bytes and as many bytes in rows of 64. A
-//! part is named in the records when it is not the plain sequence of phases. Synced commits on
+//! The full run has four parts: everything at 30,000 rows, the faster settings at a million, and
+//! our close of 4 GiB, in rows of 510 bytes and as many bytes in rows of 64; the ordinary run has
+//! the first two, with shorter limits. A part is named in the records when it is not the plain
+//! sequence of phases. Synced commits on
 //! a disk are the device's and are measured for a bounded time only.
 
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
     if choice.large {
         groups.push(random_64(choice));
     }
-    if choice.rows.is_none() && choice.scale != Scale::Quick && !compares_interfaces(choice) {
+    if choice.rows.is_none() && choice.scale >= Scale::Full && !compares_interfaces(choice) {
         groups.push(close(choice));
     }
     groups.retain(|group| !group.cells.is_empty());
@@ -150,7 +151,9 @@ fn installed(choice: &Choice) -> impl Iterator<Item = &'static dyn Contender> {
 fn seconds_max(scale: Scale, promise: Promise, medium: Medium) -> Option<f64> {
     match (scale, promise, medium) {
         (Scale::Quick, Promise::Disk, _) => Some(0.3),
+        (Scale::Ordinary, Promise::Disk, Medium::Disk) => Some(1.0),
         (_, Promise::Disk, Medium::Disk) => Some(2.0),
+        (Scale::Ordinary, ..) => Some(2.0),
         (Scale::All, ..) => None,
         _ => Some(6.0),
     }

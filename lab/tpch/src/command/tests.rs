@@ -10,12 +10,23 @@ fn chosen(flags: Flags) -> Outcome<Choice> {
 }
 
 #[test]
-fn without_flags_everything_is_run_at_scale_one() -> Outcome<()> {
+fn without_flags_everything_is_run_at_a_tenth() -> Outcome<()> {
     let choice = chosen(Flags::default())?;
-    assert_eq!(choice.scales, [1.0]);
-    assert_eq!(choice.rounds, 5);
+    assert_eq!(choice.scales, [0.1]);
+    assert_eq!(choice.rounds, 3);
     assert_eq!(choice.queries, (1..=22).collect::<Vec<_>>());
     assert_eq!(choice.contenders.len(), contenders::ALL.len());
+    Ok(())
+}
+
+#[test]
+fn full_is_scale_one_and_can_have_another() -> Outcome<()> {
+    let choice = chosen(Flags { full: true, ..Flags::default() })?;
+    assert_eq!((choice.scales.as_slice(), choice.rounds), ([1.0].as_slice(), 5));
+    let scales = Some(vec![10.0]);
+    let choice = chosen(Flags { full: true, scales, rounds: Some(1), ..Flags::default() })?;
+    assert_eq!((choice.scales.as_slice(), choice.rounds), ([10.0].as_slice(), 1));
+    assert!(chosen(Flags { full: true, quick: true, ..Flags::default() }).is_err());
     Ok(())
 }
 
