@@ -1,11 +1,13 @@
-//! The C interfaces of Remanent: the native `rem_*` functions and the mco-style runtime.
+//! The C interfaces of Remanent: the native `rem_*` functions, the mco-style and the d_-style.
 //!
 //! Built as a shared and a static library; the headers are in `include/`. [`mco`] is what headers
-//! generated from an mco-style schema call, [`native`] is the interface of Remanent's own words.
-//! Both hold engine transactions in slots that tokens lead to, so that a handle that is null, old,
-//! or of another thread is a status and never a crash.
+//! generated from an mco-style schema call, [`d`] what those of a d_-style schema call; [`native`]
+//! is the interface of Remanent's own words. `mco` and `native` hold engine transactions in slots
+//! that tokens lead to, so that a handle that is null, old, or of another thread is a status and
+//! never a crash; a task of the d_-style is claimed by one thread at a time.
 //!
-//! What always holds: pointers of C are believed in `border` alone; no call unwinds into C; a
+//! What always holds: pointers of C are believed in `border`, and in `held` those that a handle of
+//! the mco-style carries; no call unwinds into C; a
 //! transaction belongs to one thread. What rows are and how they are kept is the engine's.
 
 mod arena;

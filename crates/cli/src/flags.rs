@@ -34,7 +34,12 @@ const FLAGS: [Flag; 30] = [
     flag("interval", 'i', Some("SECONDS"), "how often it is asked; 1 if nothing is said"),
     flag("once", '\0', None, "prints one picture as text, and ends"),
     flag("prometheus", '\0', None, "prints the metrics as they come, and ends"),
-    flag("listen", 'l', Some("ADDR"), "listens at HOST:PORT or unix:FOLDER; may be repeated"),
+    flag(
+        "listen",
+        'l',
+        Some("ADDR"),
+        "listens at HOST:PORT or unix:FOLDER; 127.0.0.1:5432; may be repeated",
+    ),
     flag("trust", '\0', None, "clients on this machine need no password"),
     flag("certificate", '\0', Some("FILE"), "the certificates for TLS, as PEM"),
     flag("key", '\0', Some("FILE"), "the key of the certificate, as PEM"),

@@ -48,6 +48,11 @@ enum Failure {
 
 type Outcome = Result<(), Failure>;
 
+/// Batches of queries come and go; their figures were made under this allocator.
+#[cfg(feature = "sql")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let outcome = Flags::parse(std::env::args_os().skip(1)).and_then(|flags| run(&flags));
     let (text, code) = match outcome {

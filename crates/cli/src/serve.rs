@@ -1,7 +1,9 @@
-//! `remanent serve PATH --listen ADDRESS`: a database for clients of PostgreSQL.
+//! `remanent serve DIR`: a database for clients of PostgreSQL.
 //!
 //! The folder is opened, and made if there is none; the word `:memory:` is a database that is gone
-//! afterwards. It runs until SIGTERM or SIGINT, ends in order, and then ends with 0.
+//! afterwards. It runs until SIGTERM or SIGINT, ends in order, and then ends with 0. What holds
+//! without flags is said on standard output before clients are let in; the log goes to standard
+//! error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use remanent_sql::SqlDatabase;
 
 use crate::flags::{self, Flags};
 use crate::recovering::{options, refused};
-use crate::{Failure, Outcome, answer, say};
+use crate::{Failure, Outcome, answer, sizes};
 
 const FLAG_NAMES: [&str; 11] = [
     "listen",
@@ -30,7 +32,13 @@ const FLAG_NAMES: [&str; 11] = [
 /// Names a database without a folder.
 const MEMORY: &str = ":memory:";
 
-/// Holds the password of the role that `--superuser` makes.
+/// Where it listens unless it is told otherwise: this machine alone, where clients look first.
+const ADDRESS: &str = "127.0.0.1:5432";
+
+/// The role that is made where nobody could log in otherwise.
+const FIRST_ROLE: &str = "remanent";
+
+/// Holds the password of the role that is made.
 const PASSWORD: &str = "REMANENT_PASSWORD";
 
 /// Runs the command.
@@ -44,13 +52,10 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
-    if let Some(name) = &flags.superuser {
-        make_superuser(&database, name)?;
-    }
-    let server = Server::start(database, server_options).map_err(said)?;
-    for address in server.addresses() {
-        say(&format!("ready for connections at {address}"));
-    }
+    // First, so that no password is made that nobody is told; without roles it lets nobody in.
+    let server = Server::start(Arc::clone(&database), server_options).map_err(said)?;
+    let access = give_access(&database, flags)?;
+    answer(&first_lines(path, &database, &access, server.addresses()))?;
     remanent_server::wait_for_end().map_err(said)?;
     server.stop();
     Ok(())
@@ -71,7 +76,7 @@ fn server_options(flags: &Flags) -> Result<Options, Failure> {
     let usage = |text: &str| Failure::Usage(format!("{text}; see `remanent serve --help`"));
     let mut options = Options::new().trust(flags.trust);
     if flags.listen.is_empty() {
-        return Err(usage("`serve` needs an address to listen at, --listen"));
+        options = options.listen(ADDRESS);
     }
     for address in &flags.listen {
         options = options.listen(address);
@@ -101,13 +106,48 @@ fn number(text: Option<&str>, flag: &str) -> Result<Option<u64>, Failure> {
     parsed.transpose()
 }
 
-/// Makes the role, or gives it the password if it is there.
-fn make_superuser(database: &Arc<SqlDatabase>, name: &str) -> Outcome {
-    let password = std::env::var(PASSWORD).unwrap_or_default();
-    if password.is_empty() {
-        let text = format!("--superuser needs a password in the environment, as {PASSWORD}");
-        return Err(Failure::Usage(text));
+/// Sees to it that somebody can log in, and says who, in words.
+fn give_access(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String, Failure> {
+    let told = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
+    if let Some(name) = &flags.superuser {
+        let Some(password) = told else {
+            let text = format!("--superuser needs a password in the environment, as {PASSWORD}");
+            return Err(Failure::Usage(text));
+        };
+        make_superuser(database, name, &password)?;
+        return Ok(format!("superuser {name} with the password of {PASSWORD}"));
     }
+    if flags.trust {
+        return Ok("trust: no password from this machine, under any name".to_owned());
+    }
+    if database.has_login() {
+        return Ok("the roles of the database, by their passwords".to_owned());
+    }
+    let password = told.clone().unwrap_or_else(remanent_server::random_password);
+    make_superuser(database, FIRST_ROLE, &password)?;
+    Ok(match told {
+        Some(_) => format!("superuser {FIRST_ROLE}, made now, with the password of {PASSWORD}"),
+        None => {
+            format!("superuser {FIRST_ROLE}, made now; password {password} is shown this once")
+        }
+    })
+}
+
+/// What holds, a line each, before clients are let in.
+fn first_lines(path: &str, database: &SqlDatabase, access: &str, addresses: &[String]) -> String {
+    let kept = match path {
+        MEMORY => "in memory alone, gone at the end",
+        _ => "a commit is on the disk before it is answered (durability disk)",
+    };
+    let budget = sizes::shown(database.engine().memory().budget);
+    let ready = addresses.iter().fold(String::new(), |text, address| {
+        text + &format!("ready for connections at {address}\n")
+    });
+    format!("database: {path}; {kept}\nmemory:   at most {budget}\naccess:   {access}\n{ready}")
+}
+
+/// Makes the role, or gives it the password if it is there.
+fn make_superuser(database: &Arc<SqlDatabase>, name: &str, password: &str) -> Outcome {
     let verb = if database.role(name).is_some() { "ALTER" } else { "CREATE" };
     let name = name.replace('"', "\"\"");
     let password = password.replace('\'', "''");
@@ -123,11 +163,14 @@ fn said(error: impl std::fmt::Display) -> Failure {
 fn help() -> String {
     format!(
         "Opens a database for clients of PostgreSQL\n\n\
-         usage: remanent serve DIR --listen ADDRESS [flags]\n\n\
-         DIR is made if it is not there; `:memory:` is a database that is gone afterwards. The\n\
-         address is HOST:PORT, or unix:FOLDER[:PORT] for the socket in it that `psql -h FOLDER`\n\
-         looks for. Clients prove who they are by SCRAM-SHA-256; other machines are let in over\n\
-         TLS alone. SIGTERM and SIGINT end it in order.\n\
+         usage: remanent serve DIR [flags]\n\n\
+         DIR is made if it is not there; `:memory:` is a database that is gone afterwards. It\n\
+         listens at {ADDRESS} unless --listen says otherwise: HOST:PORT, or\n\
+         unix:FOLDER[:PORT] for the socket in it that `psql -h FOLDER` looks for. Clients prove\n\
+         who they are by SCRAM-SHA-256. Where nobody can log in yet, the superuser\n\
+         {FIRST_ROLE} is made, with the password of {PASSWORD} or with one that is\n\
+         shown once; other machines are let in over TLS alone. A commit is on the disk before it\n\
+         is answered. SIGTERM and SIGINT end it in order.\n\
          \nflags:\n{}\n\
          Ends with 0, with 1 if it cannot open or listen, with 2 if it was called wrongly.\n",
         flags::help(&FLAG_NAMES)

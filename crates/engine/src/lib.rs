@@ -15,7 +15,7 @@
 //!
 //! What always holds: there is no SQL here, no async, no socket, no thread and no global state but
 //! a thread-local hint; everything in the region refers to itself by offset; every block of memory
-//! is counted against one budget. The modules, in the order in which a transaction meets them:
+//! is counted against one budget. `ARCHITECTURE.md` has the modules from top to bottom.
 
 mod catalog;
 mod checkpoint;

@@ -20,10 +20,12 @@ mod connection;
 mod value;
 
 mod log;
+mod password;
 mod roster;
 mod signals;
 
 pub use log::log_to_standard_error;
 pub use options::Options;
+pub use password::random_password;
 pub use server::Server;
 pub use signals::wait_for_end;

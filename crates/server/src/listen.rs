@@ -25,7 +25,12 @@ pub(crate) enum Listener {
 impl Listener {
     /// Listens at an address, as flags have it.
     pub(crate) fn bind(text: &str, options: &Options) -> Result<Vec<Self>, String> {
-        let said = |error: io::Error| format!("cannot listen at {text}: {error}");
+        let said = |error: io::Error| match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("cannot listen at {text}: {error}; --listen takes another address")
+            }
+            _ => format!("cannot listen at {text}: {error}"),
+        };
         if let Some(folder) = text.strip_prefix("unix:") {
             return Ok(vec![unix(folder).map_err(said)?]);
         }

@@ -1,7 +1,7 @@
 //! Errors as SQL has them: a state of five characters, a message, and what else helps.
 //!
 //! Every error of the layers below becomes one of these exactly once, here; what the engine says
-//! keeps its state. Nothing above looks into messages.
+//! keeps its state.
 
 use std::fmt;
 

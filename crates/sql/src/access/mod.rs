@@ -66,6 +66,23 @@ impl SqlDatabase {
     pub fn role(&self, name: &str) -> Option<Role> {
         role(&self.catalog(), name)
     }
+
+    /// Whether there is a role that may log in.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// assert!(!db.has_login());
+    /// db.session().execute("create role ann password 'secret'")?;
+    /// assert!(db.has_login());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn has_login(&self) -> bool {
+        let catalog = self.catalog();
+        let mut roles = catalog.roles.iter().filter(|object| object.kind == Kind::Role);
+        roles.any(|object| Role::read(&object.definition).may_log_in)
+    }
 }
 
 fn role(catalog: &Snapshot, name: &str) -> Option<Role> {

@@ -2,8 +2,7 @@
 //!
 //! A statement of a known shape (a look-up, insert, update or delete by a whole key) is compiled
 //! once from its text's tree and then runs without binder, optimiser and batches. Everything else,
-//! and every value that would need more than the shape knows, goes the long way; both ways give the
-//! same answers.
+//! and every value that would need more than the shape knows, goes the long way.
 
 pub(crate) mod compile;
 pub(crate) mod describe;

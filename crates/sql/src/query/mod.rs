@@ -1,7 +1,7 @@
 //! Queries: names bound to tables, plans over scans of the engine, streams of batches.
 //!
-//! In the order of the path: what the binder is to see, names, tables with the ways to read them,
-//! rules, operators, rows.
+//! `docs/path-of-a-query.md` follows one query: what the binder is to see, names, tables with the
+//! ways to read them, rules, operators, rows.
 
 pub(crate) mod access;
 pub(crate) mod binder;
