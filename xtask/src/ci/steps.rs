@@ -36,12 +36,12 @@ const SHUTTLE: &[(&str, &str)] = &[
 ];
 
 pub(super) const STEPS: &[Step] = &[
-    program("fmt", "all code is formatted", 1, "cargo fmt --all --check"),
-    command("tidy", "the rules of style hold", 3, tidy::run),
+    program("fmt", "all code is formatted", 2, "cargo fmt --all --check"),
+    command("tidy", "the rules of style hold", 4, tidy::run),
     program(
         "clippy",
         "no warning in any crate, the laboratory included",
-        400,
+        330,
         "cargo clippy --workspace --all-targets -- -D warnings",
     ),
     with(
@@ -49,17 +49,17 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "doc",
             "documentation builds without a warning",
-            120,
+            140,
             "cargo doc --workspace --no-deps",
         ),
     ),
     command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
-    command("size", "the engine fits into a small program", 15, size::run),
-    command("examples", "programs in C and C++, built and run as users do it", 90, examples::run),
+    command("size", "the engine fits into a small program", 13, size::run),
+    command("examples", "programs in C and C++, built and run as users do it", 87, examples::run),
     program(
         "examples-checked",
         "the same programs under sanitizers and under valgrind",
-        25,
+        24,
         "cargo xtask examples --sanitize --valgrind",
     ),
     with(
@@ -67,38 +67,38 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "shuttle",
             "models of the concurrent protocols, over many schedules",
-            100,
+            78,
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
     program(
         "histories",
         "random histories of transactions, each checked for its isolation",
-        20,
+        23,
         "cargo run --release --package remanent-simulator -- histories --count 3000",
     ),
     program(
         "soak",
         "a database at nine tenths of its budget, with rows of shifting sizes",
-        5,
+        4,
         "cargo run --release --package remanent-simulator -- soak --operations 2000000",
     ),
     program(
         "crashes",
         "databases after a crash at every call of a trace",
-        80,
+        82,
         "cargo run --release --package remanent-simulator -- crashes --count 30",
     ),
     program(
         "failures",
         "databases of which each call has failed",
-        30,
+        33,
         "cargo run --release --package remanent-simulator -- failures --count 15",
     ),
     program(
         "flips",
         "databases with single bits changed",
-        15,
+        17,
         "cargo run --release --package remanent-simulator -- flips --count 20",
     ),
     with(
@@ -106,46 +106,37 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "schedules",
             "random histories again, on the schedules of the model checker",
-            45,
+            21,
             "cargo run --release --package remanent-simulator -- histories --count 5000",
         ),
     ),
     Step {
         name: "planted",
         purpose: "bugs put into a copy of the engine are found",
-        usual_s: 180,
+        usual_s: 170,
         action: Action::InParts(planted::run_part),
     },
-    // One build for all of them: packages built apart would need DataFusion with other features.
+    // `xtask/sql-tests.sh` has the same packages, for the steps below.
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        900,
+        405,
         "cargo test --package remanent-sql --package remanent-server --package remanent-shell \
          --package remanent-cli --package lab*",
     ),
     program(
         "clients",
         "programs and drivers that people use, and random queries, get their answers",
-        150,
+        62,
         "sh crates/server/tests/clients/ci.sh",
     ),
-    // In the profile of the tests: answers are verified, and no time counts.
     program(
         "lab",
-        "every workload of the laboratory, every answer verified",
-        120,
-        "cargo run --package lab -- sensors readers long-reader sets ladder recovery burst memory \
-         --quick --rounds 1 --out target/lab-ci",
+        "every workload of the laboratory and each interface, every answer verified",
+        140,
+        "sh lab/ci.sh",
     ),
-    program(
-        "lab-interfaces",
-        "the sensor workload through each interface, every answer verified",
-        10,
-        "cargo run --package lab -- sensors --interface rust,c,mco,d --quick --rounds 1 \
-         --out target/lab-ci",
-    ),
-    program("test", "tests of everything else", 200, "cargo test"),
+    program("test", "tests of everything else", 223, "cargo test"),
 ];
 
 const fn program(

@@ -1,9 +1,7 @@
 #!/bin/sh
-# Builds the program together with the packages of the step `sql` of `cargo xtask ci`, so that
-# nothing is built anew, and runs all clients against it.
+# Runs all clients against the program that the step `sql` of `cargo xtask ci` has built.
 set -e
 cd "$(dirname "$0")/../../../.."
 target=${CARGO_TARGET_DIR:-target}
-cargo test --no-run --package remanent-sql --package remanent-server --package remanent-shell \
-    --package remanent-cli --package 'lab*'
+sh xtask/sql-tests.sh --no-run
 exec sh crates/server/tests/clients/run.sh "$target/debug/remanent" "$target/clients"

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs every workload, small and once, with the program that the step `sql` of `cargo xtask ci` has
+# built: answers are verified, and no time counts.
+set -e
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+sh xtask/sql-tests.sh --no-run
+"$target/debug/lab" sensors readers long-reader sets ladder recovery burst memory \
+    --quick --rounds 1 --out "$target/lab-ci"
+exec "$target/debug/lab" sensors --interface rust,c,mco,d --quick --rounds 1 --out "$target/lab-ci"
