@@ -267,7 +267,8 @@ fn goals(figures: &[Figure]) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "<h3>Goals of Remanent</h3><div class=\"card\"><table>\
+        "<h3>Goals of Remanent</h3><p class=\"note\">Set for the sizes of a run with --full.</p>\
+         <div class=\"card\"><table>\
          <tr><th>figure</th><th>goal</th><th>measured</th><th>reached</th></tr>",
     );
     for figure in figures {

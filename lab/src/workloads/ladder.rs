@@ -41,7 +41,11 @@ const ROWS: u64 = 1_000_000;
 /// Pairs where every commit waits for a disk, and few are committed in the time there is.
 const ROWS_SYNCED: u64 = 100_000;
 
+const ROWS_ORDINARY: u64 = 200_000;
+
 const ROWS_QUICK: u64 = 20_000;
+
+const ROWS_SYNCED_ORDINARY: u64 = 20_000;
 
 const ROWS_SYNCED_QUICK: u64 = 5_000;
 
@@ -150,6 +154,8 @@ fn rows(choice: &Choice, rung: Promise) -> u64 {
     choice.rows.unwrap_or(match (choice.scale, rung) {
         (Scale::Quick, Promise::Disk) => ROWS_SYNCED_QUICK,
         (Scale::Quick, _) => ROWS_QUICK,
+        (Scale::Ordinary, Promise::Disk) => ROWS_SYNCED_ORDINARY,
+        (Scale::Ordinary, _) => ROWS_ORDINARY,
         (_, Promise::Disk) => ROWS_SYNCED,
         _ => ROWS,
     })

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn rungs_are_interleaved_and_so_are_numbers_of_threads() {
-    let groups = Ladder.plan(&choice(Scale::Ordinary, None));
+    let groups = Ladder.plan(&choice(Scale::Full, None));
     let rungs: BTreeSet<_> = groups[0].cells.iter().map(|cell| cell.setting.promise).collect();
     assert!(rungs.contains(&Promise::None), "{rungs:?}");
     assert!(groups[0].cells.iter().all(|cell| cell.pinned && cell.parameters.is_empty()));
