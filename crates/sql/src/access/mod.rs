@@ -67,12 +67,13 @@ impl SqlDatabase {
         role(&self.catalog(), name)
     }
 
-    /// Whether there is a role that may log in.
+    /// Whether there is a role that may log in and has a password.
     ///
     /// # Examples
     /// ```
     /// use remanent_sql::SqlDatabase;
     /// let db = SqlDatabase::in_memory()?;
+    /// db.session().execute("create role ben login")?;
     /// assert!(!db.has_login());
     /// db.session().execute("create role ann password 'secret'")?;
     /// assert!(db.has_login());
@@ -81,7 +82,10 @@ impl SqlDatabase {
     pub fn has_login(&self) -> bool {
         let catalog = self.catalog();
         let mut roles = catalog.roles.iter().filter(|object| object.kind == Kind::Role);
-        roles.any(|object| Role::read(&object.definition).may_log_in)
+        roles.any(|object| {
+            let role = Role::read(&object.definition);
+            role.may_log_in && role.verifier.is_some()
+        })
     }
 }
 
