@@ -2,8 +2,8 @@
 //!
 //! The folder is opened, and made if there is none; the word `:memory:` is a database that is gone
 //! afterwards. It runs until SIGTERM or SIGINT, ends in order, and then ends with 0. What holds
-//! without flags is said on standard output before clients are let in; the log goes to standard
-//! error.
+//! without flags is said on standard output, and last that clients are let in; the log goes to
+//! standard error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn give_access(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String, Fai
     })
 }
 
-/// What holds, a line each, before clients are let in.
+/// What holds, a line each, and at the end where clients are let in.
 fn first_lines(path: &str, database: &SqlDatabase, access: &str, addresses: &[String]) -> String {
     let kept = match path {
         MEMORY => "in memory alone, gone at the end",
