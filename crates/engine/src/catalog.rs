@@ -2,11 +2,21 @@
 //!
 //! What a table is stands in the region: a list of table roots with their encoded schemas and index
 //! roots. What this process compiled from it stands here. Ids are not used again.
+//!
+//! A commit changes all names at once, between [`Catalog::begin_change`] and
+//! [`Catalog::end_change`], which also enclose the store of the clock: so whoever sees no change
+//! while he takes a snapshot and looks at the tables has both of one moment. A table that is being
+//! created has a number and no name. What was dropped waits here for the last who may read it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use remanent_schema::IndexKind;
+
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::atomic::pause;
+use crate::snapshot::Snapshot;
 use crate::table::set::SetCore;
 use crate::table::table::{IN_SETS, IN_SORTED_SETS, TableCore};
 
@@ -17,13 +27,38 @@ const TABLES_MAX: usize = 1 << 24;
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     tables: RwLock<Tables>,
+    /// Odd while a commit changes tables.
+    changes: AtomicU64,
+    /// How much waits in `dropped`.
+    dropped: AtomicUsize,
+}
+
+/// What a commit does to the tables.
+#[derive(Debug, Default)]
+pub(crate) struct CatalogChange {
+    pub(crate) gone: Vec<Arc<TableCore>>,
+    pub(crate) sets_gone: Vec<Arc<SetCore>>,
+    pub(crate) new: Vec<Arc<TableCore>>,
+    pub(crate) sets_new: Vec<Arc<SetCore>>,
+}
+
+/// What nobody can find any more, and somebody may still read.
+#[derive(Clone, Debug)]
+pub(crate) enum Dropped {
+    Table(Arc<TableCore>),
+    /// An index of this kind whose root lies there.
+    Index(IndexKind, u64),
 }
 
 #[derive(Debug, Default)]
 struct Tables {
     by_id: Vec<Option<Arc<TableCore>>>,
+    /// Behind the highest id that was ever committed.
+    committed: usize,
     by_name: HashMap<String, u32>,
     sets: Vec<Arc<SetCore>>,
+    /// With the timestamp at which it was dropped.
+    dropped: Vec<(u64, Dropped)>,
 }
 
 impl Catalog {
@@ -33,16 +68,48 @@ impl Catalog {
         tables.by_id.get(id as usize).cloned().flatten()
     }
 
-    /// All tables.
+    /// All tables that are committed.
     pub(crate) fn all(&self) -> Vec<Arc<TableCore>> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.by_id.iter().flatten().cloned().collect()
+        let mut ids: Vec<_> = tables.by_name.values().copied().collect();
+        ids.sort_unstable();
+        ids.iter().filter_map(|&id| tables.by_id[id as usize].clone()).collect()
+    }
+
+    /// What `look` finds while no commit changes tables.
+    ///
+    /// # Errors
+    /// What `look` returns.
+    pub(crate) fn unchanged<T>(&self, look: impl Fn() -> Result<T>) -> Result<T> {
+        let mut turn = 0;
+        loop {
+            let before = self.changes.load(Ordering::SeqCst);
+            if before.is_multiple_of(2) {
+                let found = look()?;
+                if self.changes.load(Ordering::SeqCst) == before {
+                    return Ok(found);
+                }
+            }
+            pause(turn);
+            turn += 1;
+        }
+    }
+
+    /// A commit begins to change tables. Whoever does holds the lock of definitions.
+    pub(crate) fn begin_change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has changed them, and the clock shows it.
+    pub(crate) fn end_change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
     }
 
     /// The table with the smallest number that is at least this one.
     pub(crate) fn first_from(&self, id: u32) -> Option<Arc<TableCore>> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.by_id.get(id as usize..)?.iter().flatten().next().cloned()
+        let mut rest = tables.by_id.get(id as usize..)?.iter().flatten();
+        rest.find(|table| tables.by_name.get(&table.schema.name) == Some(&table.id)).cloned()
     }
 
     /// The table with this name.
@@ -83,11 +150,17 @@ impl Catalog {
         Ok(tables.by_id.len() as u32)
     }
 
+    /// The first id that no table ever had which is or was committed.
+    pub(crate) fn next_committed_id(&self) -> u32 {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner).committed as u32
+    }
+
     /// Leaves ids below this one to tables that were dropped before.
     pub(crate) fn skip_to(&self, id: u32) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         let len = tables.by_id.len().max(id as usize).min(TABLES_MAX);
         tables.by_id.resize(len, None);
+        tables.committed = len;
     }
 
     /// The set that a table holds.
@@ -96,19 +169,77 @@ impl Catalog {
         tables.sets.iter().find(|set| set.relation.core.id == table).cloned()
     }
 
-    /// Adds a table whose id came from [`Catalog::next_id`].
-    pub(crate) fn add(&self, table: Arc<TableCore>) {
+    /// Gives a table its number, which came from [`Catalog::next_id`], and no name yet.
+    pub(crate) fn add_hidden(&self, table: Arc<TableCore>) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         debug_assert_eq!(tables.by_id.len(), table.id as usize);
-        tables.by_name.insert(table.schema.name.clone(), table.id);
         tables.by_id.push(Some(table));
     }
 
-    /// Removes a table.
-    pub(crate) fn remove(&self, table: &TableCore) {
+    /// Changes all names at once. What is gone is to be dropped as well.
+    pub(crate) fn change(&self, change: &CatalogChange) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.by_name.remove(&table.schema.name);
-        tables.by_id[table.id as usize] = None;
+        for table in &change.gone {
+            tables.by_name.remove(&table.schema.name);
+        }
+        for table in &change.new {
+            tables.by_name.insert(table.schema.name.clone(), table.id);
+            tables.committed = tables.committed.max(table.id as usize + 1);
+        }
+        if change.sets_gone.is_empty() && change.sets_new.is_empty() {
+            return;
+        }
+        for set in &change.sets_gone {
+            tables.sets.retain(|other| !Arc::ptr_eq(other, set));
+        }
+        tables.sets.extend(change.sets_new.iter().cloned());
+        tables.mark_sets();
+    }
+
+    /// Keeps what was dropped at a timestamp until all are past that. A table loses its number.
+    pub(crate) fn drop_later(&self, timestamp: u64, dropped: Dropped) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        if let Dropped::Table(table) = &dropped {
+            tables.by_id[table.id as usize] = None;
+        }
+        tables.dropped.push((timestamp, dropped));
+        self.dropped.store(tables.dropped.len(), Ordering::SeqCst);
+    }
+
+    /// Whether anything was dropped that is not free yet.
+    #[inline]
+    pub(crate) fn has_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes out what was dropped at this timestamp or before.
+    pub(crate) fn take_dropped(&self, until: u64) -> Vec<Dropped> {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let (taken, kept): (Vec<_>, Vec<_>) =
+            tables.dropped.drain(..).partition(|&(timestamp, _)| timestamp <= until);
+        tables.dropped = kept;
+        self.dropped.store(tables.dropped.len(), Ordering::SeqCst);
+        taken.into_iter().map(|(_, dropped)| dropped).collect()
+    }
+
+    /// The table that had this name when a snapshot was taken.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub(crate) fn seen_by(&self, name: &str, snapshot: Snapshot) -> Result<Arc<TableCore>> {
+        let (newest, dropped): (_, Vec<_>) = {
+            let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+            let newest = tables.by_name.get(name).and_then(|&id| tables.by_id[id as usize].clone());
+            let dropped = tables.dropped.iter().filter_map(|(_, dropped)| match dropped {
+                Dropped::Table(table) if table.schema.name == name => Some(Arc::clone(table)),
+                _ => None,
+            });
+            (newest, dropped.collect())
+        };
+        let mut known = newest.into_iter().chain(dropped);
+        known
+            .find(|table| table.was_there(snapshot))
+            .ok_or_else(|| Error::new(ErrorKind::UnknownTable).because(format!("`{name}`")))
     }
 
     /// The set with this name.
@@ -130,20 +261,6 @@ impl Catalog {
     pub(crate) fn sets_of(&self, table: u32) -> Vec<Arc<SetCore>> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.sets.iter().filter(|set| set.concerns(table)).cloned().collect()
-    }
-
-    /// Adds a set whose relation is there already.
-    pub(crate) fn add_set(&self, set: Arc<SetCore>) {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.sets.push(set);
-        tables.mark_sets();
-    }
-
-    /// Removes a set; its relation stays.
-    pub(crate) fn remove_set(&self, set: &SetCore) {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
-        tables.sets.retain(|other| other.relation.core.id != set.relation.core.id);
-        tables.mark_sets();
     }
 }
 

@@ -112,8 +112,8 @@ pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
     if log.written() < checkpoints.due_at.load(Relaxed) {
         return;
     }
-    // Who changes tables may be waiting for a transaction of this very thread.
-    if db.definition_lock().try_lock().is_err() {
+    // Who changes tables may be waiting for all who read, as the writer of an image does.
+    if db.definition_turn().is_taken() {
         return;
     }
     let size = make_locked(db, log).unwrap_or(0);
@@ -157,7 +157,8 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
 /// fails, rows stay as they are.
 fn freeze_settled(db: &Instance) {
     let checkpoints = &db.checkpoints;
-    if checkpoints.freezes.load(Relaxed) {
+    // Who changes tables may be this very thread.
+    if checkpoints.freezes.load(Relaxed) && !db.definition_turn().is_taken() {
         let settled = checkpoints.settled.load(Relaxed);
         for core in db.catalog().all() {
             let _ = freeze::freeze(db, &core, Extent::Full, settled);

@@ -8,15 +8,15 @@ use std::sync::PoisonError;
 
 use remanent_schema::{IndexSchema, Record, SetSchema, TableSchema};
 
-use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
 use crate::options::Options;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
+use crate::transaction::define::Beside;
 use crate::transaction::{
-    CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, reclaim,
-    retry, snapshots,
+    CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, define,
+    reclaim, retry, snapshots,
 };
 
 /// A main-memory database. Share it between threads by reference or in an `Arc`.
@@ -346,7 +346,7 @@ impl Database {
     /// ```
     pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
         self.instance.check_writable()?;
-        definition::create_table(&self.instance, schema).map(|core| Table { core })
+        define::alone(&self.instance, Beside::Writers, |tx| tx.create_table(schema))
     }
 
     /// Creates the table of a record type.
@@ -462,7 +462,8 @@ impl Database {
     /// ```
     pub fn create_set(&self, schema: SetSchema) -> Result<Set> {
         self.instance.check_writable()?;
-        definition::create_set(&self.instance, schema).map(|core| Set { core })
+        let made = define::alone(&self.instance, Beside::Writers, |tx| tx.create_set(schema));
+        made.map(|core| Set { core })
     }
 
     /// The set with this name.
@@ -499,8 +500,8 @@ impl Database {
     /// Drops a set: nobody is a member any more, and all rows stay.
     ///
     /// # Errors
-    /// `UnknownTable` if it was dropped, `TableBusy` if transactions do not end within five
-    /// seconds.
+    /// `UnknownTable` if it was dropped, `TableBusy` if transactions that write do not end within
+    /// five seconds.
     ///
     /// # Examples
     /// ```
@@ -515,10 +516,11 @@ impl Database {
     /// ```
     pub fn drop_set(&self, set: &Set) -> Result<()> {
         self.instance.check_writable()?;
-        definition::drop_set(&self.instance, &set.core)
+        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_set(&set.core))
     }
 
-    /// Drops a table with its rows. Waits for active transactions to end.
+    /// Drops a table with its rows. Waits for active transactions that write; those that read go on
+    /// with it, and its memory is free when the last has ended that began before.
     ///
     /// # Errors
     /// `UnknownTable`; `TableBusy` if transactions that write do not end within 5 seconds.
@@ -538,7 +540,7 @@ impl Database {
     /// ```
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.instance.check_writable()?;
-        definition::drop_table(&self.instance, &table.core)
+        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_table(table))
     }
 
     /// Creates an index on a table, with all rows that are there. Readers go on meanwhile, writers
@@ -567,9 +569,7 @@ impl Database {
     /// ```
     pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
         self.instance.check_writable()?;
-        let name = index.name.clone();
-        definition::create_index(&self.instance, &table.core, index)?;
-        table.index(&name)
+        define::alone(&self.instance, Beside::Readers, |tx| tx.create_index(table, index))
     }
 
     /// Drops an index. Waits for active transactions to end.
@@ -603,8 +603,8 @@ impl Database {
     /// ```
     pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
         self.instance.check_writable()?;
-        let ordinal = table.resolve(index)?.ordinal;
-        definition::drop_index(&self.instance, &table.core, ordinal)
+        table.resolve(index, false)?;
+        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_index(table, index))
     }
 
     /// How much memory is in use, by purpose.
@@ -673,7 +673,7 @@ impl Database {
     }
 
     /// Frees now what later writers would free by and by: old versions that no active transaction
-    /// needs, and the stock of free blocks of idle slots. Waits while a table or index is changed.
+    /// needs, and the stock of free blocks of idle slots. Waits while an index is built.
     ///
     /// # Examples
     /// ```
@@ -700,8 +700,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn reclaim(&self) {
-        // A change of tables or indexes keeps writers out, who reclaim as they go; so it does here.
-        let _lock = self.instance.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+        let _upkeep = self.instance.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
         reclaim::everything(&self.instance);
     }
 

@@ -19,6 +19,7 @@ use crate::memory::{Cache, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
 use crate::slot::{Slot, cache, slot};
 use crate::table::table::TableCore;
+use crate::turn::Turn;
 
 /// What a database consists of.
 #[derive(Debug)]
@@ -26,7 +27,9 @@ pub(crate) struct Instance {
     memory: Memory,
     slots: usize,
     catalog: Catalog,
-    definition: Mutex<()>,
+    definition: Turn,
+    /// Held by whoever cleans up without having begun a transaction, and while an index is built.
+    pub(crate) upkeep: Mutex<()>,
     /// What the tables of this database carry to tell them from those of others.
     identity: Arc<()>,
     opened: Instant,
@@ -90,7 +93,8 @@ impl Instance {
             memory,
             slots,
             catalog: Catalog::default(),
-            definition: Mutex::new(()),
+            definition: Turn::new(),
+            upkeep: Mutex::new(()),
             identity: Arc::new(()),
             opened: Instant::now(),
             warning,
@@ -249,7 +253,7 @@ impl Instance {
     }
 
     /// Held by whoever changes tables or indexes.
-    pub(crate) fn definition_lock(&self) -> &Mutex<()> {
+    pub(crate) fn definition_turn(&self) -> &Turn {
         &self.definition
     }
 

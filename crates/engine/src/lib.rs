@@ -38,6 +38,7 @@ mod storage;
 mod table;
 mod tickets;
 mod transaction;
+mod turn;
 mod upkeep;
 
 #[cfg(all(test, shuttle))]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::checkpoint::{self, NEW_IMAGE, image_timestamp};
 use crate::database::Database;
-use crate::definition::{self, Definition};
+use crate::definition::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::ImageHead;
 use crate::log::Progress;
@@ -471,6 +471,7 @@ impl<'d> Replay<'d> {
                     if of > self.since {
                         self.end_transaction()?;
                         self.define(definition)?;
+                        self.end_transaction()?;
                     }
                     timestamp = of;
                 }
@@ -494,32 +495,51 @@ impl<'d> Replay<'d> {
 
     fn apply_all(&mut self, bytes: &[u8]) -> Result<u64> {
         let mut operations = Operations::new(bytes);
-        let mut count = 0;
+        let (mut count, mut defines) = (0, false);
         while let Some(operation) = operations.next().map_err(damaged)? {
-            self.apply(&operation)?;
-            count += 1;
+            match operation {
+                Operation::Define { bytes } => {
+                    if !defines {
+                        self.end_transaction()?;
+                    }
+                    defines = true;
+                    self.define(bytes)?;
+                }
+                _ => {
+                    self.apply(&operation)?;
+                    count += 1;
+                }
+            }
         }
-        if self.changes >= CHANGES_TOGETHER {
+        if defines || self.changes >= CHANGES_TOGETHER {
             self.end_transaction()?;
         }
         Ok(count)
     }
 
     fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
-        let table = self.table(table_of(operation))?;
+        let Some(table) = table_of(operation) else { return Ok(()) };
+        let table = self.table(table)?;
         if let Operation::Insert { row, .. } = *operation {
             self.make_vacant(&table, row)?;
         }
+        self.changes += 1;
+        change(self.transaction()?, &table, operation).map_err(|error| {
+            match error.is_out_of_memory() {
+                true => error,
+                false => damaged(error.to_string()),
+            }
+        })
+    }
+
+    /// The transaction in which commits are repeated.
+    fn transaction(&mut self) -> Result<&WriteTransaction<'d>> {
         if self.transaction.is_none() {
             let options = TransactionOptions::new().isolation(Isolation::Snapshot);
             self.transaction = Some(self.db.begin_write_with(&options)?);
         }
-        self.changes += 1;
         let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
-        change(tx, &table, operation).map_err(|error| match error.is_out_of_memory() {
-            true => error,
-            false => damaged(error.to_string()),
-        })
+        Ok(tx)
     }
 
     /// Sees to it that a row id has no version: what deleted it was repeated, but its versions may
@@ -547,14 +567,13 @@ impl<'d> Replay<'d> {
         Ok(table)
     }
 
+    /// Makes a definition, in the transaction that is open.
     fn define(&mut self, bytes: &[u8]) -> Result<()> {
         self.tables.clear();
         let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
-        definition::repeat(&self.db.instance, definition).map_err(|error| {
-            match error.is_out_of_memory() {
-                true => error,
-                false => damaged(error.to_string()),
-            }
+        self.transaction()?.repeat(definition).map_err(|error| match error.is_out_of_memory() {
+            true => error,
+            false => damaged(error.to_string()),
         })
     }
 
@@ -613,6 +632,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
         Operation::Delete { row, .. } => {
             tx.change_any(table, target(row), |at, heap, snapshot| at.delete(heap, snapshot, row))
         }
+        Operation::Define { .. } => return Ok(()),
     }
     .map(|_| ())
 }
@@ -634,12 +654,13 @@ fn settle(db: &Database, timestamp: u64) -> Result<u64> {
     Ok(timestamp)
 }
 
-fn table_of(operation: &Operation<'_>) -> u32 {
+fn table_of(operation: &Operation<'_>) -> Option<u32> {
     match *operation {
         Operation::Insert { table, .. }
         | Operation::Update { table, .. }
         | Operation::Patch { table, .. }
-        | Operation::Delete { table, .. } => table,
+        | Operation::Delete { table, .. } => Some(table),
+        Operation::Define { .. } => None,
     }
 }
 

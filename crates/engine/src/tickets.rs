@@ -98,7 +98,7 @@ impl Database {
     /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
     /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
     /// let log = db.log_statistics().expect("it has a log");
-    /// assert_eq!((log.commits, log.bytes_synced), (1, log.bytes));
+    /// assert_eq!((log.commits, log.bytes_synced), (2, log.bytes));
     /// # drop(db);
     /// # std::fs::remove_dir_all(&path).ok();
     /// # Ok::<(), remanent_engine::Error>(())

@@ -451,12 +451,14 @@ fn tables_in_use() -> Result<()> {
 fn limits_of_the_engine() -> Result<()> {
     let db = database();
     let table = table(&db)?;
-    for _ in 3..64 {
-        let index = db.create_index(&table, IndexSchema::new("i", ["id"]))?;
-        db.drop_index(&table, index)?;
+    for i in 3..64 {
+        db.create_index(&table, IndexSchema::new(format!("i{i}"), ["id"]))?;
     }
-    let created = db.create_index(&table, IndexSchema::new("i", ["id"]));
-    check(created, ErrorKind::LimitReached, "64 indexes");
+    let more = || db.create_index(&table, IndexSchema::new("more", ["id"]));
+    check(more(), ErrorKind::LimitReached, "64 indexes");
+    db.drop_index(&table, table.index("i7")?)?;
+    more()?;
+    check(more(), ErrorKind::IndexExists, "`more`");
     let schema = TableSchema::new("Blob").column("b", ColumnType::Blob { max: None });
     let blobs = db.create_table(schema)?;
     // Never touched, so these bytes take no memory.

@@ -4,7 +4,6 @@
 //! and nobody waits. The snapshot pins what it has still to write, as any long reader does.
 
 use std::io::Write;
-use std::sync::PoisonError;
 
 use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
 use crate::checksum::Checksum;
@@ -55,13 +54,13 @@ pub(crate) fn write(
     head: ImageHead,
     stream: &mut dyn Write,
 ) -> Result<(ImageHead, u64)> {
-    // No table comes or goes while it is looked at which there are: a table that is dropped
-    // later stays as long as this transaction.
-    let (tables, next_table, transaction) = {
-        let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
-        let catalog = db.catalog();
-        (catalog.all(), catalog.next_id()?, ReadTransaction::begin(db)?)
-    };
+    // What there is as of the snapshot; a table that is dropped later can be read on.
+    let catalog = db.catalog();
+    let (transaction, tables, next_table) = catalog.unchanged(|| {
+        let transaction = ReadTransaction::begin(db)?;
+        let tables = catalog.all().into_iter().map(|core| (core.current_schema(), core));
+        Ok((transaction, tables.collect::<Vec<_>>(), catalog.next_committed_id()))
+    })?;
     let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
     let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0 };
     blocks.put(MAGIC)?;
@@ -72,14 +71,14 @@ pub(crate) fn write(
     blocks.payload.extend(head.position.to_le_bytes());
     blocks.payload.extend(head.next_table.to_le_bytes());
     blocks.close(DATABASE)?;
-    for (number, table) in (0_u32..).zip(&tables) {
+    for (number, (schema, table)) in (0_u32..).zip(&tables) {
         blocks.payload.extend(number.to_le_bytes());
         blocks.payload.extend(table.id.to_le_bytes());
-        blocks.payload.extend(table.current_schema().to_bytes());
+        blocks.payload.extend(schema.to_bytes());
         blocks.close(TABLE)?;
     }
     let mut count = 0_u64;
-    for (number, core) in (0_u32..).zip(tables) {
+    for (number, (_, core)) in (0_u32..).zip(tables) {
         count += blocks.rows(number, &Table { core }, &transaction)?;
     }
     blocks.payload.extend(count.to_le_bytes());

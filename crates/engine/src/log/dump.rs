@@ -81,7 +81,7 @@ pub enum LogEntryKind<'l> {
 pub(crate) type Words = (u32, Option<String>, String);
 
 impl<'l> LogEntry<'l> {
-    /// The row changes of a commit, all parts included.
+    /// The changes of a commit, all parts included.
     ///
     /// # Errors
     /// Each may be `DamagedLog`; nothing comes behind that.

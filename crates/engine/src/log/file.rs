@@ -15,8 +15,9 @@ use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 /// Bytes of the header: twice the same, should one be damaged.
 pub(crate) const HEADER_LEN: u64 = 2 * COPY_LEN as u64;
 const COPY_LEN: usize = 64;
-/// The version that is written.
-const VERSION: u16 = 1;
+/// The version that is written, and the oldest that is read: it had no definitions among rows.
+const VERSION: u16 = 2;
+const VERSION_MIN: u16 = 1;
 const MAGIC: &[u8; 8] = b"RMNTLOG1";
 const NAME: &str = "log-";
 /// Files that may be used again, with a number to tell them apart.
@@ -89,7 +90,10 @@ impl Header {
         };
         let stored = (word(56) >> 32) as u32;
         let version = u16::from_le_bytes([bytes[8], bytes[9]]);
-        if stored != checksum_of(bytes) || bytes[..8] != *MAGIC || version != VERSION {
+        if stored != checksum_of(bytes) || bytes[..8] != *MAGIC {
+            return None;
+        }
+        if !(VERSION_MIN..=VERSION).contains(&version) {
             return None;
         }
         let mut database = [0; 16];

@@ -28,6 +28,7 @@ const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
 const PATCH: u8 = 3;
 const DELETE: u8 = 4;
+const DEFINITION: u8 = 5;
 const SAME_TABLE: u8 = 8;
 
 /// Bytes at either end that both versions of a row must have in common to be left out.
@@ -50,7 +51,7 @@ pub(crate) enum Frame<'a> {
     Close,
 }
 
-/// A change of one row as the log has it. Tables and rows are numbers here.
+/// A change of one row, or of a table, as the log has it. Tables and rows are numbers here.
 ///
 /// # Examples
 /// See [`Database::read_log`](crate::Database::read_log).
@@ -95,15 +96,31 @@ pub enum Operation<'a> {
         /// The row's number.
         row: u32,
     },
+    /// A table or an index is created or dropped: [`Operation::definition`] has it in words.
+    Define {
+        /// What is logged of it.
+        bytes: &'a [u8],
+    },
 }
 
 /// What a frame is for, before it has its operations and its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Head {
-    Commit { delta: u64 },
-    Fragment { back: u64 },
-    CommitOf { delta: u64, back: u64 },
-    Define { delta: u64 },
+    Commit {
+        delta: u64,
+    },
+    Fragment {
+        back: u64,
+    },
+    CommitOf {
+        delta: u64,
+        back: u64,
+    },
+    /// As version 1 of the format had it.
+    #[cfg(test)]
+    Define {
+        delta: u64,
+    },
     Mark,
     Close,
 }
@@ -181,6 +198,13 @@ impl Redo {
         self.head(DELETE, table, row);
     }
 
+    /// A change of tables or indexes.
+    pub(crate) fn define(&mut self, definition: &[u8]) {
+        self.bytes.push(DEFINITION);
+        put_varint(&mut self.bytes, definition.len() as u64);
+        self.bytes.extend_from_slice(definition);
+    }
+
     #[inline]
     fn head(&mut self, kind: u8, table: u32, row: u32) {
         if self.table == Some(table) {
@@ -213,6 +237,9 @@ impl<'a> Operations<'a> {
     pub(crate) fn next(&mut self) -> Result<Option<Operation<'a>>, &'static str> {
         let Some((&tag, rest)) = self.rest.split_first() else { return Ok(None) };
         self.rest = rest;
+        if tag == DEFINITION {
+            return Ok(Some(Operation::Define { bytes: self.counted()? }));
+        }
         let table = match (tag & SAME_TABLE != 0, self.table) {
             (true, Some(table)) => table,
             (true, None) => return Err("an operation does not name its table"),
@@ -339,6 +366,7 @@ fn head_bytes(head: Head, synced: bool) -> ([u8; 21], usize) {
         Head::Commit { delta } => (COMMIT, [Some(delta), None]),
         Head::Fragment { back } => (FRAGMENT_OF, [Some(back), None]),
         Head::CommitOf { delta, back } => (COMMIT_OF, [Some(delta), Some(back)]),
+        #[cfg(test)]
         Head::Define { delta } => (DEFINE, [Some(delta), None]),
         Head::Mark => (MARK, [None, None]),
         Head::Close => (CLOSE, [None, None]),

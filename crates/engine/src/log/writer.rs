@@ -148,7 +148,7 @@ struct Syncing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogStatistics {
-    /// Commits that the log has taken since the database was opened.
+    /// Commits that the log has taken since the database was opened, those of tables included.
     pub commits: u64,
     /// Bytes of log since the database was made.
     pub bytes: u64,
@@ -283,19 +283,6 @@ impl Log {
         let mut redo = lock(&self.redo[slot]);
         redo.clear();
         Prepared { log: self, redo, checksum: Checksum::new(), first: None }
-    }
-
-    /// Appends a change of tables or indexes.
-    pub(crate) fn append_definition(&self, timestamp: u64, definition: &[u8]) -> Appended {
-        let mut checksum = Checksum::new();
-        checksum.add(definition);
-        let mut buffer = lock(&self.buffer);
-        let head = Head::Define { delta: timestamp - buffer.timestamp };
-        let appended = self.append(&mut buffer, head, definition, checksum);
-        if matches!(appended, Appended::At(..)) {
-            buffer.timestamp = timestamp;
-        }
-        appended
     }
 
     /// Writes what is in the buffer, and begins a new file if so many bytes do not fit the open

@@ -36,6 +36,17 @@ pub(crate) fn pause(turn: u32) {
     }
 }
 
+/// As [`pause`], where the wait may be a long one: the thread sleeps then, the longer the longer.
+pub(crate) fn pause_or_sleep(turn: u32) {
+    const TURNS_AWAKE: u32 = 256;
+    const SLEEP_US_MAX: u32 = 500;
+    if cfg!(shuttle) || turn < TURNS_AWAKE {
+        return pause(turn);
+    }
+    let pause = (turn - TURNS_AWAKE).min(SLEEP_US_MAX);
+    std::thread::sleep(std::time::Duration::from_micros(u64::from(pause)));
+}
+
 /// A full barrier between the stores before it and the loads after it.
 #[inline]
 pub(crate) fn full_fence() {

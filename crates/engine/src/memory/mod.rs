@@ -29,6 +29,7 @@ pub(crate) mod region;
 pub(crate) mod retire;
 pub(crate) mod row_blocks;
 pub(crate) mod scratch;
+pub(crate) mod succession;
 
 pub use account::{MemoryUse, Purpose};
 pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};

@@ -158,7 +158,7 @@ fn measure(db: &Instance, core: &TableCore) -> Result<Option<TableMemory>> {
     }
     let (at, reader) = (TableAt { memory: db.memory(), core }, transaction.reader());
     let rows = at.measure_rows(reader);
-    let indexes = core.indexes().map(|index| IndexMemory {
+    let indexes = core.known_indexes().map(|index| IndexMemory {
         name: index.schema.name.clone(),
         kind: index.schema.kind,
         bytes: at.measure_index(reader, index),

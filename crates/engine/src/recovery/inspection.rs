@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::log::LogEntry;
 use crate::log::dump;
 use crate::log::reader::Damage;
+use crate::log::record::Operation;
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
 
@@ -31,6 +32,23 @@ pub struct ImageInfo {
     pub timestamp: u64,
     /// What is wrong with it, if anything is.
     pub damage: Option<String>,
+}
+
+impl Operation<'_> {
+    /// A change of tables or indexes: the table's number, its name if that stands there, and what
+    /// becomes of it in words. `None` for a change of a row.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::LogOperation;
+    /// let deletion = LogOperation::Delete { table: 1, row: 7 };
+    /// assert_eq!(deletion.definition(), None);
+    /// ```
+    pub fn definition(&self) -> Option<(u32, Option<String>, String)> {
+        let Self::Define { bytes } = self else { return None };
+        let unknown = || (0, None, "a change that cannot be read".to_owned());
+        Some(definition::in_words(bytes).unwrap_or_else(unknown))
+    }
 }
 
 impl Database {
@@ -54,11 +72,12 @@ impl Database {
     /// let folder = Folder::existing(&path).expect("a folder");
     /// let damage = Database::read_log(&folder, &mut |entry| {
     ///     match entry.kind {
-    ///         LogEntryKind::Definition { words, .. } => lines.push(words.to_owned()),
     ///         LogEntryKind::Commit { .. } => {
     ///             for operation in entry.operations().flatten() {
     ///                 if let LogOperation::Insert { row, bytes, .. } = operation {
     ///                     lines.push(format!("row {row}: {} bytes", bytes.len()));
+    ///                 } else if let Some((_, _, words)) = operation.definition() {
+    ///                     lines.push(words);
     ///                 }
     ///             }
     ///         }

@@ -60,7 +60,7 @@ pub struct Salvaged {
     pub changes: u64,
     /// Row changes that could be read and not be repeated, since they build on what is lost.
     pub changes_refused: u64,
-    /// Commits and changes of tables that could be read and not be repeated.
+    /// Commits that could be read and not be repeated, or whose changes of tables could not.
     pub commits_refused: u64,
     /// Why nothing of the log could be repeated, if that is so.
     pub log_unusable: Option<String>,
@@ -401,9 +401,11 @@ impl Salvage<'_, '_, '_> {
             return Ok(());
         };
         let mut operations = Operations::new(operations);
+        let mut is_whole = true;
         loop {
             match operations.next() {
                 Ok(None) => break,
+                Ok(Some(Operation::Define { bytes })) => is_whole &= self.make(bytes)?,
                 Ok(Some(operation)) if self.apply(&operation)? => self.done.changes += 1,
                 Ok(Some(_)) => self.done.changes_refused += 1,
                 Err(_) => {
@@ -412,7 +414,8 @@ impl Salvage<'_, '_, '_> {
                 }
             }
         }
-        self.done.commits += 1;
+        self.done.commits += u64::from(is_whole);
+        self.done.commits_refused += u64::from(!is_whole);
         self.told.progress.commits += 1;
         Ok(())
     }
@@ -421,18 +424,32 @@ impl Salvage<'_, '_, '_> {
         if timestamp <= self.replay.since {
             return Ok(());
         }
-        self.replay.end_transaction()?;
-        match self.replay.define(definition) {
-            Err(error) if error.is_out_of_memory() => return Err(error),
-            Err(_) => self.done.commits_refused += 1,
-            Ok(()) => self.done.commits += 1,
+        match self.make(definition)? {
+            false => self.done.commits_refused += 1,
+            true => self.done.commits += 1,
         }
         Ok(())
     }
 
+    /// Makes a definition, in a transaction of its own. False if it cannot be made.
+    fn make(&mut self, definition: &[u8]) -> Result<bool> {
+        self.replay.end_transaction()?;
+        let made = self.replay.define(definition).and_then(|()| self.replay.end_transaction());
+        match made {
+            Err(error) if error.is_out_of_memory() => Err(error),
+            Err(_) => {
+                // What is left of it is taken back.
+                self.replay.transaction = None;
+                Ok(false)
+            }
+            Ok(()) => Ok(true),
+        }
+    }
+
     /// Makes one change. False if it cannot be made.
     fn apply(&mut self, operation: &Operation<'_>) -> Result<bool> {
-        let Ok(table) = self.replay.table(table_of(operation)) else { return Ok(false) };
+        let table = table_of(operation).map(|table| self.replay.table(table));
+        let Some(Ok(table)) = table else { return Ok(false) };
         if self.replay.changes >= CHANGES_TOGETHER {
             self.replay.end_transaction()?;
         }

@@ -51,8 +51,8 @@ pub struct Table {
 /// ```
 pub struct TypedTable<R> {
     table: Table,
-    /// Ordinals of the record's own indexes in the table.
-    ordinals: Arc<[usize]>,
+    /// The record's own indexes in the table.
+    indexes: Arc<[IndexHandle]>,
     record: PhantomData<fn() -> R>,
 }
 
@@ -101,6 +101,8 @@ pub struct ColumnHandle {
 pub struct IndexHandle {
     table: u32,
     ordinal: u32,
+    /// Tells it from those that have the ordinal later.
+    serial: u32,
 }
 
 impl Table {
@@ -212,7 +214,7 @@ impl Table {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn index(&self, name: &str) -> Result<IndexHandle> {
-        match self.core.indexes().find(|index| index.schema.name == name) {
+        match self.core.known_indexes().find(|index| index.schema.name == name) {
             Some(index) => Ok(self.handle_of(index)),
             None => Err(Error::new(ErrorKind::UnknownIndex)
                 .because(format!("`{name}` of `{}`", self.name()))),
@@ -238,10 +240,9 @@ impl Table {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn indexes(&self) -> impl Iterator<Item = (&str, IndexHandle)> {
-        self.core.indexes().map(|index| (index.schema.name.as_str(), self.handle_of(index)))
+        self.core.known_indexes().map(|index| (index.schema.name.as_str(), self.handle_of(index)))
     }
 
-    /// The index of a handle.
     /// The column that is the layout's leaf with this number: columns in declared order, structs
     /// flattened into their fields.
     ///
@@ -288,7 +289,8 @@ impl Table {
         TypedTable::new(self)
     }
 
-    /// The index with this number: those of the schema in its order, then those created later.
+    /// The index with this number: those of the schema in its order, then those created later. One
+    /// that is created gets the first number that none has.
     ///
     /// # Errors
     /// `UnknownIndex`.
@@ -304,7 +306,7 @@ impl Table {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn index_at(&self, ordinal: usize) -> Result<IndexHandle> {
-        match self.core.index(ordinal) {
+        match self.core.index(ordinal).filter(|index| index.is_found(false)) {
             Some(index) => Ok(self.handle_of(index)),
             None => Err(Error::new(ErrorKind::UnknownIndex)
                 .because(format!("number {ordinal} of `{}`", self.name()))),
@@ -327,7 +329,9 @@ impl Table {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn index_schema(&self, index: IndexHandle) -> Result<&IndexSchema> {
-        self.resolve(index).map(|index| &index.schema)
+        // Who has the handle of an index that is not committed has made it.
+        let found = self.resolve(index, false).or_else(|_| self.resolve(index, true));
+        found.map(|index| &index.schema)
     }
 
     /// How the table's rows lie in bytes.
@@ -345,22 +349,24 @@ impl Table {
         &self.core.layout
     }
 
+    /// The index of a handle, for a transaction that writes if it is `own`.
     #[inline]
-    pub(crate) fn resolve(&self, index: IndexHandle) -> Result<&IndexCore> {
-        match self.core.index(index.ordinal as usize) {
+    pub(crate) fn resolve(&self, index: IndexHandle, own: bool) -> Result<&IndexCore> {
+        let is_meant = |core: &&IndexCore| core.serial == index.serial && core.is_found(own);
+        match self.core.index(index.ordinal as usize).filter(is_meant) {
             Some(core) if index.table == self.core.id => Ok(core),
             _ => Err(Error::new(ErrorKind::UnknownIndex)
                 .because(format!("the handle is of no index of `{}`", self.name()))),
         }
     }
 
-    /// Whether the column is of this table.
-    /// The handle of an index that is never dropped.
+    /// The handle of an index that the table was made with and that is never dropped.
     #[inline]
     pub(super) fn handle_at(&self, ordinal: u32) -> IndexHandle {
-        IndexHandle { table: self.core.id, ordinal }
+        IndexHandle { table: self.core.id, ordinal, serial: ordinal }
     }
 
+    /// Whether the column is of this table.
     #[inline]
     pub(crate) fn check_column(&self, column: ColumnHandle) -> Result<()> {
         if column.table == self.core.id {
@@ -370,8 +376,9 @@ impl Table {
             .because(format!("the handle is of no column of `{}`", self.name())))
     }
 
-    fn handle_of(&self, index: &IndexCore) -> IndexHandle {
-        IndexHandle { table: self.core.id, ordinal: index.ordinal as u32 }
+    pub(crate) fn handle_of(&self, index: &IndexCore) -> IndexHandle {
+        let (ordinal, serial) = (index.ordinal as u32, index.serial);
+        IndexHandle { table: self.core.id, ordinal, serial }
     }
 }
 
@@ -382,15 +389,15 @@ impl<R: Record> TypedTable<R> {
         if schema.columns != table.schema().columns {
             return Err(mismatch(&table, "its columns are others"));
         }
-        let mut ordinals = Vec::with_capacity(schema.indexes.len());
+        let mut indexes = Vec::with_capacity(schema.indexes.len());
         for index in &schema.indexes {
-            let found = table.core.indexes().find(|core| core.schema.name == index.name);
+            let found = table.core.known_indexes().find(|core| core.schema.name == index.name);
             match found {
-                Some(core) if core.schema == *index => ordinals.push(core.ordinal),
+                Some(core) if core.schema == *index => indexes.push(table.handle_of(core)),
                 _ => return Err(mismatch(&table, "its indexes are others")),
             }
         }
-        Ok(Self { table, ordinals: ordinals.into(), record: PhantomData })
+        Ok(Self { table, indexes: indexes.into(), record: PhantomData })
     }
 
     /// The index that a key type belongs to.
@@ -429,8 +436,7 @@ impl<R: Record> TypedTable<R> {
         K: Key,
         for<'t> K::Record: Record<At<'t> = R::At<'t>>,
     {
-        let ordinal = self.ordinals[K::INDEX_ORDINAL] as u32;
-        Ok(IndexHandle { table: self.table.core.id, ordinal })
+        Ok(self.indexes[K::INDEX_ORDINAL])
     }
 }
 
@@ -444,11 +450,7 @@ impl<R> Deref for TypedTable<R> {
 
 impl<R> Clone for TypedTable<R> {
     fn clone(&self) -> Self {
-        Self {
-            table: self.table.clone(),
-            ordinals: Arc::clone(&self.ordinals),
-            record: PhantomData,
-        }
+        Self { table: self.table.clone(), indexes: Arc::clone(&self.indexes), record: PhantomData }
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) mod freeze;
 pub(crate) mod frozen;
 pub(crate) mod handle;
 pub(crate) mod laid_segment;
+pub(crate) mod life;
 pub(crate) mod lookup;
 pub(crate) mod measure;
 pub(crate) mod neighbour;
@@ -37,6 +38,7 @@ pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod segment;
 pub(crate) mod set;
+pub(crate) mod structure;
 pub(crate) mod sweep;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod table;

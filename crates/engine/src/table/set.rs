@@ -264,7 +264,7 @@ impl SetCore {
     pub(crate) fn link_key(&self, link: &Link<'_>) -> Result<KeyBuffer> {
         let mut key = Self::owner_key(link.owner);
         if self.layout.sort.is_some() {
-            let index: &IndexCore = self.relation.resolve(self.members_index())?;
+            let index: &IndexCore = self.relation.resolve(self.members_index(), false)?;
             let values = [Value::U32(link.owner), Value::Bytes(link.sort), Value::I64(link.place)];
             let encoded = index.plan.encode_values(&values, &mut key);
             encoded.map_err(|error| index.key_error(error))?;

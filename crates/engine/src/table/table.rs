@@ -6,7 +6,7 @@
 //! way; `undo` takes back a change that succeeded. Which transaction, which snapshot, when to
 //! commit: those are arguments here, decided in `transaction/`.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use remanent_schema::{
     IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema, hash_key,
@@ -14,6 +14,7 @@ use remanent_schema::{
 
 use super::constraint::check_unique;
 use super::describe::write_conflict;
+use super::life::first_life;
 use super::read_set::ReadSet;
 use super::segment::{Directory, LatchedRow, is_frozen, newest_of};
 use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
@@ -23,10 +24,11 @@ use crate::index::node::Leaf;
 use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
 use crate::index::{LeafKeys, build};
 use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
+use crate::memory::succession::Succession;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::snapshot::{Snapshot, resolve};
 
-/// Indexes that a table can have in its life, dropped ones included.
+/// Indexes that a table can have at a time.
 pub(crate) const INDEXES_MAX: usize = 64;
 
 /// Bytes of a version asked for ahead: of its fixed part at most, and of its variable part.
@@ -58,10 +60,16 @@ pub(crate) struct TableCore {
     pub(crate) layout: RowLayout,
     /// Bytes of a version that are worth asking for before its header has come.
     pub(crate) prefetch_len: usize,
-    indexes: [OnceLock<Box<IndexCore>>; INDEXES_MAX],
+    indexes: [Succession<IndexCore>; INDEXES_MAX],
+    /// Ordinals that were ever given out: those up to the highest.
     index_count: AtomicU32,
-    /// Whether it was dropped, 1 or 0.
-    dropped: AtomicU8,
+    /// Indexes that it ever had.
+    index_serial: AtomicU32,
+    /// `THERE`, the stamp of the transaction that creates it and has not committed, or the
+    /// timestamp at which it was dropped.
+    pub(super) life: AtomicU64,
+    /// The timestamp at which it was created.
+    pub(super) created: AtomicU64,
     /// `IN_SETS` and `IN_SORTED_SETS`, or 0.
     sets: AtomicU8,
 }
@@ -74,11 +82,15 @@ pub(crate) const IN_SORTED_SETS: u8 = 2;
 /// An index as this process uses it.
 #[derive(Debug)]
 pub(crate) struct IndexCore {
+    /// Its place among the table's indexes, which another one may have later.
     pub(crate) ordinal: usize,
+    /// Its number among all indexes that the table ever had.
+    pub(crate) serial: u32,
     pub(crate) schema: IndexSchema,
     pub(crate) plan: KeyPlan,
     pub(crate) root: u64,
-    dropped: AtomicU8,
+    /// `HIDDEN` and what follows it.
+    pub(super) life: AtomicU8,
 }
 
 /// A table together with the memory it lies in: what the operations below work on.
@@ -103,8 +115,15 @@ pub(crate) struct Change {
 }
 
 impl TableCore {
-    /// Compiles a table's schema. Its indexes are added one by one.
-    pub(crate) fn new(id: u32, root: Ref<TableRoot>, owner: Arc<()>, schema: TableSchema) -> Self {
+    /// Compiles a table's schema, for the transaction with this stamp. Its indexes are added one by
+    /// one.
+    pub(crate) fn new(
+        id: u32,
+        root: Ref<TableRoot>,
+        owner: Arc<()>,
+        schema: TableSchema,
+        maker: u64,
+    ) -> Self {
         let layout = RowLayout::new(&schema);
         let variable = if layout.is_fixed() { 0 } else { VARIABLE_PREFETCH_LEN };
         let fixed = size_of::<Version>() + layout.fixed_size();
@@ -115,9 +134,11 @@ impl TableCore {
             prefetch_len: fixed.min(FIXED_PREFETCH_LEN_MAX) + variable,
             schema,
             layout,
-            indexes: [const { OnceLock::new() }; INDEXES_MAX],
+            indexes: [const { Succession::new() }; INDEXES_MAX],
             index_count: AtomicU32::new(0),
-            dropped: AtomicU8::new(0),
+            index_serial: AtomicU32::new(0),
+            life: AtomicU64::new(maker),
+            created: AtomicU64::new(u64::MAX),
             sets: AtomicU8::new(0),
         }
     }
@@ -133,61 +154,58 @@ impl TableCore {
         self.sets.load(Acquire) & sets != 0
     }
 
-    /// The live indexes.
+    /// The indexes that changes of rows keep up: all but those that are gone.
     #[inline]
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &IndexCore> {
         let count = self.index_count.load(Acquire) as usize;
         let indexes = self.indexes[..count].iter();
-        indexes.filter_map(|index| index.get().map(Box::as_ref)).filter(|index| index.is_live())
+        indexes.filter_map(Succession::get).filter(|index| !index.is_gone())
     }
 
-    /// The table's schema with the indexes that it has now.
+    /// The indexes that all may know of.
+    pub(crate) fn known_indexes(&self) -> impl Iterator<Item = &IndexCore> {
+        self.indexes().filter(|index| index.is_found(false))
+    }
+
+    /// The index with this name as the transaction sees it that changes indexes.
+    pub(crate) fn own_index(&self, name: &str) -> Option<&IndexCore> {
+        self.indexes().find(|index| index.is_found(true) && index.schema.name == name)
+    }
+
+    /// The table's schema with the indexes that are committed.
     pub(crate) fn current_schema(&self) -> TableSchema {
-        let indexes = self.indexes().map(|index| index.schema.clone()).collect();
+        let committed = self.indexes().filter(|index| !index.is_hidden());
+        let indexes = committed.map(|index| index.schema.clone()).collect();
         TableSchema { indexes, ..self.schema.clone() }
     }
 
-    /// The index with this ordinal, if it is live.
+    /// The index that has this ordinal now, if it is there.
     #[inline]
     pub(crate) fn index(&self, ordinal: usize) -> Option<&IndexCore> {
-        let index = self.indexes.get(ordinal)?.get()?;
-        index.is_live().then_some(index)
+        self.indexes.get(ordinal)?.get()
     }
 
-    /// The ordinal that the next index gets.
-    pub(crate) fn next_ordinal(&self) -> Result<usize> {
-        let count = self.index_count.load(Acquire) as usize;
-        if count == INDEXES_MAX {
-            return Err(Error::new(ErrorKind::LimitReached)
-                .because("the table has had 64 indexes, dropped ones included"));
+    /// The ordinal and the serial number that the next index gets.
+    ///
+    /// # Errors
+    /// `LimitReached`.
+    pub(crate) fn next_index(&self) -> Result<(usize, u32)> {
+        let is_free = |place: &Succession<IndexCore>| place.get().is_none_or(IndexCore::is_gone);
+        let ordinal = self.indexes.iter().position(is_free);
+        let serial = self.index_serial.load(Acquire);
+        match ordinal.filter(|_| serial < u32::MAX) {
+            Some(ordinal) => Ok((ordinal, serial)),
+            None => Err(Error::new(ErrorKind::LimitReached)
+                .because("the table has 64 indexes, with those that are not gone yet")),
         }
-        Ok(count)
     }
 
-    /// Makes an index known whose ordinal came from [`TableCore::next_ordinal`].
-    pub(crate) fn publish_index(&self, index: IndexCore) {
-        let ordinal = index.ordinal;
-        let fresh = self.indexes[ordinal].set(Box::new(index)).is_ok();
-        assert!(fresh, "an ordinal is given out once");
-        self.index_count.store(ordinal as u32 + 1, Release);
-    }
-
-    /// Whether the table still exists.
-    #[inline]
-    pub(crate) fn check_live(&self) -> Result<()> {
-        // In one order with the slots: see `set_dropped`.
-        if self.dropped.load(SeqCst) != 0 {
-            return Err(Error::new(ErrorKind::UnknownTable)
-                .because(format!("`{}` was dropped", self.schema.name)));
-        }
-        Ok(())
-    }
-
-    /// Ends the table for all who have a handle, or takes that back. Who then looks at the slots
-    /// finds every transaction that may have read that it was live: a transaction takes its slot
-    /// first and reads this afterwards.
-    pub(crate) fn set_dropped(&self, dropped: bool) {
-        self.dropped.store(u8::from(dropped), SeqCst);
+    /// Makes an index known whose numbers came from [`TableCore::next_index`].
+    pub(crate) fn put_index(&self, index: IndexCore) {
+        let ordinal = index.ordinal as u32;
+        self.index_serial.store(index.serial + 1, Release);
+        self.indexes[index.ordinal].put(index);
+        self.index_count.fetch_max(ordinal + 1, SeqCst);
     }
 }
 
@@ -195,23 +213,13 @@ impl IndexCore {
     /// Compiles an index whose root lies at `root`.
     pub(crate) fn new(
         core: &TableCore,
-        ordinal: usize,
+        (ordinal, serial): (usize, u32),
         schema: IndexSchema,
         root: u64,
     ) -> Result<Self> {
         let plan = KeyPlan::new(&core.layout, &schema)?;
-        Ok(Self { ordinal, schema, plan, root, dropped: AtomicU8::new(0) })
-    }
-
-    /// Whether the index still exists.
-    #[inline]
-    pub(crate) fn is_live(&self) -> bool {
-        self.dropped.load(SeqCst) == 0
-    }
-
-    /// Ends the index, or takes that back.
-    pub(crate) fn set_dropped(&self, dropped: bool) {
-        self.dropped.store(u8::from(dropped), SeqCst);
+        let life = AtomicU8::new(first_life(core));
+        Ok(Self { ordinal, serial, schema, plan, root, life })
     }
 
     /// The error of a key that this index cannot have.
@@ -578,7 +586,7 @@ impl<'m> TableAt<'m> {
             self.hash(index).insert(heap, hash, change.row, change.version)?
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
-        if shared && index.schema.unique && !index.plan.has_null(bytes) {
+        if shared && index.is_enforced() && !index.plan.has_null(bytes) {
             let changed = (change.row, bytes);
             check_unique(*self, index, key.as_slice(), changed, placement, snapshot)
                 .inspect_err(|_| self.remove_entry(heap, index, key.as_slice(), change.row))?;
@@ -645,7 +653,7 @@ impl<'m> TableAt<'m> {
         } else {
             self.hash(index).insert(heap, hash_of(new_key), row, new)?
         };
-        let unique = index.schema.unique && placement != Placement::Alone;
+        let unique = index.is_enforced() && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older.load(Relaxed);
             let changed = (row, bytes_at(self.memory, new));

@@ -223,6 +223,19 @@ impl<'m> HeldSlot<'m> {
         self.slot().state.store(taken_state(timestamp, true), SeqCst);
     }
 
+    /// For a transaction that has done nothing yet: is a reader until it publishes the clock again.
+    pub(crate) fn step_aside(&self) {
+        let clock = self.memory.header().clock.0.load(SeqCst);
+        self.slot().state.store(taken_state(clock, false), SeqCst);
+    }
+
+    /// Ends [`HeldSlot::step_aside`], and gives the snapshot that the transaction has from now on.
+    pub(crate) fn step_in(&self) -> u64 {
+        let state = &self.slot().state;
+        state.store(taken_state(snapshot_of_state(state.load(Relaxed)), true), SeqCst);
+        self.publish_clock(true)
+    }
+
     /// Publishes the clock until it stands still meanwhile, and gives what was published last.
     #[inline]
     pub(crate) fn publish_clock(&self, writes: bool) -> u64 {

@@ -13,16 +13,17 @@
 use std::cell::Cell;
 
 use super::changes::{self, RowChange};
+use super::defining::Definitions;
 use super::reading::ReadTransaction;
 use super::recent;
 use super::stamping;
 use super::validate::{Latched, reads_of, validate};
 use super::write_set::{WriteSet, Written};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::instance::Instance;
 use crate::log::Durability;
 use crate::log::writer::{Appended, Log, Prepared};
-use crate::memory::atomic::{Relaxed, Release};
+use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Heap, Memory};
 use crate::table::version::{Version, bytes_at};
@@ -58,7 +59,8 @@ enum CommitStage {
     /// timestamp on.
     MakeRoom(usize, u64),
     /// Draw the timestamp, note the changed rows, append to the log, show the timestamp in the
-    /// slot, set the clock: from here on others see the changes. If they have committed since this
+    /// slot, make the definitions, set the clock: from here on others see the changes. If they have
+    /// committed since this
     /// timestamp, up to which was validated, validate again.
     Publish(u64),
     /// Write the timestamp into every version, so that nobody needs to ask the slot; or leave that
@@ -66,6 +68,8 @@ enum CommitStage {
     Stamp(Published),
     /// Leave a note of each row that now has a version too many.
     Retire(Published),
+    /// Tell whoever committed, and let others write again, if they were kept out.
+    Tell(Published),
     /// Bring the log to the rung that was asked for.
     Endure(Published),
     /// All done.
@@ -85,35 +89,51 @@ struct Published {
 /// Validations beside other commits before one is made under the commit latch.
 const VALIDATIONS_BESIDE: u32 = 4;
 
-/// Commits the changes in `writes`, and waits for the rung. `ended` is set when they cannot be
-/// taken back any more.
+/// What is to be committed.
+#[derive(Clone, Copy)]
+pub(crate) struct Work<'w> {
+    pub(crate) transaction: &'w ReadTransaction<'w>,
+    pub(crate) heap: Heap<'w>,
+    pub(crate) writes: &'w WriteSet<'w>,
+    /// Tables and indexes.
+    pub(crate) definitions: Option<&'w Definitions>,
+}
+
+/// Commits the changes of `work`, and waits for the rung. `ended` is set when they cannot be
+/// taken back any more, then `tell` is called.
 ///
 /// # Errors
-/// `Conflict`, if what was read has changed; then nothing is published. `LogFailed`: then either
+/// `Conflict`, if what was read has changed, and `TableBusy`, if readers of an index that is
+/// dropped do not end; then nothing is published. `LogFailed`: then either
 /// nothing is published, or the changes are in memory and nobody can say whether in the log.
 #[inline]
 pub(crate) fn commit(
-    transaction: &ReadTransaction<'_>,
-    heap: Heap<'_>,
-    writes: &WriteSet<'_>,
+    work: Work<'_>,
     durability: Option<Durability>,
     ended: &Cell<bool>,
+    tell: impl FnOnce(u64),
 ) -> Result<CommitTicket> {
+    let Work { transaction, heap, writes, definitions } = work;
     let snapshot = transaction.snapshot.get();
-    if writes.len() == 0 {
+    if writes.len() == 0 && definitions.is_none() {
         ended.set(true);
+        tell(snapshot.timestamp);
         return Ok(CommitTicket { timestamp: snapshot.timestamp, position: 0 });
     }
     let log = transaction.db.log();
     let mut prepared = log.map(|log| log.prepare(transaction.held.number()));
     let mut validations = 0;
+    let mut tell = Some(tell);
     let mut stage = CommitStage::Prepare;
     loop {
         stage = match stage {
             CommitStage::Prepare => {
+                if let Some(definitions) = definitions {
+                    definitions.wait_for_readers(transaction.db, transaction.held.number())?;
+                }
                 if let (Some(log), Some(prepared)) = (log, &mut prepared) {
                     log.check()?;
-                    prepare(transaction, writes, prepared)?;
+                    prepare(work, prepared)?;
                 }
                 CommitStage::Publish(snapshot.timestamp)
             }
@@ -128,7 +148,7 @@ pub(crate) fn commit(
             }
             CommitStage::Publish(validated) => {
                 let beside = validations < VALIDATIONS_BESIDE;
-                publish(transaction, heap, writes, prepared.as_mut(), (validated, beside))?
+                publish(work, prepared.as_mut(), (validated, beside))?
             }
             CommitStage::Stamp(published) => {
                 let stamps = (snapshot.own, published.timestamp);
@@ -139,6 +159,12 @@ pub(crate) fn commit(
                 retire(heap, writes, published.timestamp);
                 // Whatever becomes of the log now, others may have read it.
                 ended.set(true);
+                CommitStage::Tell(published)
+            }
+            CommitStage::Tell(published) => {
+                if let Some(tell) = tell.take() {
+                    tell(published.timestamp);
+                }
                 CommitStage::Endure(published)
             }
             CommitStage::Endure(published) => {
@@ -157,14 +183,17 @@ pub(crate) fn commit(
 /// # Errors
 /// `LogFailed`.
 #[inline]
-fn prepare(
-    transaction: &ReadTransaction<'_>,
-    writes: &WriteSet<'_>,
-    prepared: &mut Prepared<'_>,
-) -> Result<()> {
+fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
+    let Work { transaction, writes, definitions, .. } = work;
     let memory = transaction.memory();
     let mut streamed = Ok(());
+    if let Some(definitions) = definitions {
+        definitions.each_logged(true, |bytes| prepared.redo().define(bytes));
+    }
     changes::each(transaction.db, writes, |table, change| {
+        if definitions.is_some_and(|definitions| definitions.drops(table)) {
+            return;
+        }
         let redo = prepared.redo();
         match change {
             RowChange::Laid { row, bytes } => redo.insert(table, row, bytes),
@@ -185,6 +214,12 @@ fn prepare(
             streamed = prepared.stream();
         }
     });
+    if let Some(definitions) = definitions {
+        definitions.each_logged(false, |bytes| prepared.redo().define(bytes));
+    }
+    if prepared.is_long() && streamed.is_ok() {
+        streamed = prepared.stream();
+    }
     prepared.finish();
     streamed
 }
@@ -198,55 +233,6 @@ fn endure(log: Option<&Log>, published: Published, durability: Option<Durability
     log.bring_to(published.position, rung)
 }
 
-/// A change of tables or indexes that is in the log, and not at its rung yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct LoggedDefinition {
-    position: u64,
-}
-
-impl LoggedDefinition {
-    /// Brings it to the rung of the database, when all can see it.
-    ///
-    /// # Errors
-    /// `LogFailed`; the change is made all the same.
-    pub(crate) fn endure(self, db: &Instance) -> Result<()> {
-        db.log().map_or(Ok(()), |log| log.bring_to(self.position, log.durability()))
-    }
-}
-
-/// Logs a change of tables or indexes, with a timestamp of its own. Whoever makes it holds the
-/// definition lock, and shows it to nobody before this has succeeded.
-///
-/// # Errors
-/// `LogFailed`, `LimitReached` if the definition does not fit a frame of the log.
-pub(crate) fn log_definition(
-    db: &Instance,
-    log: &Log,
-    definition: &[u8],
-) -> Result<LoggedDefinition> {
-    if definition.len() > log.fragment {
-        return Err(Error::new(ErrorKind::LimitReached)
-            .because(format!("a definition that is logged has {} bytes at most", log.fragment)));
-    }
-    log.check()?;
-    let header = db.memory().header();
-    loop {
-        let appended = {
-            let _latched = header.commit.0.latch.lock();
-            let timestamp = header.clock.0.load(Relaxed) + 1;
-            let appended = log.append_definition(timestamp, definition);
-            if matches!(appended, Appended::At(..)) {
-                header.clock.0.store(timestamp, Release);
-            }
-            appended
-        };
-        match appended {
-            Appended::At(position, _) => return Ok(LoggedDefinition { position }),
-            Appended::Full(bytes) => log.make_room(bytes)?,
-        }
-    }
-}
-
 /// Publishes a timestamp that no transaction has.
 pub(crate) fn advance_clock(memory: &Memory) {
     let header = memory.header();
@@ -258,12 +244,11 @@ pub(crate) fn advance_clock(memory: &Memory) {
 /// since what was `validated`, what was read matters, and it may be compared `beside` them.
 #[inline]
 fn publish(
-    transaction: &ReadTransaction<'_>,
-    heap: Heap<'_>,
-    writes: &WriteSet<'_>,
+    work: Work<'_>,
     prepared: Option<&mut Prepared<'_>>,
     (validated, beside): (u64, bool),
 ) -> Result<CommitStage> {
+    let Work { transaction, heap, writes, definitions } = work;
     let memory = transaction.memory();
     let header = memory.header();
     let _latched = header.commit.0.latch.lock();
@@ -284,8 +269,20 @@ fn publish(
     }
     recent::record(memory, writes, timestamp);
     transaction.held.slot().committed.store(timestamp, Release);
-    header.clock.0.store(timestamp, Release);
+    match definitions {
+        None => header.clock.0.store(timestamp, Release),
+        Some(definitions) => show(transaction.db, definitions, timestamp),
+    }
     Ok(CommitStage::Stamp(Published { timestamp, position, sync_is_due }))
+}
+
+/// Makes definitions and sets the clock, so that nobody sees one without the other.
+#[cold]
+fn show(db: &Instance, definitions: &Definitions, timestamp: u64) {
+    db.catalog().begin_change();
+    definitions.show(db, timestamp);
+    db.memory().header().clock.0.store(timestamp, SeqCst);
+    db.catalog().end_change();
 }
 
 #[inline]

@@ -6,6 +6,7 @@
 //! writers at their end look at some rows, one after the other through all tables, and move those
 //! that lie where more than the average is free. A program can have all of it done at once.
 
+use super::defining::free_dropped;
 use super::{clock, stamping};
 use crate::error::Result;
 use crate::instance::Instance;
@@ -61,6 +62,7 @@ pub(crate) fn everything(db: &Instance) -> Result<u64> {
             free_moved(heap, held.number());
         }
     }
+    free_dropped(db, heap, held.number());
     Ok(total)
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::PoisonError;
 
+use super::defining::{WAIT_MAX, busy};
 use super::{clock, reclaim, stamping};
 use crate::error::Result;
 use crate::index::pack::Packing;
@@ -48,14 +49,17 @@ pub struct FreezeReport {
 /// the timestamp `settled`.
 ///
 /// # Errors
-/// `UnknownTable`, `TooManyTransactions`, and memory; then some segments are frozen and others not.
+/// `UnknownTable`, `TableBusy` if tables are changed for 5 seconds, `TooManyTransactions`, and
+/// memory; then some segments are frozen and others not.
 pub(crate) fn freeze(
     db: &Instance,
     core: &TableCore,
     extent: Extent,
     settled: u64,
 ) -> Result<FreezeReport> {
-    let _lock = db.definition_lock().lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = db.definition_turn().take_within(WAIT_MAX);
+    let _turn = turn.ok_or_else(|| busy("a change of tables"))?;
+    let _upkeep = db.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
     stamping::all(db);

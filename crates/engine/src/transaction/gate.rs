@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::others_write;
 use crate::memory::Memory;
-use crate::memory::atomic::{Relaxed, SeqCst, pause};
+use crate::memory::atomic::{Relaxed, SeqCst, pause_or_sleep};
 
 /// The gate's word: open, closed by a definition, or by a transaction for as many milliseconds as
 /// it exceeds this by.
@@ -31,7 +31,7 @@ pub(crate) fn wait_outside(memory: &Memory) {
         if word == OPEN || word > CLOSED && started.elapsed() >= for_so_long {
             return;
         }
-        pause(turn);
+        pause_or_sleep(turn);
         turn += 1;
     }
 }
@@ -47,6 +47,11 @@ pub(crate) fn may_be_ignored(memory: &Memory) -> bool {
     memory.header().gate.load(SeqCst) > CLOSED
 }
 
+/// Whether a definition has closed the gate, and keeps it closed for as long as it takes.
+pub(crate) fn is_closed(memory: &Memory) -> bool {
+    memory.header().gate.load(SeqCst) == CLOSED
+}
+
 /// Closes the gate for a definition, which holds slot `own`, once all writers have ended;
 /// `None` if that takes longer than `patience`.
 pub(crate) fn close(memory: &Memory, own: usize, patience: Duration) -> Option<ClosedGate<'_>> {
@@ -56,11 +61,29 @@ pub(crate) fn close(memory: &Memory, own: usize, patience: Duration) -> Option<C
         if started.elapsed() >= patience {
             return None;
         }
-        pause(turn);
+        pause_or_sleep(turn);
         turn += 1;
     }
     let gate = ClosedGate(memory);
     others_end(memory, own, started, patience).then_some(gate)
+}
+
+impl<'m> ClosedGate<'m> {
+    /// The gate that a transaction has left closed with [`ClosedGate::leave_closed`].
+    pub(crate) fn left(memory: &'m Memory) -> Self {
+        Self(memory)
+    }
+
+    /// Leaves it closed, for the transaction that remembers it.
+    pub(crate) fn leave_closed(self) {
+        std::mem::forget(self);
+    }
+
+    /// Keeps a gate closed for a definition that was closed for a transaction, as [`close`] does.
+    pub(crate) fn keep(self, own: usize, patience: Duration) -> Option<Self> {
+        self.0.header().gate.store(CLOSED, SeqCst);
+        others_end(self.0, own, Instant::now(), patience).then_some(self)
+    }
 }
 
 /// How it went to close the gate for a transaction.
@@ -90,7 +113,7 @@ fn others_end(memory: &Memory, own: usize, started: Instant, patience: Duration)
         if started.elapsed() >= patience {
             return false;
         }
-        pause(turn);
+        pause_or_sleep(turn);
         turn += 1;
     }
     true

@@ -299,6 +299,28 @@ impl<'db> ReadTransaction<'db> {
         Ok(at.map(|at| R::decode(row_at(self.memory(), at))))
     }
 
+    /// The table that had this name when the snapshot was taken: others may have dropped it since,
+    /// and made another one.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let before = db.begin_read()?;
+    /// db.drop_table(&table)?;
+    /// assert_eq!(before.table("T")?.name(), "T");
+    /// let error = db.begin_read()?.table("T").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownTable);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn table(&self, name: &str) -> Result<Table> {
+        self.db.catalog().seen_by(name, self.snapshot.get()).map(|core| Table { core })
+    }
+
     /// A row by its id; `None` if this transaction does not see it.
     ///
     /// # Errors
@@ -611,14 +633,14 @@ impl<'db> ReadTransaction<'db> {
     /// The table of a handle, which must be of this database and not dropped.
     #[inline(always)]
     pub(crate) fn table_at<'t>(&'t self, table: &'t Table) -> Result<TableAt<'t>> {
-        table.core.check_live()?;
+        table.core.check_seen(self.snapshot.get())?;
         self.db.check_owner(&table.core)?;
         Ok(TableAt { memory: self.memory(), core: &table.core })
     }
 
     #[inline(always)]
     pub(super) fn view<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<View<'t>> {
-        let index = table.resolve(index)?;
+        let index = table.resolve(index, self.snapshot.get().own != 0)?;
         Ok(View { table: self.table_at(table)?, index, reader: self.reader() })
     }
 }

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use super::clock::{self, Horizon};
+use super::defining::free_dropped;
 use super::{compact, snapshots};
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, SeqCst};
@@ -75,6 +76,7 @@ pub(crate) fn after_transaction(
         adopt_one(db, own, stamp / ADOPTION_INTERVAL);
         compact::some(db, heap);
         compact::free_moved(heap, own);
+        free_dropped(db, heap, own);
     }
 }
 
@@ -100,6 +102,7 @@ pub(crate) fn everything(db: &Instance) {
         }
         cache.retired_look_at.store(0, Relaxed);
         compact::free_moved(heap, number);
+        free_dropped(db, heap, number);
         cache.retired.release(heap);
         cache.pinned.release(heap);
         cache.moved.release(heap);

@@ -52,12 +52,15 @@ pub(crate) fn run<T>(
         let (held, snapshot, gate) = begin(db, options, failed)?;
         let first = *age.get_or_insert(snapshot.timestamp);
         let transaction = WriteTransaction::with_slot(db, held, snapshot, options, first)?;
+        transaction.alone.set(gate.is_some());
+        gate.into_iter().for_each(ClosedGate::leave_closed);
         if failed > 0 {
             transaction.count(Counted::Retries);
         }
         let ended = work(&transaction)
             .and_then(|value| transaction.commit_in_place().map(|ticket| (value, ticket)));
         // Over, one way or the other, before the gate opens.
+        let gate = transaction.alone.take().then(|| ClosedGate::left(db.memory()));
         drop(transaction);
         drop(gate);
         match ended {

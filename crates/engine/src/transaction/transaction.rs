@@ -13,7 +13,9 @@ use std::ops::Deref;
 use remanent_schema::{Record, Value};
 
 use super::clock::{self, HeldSlot};
-use super::commit::{self, CommitTicket};
+use super::commit::{self, CommitTicket, Work};
+use super::defining::{Defining, free_dropped};
+use super::gate::ClosedGate;
 use super::options::{Isolation, TransactionOptions};
 use super::precedence::{Standing, Waiting};
 use super::reading::ReadTransaction;
@@ -63,12 +65,18 @@ pub struct WriteTransaction<'db> {
     pub(super) ended: Cell<bool>,
     /// Rows of runs that were taken back.
     undone: Cell<u64>,
-    /// How long the write set was left by each rollback to a savepoint, which ends later ones.
-    rollbacks: RefCell<Vec<u64>>,
+    /// How many changes and definitions each rollback to a savepoint left, which ends later ones.
+    rollbacks: RefCell<Vec<(u64, usize)>>,
     standing: Standing,
     durability: Option<Durability>,
     /// The member that was put behind all others last, as long as that is surely so.
     pub(super) last_member: Cell<Option<LastMember>>,
+    /// What it does to tables and indexes; others are kept from writing then.
+    pub(super) defining: RefCell<Option<Box<Defining>>>,
+    /// Whether it may have left something dropped behind.
+    has_defined: Cell<bool>,
+    /// Whether the gate was closed for it to run alone, and left so.
+    pub(super) alone: Cell<bool>,
 }
 
 /// A point in a transaction to roll back to.
@@ -92,6 +100,7 @@ pub struct WriteTransaction<'db> {
 pub struct Savepoint {
     stamp: u64,
     len: u64,
+    definitions: usize,
     /// Rollbacks to savepoints before it was taken.
     rollbacks: usize,
 }
@@ -142,6 +151,9 @@ impl<'db> WriteTransaction<'db> {
             standing,
             durability: options.durability,
             last_member: Cell::new(None),
+            defining: RefCell::new(None),
+            has_defined: Cell::new(false),
+            alone: Cell::new(false),
         })
     }
 
@@ -358,71 +370,6 @@ impl<'db> WriteTransaction<'db> {
         changed.map(|_| ())
     }
 
-    /// A point to roll back to.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
-    /// let tx = db.begin_write()?;
-    /// for number in [1, 2, 3] {
-    ///     let before = tx.savepoint();
-    ///     tx.insert_values(&table, &[Some(Value::I32(number))])?;
-    ///     if number == 2 {
-    ///         tx.roll_back_to(before)?;
-    ///     }
-    /// }
-    /// let numbers: Vec<_> = tx.scan(&table)?.filter_map(|row| row.get::<i32>(a)).collect();
-    /// assert_eq!(numbers.iter().sum::<i32>(), 4);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn savepoint(&self) -> Savepoint {
-        Savepoint {
-            stamp: self.read.snapshot.get().own,
-            len: self.writes.mark(),
-            rollbacks: self.rollbacks.borrow().len(),
-        }
-    }
-
-    /// Takes back all changes since `savepoint`, which stays valid; later savepoints end.
-    ///
-    /// # Errors
-    /// `TransactionEnded` if the savepoint is of another transaction or was itself taken back.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
-    /// let tx = db.begin_write()?;
-    /// let earlier = tx.savepoint();
-    /// tx.insert_values(&table, &[Some(1.into())])?;
-    /// let later = tx.savepoint();
-    /// tx.roll_back_to(earlier)?;
-    /// assert_eq!(tx.scan(&table)?.count(), 0);
-    /// assert_eq!(tx.roll_back_to(later).unwrap_err().kind(), ErrorKind::TransactionEnded);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
-        self.check_active()?;
-        let mut rollbacks = self.rollbacks.borrow_mut();
-        let own =
-            savepoint.stamp == self.read.snapshot.get().own && savepoint.len <= self.writes.len();
-        // A transaction of another database may have the same stamp.
-        let since = rollbacks.get(savepoint.rollbacks..).filter(|_| own);
-        if since.is_none_or(|since| since.iter().any(|&len| len < savepoint.len)) {
-            return Err(Error::new(ErrorKind::TransactionEnded)
-                .because("the savepoint is of another transaction or was itself taken back"));
-        }
-        self.remember_changes_from(savepoint.len);
-        self.undo_to(savepoint.len);
-        rollbacks.push(savepoint.len);
-        Ok(())
-    }
-
     /// Goes on with the newest state: what others committed since the transaction began is seen
     /// from now on. For transactions whose program keeps others out by locks of its own and takes
     /// some of them late. References that were read end here.
@@ -462,31 +409,6 @@ impl<'db> WriteTransaction<'db> {
         Ok(())
     }
 
-    /// Takes back all changes and ends the transaction: further calls fail with
-    /// `TransactionEnded`, references that were read stay valid.
-    ///
-    /// # Examples
-    /// ```
-    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
-    /// # let db = Database::open(Options::new())?;
-    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
-    /// let tx = db.begin_write()?;
-    /// tx.insert_values(&table, &[Some(1.into())])?;
-    /// tx.roll_back();
-    /// let error = tx.insert_values(&table, &[Some(2.into())]).unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::TransactionEnded);
-    /// assert_eq!(db.begin_read()?.scan(&table)?.count(), 0);
-    /// # Ok::<(), remanent_engine::Error>(())
-    /// ```
-    pub fn roll_back(&self) {
-        if !self.ended.get() {
-            self.count(Counted::Rollbacks);
-        }
-        self.undo_to(0);
-        self.ended.set(true);
-    }
-
     /// Makes all changes visible to transactions that begin from now on.
     ///
     /// # Errors
@@ -519,11 +441,35 @@ impl<'db> WriteTransaction<'db> {
     #[doc(hidden)]
     #[inline]
     pub fn commit_in_place(&self) -> Result<CommitTicket> {
+        self.commit_in_place_with(|_| ())
+    }
+
+    /// As [`WriteTransaction::commit_in_place`]; `published` is called with the commit's timestamp
+    /// when others see it, and before anybody else can write if tables or indexes are changed: for
+    /// a program that knows the tables by names of its own.
+    ///
+    /// # Errors
+    /// As there. If the log cannot be brought to its rung, `published` was called all the same.
+    #[doc(hidden)]
+    #[inline]
+    pub fn commit_in_place_with(&self, published: impl FnOnce(u64)) -> Result<CommitTicket> {
         self.check_active()?;
         self.read.copies.check()?;
         let changes = self.writes.len();
-        let outcome =
-            commit::commit(&self.read, self.heap, &self.writes, self.durability, &self.ended);
+        let definitions = self.definitions_left();
+        let work = Work {
+            transaction: &self.read,
+            heap: self.heap,
+            writes: &self.writes,
+            definitions: definitions.as_ref(),
+        };
+        let outcome = commit::commit(work, self.durability, &self.ended, |timestamp| {
+            published(timestamp);
+            if definitions.is_some() {
+                self.let_others_in();
+                self.has_defined.set(true);
+            }
+        });
         self.count_commit(changes, outcome.as_ref().err());
         outcome
     }
@@ -676,10 +622,15 @@ impl<'db> WriteTransaction<'db> {
         }
     }
 
-    /// Moves on to the newest snapshot: as long as nothing was read or changed, nobody can tell.
-    fn renew_snapshot(&self) -> bool {
+    /// Whether nothing was read or changed.
+    pub(super) fn is_untouched(&self) -> bool {
         let touched = self.read.reads.as_ref().is_none_or(ReadSet::is_touched);
-        if touched || self.writes.len() > 0 {
+        !touched && self.writes.len() == 0
+    }
+
+    /// Moves on to the newest snapshot: as long as nothing was read or changed, nobody can tell.
+    pub(super) fn renew_snapshot(&self) -> bool {
+        if !self.is_untouched() {
             return false;
         }
         let own = self.read.snapshot.get();
@@ -727,7 +678,7 @@ impl<'db> WriteTransaction<'db> {
     }
 
     #[inline]
-    fn check_active(&self) -> Result<()> {
+    pub(super) fn check_active(&self) -> Result<()> {
         if self.ended.get() {
             return Err(
                 Error::new(ErrorKind::TransactionEnded).because("the transaction was rolled back")
@@ -751,13 +702,18 @@ impl Drop for WriteTransaction<'_> {
     fn drop(&mut self) {
         if !self.ended.get() {
             self.count(Counted::Rollbacks);
-            self.undo_to(0);
+            self.undo_all();
         }
         if !self.read.held.is_unstamped() {
             self.writes.clear();
         }
         let (own, stamp) = (self.read.held.number(), self.read.snapshot.get().own);
+        if self.has_defined.get() {
+            free_dropped(self.read.db, self.heap, own);
+        }
         reclaim::after_transaction(self.read.db, self.heap, own, (stamp, self.undone.get()));
         stamping::some(self.read.db);
+        self.let_others_in();
+        drop(self.alone.take().then(|| ClosedGate::left(self.read.db.memory())));
     }
 }
