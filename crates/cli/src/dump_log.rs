@@ -61,8 +61,10 @@ impl Dump {
                 write!(out, "commit {timestamp}: its first part is not there any more")?;
             }
             LogEntryKind::Commit { timestamp, first, .. } => {
-                let counts = counts(entry);
-                write!(out, "commit {timestamp}: {counts}")?;
+                let words = self.definitions(entry).into_iter().chain(counts(entry));
+                let words: Vec<_> = words.collect();
+                let words = if words.is_empty() { "nothing".to_owned() } else { words.join(", ") };
+                write!(out, "commit {timestamp}: {words}")?;
                 if let Some(first) = first {
                     write!(out, ", in parts from position {first} on")?;
                 }
@@ -90,6 +92,19 @@ impl Dump {
             self.rows(out, entry)?;
         }
         Ok(())
+    }
+
+    /// The changes of tables and indexes in a commit, in words.
+    fn definitions(&mut self, entry: &LogEntry<'_>) -> Vec<String> {
+        let defined = entry.operations().flatten().filter_map(|it| it.definition());
+        let mut lines = Vec::new();
+        for (table, name, words) in defined {
+            if let Some(name) = name {
+                self.names.insert(table, name);
+            }
+            lines.push(format!("{}: {words}", self.table(table)));
+        }
+        lines
     }
 
     fn rows(&self, out: &mut dyn Write, entry: &LogEntry<'_>) -> std::io::Result<()> {
@@ -125,19 +140,21 @@ impl Dump {
     }
 }
 
-fn counts(entry: &LogEntry<'_>) -> String {
+/// How many rows a commit changes, in words; none if it changes none.
+fn counts(entry: &LogEntry<'_>) -> Option<String> {
     let (mut inserts, mut updates, mut deletes) = (0_u64, 0_u64, 0_u64);
     for operation in entry.operations().flatten() {
         match operation {
             LogOperation::Insert { .. } => inserts += 1,
             LogOperation::Delete { .. } => deletes += 1,
+            LogOperation::Define { .. } => {}
             _ => updates += 1,
         }
     }
     let counted = [(inserts, "inserts"), (updates, "updates"), (deletes, "deletes")];
     let words = counted.iter().filter(|(count, _)| *count > 0);
     let words: Vec<_> = words.map(|(count, what)| format!("{count} {what}")).collect();
-    if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn help() -> String {

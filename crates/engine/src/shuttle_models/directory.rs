@@ -1,7 +1,6 @@
 //! The directory of rows: an id belongs to one row at a time.
 
 use super::{Rows, check, race, settings};
-use crate::definition;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::atomic::{AtomicU32, Relaxed};
@@ -9,6 +8,7 @@ use crate::memory::modelled;
 use crate::schema::{ColumnType, TableSchema};
 use crate::table::table::TableAt;
 use crate::transaction::clock;
+use crate::transaction::define::{self, Beside};
 
 /// Three threads take ids and give some of them back, over the list's head and over the end of a
 /// chunk; nobody gets an id that somebody else has.
@@ -18,8 +18,8 @@ fn shuttle_row_ids_are_given_out_once() {
         let opened: Result<_> = modelled::quietly(|| {
             let db = Instance::create(settings())?;
             let schema = TableSchema::new("T").column("a", ColumnType::U32);
-            let core = definition::create_table(&db, schema)?;
-            Ok((db, core))
+            let table = define::alone(&db, Beside::Writers, |tx| tx.create_table(schema))?;
+            Ok((db, table.core))
         });
         let (db, core) = opened.expect("the budget is large enough");
         let memory = db.memory();

@@ -66,7 +66,7 @@ pub struct WriteTransaction<'db> {
     /// Rows of runs that were taken back.
     undone: Cell<u64>,
     /// How many changes and definitions each rollback to a savepoint left, which ends later ones.
-    rollbacks: RefCell<Vec<(u64, usize)>>,
+    rollbacks: Cell<Vec<(u64, usize)>>,
     standing: Standing,
     durability: Option<Durability>,
     /// The member that was put behind all others last, as long as that is surely so.
@@ -147,7 +147,7 @@ impl<'db> WriteTransaction<'db> {
             writes,
             ended: Cell::new(false),
             undone: Cell::new(0),
-            rollbacks: RefCell::new(Vec::new()),
+            rollbacks: Cell::new(Vec::new()),
             standing,
             durability: options.durability,
             last_member: Cell::new(None),

@@ -1,5 +1,5 @@
 //! Work on a database, drawn from a seed: commits at all rungs, small and large, changes of tables
-//! and indexes, sets, checkpoints, and closing and opening again.
+//! and indexes, tables replaced by copies, sets, checkpoints, and closing and opening again.
 //!
 //! Before a commit is asked for, the disk gets a note that its state may be found from here on;
 //! behind it, a note of what was promised. States are digests of the content, taken from the
@@ -49,6 +49,8 @@ pub(super) struct Work<'d> {
     pub(super) states: Vec<u64>,
     next: u64,
     may_freeze: bool,
+    /// Draws when tables are replaced, in some traces.
+    replaces: Option<Random>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +62,7 @@ enum Step {
     DropTable,
     CreateIndex,
     DropIndex,
+    Replace,
     Connect,
     Checkpoint,
     Freeze,
@@ -69,6 +72,9 @@ enum Step {
 
 /// One trace of so many freezes rows.
 const FREEZING: u64 = 4;
+/// One trace of so many replaces tables, instead of every so many percent of its steps.
+const REPLACING: u64 = 3;
+const REPLACEMENTS_PERCENT: u64 = 15;
 
 const STEP_WEIGHTS: &[(u64, Step)] = &[
     (60, Step::Commit),
@@ -95,7 +101,8 @@ impl<'d> Work<'d> {
         let states = vec![digest(&db)?];
         let random = Random::new(seed);
         let may_freeze = seed.is_multiple_of(FREEZING);
-        Ok(Self { disk, seed, random, db: Some(db), states, next: 0, may_freeze })
+        let replaces = seed.is_multiple_of(REPLACING).then(|| Random::new(seed ^ 0x4e91_ace5));
+        Ok(Self { disk, seed, random, db: Some(db), states, next: 0, may_freeze, replaces })
     }
 
     /// Does all steps, those behind a call that failed too. At its end the database is closed.
@@ -108,7 +115,10 @@ impl<'d> Work<'d> {
             false => Err(error),
         })?;
         for _ in 0..STEPS {
-            let step = self.random.weighted(STEP_WEIGHTS).unwrap_or(Step::Commit);
+            let mut step = self.random.weighted(STEP_WEIGHTS).unwrap_or(Step::Commit);
+            if self.replaces.as_mut().is_some_and(|it| it.percent(REPLACEMENTS_PERCENT)) {
+                step = Step::Replace;
+            }
             match self.step(step) {
                 Err(_) if self.disk.has_failed() && self.db.is_some() => {}
                 done => done?,
@@ -169,6 +179,7 @@ impl<'d> Work<'d> {
                 let name = ["by_n", "by_text"][work.random.below(2) as usize];
                 db.drop_index(&table, table.index(name)?)
             }),
+            Step::Replace => self.replace(),
             Step::Connect => self.connect(),
             Step::Checkpoint => self.db().checkpoint().map(|_| {
                 self.disk.note(Note::Synced(self.states.len() - 1));
@@ -323,6 +334,49 @@ impl<'d> Work<'d> {
         })
     }
 
+    /// Replaces a table by a copy of the same name in which every row is another, in one
+    /// transaction; now and then with what is else about that: a row of the old one changed before,
+    /// a copy that is taken back first, an image in the middle of it, a new index, no commit.
+    fn replace(&mut self) -> Result<()> {
+        let rung = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+        let options = TransactionOptions::new().durability(rung);
+        self.attempt(rung, |work, db| {
+            let Some(old) = work.some_table(db) else { return Ok(()) };
+            let tx = db.begin_write_with(&options)?;
+            tx.begin_defining()?;
+            if work.random.percent(50) {
+                work.change(db, &tx)?;
+            }
+            if work.random.percent(30) {
+                let before = tx.savepoint();
+                copy(&tx, &old, "lost")?;
+                tx.roll_back_to(before)?;
+            }
+            let new = copy(&tx, &old, &format!("copy {} of ", work.next))?;
+            if work.random.percent(30) {
+                db.checkpoint()?;
+            }
+            if work.random.percent(50) {
+                // No two rows have one `n` before it is made.
+                let (mut seen, n) = (Vec::new(), new.column("n")?);
+                let rows: Vec<_> =
+                    tx.scan(&new)?.map(|row| (row.id(), row.get::<u64>(n))).collect();
+                for (row, n) in rows {
+                    match seen.contains(&n) {
+                        true => tx.delete(&new, row)?,
+                        false => seen.push(n),
+                    }
+                }
+                tx.create_index(&new, IndexSchema::new("by_n", ["n"]).unique())?;
+                tx.drop_index(&new, tx.create_index(&new, IndexSchema::new("passing", ["n"]))?)?;
+            }
+            if work.random.percent(20) {
+                return Ok(());
+            }
+            tx.commit().map(|_| ())
+        })
+    }
+
     fn connect(&mut self) -> Result<()> {
         let (Ok(first), Ok(second)) = (self.db().table(TABLES[0]), self.db().table(TABLES[1]))
         else {
@@ -356,6 +410,25 @@ impl<'d> Work<'d> {
     }
 }
 
+/// Drops a table and makes one of its name, with its rows, whose texts begin with `text`.
+fn copy(tx: &WriteTransaction<'_>, old: &Table, text: &str) -> Result<Table> {
+    let columns = ["id", "n", "text"].map(|name| old.column(name));
+    let [id, n, old_text] = columns;
+    let (id, n, old_text) = (id?, n?, old_text?);
+    let rows = tx.scan(old)?.map(|row| {
+        let text = format!("{text}{}", row.str(old_text).unwrap_or_default());
+        (row.get::<u64>(id), row.get::<u64>(n), text[..text.len().min(120)].to_owned())
+    });
+    let rows: Vec<_> = rows.collect();
+    tx.drop_table(old)?;
+    let new = tx.create_table(old.schema().clone())?;
+    for (id, n, text) in rows {
+        let values = [id.map(Value::U64), n.map(Value::U64), Some(text.as_str().into())];
+        tx.insert_values(&new, &values)?;
+    }
+    Ok(new)
+}
+
 fn rows_of(tx: &WriteTransaction<'_>, table: &Table) -> Result<Vec<RowId>> {
     Ok(tx.scan(table)?.map(|row| row.id()).collect())
 }
@@ -368,6 +441,7 @@ fn allow(error: Error) -> Result<()> {
         | ErrorKind::TableInSet
         | ErrorKind::IndexExists
         | ErrorKind::LimitReached
+        | ErrorKind::DuplicateKey
         | ErrorKind::UnknownIndex => Ok(()),
         _ => Err(error),
     }

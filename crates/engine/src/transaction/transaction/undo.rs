@@ -32,11 +32,14 @@ impl WriteTransaction<'_> {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn savepoint(&self) -> Savepoint {
+        let rollbacks = self.rollbacks.take();
+        let count = rollbacks.len();
+        self.rollbacks.set(rollbacks);
         Savepoint {
             stamp: self.read.snapshot.get().own,
             len: self.writes.mark(),
             definitions: self.definitions(),
-            rollbacks: self.rollbacks.borrow().len(),
+            rollbacks: count,
         }
     }
 
@@ -63,7 +66,7 @@ impl WriteTransaction<'_> {
     /// ```
     pub fn roll_back_to(&self, savepoint: Savepoint) -> Result<()> {
         self.check_active()?;
-        let mut rollbacks = self.rollbacks.borrow_mut();
+        let mut rollbacks = self.rollbacks.take();
         let own = savepoint.stamp == self.read.snapshot.get().own
             && savepoint.len <= self.writes.len()
             && savepoint.definitions <= self.definitions();
@@ -72,7 +75,12 @@ impl WriteTransaction<'_> {
         let ended = |&(len, definitions): &(u64, usize)| {
             len < savepoint.len || definitions < savepoint.definitions
         };
-        if since.is_none_or(|since| since.iter().any(ended)) {
+        let is_over = since.is_none_or(|since| since.iter().any(ended));
+        if !is_over {
+            rollbacks.push((savepoint.len, savepoint.definitions));
+        }
+        self.rollbacks.set(rollbacks);
+        if is_over {
             return Err(Error::new(ErrorKind::TransactionEnded)
                 .because("the savepoint is of another transaction or was itself taken back"));
         }
@@ -82,7 +90,6 @@ impl WriteTransaction<'_> {
             self.undo_definitions_to(savepoint.definitions);
             self.has_defined.set(true);
         }
-        rollbacks.push((savepoint.len, savepoint.definitions));
         Ok(())
     }
 
