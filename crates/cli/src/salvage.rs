@@ -56,6 +56,9 @@ fn report(salvaged: &Salvaged) -> String {
     if salvaged.image_is_cut && salvaged.image.is_some() {
         text.push_str("lost: the end of the image\n");
     }
+    if salvaged.begins_late {
+        text.push_str("lost: the image, and what was logged before that which is there\n");
+    }
     if let Some(because) = &salvaged.log_unusable {
         let _ = writeln!(text, "lost: the log, which does not follow on: {because}");
     }

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, ImageHead};
 use crate::instance::Instance;
 use crate::log::file::{self, new_database_id};
+use crate::log::head;
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::storage::Storage;
@@ -75,8 +76,10 @@ impl Database {
         let failed = |error: io::Error| storage_failed(&error);
         let _lock = target.lock().map_err(failed)?;
         let names = target.names().map_err(failed)?;
-        let is_ours =
-            |name: &String| file::number_of(name).is_some() || image_timestamp(name).is_some();
+        let is_ours = |name: &String| {
+            let is_log = file::number_of(name).is_some() || name == head::NAME;
+            is_log || image_timestamp(name).is_some()
+        };
         if names.iter().any(is_ours) {
             return Err(Error::new(ErrorKind::InvalidOptions)
                 .because("there is a database in that storage already"));

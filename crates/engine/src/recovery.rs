@@ -292,7 +292,6 @@ impl Attempt<'_> {
         let is_unused = |name: &&String| *name == NEW_IMAGE || name.starts_with(file::SPARE);
         let mut unused: Vec<_> = self.names.iter().filter(is_unused).cloned().collect();
         let numbers = file::numbers(self.storage).map_err(|error| storage_failed(&error))?;
-        let number = numbers.last().copied().unwrap_or(0);
         let Some(mut reader) = reader else {
             unused.extend(numbers.iter().map(|&number| file::name_of(number)));
             let database = database.unwrap_or_else(new_database_id);
@@ -308,13 +307,16 @@ impl Attempt<'_> {
         if self.goes_on && (end.damage.is_none() || self.log_options.accept_damage) {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
-        let mut behind = reader.names_behind();
+        let number = reader.number_max();
+        let mut behind = reader.names_behind().map_err(|error| storage_failed(&error))?;
         behind.extend(reader.headless().iter().map(|&number| file::name_of(number)));
         if end.damage.is_none() {
             // Nothing in them was ever synced, and what they go on from is not there.
             unused.append(&mut behind);
         }
         end.timestamp = settle(&db, end.timestamp)?;
+        // What the image has is never needed again.
+        end.position = end.position.max(head.position);
         // What is behind the last frame need not be read.
         told.progress.bytes_done = told.progress.bytes;
         told.tell();

@@ -669,11 +669,15 @@ fn databases_in_folders() -> Result<()> {
     assert!((1..1000).contains(&rows));
     drop((good, db));
 
-    // Whose log the first file is cannot be told any more, then it is the log of another.
-    (bytes[20], bytes[84]) = (bytes[20] ^ 1, bytes[84] ^ 1);
+    // Whose log the first file is the head alone can tell, then nobody, then it is another's.
+    (bytes[20], bytes[4116]) = (bytes[20] ^ 1, bytes[4116] ^ 1);
     std::fs::write(&first, &bytes).expect("to be written");
+    let db = Database::open_at(&path, options())?;
+    assert!(db.damage().is_some_and(|damage| damage.commits_behind > 0));
+    drop(db);
+    std::fs::remove_file(path.join("log-head")).expect("to be removed");
     check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "missing");
-    (bytes[20], bytes[84]) = (bytes[20] ^ 1, bytes[84] ^ 1);
+    (bytes[20], bytes[4116]) = (bytes[20] ^ 1, bytes[4116] ^ 1);
     std::fs::write(&first, &bytes).expect("to be written");
     let (other, second) = (path.join("other"), "log-0000000000000002");
     drop(Database::open_at(&other, options())?);

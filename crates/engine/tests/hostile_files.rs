@@ -37,6 +37,14 @@ fn harm() -> impl Strategy<Value = Harm> {
     ]
 }
 
+/// Folders of both versions of the log, with and without an image.
+const FOLDERS: [&str; 4] = [
+    "folder-version-1",
+    "folder-version-1-checkpoint",
+    "folder-version-2",
+    "folder-version-2-checkpoint",
+];
+
 fn shelf_of(folder: &str) -> Shelf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/formats").join(folder);
     let entries = std::fs::read_dir(path).expect("it is committed");
@@ -110,22 +118,23 @@ fn read(shelf: &Shelf) {
 
 #[test]
 fn what_is_not_spoilt_is_read() {
-    for folder in ["folder-version-1", "folder-version-1-checkpoint"] {
+    for folder in FOLDERS {
         let options = Options::new().budget(64 << 20);
         let db = Database::recover(&shelf_of(folder), options, RecoverUntil::End);
-        assert_eq!(db.expect("it is whole").table_names(), ["City", "Near"]);
+        assert!(
+            db.expect("it is whole").table_names().starts_with(&["City".into(), "Near".into()])
+        );
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2500, ..ProptestConfig::default() })]
 
     #[test]
     fn spoilt_files(
-        with_image in any::<bool>(),
+        folder in prop::sample::select(&FOLDERS[..]),
         harms in prop::collection::vec((any::<usize>(), harm()), 1..5),
     ) {
-        let folder = ["folder-version-1", "folder-version-1-checkpoint"][usize::from(with_image)];
         let mut shelf = shelf_of(folder);
         for (file, harm) in harms {
             spoil(&mut shelf, file, harm);

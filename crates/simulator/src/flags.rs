@@ -106,7 +106,7 @@ pub(crate) fn parse(
 }
 
 fn kind(word: &OsString) -> Option<Kind> {
-    [Kind::Crashes, Kind::Failures, Kind::Flips].into_iter().find(|kind| word == kind.name())
+    Kind::ALL.into_iter().find(|kind| word == kind.name())
 }
 
 fn set(run: &mut Run, name: &str, value: &str) -> Result<(), Box<dyn Error>> {
@@ -144,7 +144,7 @@ pub(crate) fn help() -> String {
     let mut text = String::from(
         "Random histories of transactions, checked; and what is there after a crash\n\n\
          usage: remanent-simulator histories [flags]\n\
-         \x20      remanent-simulator crashes|failures|flips [--seed S] [--count N]\n\
+         \x20      remanent-simulator crashes|failures|flips|damages [--seed S] [--count N]\n\
          \x20      remanent-simulator powerloss-writer DIR SEED RUNG\n\
          \x20      remanent-simulator powerloss-judge DIR SEED\n\
          \x20      remanent-simulator soak [--operations N] [--budget MIB] [--threads N] \

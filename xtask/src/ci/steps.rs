@@ -101,6 +101,12 @@ pub(super) const STEPS: &[Step] = &[
         17,
         "cargo run --release --package remanent-simulator -- flips --count 20",
     ),
+    program(
+        "damages",
+        "databases of which files or pieces are gone, cut or exchanged",
+        8,
+        "cargo run --release --package remanent-simulator -- damages --count 20",
+    ),
     with(
         SHUTTLE,
         program(

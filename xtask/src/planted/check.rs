@@ -37,6 +37,7 @@ pub(super) enum Kind {
     Crashes,
     Failures,
     Flips,
+    Damages,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +59,7 @@ pub(super) enum Verdict {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Interleaved,
         Self::Threads,
         Self::Schedules,
@@ -66,6 +67,7 @@ impl Kind {
         Self::Crashes,
         Self::Failures,
         Self::Flips,
+        Self::Damages,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -77,12 +79,13 @@ impl Kind {
             Self::Crashes => "crashes",
             Self::Failures => "failures",
             Self::Flips => "flips",
+            Self::Damages => "damages",
         }
     }
 
     /// Whether it is about what a disk holds; then there is but one way to run it.
     fn is_of_disks(self) -> bool {
-        matches!(self, Self::Crashes | Self::Failures | Self::Flips)
+        matches!(self, Self::Crashes | Self::Failures | Self::Flips | Self::Damages)
     }
 
     fn needs_shuttle(self) -> bool {

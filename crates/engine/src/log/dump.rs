@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::file::{self, Header};
+use super::head::LogHead;
 use super::reader::{Damage, FrameAt, Next, Reader, Unreadable};
 use super::record::{Frame, Operation, Operations};
 use crate::error::{Error, ErrorKind, Result};
@@ -149,7 +150,7 @@ pub(crate) fn walk(
         };
         let entry = LogEntry {
             file: &file::name_of(reader.number_of(at)),
-            offset: at.byte(),
+            offset: at.byte,
             position: at.position,
             synced_before: at.synced_before,
             kind,
@@ -161,13 +162,16 @@ pub(crate) fn walk(
     }
 }
 
-/// The position of the first file that has a header.
+/// The position of the first file that has a header, or whose header the head of the log knows;
+/// without any, of the file that there was last.
 pub(crate) fn first_position(storage: &dyn Storage) -> std::io::Result<Option<u64>> {
+    let (head, _) = LogHead::read(storage)?;
     for number in file::numbers(storage)? {
         let opened = storage.open(&file::name_of(number))?;
-        if let Some(header) = Header::read(&*opened)?.filter(|header| header.number == number) {
+        let known = head.map(|head| head.header).filter(|header| header.number == number);
+        if let Some(header) = Header::read(&*opened, number)?.or(known) {
             return Ok(Some(header.start));
         }
     }
-    Ok(None)
+    Ok(head.map(|head| head.header.start))
 }

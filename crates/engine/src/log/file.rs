@@ -12,12 +12,19 @@ use std::time::SystemTime;
 use crate::checksum::Checksum;
 use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 
-/// Bytes of the header: twice the same, should one be damaged.
-pub(crate) const HEADER_LEN: u64 = 2 * COPY_LEN as u64;
+/// Bytes of a copy of the header. The first stands at the file's beginning.
 const COPY_LEN: usize = 64;
-/// The version that is written, and the oldest that is read: it had no definitions among rows.
+/// The version that is written, and the first one.
 const VERSION: u16 = 2;
-const VERSION_MIN: u16 = 1;
+const VERSION_1: u16 = 1;
+/// Bytes before the first frame: in a file of the first version, and in small and large files of
+/// this one. The last of them are the second copy, which the loss of a sector, or of a page where
+/// there is room for it, does not take along with the first.
+const LENGTH_1: u16 = 2 * COPY_LEN as u16;
+const LENGTH_SMALL: u16 = 512 + COPY_LEN as u16;
+const LENGTH_LARGE: u16 = 4096 + COPY_LEN as u16;
+/// From which size on a file is a large one.
+const LARGE_MIN: u64 = 64 << 10;
 const MAGIC: &[u8; 8] = b"RMNTLOG1";
 const NAME: &str = "log-";
 /// Files that may be used again, with a number to tell them apart.
@@ -29,7 +36,7 @@ const STEP: usize = 1 << 20;
 pub(crate) type DatabaseId = [u8; 16];
 
 /// What a file's header says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Header {
     pub(crate) database: DatabaseId,
     pub(crate) number: u64,
@@ -39,9 +46,11 @@ pub(crate) struct Header {
     pub(crate) timestamp: u64,
     /// Drawn for each file that is made, so that no two ever have the same salt.
     pub(crate) nonce: u32,
+    /// Bytes before its first frame.
+    pub(crate) length: u16,
 }
 
-const _: () = assert!(8 + 2 + 6 + 16 + 8 + 8 + 8 + 4 + 4 == COPY_LEN);
+const _: () = assert!(8 + 2 + 2 + 4 + 16 + 8 + 8 + 8 + 4 + 4 == COPY_LEN);
 
 impl Header {
     /// What the checksums of the file's frames carry.
@@ -53,54 +62,91 @@ impl Header {
         checksum.value()
     }
 
+    /// The byte at which frames begin.
+    pub(crate) fn len(&self) -> u64 {
+        u64::from(self.length)
+    }
+
+    /// Whether the file may have been written before there was a head of the log.
+    pub(crate) fn is_of_version_1(&self) -> bool {
+        self.length == LENGTH_1
+    }
+
     /// Writes the header; the file's frames come behind it.
     pub(crate) fn write(&self, file: &dyn StorageFile) -> io::Result<()> {
+        let (version, stated) = match self.is_of_version_1() {
+            true => (VERSION_1, 0),
+            false => (VERSION, self.length),
+        };
+        let mut copy = [0; COPY_LEN];
+        copy[..8].copy_from_slice(MAGIC);
+        copy[8..10].copy_from_slice(&version.to_le_bytes());
+        copy[10..12].copy_from_slice(&stated.to_le_bytes());
+        copy[16..32].copy_from_slice(&self.database);
+        copy[32..40].copy_from_slice(&self.number.to_le_bytes());
+        copy[40..48].copy_from_slice(&self.start.to_le_bytes());
+        copy[48..56].copy_from_slice(&self.timestamp.to_le_bytes());
+        copy[56..60].copy_from_slice(&self.nonce.to_le_bytes());
+        let value = checksum_of(&copy);
+        copy[60..].copy_from_slice(&value.to_le_bytes());
+        // What an earlier use of the file has left between the copies goes.
+        let mut bytes = vec![0; usize::from(self.length)];
+        bytes[..COPY_LEN].copy_from_slice(&copy);
+        let second = bytes.len() - COPY_LEN;
+        bytes[second..].copy_from_slice(&copy);
+        write_all_at(file, 0, &bytes)
+    }
+
+    /// The header of the file with this number, if a copy of it is whole.
+    pub(crate) fn read(file: &dyn StorageFile, number: u64) -> io::Result<Option<Self>> {
+        for length in [0, LENGTH_1, LENGTH_SMALL, LENGTH_LARGE] {
+            let mut bytes = [0; COPY_LEN];
+            let at = u64::from(length).saturating_sub(COPY_LEN as u64);
+            if read_at_most(file, at, &mut bytes)? < COPY_LEN {
+                continue;
+            }
+            let header = Self::from_bytes(&bytes).filter(|header| header.number == number);
+            if let Some(header) = header.filter(|header| length == 0 || header.length == length) {
+                return Ok(Some(header));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a file's header seems to say that is not whole, of nonce and length; the rest is that
+    /// of `like`. Frames are found with it, or not.
+    pub(crate) fn guess(file: &dyn StorageFile, like: Self) -> io::Result<Self> {
         let mut bytes = [0; COPY_LEN];
-        bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[16..32].copy_from_slice(&self.database);
-        bytes[32..40].copy_from_slice(&self.number.to_le_bytes());
-        bytes[40..48].copy_from_slice(&self.start.to_le_bytes());
-        bytes[48..56].copy_from_slice(&self.timestamp.to_le_bytes());
-        bytes[56..60].copy_from_slice(&self.nonce.to_le_bytes());
-        let value = checksum_of(&bytes);
-        bytes[60..].copy_from_slice(&value.to_le_bytes());
-        write_all_at(file, 0, &[bytes, bytes].concat())
-    }
-
-    /// The nonce in the header of a file, which may be wrong in other places.
-    pub(crate) fn read_nonce(file: &dyn StorageFile) -> io::Result<u32> {
-        let mut bytes = [0; 4];
-        read_at_most(file, 56, &mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    /// The header of a file, if it has a whole one.
-    pub(crate) fn read(file: &dyn StorageFile) -> io::Result<Option<Self>> {
-        let mut bytes = [0; HEADER_LEN as usize];
         read_at_most(file, 0, &mut bytes)?;
-        let (copies, _) = bytes.as_chunks::<COPY_LEN>();
-        Ok(copies.iter().find_map(Self::from_bytes))
+        let length = match u16::from_le_bytes([bytes[10], bytes[11]]) {
+            0 => LENGTH_1,
+            length => length,
+        };
+        let nonce = u32::from_le_bytes([bytes[56], bytes[57], bytes[58], bytes[59]]);
+        Ok(Self { nonce, length, ..like })
     }
 
     fn from_bytes(bytes: &[u8; COPY_LEN]) -> Option<Self> {
-        let word = |at: usize| {
-            let word: [u8; 8] = std::array::from_fn(|i| bytes[at + i]);
-            u64::from_le_bytes(word)
-        };
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let stored = (word(56) >> 32) as u32;
-        let version = u16::from_le_bytes([bytes[8], bytes[9]]);
         if stored != checksum_of(bytes) || bytes[..8] != *MAGIC {
             return None;
         }
-        if !(VERSION_MIN..=VERSION).contains(&version) {
-            return None;
-        }
-        let mut database = [0; 16];
-        database.copy_from_slice(&bytes[16..32]);
+        let length = match half(8) {
+            VERSION_1 => LENGTH_1,
+            VERSION => Some(half(10)).filter(|&length| length >= LENGTH_1)?,
+            _ => return None,
+        };
+        let database = std::array::from_fn(|i| bytes[16 + i]);
         let (number, start, timestamp, nonce) = (word(32), word(40), word(48), word(56) as u32);
-        Some(Self { database, number, start, timestamp, nonce })
+        Some(Self { database, number, start, timestamp, nonce, length })
     }
+}
+
+/// Bytes before the first frame of a new file of this size.
+pub(crate) fn header_len(file_size: u64) -> u16 {
+    if file_size < LARGE_MIN { LENGTH_SMALL } else { LENGTH_LARGE }
 }
 
 fn checksum_of(header: &[u8; COPY_LEN]) -> u32 {

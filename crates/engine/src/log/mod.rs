@@ -1,13 +1,14 @@
 //! The log: what every commit has changed, in files, so that it can be repeated.
 //!
-//! [`record`] is what stands in it, [`file`] a file of it; [`writer`] takes commits in and brings
-//! them to the rung that they ask for, [`reader`] reads them back and tells an end from damage,
-//! [`dump`] shows them to whoever looks.
+//! [`record`] is what stands in it, [`file`] a file of it, [`head`] what is known about it besides;
+//! [`writer`] takes commits in and brings them to the rung that they ask for, [`reader`] reads them
+//! back and tells an end from damage, [`dump`] shows them to whoever looks.
 //! `FORMAT.md` has the bytes. Nothing here knows what a row or a table is.
 
 pub(crate) mod dump;
 pub(crate) mod durability;
 pub(crate) mod file;
+pub(crate) mod head;
 pub(crate) mod progress;
 pub(crate) mod reader;
 pub(crate) mod record;

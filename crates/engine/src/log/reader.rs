@@ -2,11 +2,15 @@
 //!
 //! A log ends where no whole frame follows: what was not synced when the machine stopped may be
 //! missing, in whole or in part. It is *damaged* there if something later shows that it had been
-//! longer: a frame, in this file or a later one, which says that all before it was synced.
+//! longer: a frame, in this file or a later one, which says that all before it was synced; or the
+//! head, which says that there is a file, how long it is, and up to where all was synced. Where
+//! the file that the head names has no header, the head's copy stands in, so that what is in it
+//! can be read; but it is damaged.
 
 use std::io;
 
-use super::file::{self, DatabaseId, HEADER_LEN, Header};
+use super::file::{self, DatabaseId, Header};
+use super::head::{self, LogHead};
 use super::record::{Frame, PAYLOAD_MAX, Place, find_frame};
 use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 
@@ -15,16 +19,11 @@ use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 pub(crate) struct FrameAt {
     file: usize,
     offset: usize,
+    /// The byte of the file at which it begins.
+    pub(crate) byte: u64,
     pub(crate) position: u64,
     /// Whether it says that all before it was synced.
     pub(crate) synced_before: bool,
-}
-
-impl FrameAt {
-    /// The byte of the file at which the frame begins.
-    pub(crate) fn byte(&self) -> u64 {
-        HEADER_LEN + self.offset as u64
-    }
 }
 
 /// What a log lacks.
@@ -84,6 +83,12 @@ pub(crate) struct Reader<'s> {
     files: Vec<Header>,
     /// Numbers of files whose header is none.
     headless: Vec<u64>,
+    head: Option<LogHead>,
+    /// Whether the file that the head names is not there, or has no header.
+    is_beheaded: bool,
+    /// Whether there is a head at all, and whether a frame was read that was written behind one.
+    has_head: bool,
+    must_be_headed: bool,
     current: usize,
     bytes: Vec<u8>,
     offset: usize,
@@ -124,14 +129,27 @@ impl<'s> Reader<'s> {
         let mut database = database;
         for number in file::numbers(storage)? {
             let opened = storage.open(&file::name_of(number))?;
-            match Header::read(&*opened)? {
-                Some(header) if header.number == number => {
+            match Header::read(&*opened, number)? {
+                Some(header) => {
                     if *database.get_or_insert(header.database) != header.database {
                         return Err(Unreadable::Foreign(file::name_of(number)));
                     }
                     files.push(header);
                 }
-                _ => headless.push(number),
+                None => headless.push(number),
+            }
+        }
+        let (head, has_head) = LogHead::read(storage)?;
+        let mut is_beheaded = false;
+        if let Some(LogHead { header, .. }) = head {
+            if *database.get_or_insert(header.database) != header.database {
+                return Err(Unreadable::Foreign(head::NAME.to_owned()));
+            }
+            is_beheaded = files.iter().all(|file| file.number != header.number);
+            if is_beheaded {
+                let at = files.partition_point(|file| file.number < header.number);
+                files.insert(at, header);
+                headless.retain(|&number| number != header.number);
             }
         }
         if files.is_empty() && headless.is_empty() {
@@ -150,6 +168,10 @@ impl<'s> Reader<'s> {
             timestamp: files[current].timestamp,
             files,
             headless,
+            head,
+            is_beheaded,
+            must_be_headed: false,
+            has_head,
             current,
             bytes: Vec::new(),
             offset: 0,
@@ -175,18 +197,24 @@ impl<'s> Reader<'s> {
         self.files[at.file].number
     }
 
+    /// The highest number that a file has, or had.
+    pub(crate) fn number_max(&self) -> u64 {
+        let numbers = self.files.iter().map(|header| header.number);
+        numbers.chain(self.headless.iter().copied()).max().unwrap_or(0)
+    }
+
     /// Bytes that there are to read from here on.
     pub(crate) fn bytes_left(&self) -> io::Result<u64> {
         let mut sum = 0;
         for header in &self.files[self.current..] {
-            sum += self.storage.open(&file::name_of(header.number))?.len()?;
+            sum += self.file(header)?.map_or(Ok(0), |file| file.len())?;
         }
         Ok(sum)
     }
 
     /// Bytes that were read so far.
     pub(crate) fn bytes_read(&self) -> u64 {
-        self.passed + HEADER_LEN + self.offset as u64
+        self.passed + self.files[self.current].len() + self.offset as u64
     }
 
     /// Numbers of files that were made and never used, or whose header is damaged.
@@ -194,10 +222,20 @@ impl<'s> Reader<'s> {
         &self.headless
     }
 
-    /// The names of files behind the open one.
-    pub(crate) fn names_behind(&self) -> Vec<String> {
-        let behind = self.files[self.current + 1..].iter();
-        behind.map(|header| file::name_of(header.number)).collect()
+    /// The names of files behind the open one, which is among them if it has no header and nothing
+    /// was read of it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn names_behind(&self) -> io::Result<Vec<String>> {
+        let first = self.current + usize::from(!self.is_useless(self.current));
+        let mut names = Vec::new();
+        for header in &self.files[first..] {
+            if self.file(header)?.is_some() {
+                names.push(file::name_of(header.number));
+            }
+        }
+        Ok(names)
     }
 
     /// The next frame, or how the log ends.
@@ -221,11 +259,13 @@ impl<'s> Reader<'s> {
             return Err(io::ErrorKind::InvalidData.into());
         };
         self.timestamp = timestamp_of(&found.frame).unwrap_or(before);
+        self.must_be_headed |= !self.files[self.current].is_of_version_1();
         if found.synced_before {
             self.sure = place.position;
         }
         let (position, synced_before) = (place.position, found.synced_before);
-        let at = FrameAt { file: self.current, offset: start, position, synced_before };
+        let byte = self.files[self.current].len() + start as u64;
+        let at = FrameAt { file: self.current, offset: start, byte, position, synced_before };
         Ok(Next::Frame { frame: found.frame, at })
     }
 
@@ -237,7 +277,7 @@ impl<'s> Reader<'s> {
         let header = &self.files[at.file];
         let file = self.storage.open(&file::name_of(header.number))?;
         let mut bytes = vec![0; PAYLOAD_MAX + 16];
-        let count = read_at_most(&*file, HEADER_LEN + at.offset as u64, &mut bytes)?;
+        let count = read_at_most(&*file, at.byte, &mut bytes)?;
         let place = Place { position: header.start + at.offset as u64, salt: header.salt() };
         match find_frame(&bytes[..count], place, 0).map(|found| found.frame) {
             Some(Frame::Fragment { operations, .. }) => Ok(operations.to_vec()),
@@ -253,15 +293,18 @@ impl<'s> Reader<'s> {
     /// What the system says.
     pub(crate) fn sync(&self) -> io::Result<()> {
         for (number, header) in self.files.iter().enumerate().take(self.current + 1) {
+            if self.is_useless(number) {
+                continue;
+            }
             let next = self.files.get(number + 1).filter(|_| number < self.current);
             let end = next.map_or(header.start + self.offset as u64, |next| next.start);
             if end <= self.sure && number < self.current {
                 continue;
             }
-            let file = self.storage.open(&file::name_of(header.number))?;
+            let Some(file) = self.file(header)? else { continue };
             let from = self.sure.max(header.start);
             let mut bytes = vec![0; end.saturating_sub(from) as usize];
-            let at = HEADER_LEN + from - header.start;
+            let at = header.len() + from - header.start;
             let count = read_at_most(&*file, at, &mut bytes)?;
             header.write(&*file)?;
             write_all_at(&*file, at, &bytes[..count])?;
@@ -274,17 +317,39 @@ impl<'s> Reader<'s> {
     fn all_unused(storage: &dyn Storage, numbers: &[u64]) -> io::Result<bool> {
         for &number in numbers {
             let file = storage.open(&file::name_of(number))?;
-            let bytes = read_all(&*file)?;
-            if bytes.iter().any(|&byte| byte != 0) {
+            let frames = read_all(&*file, &Header::guess(&*file, Header::default())?)?;
+            if frames.iter().any(|&byte| byte != 0) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
+    /// A file, if it is there: the one that the head names may not be.
+    fn file(&self, header: &Header) -> io::Result<Option<Box<dyn StorageFile>>> {
+        match self.storage.open(&file::name_of(header.number)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_named(header) => {
+                Ok(None)
+            }
+            opened => opened.map(Some),
+        }
+    }
+
+    /// Whether it is the file that the head names.
+    fn is_named(&self, header: &Header) -> bool {
+        self.head.is_some_and(|head| head.header.number == header.number)
+    }
+
+    /// Whether a file has no header and nothing was read of it, up to now.
+    fn is_useless(&self, number: usize) -> bool {
+        let is_unread = number == self.current && self.offset == 0;
+        is_unread && self.is_beheaded && self.is_named(&self.files[number])
+    }
+
     fn load(&mut self) -> io::Result<()> {
-        let file = self.storage.open(&file::name_of(self.files[self.current].number))?;
-        self.bytes = read_all(&*file)?;
+        let header = &self.files[self.current];
+        let file = self.file(header)?;
+        self.bytes = file.map_or(Ok(Vec::new()), |file| read_all(&*file, header))?;
         self.offset = 0;
         Ok(())
     }
@@ -304,7 +369,7 @@ impl<'s> Reader<'s> {
         let fits = |next: &&Header| next.start == position && next.timestamp >= self.timestamp;
         let Some(next) = next.filter(fits) else { return Ok(false) };
         self.timestamp = next.timestamp;
-        self.passed += HEADER_LEN + self.bytes.len() as u64;
+        self.passed += self.files[self.current].len() + self.bytes.len() as u64;
         self.current += 1;
         self.load()?;
         Ok(true)
@@ -321,23 +386,52 @@ impl<'s> Reader<'s> {
         let headless = self.headless.iter().filter(|&&number| number > open.number);
         let headless = headless.map(|&number| Header { number, start: position, ..open });
         let behind = self.files[self.current + 1..].iter().copied();
-        for mut header in behind.chain(headless) {
-            let file = self.storage.open(&file::name_of(header.number))?;
-            header.nonce = Header::read_nonce(&*file)?;
-            let (synced, commits) = look_through(&read_all(&*file)?, 0, &header);
+        for (header, is_whole) in behind.map(|it| (it, true)).chain(headless.map(|it| (it, false)))
+        {
+            let Some(file) = self.file(&header)? else { continue };
+            let header = if is_whole { header } else { Header::guess(&*file, header)? };
+            let (synced, commits) = look_through(&read_all(&*file, &header)?, 0, &header);
             commits_behind += commits;
             if synced {
                 what.get_or_insert("what lies before a later file is missing, or its header");
             }
         }
+        if what.is_none() {
+            what = self.missed_by_head(position)?;
+        }
         let damage = what.map(|what| Damage {
-            file: file::name_of(self.files[self.current].number),
-            offset: HEADER_LEN + self.offset as u64,
+            file: file::name_of(open.number),
+            offset: if self.is_useless(self.current) { 0 } else { open.len() + self.offset as u64 },
             last_good: self.timestamp,
             commits_behind,
             what: what.to_owned(),
         });
         Ok(End { position, timestamp: self.timestamp, damage })
+    }
+
+    /// What the head knows of and a log lacks that ends at `position` in the open file.
+    fn missed_by_head(&self, position: u64) -> io::Result<Option<&'static str>> {
+        let Some(LogHead { header, file_len, synced }) = self.head else {
+            let is_lost = self.has_head && self.must_be_headed;
+            return Ok(is_lost.then_some("the log's head, which says how far it goes, is lost"));
+        };
+        let open = &self.files[self.current];
+        if open.number < header.number {
+            return Ok(Some("a later file, which there was, does not follow"));
+        }
+        if open.number == header.number {
+            let Some(file) = self.file(open)? else { return Ok(Some("the file is missing")) };
+            if self.is_beheaded {
+                return Ok(Some("the file has no header that is whole"));
+            }
+            if open.nonce != header.nonce {
+                return Ok(Some("it is not the file that there was"));
+            }
+            if file.len()? < file_len {
+                return Ok(Some("the file is shorter than it was"));
+            }
+        }
+        Ok((position < synced).then_some("what the disk had is not there"))
     }
 }
 
@@ -371,9 +465,9 @@ fn timestamp_of(frame: &Frame<'_>) -> Option<u64> {
 }
 
 /// The frames of a file, without its header.
-fn read_all(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; file.len()?.saturating_sub(HEADER_LEN) as usize];
-    let count = read_at_most(file, HEADER_LEN, &mut bytes)?;
+fn read_all(file: &dyn StorageFile, header: &Header) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; file.len()?.saturating_sub(header.len()) as usize];
+    let count = read_at_most(file, header.len(), &mut bytes)?;
     bytes.truncate(count);
     Ok(bytes)
 }

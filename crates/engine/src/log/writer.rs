@@ -12,6 +12,8 @@
 //! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
 //! tried again, and every later commit fails. What is in memory can be read on.
 
+mod prepared;
+
 use std::fmt::Debug;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,13 +21,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::durability::{Batch, Durability};
-use super::file::{self, DatabaseId, HEADER_LEN, Header};
+use super::file::{self, DatabaseId, Header};
+use super::head::{HeadFile, LogHead};
 use super::record::{
     FRAGMENT, FRAME_EXTRA_MAX, Head, Place, Redo, frame_len, put_frame, set_synced_before,
 };
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, StorageFile, write_all_at};
+
+pub(crate) use prepared::Prepared;
 
 /// A mark of the time is made when so many bytes are written at once, or so long after the last,
 /// which every so many writes is looked at.
@@ -75,6 +80,8 @@ pub(crate) struct Log {
     /// One for each transaction slot.
     redo: Box<[Mutex<Redo>]>,
     file: Mutex<OpenFile>,
+    /// What stands on the disk about the newest file; only who syncs changes it.
+    head: Mutex<HeadFile>,
     buffer: Mutex<Buffer>,
     syncing: Mutex<Syncing>,
     turn: Condvar,
@@ -82,7 +89,7 @@ pub(crate) struct Log {
     arrival: Condvar,
     written: AtomicU64,
     synced: AtomicU64,
-    /// The number of the newest file whose header is synced.
+    /// The number of the newest file whose header is synced, and that the head names.
     file_synced: AtomicU64,
     failed: OnceLock<String>,
     counts: Counts,
@@ -171,16 +178,6 @@ pub(crate) enum Appended {
     Full(usize),
 }
 
-/// The operations of a transaction on their way into the log.
-#[derive(Debug)]
-pub(crate) struct Prepared<'l> {
-    log: &'l Log,
-    redo: MutexGuard<'l, Redo>,
-    checksum: Checksum,
-    /// Where its first fragment stands, if there are any.
-    first: Option<u64>,
-}
-
 impl Log {
     /// A log that goes on where another ended, in a file of its own. Nothing is written yet that
     /// says so.
@@ -196,12 +193,14 @@ impl Log {
     ) -> Result<Self> {
         let LogEnd { database, number, position, timestamp } = end;
         let nonce = file::new_nonce();
-        let header = Header { database, number, start: position, timestamp, nonce };
+        let length = file::header_len(settings.file_size);
+        let header = Header { database, number, start: position, timestamp, nonce, length };
+        let head = HeadFile::open(&*storage).map_err(|error| failed(&error))?;
         let file = open_file(&*storage, header, &settings).map_err(|error| failed(&error))?;
         let buffer = Buffer {
             bytes: Vec::with_capacity(settings.buffer_size),
             start: position,
-            file_end: position + settings.file_size - HEADER_LEN,
+            file_end: position + settings.file_size - header.len(),
             salt: header.salt(),
             timestamp,
             commits: 0,
@@ -224,6 +223,7 @@ impl Log {
             settings,
             redo: (0..slots).map(|_| Mutex::default()).collect(),
             file: Mutex::new(file),
+            head: Mutex::new(head),
             buffer: Mutex::new(buffer),
             syncing: Mutex::default(),
             turn: Condvar::new(),
@@ -371,7 +371,7 @@ impl Log {
         let numbers = file::numbers(&*self.storage)?;
         for pair in numbers.windows(2).take_while(|pair| pair[1] <= open) {
             let next = self.storage.open(&file::name_of(pair[1]))?;
-            if Header::read(&*next)?.is_none_or(|header| header.start > position) {
+            if Header::read(&*next, pair[1])?.is_none_or(|header| header.start > position) {
                 break;
             }
             let name = file::name_of(pair[0]);
@@ -409,7 +409,8 @@ impl Log {
                 self.make_room(FRAME_EXTRA_MAX)?;
                 self.append_plain(Head::Close, &[]);
             }
-            self.sync()
+            self.sync()?;
+            self.say_head().map_err(|error| self.poison(&error))
         };
         // What was synced before says that there was more, should this go wrong.
         let _ = self.check().and_then(|()| self.sync()).and_then(|()| close());
@@ -517,14 +518,17 @@ impl Log {
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        let (files, names, position, number) = {
+        let (files, names, position, header) = {
             let mut file = lock(&self.file);
             self.write_out(&mut file)?;
             let mut files = std::mem::take(&mut file.unsynced);
             files.push(Arc::clone(&file.file));
             let names = std::mem::take(&mut file.names_unsynced);
-            (files, names, self.written.load(Ordering::Acquire), file.header.number)
+            (files, names, self.written.load(Ordering::Acquire), file.header)
         };
+        let is_new = self.file_synced.load(Ordering::Acquire) < header.number;
+        // Before the sync, so that the disk has as much of it.
+        let file_len = if is_new { files[files.len() - 1].len()? } else { 0 };
         for file in files {
             self.counts.syncs.fetch_add(1, Ordering::Relaxed);
             file.sync()?;
@@ -532,7 +536,11 @@ impl Log {
         if names {
             self.storage.sync_names()?;
         }
-        self.file_synced.fetch_max(number, Ordering::Release);
+        // Nothing of a file is promised before something else says that there is this file.
+        if is_new {
+            lock(&self.head).say(LogHead { header, file_len, synced: position })?;
+        }
+        self.file_synced.fetch_max(header.number, Ordering::Release);
         self.synced.fetch_max(position, Ordering::Release);
         if self.settings.sync_after.is_some() {
             let mut buffer = lock(&self.buffer);
@@ -540,6 +548,17 @@ impl Log {
             buffer.unsynced_since = None;
         }
         Ok(())
+    }
+
+    /// Has the head say how far all is synced by now.
+    fn say_head(&self) -> io::Result<()> {
+        let file = lock(&self.file);
+        if self.file_synced.load(Ordering::Acquire) < file.header.number {
+            return Ok(());
+        }
+        let synced = self.synced.load(Ordering::Acquire);
+        let head = LogHead { header: file.header, file_len: file.file.len()?, synced };
+        lock(&self.head).say(head)
     }
 
     /// Writes what is in the buffer.
@@ -574,7 +593,7 @@ impl Log {
             set_synced_before(bytes, Place { position: start, salt });
         }
         self.counts.writes.fetch_add(1, Ordering::Relaxed);
-        write_all_at(&*file.file, HEADER_LEN + (start - file.header.start), bytes)?;
+        write_all_at(&*file.file, file.header.len() + (start - file.header.start), bytes)?;
         self.written.store(start + bytes.len() as u64, Ordering::Release);
         Ok(())
     }
@@ -609,12 +628,11 @@ impl Log {
         self.write_bytes(file, &mut bytes, start, buffer.salt)?;
         bytes.clear();
         buffer.bytes = bytes;
-        let database = file.header.database;
         let (start, timestamp) = (buffer.start, buffer.timestamp);
         let nonce = file::new_nonce();
-        let header = Header { database, number, start, timestamp, nonce };
+        let header = Header { number, start, timestamp, nonce, ..file.header };
         header.write(&*made)?;
-        buffer.file_end = buffer.start + self.settings.file_size - HEADER_LEN;
+        buffer.file_end = buffer.start + self.settings.file_size - header.len();
         buffer.salt = header.salt();
         drop(buffer);
         file.unsynced.push(std::mem::replace(&mut file.file, made));
@@ -650,91 +668,6 @@ impl LogSettings {
     /// which a sync has less to do for. Writes that are not synced are quicker at a file's end.
     fn fills(&self) -> bool {
         self.durability == Durability::Disk
-    }
-}
-
-impl Prepared<'_> {
-    /// The operations, to add some.
-    #[inline]
-    pub(crate) fn redo(&mut self) -> &mut Redo {
-        &mut self.redo
-    }
-
-    /// Whether so much has come together that some of it has to go.
-    #[inline]
-    pub(crate) fn is_long(&self) -> bool {
-        self.redo.bytes().len() > self.log.fragment
-    }
-
-    /// Appends all but the last part of the operations so far.
-    ///
-    /// # Errors
-    /// `LogFailed`.
-    pub(crate) fn stream(&mut self) -> Result<()> {
-        let (mut sent, fragment) = (0, self.log.fragment);
-        while self.redo.bytes().len() - sent > fragment {
-            let mut checksum = Checksum::new();
-            checksum.add(&self.redo.bytes()[sent..sent + fragment]);
-            while let Appended::Full(bytes) = self.append_fragment(sent, checksum) {
-                self.log.make_room(bytes)?;
-            }
-            sent += fragment;
-        }
-        self.redo.forget(sent);
-        Ok(())
-    }
-
-    /// No more operations come.
-    #[inline]
-    pub(crate) fn finish(&mut self) {
-        self.checksum.add(self.redo.bytes());
-    }
-
-    /// Appends the commit.
-    #[inline]
-    pub(crate) fn append(&mut self, timestamp: u64) -> Appended {
-        let mut buffer = lock(&self.log.buffer);
-        let delta = timestamp - buffer.timestamp;
-        let position = buffer.start + buffer.bytes.len() as u64;
-        let head = match self.first {
-            None => Head::Commit { delta },
-            Some(first) => Head::CommitOf { delta, back: position - first },
-        };
-        let appended = self.log.append(&mut buffer, head, self.redo.bytes(), self.checksum);
-        let Appended::At(end, _) = appended else { return appended };
-        buffer.timestamp = timestamp;
-        buffer.commits += 1;
-        if let Some(first) = self.first.take() {
-            buffer.streaming.retain(|&other| other != first);
-        }
-        match &self.log.settings.sync_after {
-            None => appended,
-            Some(batch) => Appended::At(end, buffer.is_due(batch, self.log, end)),
-        }
-    }
-
-    fn append_fragment(&mut self, from: usize, checksum: Checksum) -> Appended {
-        let mut buffer = lock(&self.log.buffer);
-        let position = buffer.start + buffer.bytes.len() as u64;
-        let first = self.first.unwrap_or(position);
-        let head = Head::Fragment { back: position - first };
-        let bytes = &self.redo.bytes()[from..from + self.log.fragment];
-        let appended = self.log.append(&mut buffer, head, bytes, checksum);
-        if matches!(appended, Appended::At(..)) && self.first.is_none() {
-            self.first = Some(position);
-            buffer.streaming.push(position);
-        }
-        appended
-    }
-}
-
-impl Drop for Prepared<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // It did not commit: its parts mean nothing.
-        if let Some(first) = self.first {
-            lock(&self.log.buffer).streaming.retain(|&other| other != first);
-        }
     }
 }
 

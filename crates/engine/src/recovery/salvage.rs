@@ -64,6 +64,8 @@ pub struct Salvaged {
     pub commits_refused: u64,
     /// Why nothing of the log could be repeated, if that is so.
     pub log_unusable: Option<String>,
+    /// Whether there is no image, and what there is of the log begins later than the database.
+    pub begins_late: bool,
     /// Where the log is damaged, and how many commits lie behind that.
     pub log_damage: Option<Damage>,
     /// The last commit that was met.
@@ -96,6 +98,7 @@ impl Salvaged {
         let fewer = self.rows_before.is_some_and(|before| before != self.rows);
         fewer
             || self.image_is_cut
+            || self.begins_late
             || self.log_unusable.is_some()
             || self.log_damage.is_some()
             || counted.iter().any(|&count| count > 0)
@@ -212,7 +215,8 @@ impl Begin {
         }
         // Without its head nobody knows where the log goes on; what is too old is passed over.
         let place = match head {
-            Some(head) => (timestamp, Some(head.database), head.position),
+            // A file may have got another name.
+            Some(head) => (head.timestamp, Some(head.database), head.position),
             None => (timestamp, None, start.unwrap_or(0)),
         };
         Self::found(storage, Some(name), place, is_whole)
@@ -347,6 +351,7 @@ impl Salvage<'_, '_, '_> {
     fn log(&mut self, storage: &dyn Storage, begin: &Begin) -> Result<()> {
         let failed = |error: io::Error| storage_failed(&error);
         self.done.timestamp = begin.timestamp;
+        self.done.begins_late = begin.image.is_none() && begin.position > 0;
         if let Err(because) = &begin.reached {
             self.done.log_unusable = Some(because.clone());
             return Ok(());

@@ -97,7 +97,14 @@ proptest! {
         let name = format!("remanent-frames-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let folder = Folder::create(&path).expect("a folder");
-        let header = Header { database: [7; 16], number: 1, start: 0, timestamp: 1, nonce: 3 };
+        let header = Header {
+            database: [7; 16],
+            number: 1,
+            start: 0,
+            timestamp: 1,
+            nonce: 3,
+            length: 576,
+        };
         let mut bytes = Vec::new();
         frame(&mut bytes, &header, Head::Define { delta: 1 }, &table("First"));
         frame(&mut bytes, &header, Head::Define { delta: 1 }, &table("Second"));
@@ -105,7 +112,7 @@ proptest! {
         {
             let file = folder.create(&name_of(1)).expect("a file");
             header.write(&*file).expect("it is written");
-            write_all_at(&*file, crate::log::file::HEADER_LEN, &bytes).expect("it is written");
+            write_all_at(&*file, header.len(), &bytes).expect("it is written");
         }
         let options = Options::new().budget(16 << 20).budget_max(16 << 20);
         if let Ok(db) = Database::recover(&folder, options, RecoverUntil::End) {

@@ -1,18 +1,25 @@
 //! A folder of the file system as storage.
 //!
-//! One process at a time: the lock is the system's own on the file `lock`, so it ends with the
-//! process that had it, however that ends.
+//! One process at a time: the lock is the system's own, so it ends with the process that had it,
+//! however that ends. It is taken of the folder itself, which nobody can remove and make anew
+//! beneath a database, and of the file `lock`, for systems that do not lock folders and for
+//! versions that know the file alone.
+//!
+//! What is made here is its owner's: folders have the mode 0700, files 0600. A folder that was
+//! there keeps the mode it has.
 
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::{Storage, StorageFile};
 
 /// The file whose lock is taken. It stays empty.
 const LOCK: &str = "lock";
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// A folder of the file system.
 ///
@@ -49,7 +56,7 @@ impl Folder {
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let missing: Vec<_> = path.ancestors().take_while(|folder| !folder.is_dir()).collect();
-        fs::create_dir_all(&path)?;
+        DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&path)?;
         // Their own names have to stay too.
         for parent in missing.iter().filter_map(|folder| folder.parent()) {
             File::open(parent)?.sync_all()?;
@@ -97,9 +104,9 @@ impl Storage for Folder {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        let file =
-            OpenOptions::new().read(true).write(true).create_new(true).open(self.at(name))?;
-        Ok(Box::new(file))
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(FILE_MODE);
+        Ok(Box::new(options.open(self.at(name))?))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
@@ -118,6 +125,12 @@ impl Storage for Folder {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        // A file that is used again under another name is a new one, whoever made it.
+        let mode = fs::metadata(self.at(from))?.permissions().mode();
+        if mode & 0o777 & !FILE_MODE != 0 {
+            // Whose it is not cannot do that, and need not.
+            let _ = fs::set_permissions(self.at(from), Permissions::from_mode(FILE_MODE));
+        }
         fs::rename(self.at(from), self.at(to))
     }
 
@@ -130,10 +143,17 @@ impl Storage for Folder {
     }
 
     fn lock(&self) -> io::Result<Box<dyn Debug + Send + Sync>> {
+        let folder = File::open(&self.path)?;
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            // Some systems lock only files that can be written to.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).open(self.at(LOCK))?;
+        options.read(true).write(true).create(true).mode(FILE_MODE);
+        let file = options.open(self.at(LOCK))?;
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
+            Ok(()) => Ok(Box::new((folder, file))),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => Err(error),
         }

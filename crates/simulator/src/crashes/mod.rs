@@ -3,8 +3,10 @@
 //! A trace of `work` is drawn from a seed and runs once, on a `disk` that writes down every call.
 //! `enumerate` then stops the trace at every one of these calls, asks `survival` what a machine may
 //! find on its disk that stopped there, in several ways, opens that, and has `judge` compare it
-//! with what had been committed. `failures` lets calls fail, `flips` changes single bits.
+//! with what had been committed. `failures` lets calls fail, `flips` changes single bits, `damages`
+//! takes whole pieces away.
 
+mod damages;
 mod disk;
 mod enumerate;
 mod failures;
@@ -32,6 +34,8 @@ pub(crate) enum Kind {
     Failures,
     /// One bit is another one.
     Flips,
+    /// A file is gone, or another, or a piece of it.
+    Damages,
 }
 
 impl Crashes {
@@ -46,6 +50,7 @@ impl Crashes {
                 Kind::Crashes => enumerate::run(seed),
                 Kind::Failures => failures::run(seed),
                 Kind::Flips => flips::run(seed),
+                Kind::Damages => damages::run(seed),
             };
             match judged {
                 Ok(count) => states += count,
@@ -68,11 +73,14 @@ impl Crashes {
 }
 
 impl Kind {
+    pub(crate) const ALL: [Self; 4] = [Self::Crashes, Self::Failures, Self::Flips, Self::Damages];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crashes => "crashes",
             Self::Failures => "failures",
             Self::Flips => "flips",
+            Self::Damages => "damages",
         }
     }
 }

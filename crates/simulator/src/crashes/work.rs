@@ -39,6 +39,13 @@ pub(super) fn options(seed: u64) -> Options {
     options
 }
 
+/// What a commit of a seed's database waits for that does not say.
+pub(super) fn default_rung(seed: u64) -> Durability {
+    let mut random = Random::new(seed ^ 0x0b71_0145);
+    let _ = (random.below(4), random.below(2));
+    random.pick(&Durability::ALL).unwrap_or(Durability::Disk)
+}
+
 /// A database at work.
 pub(super) struct Work<'d> {
     disk: &'d Disk,
@@ -223,12 +230,6 @@ impl<'d> Work<'d> {
         }
     }
 
-    fn default_rung(&self) -> Durability {
-        let mut random = Random::new(self.seed ^ 0x0b71_0145);
-        let _ = (random.below(4), random.below(2));
-        random.pick(&Durability::ALL).unwrap_or(Durability::Disk)
-    }
-
     /// Something that makes a new state, or is refused and makes none.
     fn attempt(
         &mut self,
@@ -258,7 +259,7 @@ impl<'d> Work<'d> {
     fn commit(&mut self, rung: Option<Durability>, changes: u64) -> Result<()> {
         let options = rung
             .map_or(TransactionOptions::new(), |rung| TransactionOptions::new().durability(rung));
-        self.attempt(rung.unwrap_or(self.default_rung()), |work, db| {
+        self.attempt(rung.unwrap_or(default_rung(self.seed)), |work, db| {
             let tx = db.begin_write_with(&options)?;
             for _ in 0..changes {
                 work.change(db, &tx)?;
@@ -321,14 +322,14 @@ impl<'d> Work<'d> {
             .column("n", ColumnType::U64)
             .column("text", ColumnType::STRING)
             .index(index);
-        self.attempt(self.default_rung(), |_, db| db.create_table(schema).map(|_| ()))
+        self.attempt(default_rung(self.seed), |_, db| db.create_table(schema).map(|_| ()))
     }
 
     fn define(
         &mut self,
         define: impl FnOnce(&mut Self, &Database, Table) -> Result<()>,
     ) -> Result<()> {
-        self.attempt(self.default_rung(), |work, db| match work.some_table(db) {
+        self.attempt(default_rung(self.seed), |work, db| match work.some_table(db) {
             Some(table) => define(work, db, table),
             None => Ok(()),
         })
@@ -384,9 +385,10 @@ impl<'d> Work<'d> {
         };
         let Ok(set) = self.db().set(SET) else {
             let schema = SetSchema::new(SET, TABLES[0], SetOrder::Last).member(TABLES[1]);
-            return self.attempt(self.default_rung(), |_, db| db.create_set(schema).map(|_| ()));
+            return self
+                .attempt(default_rung(self.seed), |_, db| db.create_set(schema).map(|_| ()));
         };
-        self.attempt(self.default_rung(), |work, db| {
+        self.attempt(default_rung(self.seed), |work, db| {
             let tx = db.begin_write()?;
             let owner = work.random.pick(&rows_of(&tx, &first)?);
             let member = work.random.pick(&rows_of(&tx, &second)?);
