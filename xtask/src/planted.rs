@@ -1,17 +1,19 @@
-//! `cargo xtask planted [--all|--changed|--record|NAME..]`: bugs put into a copy of the engine, one
-//! at a time, and whether the check that has to find each does.
+//! `cargo xtask planted [--all|--changed|--record|NAME..]`: bugs put into a copy of the workspace,
+//! one at a time, and whether the check that has to find each does.
 //!
-//! The list is `crates/simulator/planted.toml`. The copy and what is built of it lie in
-//! `target/planted` and are kept, so that from one bug to the next only the engine is compiled. A
-//! text that is not found exactly once, a bug that does not compile or is not found, and a copy
-//! without bug that fails a check all fail the command. Without a word it plants the bugs that were
-//! touched since all were found; `--record` plants all and writes that down.
+//! The lists are `crates/simulator/planted.toml`, of bugs of the engine, and
+//! `crates/sql/planted.toml`, of what stands on DataFusion. The copy and what is built of it lie in
+//! `target/planted` and are kept, so that from one bug to the next little is compiled. A text that
+//! is not found exactly once, a bug that does not compile or is not found, and a copy without bug
+//! that fails a check all fail the command. Without a word it plants the bugs that were touched
+//! since all were found; `--record` plants all, or all of one list, and writes that down.
 
 mod check;
 mod choice;
 mod copy;
 mod list;
 mod page;
+mod test_target;
 
 #[cfg(test)]
 mod tests;
@@ -27,75 +29,124 @@ use choice::Choice;
 use copy::Copy;
 use list::Bug;
 
-const LIST: &str = "crates/simulator/planted.toml";
+/// A list of bugs, and a table of the page.
+#[derive(Clone, Copy)]
+struct List {
+    path: &'static str,
+    /// Its place among the tables of the page.
+    place: usize,
+    /// How many a run of continuous integration plants at most, if each takes long.
+    most: Option<usize>,
+}
+
+const LISTS: [List; 2] = [
+    List { path: "crates/simulator/planted.toml", place: 0, most: None },
+    List { path: "crates/sql/planted.toml", place: 1, most: Some(3) },
+];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        [] | ["--changed"] => plant_all(root, &Choice::Changed).map(|_| ()),
-        ["--all"] => plant_all(root, &Choice::All).map(|_| ()),
-        ["--record"] => record(root),
+        [] | ["--changed"] => plant_all(root, &Choice::Changed, &LISTS).map(|_| ()),
+        ["--all"] => plant_all(root, &Choice::All, &LISTS).map(|_| ()),
+        ["--record"] => record(root, &LISTS),
+        ["--record", "engine"] => record(root, &LISTS[..1]),
+        ["--record", "sql"] => record(root, &LISTS[1..]),
         _ => match words.iter().find(|word| word.starts_with('-')) {
             Some(flag) => Err(format!("`{flag}` is none of --all, --changed, --record").into()),
-            None => plant_all(root, &Choice::Named(arguments.to_vec())).map(|_| ()),
+            None => plant_all(root, &Choice::Named(arguments.to_vec()), &LISTS).map(|_| ()),
         },
     }
 }
 
 /// What continuous integration plants: the bugs that were touched, and a part of the others.
 pub(crate) fn run_part(root: &Path, part: Part) -> Outcome {
-    plant_all(root, &Choice::Part(part)).map(|_| ())
+    plant_all(root, &Choice::Part(part), &LISTS[..1]).map(|_| ())
 }
 
-/// Plants all bugs of what is committed, and writes down that they were found.
-fn record(root: &Path) -> Outcome {
+/// The same of what stands on DataFusion: a few of those that were touched.
+pub(crate) fn run_sql_part(root: &Path, part: Part) -> Outcome {
+    plant_all(root, &Choice::Part(part), &LISTS[1..]).map(|_| ())
+}
+
+/// Plants all bugs of these lists into what is committed, and writes down that they were found.
+fn record(root: &Path, lists: &[List]) -> Outcome {
     if !choice::git(root, &["status", "--porcelain", "--", "crates"])?.is_empty() {
         return Err("what is recorded is about a commit: commit `crates` first".into());
     }
     let commit = choice::git(root, &["rev-parse", "--short=12", "HEAD"])?;
     let date = choice::git(root, &["log", "-1", "--format=%cs"])?;
-    let table = plant_all(root, &Choice::All)?;
+    let tables = plant_all(root, &Choice::All, lists)?;
     let path = root.join(page::PATH);
-    let text = std::fs::read_to_string(&path)?;
-    let text = page::with(&text, &table, date.trim(), commit.trim())
-        .ok_or_else(|| format!("{} has no table or no sentence to replace", page::PATH))?;
+    let mut text = std::fs::read_to_string(&path)?;
+    for (list, table) in lists.iter().zip(&tables) {
+        let when = (date.trim(), commit.trim());
+        text = page::with(&text, list.place, table, when).ok_or_else(|| {
+            format!("{} has no table for each list, or no sentence before it", page::PATH)
+        })?;
+    }
     Ok(std::fs::write(path, text)?)
 }
 
-/// Plants what is chosen; the table of what was found.
-fn plant_all(root: &Path, choice: &Choice) -> Result<String, Box<dyn std::error::Error>> {
-    let bugs = list::read(&std::fs::read_to_string(root.join(LIST))?)?;
+/// Plants what is chosen; of each list the table of what was found.
+fn plant_all(
+    root: &Path,
+    choice: &Choice,
+    lists: &[List],
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let read = |list: &List| list::read(&std::fs::read_to_string(root.join(list.path))?);
+    let bugs: Vec<Vec<Bug>> = lists.iter().map(read).collect::<Result<_, _>>()?;
+    let names: Vec<&str> = bugs.iter().flatten().map(|bug| bug.name.as_str()).collect();
+    if let Some(name) = choice.unknown(&names) {
+        return Err(format!("there is no bug `{name}`").into());
+    }
     let copy = Copy::refresh(root)?;
     // Of all, since a text that is gone is quickly found.
-    for bug in &bugs {
+    for bug in bugs.iter().flatten() {
         bug.edits.iter().try_for_each(|edit| copy.planted_text(edit).map(|_| ()))?;
     }
-    let count = bugs.len();
-    let bugs = choice.of(&bugs, root)?;
-    println!("planted: {} of {count} bugs", bugs.len());
+    let mut tables = Vec::new();
+    let mut missed = Vec::new();
+    for (list, bugs) in lists.iter().zip(&bugs) {
+        let (table, of_list) = plant_list(&copy, *list, bugs, &choice.of(bugs, *list, root))?;
+        tables.push(table);
+        missed.extend(of_list);
+    }
+    match missed.is_empty() {
+        true => Ok(tables),
+        false => Err(format!("{} bugs not found: {}", missed.len(), missed.join(", ")).into()),
+    }
+}
+
+/// Plants bugs of one list: the table of what was found, and the names of what was not.
+fn plant_list(
+    copy: &Copy,
+    list: List,
+    all: &[Bug],
+    bugs: &[&Bug],
+) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
+    println!("planted: {} of {} bugs of {}", bugs.len(), all.len(), list.path);
     let start = Instant::now();
     let mut rows = Vec::new();
     let mut missed = Vec::new();
-    for bug in &bugs {
+    for bug in bugs {
         let begin = Instant::now();
-        let verdict = plant(&copy, bug)?;
+        let verdict = plant(copy, bug)?;
         let seconds = begin.elapsed().as_secs_f64();
         println!("planted: {}: {} ({seconds:.1} s)", bug.name, verdict.shown());
         if !matches!(verdict, Verdict::Found { .. }) {
-            missed.push(bug.name.as_str());
+            missed.push(bug.name.clone());
         }
         rows.push((*bug, verdict));
     }
-    check_unplanted(&copy, &rows)?;
+    check_unplanted(copy, &rows)?;
     let table = table(&rows);
-    print!("{table}");
-    let seconds = start.elapsed().as_secs_f64();
-    if missed.is_empty() {
-        println!("planted: {} of {} bugs found, in {seconds:.1} s", rows.len(), rows.len());
-        return Ok(table);
+    if !rows.is_empty() {
+        print!("{table}");
     }
-    let (count, names) = (missed.len(), missed.join(", "));
-    Err(format!("{count} of {} bugs not found, in {seconds:.1} s: {names}", rows.len()).into())
+    let (found, seconds) = (rows.len() - missed.len(), start.elapsed().as_secs_f64());
+    println!("planted: {found} of {} bugs found, in {seconds:.1} s", rows.len());
+    Ok((table, missed))
 }
 
 /// Every check that has found a bug must pass without one, for as long as it took to find it.

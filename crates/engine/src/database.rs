@@ -328,7 +328,8 @@ impl Database {
     /// Creates a table.
     ///
     /// # Errors
-    /// `InvalidSchema`, `TableExists`, `BudgetReached`, `OutOfMachineMemory`, `LimitReached`.
+    /// `InvalidSchema`, `TableExists`, `BudgetReached`, `OutOfMachineMemory`, `LimitReached`;
+    /// `TableBusy` if another change of tables takes more than 5 seconds.
     ///
     /// # Examples
     /// ```

@@ -11,6 +11,18 @@ use crate::log::writer::{Log, LogStatistics};
 use crate::transaction::CommitTicket;
 
 impl Database {
+    /// The rung that a commit waits for which does not ask for another.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, Options};
+    /// assert_eq!(Database::open(Options::new())?.durability(), Durability::Memory);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn durability(&self) -> Durability {
+        self.instance.log().map_or(Durability::Memory, Log::durability)
+    }
+
     /// The rung that a commit has reached by now.
     ///
     /// # Examples

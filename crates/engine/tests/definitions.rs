@@ -303,6 +303,33 @@ fn writers_beside_a_replacement_lose_nothing() -> Result<()> {
     Ok(())
 }
 
+/// A session keeps its transaction for long, and another thread may be the one that ends it.
+#[test]
+fn a_transaction_that_defines_ends_on_another_thread() -> Result<()> {
+    fn moved<T: Send>(it: T) -> T {
+        it
+    }
+    let db = Database::open(options())?;
+    for (name, commits) in [("Made", true), ("Not", false)] {
+        let tx = moved(db.begin_write()?);
+        insert(&tx, &tx.create_table(schema(name))?, 1, 1)?;
+        std::thread::scope(|scope| -> Result<()> {
+            let end = move || match commits {
+                true => tx.commit().map(|_| ()),
+                false => {
+                    drop(tx);
+                    Ok(())
+                }
+            };
+            scope.spawn(end).join().expect("it ended")
+        })?;
+        assert_eq!(db.table(name).is_ok(), commits);
+        // The turn and the gate are free again.
+        db.drop_table(&filled(&db, "Other", 0..3, 1)?)?;
+    }
+    Ok(())
+}
+
 /// Two threads define at the same time, one in a transaction that has begun before the other's.
 #[test]
 fn definitions_follow_one_another() -> Result<()> {

@@ -131,7 +131,19 @@ fn make(db: &Database, checkpoint: bool) -> Result<()> {
             tx.scan(&table)?.map(|row| row.id()).filter(|id| !rows.contains(id)).collect();
         others.iter().try_for_each(|id| tx.delete(&table, *id))
     })?;
-    db.create_index(&table, IndexSchema::new("by_people", ["people"]))?;
+    let schema = TableSchema::new("Other").column("a", ColumnType::I32);
+    let other = db.write(|tx| {
+        let other = tx.create_table(schema.clone())?;
+        tx.insert_values(&other, &[Some(1.into())])?;
+        Ok(other)
+    })?;
+    db.write(|tx| {
+        tx.drop_table(&other)?;
+        let next = tx.create_table(schema.clone())?;
+        tx.insert_values(&next, &[Some(2.into())])?;
+        tx.drop_table(&next)?;
+        tx.create_index(&table, IndexSchema::new("by_people", ["people"]))
+    })?;
     let passing = db.create_index(&table, IndexSchema::new("passing", ["people"]))?;
     db.drop_index(&table, passing)?;
     for (row, (_, count)) in rows.iter().zip(CITIES) {

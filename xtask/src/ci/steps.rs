@@ -130,6 +130,13 @@ pub(super) const STEPS: &[Step] = &[
         "cargo test --package remanent-sql --package remanent-server --package remanent-shell \
          --package remanent-cli --package lab*",
     ),
+    // Behind what builds the same crates.
+    Step {
+        name: "planted-sql",
+        purpose: "bugs put into a copy of what stands on DataFusion are found",
+        usual_s: 130,
+        action: Action::InParts(planted::run_sql_part),
+    },
     program(
         "clients",
         "programs and drivers that people use, and random queries, get their answers",

@@ -1,4 +1,5 @@
-//! The checks that planted bugs must not pass: histories of the simulator, or a shuttle model.
+//! The checks that planted bugs must not pass: histories of the simulator, a shuttle model, or an
+//! integration test.
 //!
 //! A check is a program that is built in the copy and run from a fixed seed, so that it finds a bug
 //! after the same number of histories or schedules every time; histories of threads are the one
@@ -11,6 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::copy::Copy;
+use super::test_target;
 
 /// A program that has not ended by then hangs: without a bug all are through in a fraction of it.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -38,12 +40,14 @@ pub(super) enum Kind {
     Failures,
     Flips,
     Damages,
+    Test,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Check {
     pub(super) kind: Kind,
-    /// The isolation of the histories, the name of a model, or `disks`.
+    /// The isolation of the histories, the name of a model, or `disks`; or the package of a test,
+    /// its target, and maybe a filter.
     pub(super) what: String,
     /// Histories, schedules for each scheduler, or seeds of traces.
     pub(super) count: u64,
@@ -59,7 +63,7 @@ pub(super) enum Verdict {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Interleaved,
         Self::Threads,
         Self::Schedules,
@@ -68,6 +72,7 @@ impl Kind {
         Self::Failures,
         Self::Flips,
         Self::Damages,
+        Self::Test,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -80,6 +85,7 @@ impl Kind {
             Self::Failures => "failures",
             Self::Flips => "flips",
             Self::Damages => "damages",
+            Self::Test => "test",
         }
     }
 
@@ -106,14 +112,17 @@ impl Check {
     /// What found a bug, as the table says it.
     pub(super) fn name(&self) -> String {
         match self.kind {
-            Kind::Models => format!("`{}`", self.what),
+            Kind::Models | Kind::Test => format!("`{}`", self.what),
             kind if kind.is_of_disks() => kind.name().to_owned(),
             kind => format!("{}, {}", kind.name(), self.what),
         }
     }
 
     pub(super) fn shown(&self) -> String {
-        format!("{} {} {}", self.kind.name(), self.what, self.count)
+        match self.kind {
+            Kind::Test => format!("{} {}", self.kind.name(), self.what),
+            kind => format!("{} {} {}", kind.name(), self.what, self.count),
+        }
     }
 
     /// Builds the program and runs it.
@@ -122,6 +131,9 @@ impl Check {
     ///
     /// When it does not compile.
     pub(super) fn run(&self, copy: &Copy) -> Result<Verdict, Box<dyn Error>> {
+        if self.kind == Kind::Test {
+            return test_target::run(copy, &self.what);
+        }
         let folder = if self.kind.needs_shuttle() { "shuttle" } else { "plain" };
         let target = copy.build.join(folder);
         let output = copy.build.join("output");
@@ -186,7 +198,10 @@ impl Check {
 }
 
 /// Runs a program to its end, or ends it after so long.
-fn run_for(command: &mut Command, time: Duration) -> std::io::Result<Option<ExitStatus>> {
+pub(super) fn run_for(
+    command: &mut Command,
+    time: Duration,
+) -> std::io::Result<Option<ExitStatus>> {
     let mut child = command.spawn()?;
     let start = Instant::now();
     loop {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::list::{self, Bug};
-use super::{LIST, page};
+use super::{List, page};
 use crate::ci::Part;
 
 /// What was asked for.
@@ -24,15 +24,13 @@ pub(super) enum Choice {
 
 impl Choice {
     /// The bugs of the list that are chosen, in their order.
-    pub(super) fn of<'b>(&self, bugs: &'b [Bug], root: &Path) -> Result<Vec<&'b Bug>, String> {
+    pub(super) fn of<'b>(&self, bugs: &'b [Bug], list: List, root: &Path) -> Vec<&'b Bug> {
         let touched = match self {
             Self::All | Self::Part(Part::All) | Self::Named(_) => BTreeSet::new(),
-            Self::Changed | Self::Part(_) => touched(bugs, root),
+            Self::Changed | Self::Part(_) => touched(bugs, list, root),
         };
-        if let Self::Named(names) = self
-            && let Some(name) = names.iter().find(|name| bugs.iter().all(|bug| bug.name != **name))
-        {
-            return Err(format!("there is no bug `{name}` in {LIST}"));
+        if let (Self::Part(Part::Tenth(tenth)), Some(most)) = (self, list.most) {
+            return some(bugs, &touched, *tenth as usize, most);
         }
         let is_chosen = |(place, bug): &(usize, &Bug)| match self {
             Self::All => true,
@@ -40,14 +38,36 @@ impl Choice {
             Self::Part(part) => part.has(*place) || touched.contains(&bug.name),
             Self::Named(names) => names.contains(&bug.name),
         };
-        Ok(bugs.iter().enumerate().filter(is_chosen).map(|(_, bug)| bug).collect())
+        bugs.iter().enumerate().filter(is_chosen).map(|(_, bug)| bug).collect()
+    }
+
+    /// A name that was asked for and is none.
+    pub(super) fn unknown(&self, known: &[&str]) -> Option<&str> {
+        let Self::Named(names) = self else { return None };
+        names.iter().map(String::as_str).find(|name| !known.contains(name))
     }
 }
 
+/// Of those that were touched so many, and others in the next tenth; one if none was touched.
+fn some<'b>(
+    bugs: &'b [Bug],
+    touched: &BTreeSet<String>,
+    tenth: usize,
+    most: usize,
+) -> Vec<&'b Bug> {
+    let is_touched = |bug: &&Bug| touched.contains(&bug.name);
+    let (most, bugs): (usize, Vec<&Bug>) = match touched.is_empty() {
+        true => (1, bugs.iter().collect()),
+        false => (most, bugs.iter().filter(is_touched).collect()),
+    };
+    let count = most.min(bugs.len());
+    (0..count).map(|at| bugs[(tenth * most + at) % bugs.len()]).collect()
+}
+
 /// The names of the bugs that were touched since all were found; of all, if git cannot tell.
-fn touched(bugs: &[Bug], root: &Path) -> BTreeSet<String> {
+fn touched(bugs: &[Bug], list: List, root: &Path) -> BTreeSet<String> {
     let names = |bugs: &[&Bug]| bugs.iter().map(|bug| bug.name.clone()).collect();
-    match since_all_were_found(root) {
+    match since_all_were_found(list, root) {
         Ok((files, before)) => {
             let is_touched = |bug: &&Bug| is_touched(bug, &files, &before);
             names(&bugs.iter().filter(is_touched).collect::<Vec<_>>())
@@ -66,12 +86,16 @@ pub(super) fn is_touched(bug: &Bug, files: &BTreeSet<String>, before: &[Bug]) ->
 
 /// The files that have changed since, and the bugs as they were listed then.
 fn since_all_were_found(
+    list: List,
     root: &Path,
 ) -> Result<(BTreeSet<String>, Vec<Bug>), Box<dyn std::error::Error>> {
-    let commit = page::commit(&std::fs::read_to_string(root.join(page::PATH))?)
-        .ok_or_else(|| format!("{} names no commit", page::PATH))?;
+    let page = std::fs::read_to_string(root.join(page::PATH))?;
+    let commit =
+        page::commit(&page, list.place).ok_or_else(|| format!("{} names no commit", page::PATH))?;
     let files = git(root, &["diff", "--name-only", &commit])?;
-    let before = list::read(&git(root, &["show", &format!("{commit}:{LIST}")])?)?;
+    // The list may be younger than that.
+    let before = git(root, &["show", &format!("{commit}:{}", list.path)]);
+    let before = before.map_or(Ok(Vec::new()), |text| list::read(&text))?;
     Ok((files.lines().map(str::to_owned).collect(), before))
 }
 

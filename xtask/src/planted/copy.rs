@@ -11,7 +11,7 @@ use std::process::Command;
 use super::list::Edit;
 
 pub(super) struct Copy {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// The copy of the workspace, and what is built of it.
     pub(super) workspace: PathBuf,
     pub(super) build: PathBuf,

@@ -1,7 +1,8 @@
-//! The list of planted bugs, as `planted.toml` has it.
+//! A list of planted bugs, as `planted.toml` has it.
 //!
 //! Each bug has a name, a sentence on what it breaks, edits, and the check that has to find it, in
-//! words: `interleaved serializable 500`, `models shuttle_latch_excludes 1500`.
+//! words: `interleaved serializable 500`, `models shuttle_latch_excludes 1500`, or
+//! `test remanent-sql explain`.
 
 use std::error::Error;
 
@@ -54,6 +55,9 @@ fn bug(value: &Value) -> Result<Bug, Box<dyn Error>> {
 }
 
 fn check(words: &str) -> Result<Check, Box<dyn Error>> {
+    if let Some(what) = words.strip_prefix("test ") {
+        return Ok(Check { kind: Kind::Test, what: what.to_owned(), count: 1 });
+    }
     let [kind, what, count] = words.split(' ').collect::<Vec<_>>()[..] else {
         return Err(format!("a check is a kind, what, and a count, not `{words}`").into());
     };

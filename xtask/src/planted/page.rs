@@ -1,4 +1,5 @@
-//! The page about planted bugs: its table, and at which commit all of them were found.
+//! The page about planted bugs: for each list a table, and before it the commit at which all of the
+//! list were found.
 //!
 //! Both are written by `cargo xtask planted --record` and by nobody else, so that they say what was
 //! measured.
@@ -12,9 +13,9 @@ const SENTENCE: &str = "All were found on ";
 /// The first line of the table.
 const HEADER: &str = "| planted bug | what it breaks | found by | after |";
 
-/// The commit at which all bugs were found.
-pub(super) fn commit(page: &str) -> Option<String> {
-    let line = page.lines().find(|line| line.starts_with(SENTENCE))?;
+/// The commit at which all bugs of the list with this place were found.
+pub(super) fn commit(page: &str, place: usize) -> Option<String> {
+    let line = page.lines().filter(|line| line.starts_with(SENTENCE)).nth(place)?;
     Some(line.split('`').nth(1)?.to_owned())
 }
 
@@ -27,13 +28,23 @@ pub(super) fn table(rows: &[[&str; 4]]) -> String {
     text
 }
 
-/// The page with another table and another sentence.
-pub(super) fn with(page: &str, table: &str, date: &str, commit: &str) -> Option<String> {
-    let begin = page.find(HEADER)?;
+/// The page with another table of the list with this place, and another sentence before it.
+pub(super) fn with(
+    page: &str,
+    place: usize,
+    table: &str,
+    (date, commit): (&str, &str),
+) -> Option<String> {
+    let mut page = page.to_owned();
+    let (begin, _) = page.match_indices(HEADER).nth(place)?;
     let end = page[begin..].find("\n\n").map_or(page.len(), |end| begin + end + 1);
-    let page = format!("{}{table}{}", &page[..begin], &page[end..]);
-    let line = page.lines().find(|line| line.starts_with(SENTENCE))?;
-    Some(page.replacen(line, &format!("{SENTENCE}{date}, at commit `{commit}`."), 1))
+    page.replace_range(begin..end, table);
+    let sentences =
+        page.match_indices(SENTENCE).filter(|(at, _)| *at == 0 || page.as_bytes()[at - 1] == b'\n');
+    let (begin, _) = sentences.collect::<Vec<_>>().get(place).copied()?;
+    let end = page[begin..].find('\n').map_or(page.len(), |end| begin + end);
+    page.replace_range(begin..end, &format!("{SENTENCE}{date}, at commit `{commit}`."));
+    Some(page)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ fn shuttle_retired_blocks_outlive_their_readers() {
         let memory = db.memory();
         let shared = AtomicU64::new(0);
         let (held, snapshot, old, new) = modelled::quietly(|| {
-            let (held, snapshot) = clock::begin_write(memory, 8).expect("there are slots");
+            let (held, snapshot) = clock::begin_write(memory, 8, None).expect("there are slots");
             let heap = memory.heap(held.cache());
             let (old, new) = (create_pair(heap, 1), create_pair(heap, 2));
             shared.store(old, Release);

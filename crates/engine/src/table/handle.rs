@@ -106,6 +106,22 @@ pub struct IndexHandle {
 }
 
 impl Table {
+    /// The table's number in its database, which no other table ever gets.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I32);
+    /// let first = db.create_table(schema.clone())?;
+    /// db.drop_table(&first)?;
+    /// assert_ne!(db.create_table(schema)?.number(), first.number());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn number(&self) -> u32 {
+        self.core.id
+    }
+
     /// The table's name.
     ///
     /// # Examples

@@ -50,6 +50,7 @@ pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
 pub use laid_segment::SEGMENT_ROWS;
 pub use pieces::{FrozenRows, Piece, Pieces};
 pub use position::KeyPosition;
+pub use read_set::Obliged;
 pub use row::{Row, RowId};
 pub use scan::Scan;
 pub use set::Set;

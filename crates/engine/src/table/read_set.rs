@@ -94,8 +94,10 @@ pub(crate) enum End {
     Version(u64),
 }
 
-/// While it lives, reads are remembered whatever the isolation.
-pub(crate) struct Obliged<'r> {
+/// While it lives, what its transaction reads is remembered and holds at the commit, whatever the
+/// isolation: see [`WriteTransaction::keep_reads`](crate::WriteTransaction::keep_reads).
+#[must_use = "reads are kept for as long as it lives"]
+pub struct Obliged<'r> {
     purpose: &'r Cell<Remember>,
     before: Remember,
 }

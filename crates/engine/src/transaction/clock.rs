@@ -13,6 +13,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::gate;
 use crate::error::{Error, ErrorKind, Result};
@@ -64,11 +65,18 @@ pub(crate) fn begin_read(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>,
 ///
 /// # Errors
 /// `TooManyTransactions`, and memory for the slot's cache.
-pub(crate) fn begin_write(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
+pub(crate) fn begin_write(
+    memory: &Memory,
+    slots: usize,
+    patience: Option<Duration>,
+) -> Result<(HeldSlot<'_>, Snapshot)> {
     let mut held = take_slot(memory, slots, true)?;
     while !gate::is_open(memory) {
         drop(held);
-        gate::wait_outside(memory);
+        if !gate::wait_outside(memory, patience) {
+            return Err(Error::new(ErrorKind::TableBusy)
+                .because("a transaction that changes tables has not ended"));
+        }
         held = take_slot(memory, slots, true)?;
         if gate::may_be_ignored(memory) {
             break;

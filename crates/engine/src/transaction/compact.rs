@@ -49,7 +49,7 @@ fn is_worthwhile(db: &Instance) -> bool {
 /// # Errors
 /// `TooManyTransactions`, and memory.
 pub(crate) fn everything(db: &Instance) -> Result<u64> {
-    let held = stamping::with_slot(db, clock::begin_write)?.0;
+    let held = stamping::with_slot(db, |memory, slots| clock::begin_write(memory, slots, None))?.0;
     let heap = db.memory().heap(held.cache());
     let mut total = 0;
     for core in db.catalog().all() {

@@ -118,6 +118,30 @@ impl<'db> WriteTransaction<'db> {
         self.refresh().inspect_err(|_| self.let_others_in())
     }
 
+    /// Lets others write again, unless it has defined something: it goes on as one that has not
+    /// begun to define.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let tx = db.begin_write()?;
+    /// tx.begin_defining()?;
+    /// tx.stop_defining();
+    /// std::thread::scope(|scope| {
+    ///     let other = || db.write(|other| other.insert_values(&table, &[Some(1.into())]));
+    ///     scope.spawn(move || other().unwrap());
+    /// });
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn stop_defining(&self) {
+        let has_defined = self.defining.borrow().as_ref().is_some_and(|it| !it.made.is_empty());
+        if !has_defined {
+            self.let_others_in();
+        }
+    }
+
     /// The table with this name as the transaction sees it: what it has made itself is there, what
     /// it has dropped is not, and of the others those that were there when it began.
     ///
@@ -140,6 +164,52 @@ impl<'db> WriteTransaction<'db> {
             Some(None) => Err(unknown()),
             None => (**self).table(name),
         }
+    }
+
+    /// All tables as the transaction sees them: its own, and of the others those that it has not
+    /// dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let tx = db.begin_write()?;
+    /// let table = tx.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// assert_eq!(tx.tables().len(), 1);
+    /// tx.drop_table(&table)?;
+    /// assert!(tx.tables().is_empty());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn tables(&self) -> Vec<Table> {
+        let mut names = self.db.catalog().names();
+        if let Some(defining) = self.defining.borrow().as_ref() {
+            let own = defining.made.iter().filter_map(|made| match made {
+                Made::Table(core, _) => Some(core.schema.name.clone()),
+                _ => None,
+            });
+            names.extend(own);
+        }
+        names.sort();
+        names.dedup();
+        names.iter().filter_map(|name| self.table(name).ok()).collect()
+    }
+
+    /// The indexes of a table as the transaction that changes them sees them.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let tx = db.begin_write()?;
+    /// let by_a = tx.create_index(&table, IndexSchema::new("by_a", ["a"]))?;
+    /// assert_eq!(tx.indexes(&table), [by_a]);
+    /// assert_eq!(table.indexes().count(), 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn indexes(&self, table: &Table) -> Vec<IndexHandle> {
+        let own = table.core.indexes().filter(|index| index.is_found(true));
+        own.map(|index| table.handle_of(index)).collect()
     }
 
     /// Creates a table, with this transaction's commit. Until then nobody else can use it, and this

@@ -19,9 +19,9 @@ const CLOSED: u32 = 1;
 /// The gate, closed until this is dropped.
 pub(crate) struct ClosedGate<'m>(&'m Memory);
 
-/// Waits until the gate lets a writer in.
+/// Waits until the gate lets a writer in; whether it does within that time, if there is a limit.
 #[cold]
-pub(crate) fn wait_outside(memory: &Memory) {
+pub(crate) fn wait_outside(memory: &Memory, patience: Option<Duration>) -> bool {
     let gate = &memory.header().gate;
     let started = Instant::now();
     let mut turn = 0;
@@ -29,7 +29,10 @@ pub(crate) fn wait_outside(memory: &Memory) {
         let word = gate.load(Relaxed);
         let for_so_long = Duration::from_millis(u64::from(word.saturating_sub(CLOSED)));
         if word == OPEN || word > CLOSED && started.elapsed() >= for_so_long {
-            return;
+            return true;
+        }
+        if patience.is_some_and(|patience| started.elapsed() >= patience) {
+            return false;
         }
         pause_or_sleep(turn);
         turn += 1;

@@ -102,6 +102,7 @@ pub struct TransactionOptions {
     pub(crate) priority: Priority,
     pub(crate) deadline: Option<Instant>,
     pub(crate) wait: Option<Duration>,
+    pub(crate) patience: Option<Duration>,
     pub(crate) name: Name,
     pub(crate) age_max: Option<Duration>,
     pub(crate) pinned_max: Option<u64>,
@@ -210,6 +211,27 @@ impl TransactionOptions {
     /// ```
     pub fn wait(mut self, at_most: Duration) -> Self {
         self.wait = Some(at_most);
+        self
+    }
+
+    /// Where another transaction is changing tables or indexes, which keeps all that write out
+    /// until it ends, wait for that at most so long before beginning, instead of as long as it
+    /// takes: `TableBusy` then.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, TransactionOptions, schema::*};
+    /// # use std::time::Duration;
+    /// # let db = Database::open(Options::new())?;
+    /// let defining = db.begin_write()?;
+    /// defining.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let options = TransactionOptions::new().patience(Duration::from_millis(10));
+    /// let error = db.begin_write_with(&options).map(|_| ()).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TableBusy);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn patience(mut self, at_most: Duration) -> Self {
+        self.patience = Some(at_most);
         self
     }
 

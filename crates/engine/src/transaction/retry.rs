@@ -88,7 +88,8 @@ fn begin<'db>(db: &'db Instance, options: &TransactionOptions, failed: u32) -> R
     {
         return Ok(alone);
     }
-    let (held, snapshot) = stamping::with_slot(db, clock::begin_write)?;
+    let begin = |memory, slots| clock::begin_write(memory, slots, options.patience);
+    let (held, snapshot) = stamping::with_slot(db, begin)?;
     Ok((held, snapshot, None))
 }
 

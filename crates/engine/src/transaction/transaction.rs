@@ -109,10 +109,11 @@ impl<'db> WriteTransaction<'db> {
     /// Begins.
     ///
     /// # Errors
-    /// `TooManyTransactions`, and memory for what the slot keeps.
+    /// `TooManyTransactions`, memory for what the slot keeps, and `TableBusy` where patience ends.
     #[inline]
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
-        let (held, snapshot) = stamping::with_slot(db, clock::begin_write)?;
+        let begin = |memory, slots| clock::begin_write(memory, slots, options.patience);
+        let (held, snapshot) = stamping::with_slot(db, begin)?;
         Self::with_slot(db, held, snapshot, options, snapshot.timestamp)
     }
 
@@ -516,6 +517,32 @@ impl<'db> WriteTransaction<'db> {
                 self.undo_to(len);
             }
         })
+    }
+
+    /// While the guard lives, what this transaction reads is to hold at its commit too, whatever
+    /// the isolation: the commit fails with `Conflict` if another has changed it. For promises
+    /// between rows that do not depend on how careful a transaction wants to be: foreign keys.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Isolation, Options, TransactionOptions};
+    /// # use remanent_engine::schema::*;
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("P").column("a", ColumnType::I32).primary_key(["a"]);
+    /// # let parents = db.create_table(schema)?;
+    /// # let children = db.create_table(TableSchema::new("C").column("a", ColumnType::I32))?;
+    /// let row = db.write(|tx| tx.insert_values(&parents, &[Some(1.into())]))?;
+    /// let tx = db.begin_write_with(&TransactionOptions::new().isolation(Isolation::Snapshot))?;
+    /// let kept = tx.keep_reads();
+    /// assert!(tx.find(&parents, parents.index("primary")?, &[1.into()])?.is_some());
+    /// drop(kept);
+    /// tx.insert_values(&children, &[Some(1.into())])?;
+    /// db.write(|other| other.delete(&parents, row))?;
+    /// assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn keep_reads(&self) -> Option<Obliged<'_>> {
+        self.oblige()
     }
 
     /// While the guard lives, reads are remembered and will be validated whatever the isolation.

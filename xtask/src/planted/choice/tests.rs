@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::super::LISTS;
 use super::super::list::read;
-use super::{Choice, is_touched};
+use super::{Choice, is_touched, some};
 use crate::ci::Part;
 
 fn list(names: &[&str]) -> String {
@@ -33,9 +34,22 @@ fn a_bug_is_touched_by_its_file_or_its_entry() {
 #[test]
 fn names_must_be_known() {
     let bugs = read(&list(&["a", "b"])).expect("it is a list");
-    let named = |name: &str| Choice::Named(vec![name.to_owned()]).of(&bugs, Path::new("."));
-    assert_eq!(named("b").map(|bugs| bugs.len()), Ok(1));
-    assert!(named("c").is_err());
+    let named = |name: &str| Choice::Named(vec![name.to_owned()]);
+    assert_eq!(named("b").of(&bugs, LISTS[0], Path::new(".")).len(), 1);
+    assert_eq!(named("b").unknown(&["a", "b"]), None);
+    assert_eq!(named("c").unknown(&["a", "b"]), Some("c"));
+}
+
+#[test]
+fn of_bugs_that_take_long_a_few_have_their_turn() {
+    let bugs = read(&list(&["a", "b", "c", "d", "e", "f", "g"])).expect("it is a list");
+    let names = |touched: &[&str], tenth, most| -> String {
+        let touched = touched.iter().map(|name| (*name).to_owned()).collect();
+        some(&bugs, &touched, tenth, most).iter().map(|bug| bug.name.as_str()).collect()
+    };
+    assert_eq!(names(&[], 2, 3), "c");
+    assert_eq!(names(&["b", "f"], 0, 3), "bf");
+    assert_eq!(names(&["a", "b", "c", "d", "e"], 1, 3), "dea");
 }
 
 #[test]
@@ -43,6 +57,6 @@ fn without_a_recorded_run_everything_is_tried() {
     let bugs = read(&list(&["a", "b", "c"])).expect("it is a list");
     let nowhere = std::env::temp_dir().join("remanent-no-such-folder");
     for choice in [Choice::All, Choice::Changed, Choice::Part(Part::All)] {
-        assert_eq!(choice.of(&bugs, &nowhere).map(|bugs| bugs.len()), Ok(3), "{choice:?}");
+        assert_eq!(choice.of(&bugs, LISTS[0], &nowhere).len(), 3, "{choice:?}");
     }
 }
