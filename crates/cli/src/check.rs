@@ -1,8 +1,8 @@
 //! `remanent check DIR`: what a database holds, and what of it is damaged.
 //!
 //! The database is read into memory as opening it would, and every index is compared with the
-//! rows. Nothing in the folder is changed. What it holds goes to standard output; what is wrong is
-//! why the run ends with 1.
+//! rows. Nothing in the folder is changed. What it holds goes to standard output; what is wrong,
+//! definitions of SQL that cannot be read included, is why the run ends with 1.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use remanent_engine::{Database, RecoverUntil, Storage, Table};
 
 use crate::flags::{self, Flags};
 use crate::recovering::{Source, options, refused};
-use crate::{Failure, Outcome, answer, index_check, sizes};
+use crate::{Failure, Outcome, answer, index_check, set_aside, sizes};
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 
@@ -30,6 +30,7 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
         Ok(db) => {
             wrong.extend(db.damage().map(ToString::to_string));
             answer(&content(&db, &mut wrong).map_err(refused)?)?;
+            wrong.extend(set_aside::of(db));
         }
         Err(Failure::Refused(text)) => wrong.push(text.trim_start_matches("error: ").to_owned()),
         Err(usage) => return Err(usage),
@@ -54,7 +55,8 @@ fn files(source: &Source, wrong: &mut Vec<String>) -> Result<String, Failure> {
     let names = || {
         let mut names = source.folder.names()?;
         names.sort();
-        let log = names.into_iter().filter(|name| name.starts_with("log-"));
+        let is_log = |name: &String| name.starts_with("log-") && name != "log-head";
+        let log = names.into_iter().filter(is_log);
         log.map(|name| Ok((source.folder.open(&name)?.len()?, name))).collect()
     };
     let logs: std::io::Result<Vec<(u64, String)>> = names();

@@ -15,13 +15,15 @@ mod salvage;
 #[cfg(feature = "sql")]
 mod serve;
 #[cfg(feature = "sql")]
+mod set_aside;
+#[cfg(feature = "sql")]
 mod shell;
 mod top;
 #[cfg(not(feature = "sql"))]
 mod without_sql;
 
 #[cfg(not(feature = "sql"))]
-use {without_sql as serve, without_sql as shell};
+use {without_sql as serve, without_sql as set_aside, without_sql as shell};
 
 mod include_folders;
 mod index_check;

@@ -1,11 +1,12 @@
 //! A folder that is there, read into memory: what `check`, `backup`, `restore` and `salvage` begin
 //! with.
 //!
-//! The folder is not changed. If it has the file by which a database is locked, that is locked as
-//! long as the program looks at it; a folder that cannot be written to needs no lock.
+//! The folder is not changed. It is locked as long as the program looks at it, as a database locks
+//! it if it has the file for that, and otherwise by itself; where that cannot be, it needs no lock.
 
 use std::fmt::Debug;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,13 @@ use crate::{Failure, sizes};
 
 /// How often progress is shown.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
+
+/// Locks a folder, and makes nothing in it.
+fn lock_by_itself(path: &str) -> std::io::Result<Box<dyn Debug + Send + Sync>> {
+    let folder = std::fs::File::open(path)?;
+    folder.try_lock()?;
+    Ok(Box::new(folder))
+}
 
 /// A folder with a database that nobody else has open.
 pub(crate) struct Source {
@@ -28,19 +36,20 @@ impl Source {
     pub(crate) fn open(path: &str) -> Result<Self, Failure> {
         let refused = |error: std::io::Error| Failure::Refused(format!("error: {path}: {error}"));
         let folder = Folder::existing(path).map_err(refused)?;
-        let mut lock = None;
-        if std::path::Path::new(path).join("lock").exists() {
-            lock = match folder.lock() {
-                Ok(lock) => Some(lock),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    return Err(Failure::Refused(format!(
-                        "error: {path}: a program has this database open; close it first, or let \
-                         it make a backup itself"
-                    )));
-                }
-                Err(_) => None,
-            };
-        }
+        let locked = match Path::new(path).join("lock").exists() {
+            true => folder.lock(),
+            false => lock_by_itself(path),
+        };
+        let lock = match locked {
+            Ok(lock) => Some(lock),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                return Err(Failure::Refused(format!(
+                    "error: {path}: a program has this database open; close it first, or let it \
+                     make a backup itself"
+                )));
+            }
+            Err(_) => None,
+        };
         let names = folder.names().map_err(refused)?;
         let is_ours = |name: &String| name.starts_with("log-") || name.starts_with("image-");
         if !names.iter().any(is_ours) {

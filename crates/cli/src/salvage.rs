@@ -9,7 +9,7 @@ use remanent_engine::{Database, Salvaged};
 
 use crate::flags::{self, Flags};
 use crate::recovering::{Source, end_progress, options, refused, write_to};
-use crate::{Outcome, answer, sizes};
+use crate::{Outcome, answer, set_aside, sizes};
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 
@@ -26,7 +26,8 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     end_progress();
     let (db, salvaged) = salvaged.map_err(refused)?;
     let bytes = write_to(&db, target)?;
-    answer(&format!("{}{target}: {}\n", report(&salvaged), sizes::shown(bytes)))
+    let aside: String = set_aside::of(db).iter().map(|what| format!("lost: {what}\n")).collect();
+    answer(&format!("{}{aside}{target}: {}\n", report(&salvaged), sizes::shown(bytes)))
 }
 
 /// What was taken and what was not.

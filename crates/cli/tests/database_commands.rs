@@ -103,7 +103,7 @@ fn check_says_what_there_is_and_changes_nothing() {
 #[test]
 fn check_ends_with_1_if_anything_is_damaged() {
     let folder = Folder::new("damaged");
-    for (prefix, at) in [("image-", 200), ("log-", 300)] {
+    for (prefix, at) in [("image-", 200), ("log-0", 4300)] {
         let path = folder.path(prefix);
         make(&path);
         let name = flip(&path, prefix, 0, at);
@@ -119,8 +119,8 @@ fn check_ends_with_1_if_anything_is_damaged() {
     }
     let path = folder.path("end");
     make(&path);
-    let logs = files(&path).into_keys().filter(|name| name.starts_with("log-")).count();
-    let name = flip(&path, "log-", logs - 1, 300);
+    let logs = files(&path).into_keys().filter(|name| name.starts_with("log-0")).count();
+    let name = flip(&path, "log-0", logs - 1, 4300);
     let output = remanent(&["check", &path]);
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains(&format!("damaged: {name}, byte ")), "{}", err(&output));
@@ -187,7 +187,7 @@ fn an_earlier_moment_is_restored() {
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert_eq!(rows_of(&target), 299);
     // Before the first file that is kept, nothing is known.
-    let first = files(&path).into_keys().find(|name| name.starts_with("log-")).unwrap();
+    let first = files(&path).into_keys().find(|name| name.starts_with("log-0")).unwrap();
     std::fs::remove_file(Path::new(&path).join(first)).unwrap();
     for flags in [["--until-time", "1999-01-01T00:00:00Z"], ["--until-commit", "1"]] {
         let output = remanent(&["restore", &path, &folder.path("none"), flags[0], flags[1]]);
@@ -208,7 +208,7 @@ fn what_is_left_is_salvaged() {
 
     // Neither the image nor the log before it is whole.
     flip(&path, "image-", 0, 1000);
-    flip(&path, "log-", 0, 1000);
+    flip(&path, "log-0", 0, 5000);
     let before = files(&path);
     let target = folder.path("less");
     let output = remanent(&["salvage", &path, &target]);
@@ -246,6 +246,10 @@ fn an_open_database_and_no_database_are_refused() {
         nothing[1] = "/no/such/folder";
         assert_eq!(remanent(&nothing).status.code(), Some(1));
     }
+    // Without the file for it, the folder is locked.
+    std::fs::remove_file(Path::new(&path).join("lock")).unwrap();
+    let output = remanent(&["check", &path]);
+    assert!(err(&output).contains("has this database open"), "{}", err(&output));
     assert!(!Path::new(&target).exists());
 }
 

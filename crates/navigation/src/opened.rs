@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -228,7 +229,10 @@ impl Opened {
             Status::NOT_CLOSED.because(format!("{}: {error}", file.display()))
         };
         let new = file.with_extension("image.new");
-        let stream = File::create(&new).map_err(|error| failed(&error))?;
+        // What is in a database is its owner's.
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let stream = options.open(&new).map_err(|error| failed(&error))?;
         let mut stream = BufWriter::with_capacity(1 << 20, stream);
         self.db.save(&mut stream).map_err(|error| failed(&error))?;
         let synced = stream.flush().and_then(|()| stream.get_ref().sync_all());

@@ -54,6 +54,9 @@ impl Server {
         if listeners.is_empty() {
             return Err("there is no address to listen at (--listen)".to_owned());
         }
+        for set_aside in database.set_aside() {
+            tracing::warn!("{set_aside}");
+        }
         let shared = Arc::new(Shared::new(database, options));
         let addresses: Vec<String> = listeners.iter().map(Listener::address).collect();
         let mut acceptors = Vec::new();
@@ -185,7 +188,7 @@ fn serve(socket: Socket, shared: &Arc<Shared>, place: &Place, peer: &str) -> Res
         backend::key_data(&mut channel.out, place.process, &place.secret);
         channel.trust()?;
         let encrypted = channel.is_tls();
-        tracing::info!(connection = place.process, user = client.user, encrypted, "from {peer}");
+        tracing::info!(connection = place.process, user = ?client.user, encrypted, "from {peer}");
         let ended =
             Connection::new(channel, session, Arc::clone(shared), place.process)?.converse();
         tracing::info!(connection = place.process, "has ended");

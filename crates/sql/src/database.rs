@@ -5,21 +5,26 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use datafusion::execution::SessionState;
-use remanent_engine::{Database, Options};
+use remanent_engine::{Database, Options, TransactionOptions};
 
+use crate::access::SECRET;
 use crate::catalog::load;
-use crate::catalog::snapshot::Snapshot;
+use crate::catalog::names::Name;
+use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
-use crate::catalog::store::Store;
-use crate::catalog::system;
+use crate::catalog::store::{Kind, Store};
 use crate::error::Result;
 use crate::memory::BudgetPool;
 use crate::query::planner;
-use crate::query::sequences::{self, Taken};
+use crate::query::sequences::Taken;
 use crate::session::statements::Session;
+
+/// How long whoever logs in first waits for somebody's definitions.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A database that understands SQL.
 ///
@@ -47,8 +52,14 @@ pub struct SqlDatabase {
     pub(crate) statistics: Known,
     /// The number of the next session.
     pub(crate) sessions: AtomicU64,
-    /// Held by whoever defines something.
-    defining: Mutex<()>,
+    /// The last number that a catalog got.
+    versions: AtomicU64,
+    /// A secret for as long as this is open, where none can be written down.
+    pub(crate) own_secret: OnceLock<String>,
+    /// Held by whoever puts another catalog up.
+    refreshing: Mutex<()>,
+    /// Held by whoever changes roles and rights, beside what else is done.
+    pub(crate) rights: Mutex<()>,
 }
 
 impl SqlDatabase {
@@ -58,24 +69,23 @@ impl SqlDatabase {
     /// As the engine; a catalog that cannot be read.
     pub fn new(engine: Arc<Database>) -> Result<Arc<Self>> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
-        let catalog = load::load(&store, &Snapshot::default())?;
-        let home = sequences::Home::default();
-        let mut functions = sequences::functions(&home);
-        functions.extend(system::functions(&home));
-        let state = planner::state(Arc::new(BudgetPool::new(&engine)), functions)?;
+        let catalog = committed(&store, (&Snapshot::default(), 1))?;
+        let state = planner::state(Arc::new(BudgetPool::new(&engine)), Vec::new())?;
         let database = Arc::new(Self {
             engine,
             store,
             version: AtomicU64::new(catalog.version),
+            versions: AtomicU64::new(catalog.version),
+            own_secret: OnceLock::new(),
             catalog: RwLock::new(Arc::new(catalog)),
             state,
             taken: Taken::default(),
             statistics: Known::default(),
             sessions: AtomicU64::new(1),
-            defining: Mutex::new(()),
+            refreshing: Mutex::new(()),
+            rights: Mutex::new(()),
         });
-        // Nobody else has it yet.
-        let _ = home.set(Arc::downgrade(&database));
+        database.take_over_views()?;
         Ok(database)
     }
 
@@ -116,21 +126,90 @@ impl SqlDatabase {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Keeps others from defining anything.
-    pub(crate) fn define(&self) -> MutexGuard<'_, ()> {
-        self.defining.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A number that no catalog has had.
+    pub(crate) fn next_version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Reads the catalog anew, after something was defined or another interface may have done so.
+    /// Puts up a catalog that was committed this moment, before anybody else may write.
+    pub(crate) fn put_up(&self, catalog: Arc<Snapshot>) {
+        let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.exchange(catalog);
+    }
+
+    fn exchange(&self, catalog: Arc<Snapshot>) {
+        let version = catalog.version;
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+        self.version.store(version, Ordering::Release);
+    }
+
+    /// Reads the catalog anew, after another interface may have defined something.
     ///
     /// # Errors
     /// As the engine.
     pub fn refresh_catalog(&self) -> Result<()> {
+        let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.catalog();
-        let next = load::load(&self.store, &before)?;
-        let version = next.version;
-        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-        self.version.store(version, Ordering::Release);
+        let next = committed(&self.store, (&before, self.next_version()))?;
+        self.exchange(Arc::new(next));
         Ok(())
     }
+
+    /// Definitions that cannot be read, each with the reason. The rest of the database works as
+    /// ever; what is named here can be dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// assert!(SqlDatabase::in_memory()?.set_aside().is_empty());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        self.catalog().set_aside.clone()
+    }
+
+    /// Binds the views that an older version has written down as statements. One that cannot be
+    /// bound stays set aside.
+    fn take_over_views(self: &Arc<Self>) -> Result<()> {
+        let catalog = self.catalog();
+        let is_view = |set_aside: &&SetAside| set_aside.kind == Kind::View.word();
+        if !catalog.set_aside.iter().any(|set_aside| is_view(&set_aside)) {
+            return Ok(());
+        }
+        self.session().take_over_views()
+    }
+
+    /// Writes down what is to stay the same as long as the database is.
+    ///
+    /// # Errors
+    /// As the engine; a database that can only be read.
+    pub(crate) fn keep_secret(&self, secret: &str) -> Result<()> {
+        let options = TransactionOptions::new().patience(PATIENCE);
+        let tx = self.engine.begin_write_with(&options)?;
+        let what = (Kind::Secret, &Name::new("", SECRET));
+        self.store.add(&tx, what, None, None, secret)?;
+        tx.commit()?;
+        self.refresh_catalog()
+    }
+}
+
+/// The catalog as it is committed.
+fn committed(store: &Store, before: (&Snapshot, u64)) -> Result<Snapshot> {
+    let database = &store.database;
+    let tx = database.begin_read()?;
+    // A table dropped this moment is none.
+    let names = database.table_names();
+    let tables = names.iter().filter_map(|name| {
+        let table = database.table(name).ok()?;
+        let indexes = table.indexes().map(|(_, index)| index).collect();
+        Some((table, indexes))
+    });
+    let tables = tables.collect();
+    load::load(store, (&tx, tables), before)
+}
+
+/// Bytes that nobody can guess, as text.
+pub(crate) fn random_secret() -> String {
+    // What is stored of a password has a salt of bytes from the system.
+    postgres_protocol::password::scram_sha_256(b"")
 }

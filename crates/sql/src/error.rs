@@ -128,6 +128,8 @@ states! {
     SYNTAX_ERROR = "42601";
     /// The role may not do this.
     NO_PRIVILEGE = "42501";
+    /// A name that means something already.
+    RESERVED_NAME = "42939";
     /// A definition that contradicts itself.
     BAD_DEFINITION = "42P16";
     /// Something that cannot be done with this object.
@@ -164,8 +166,14 @@ states! {
     DUPLICATE_CURSOR = "42P03";
     /// The names and the values of ON CONFLICT fit no key.
     BAD_CONFLICT_TARGET = "42P10";
+    /// A right that there is not on such an object.
+    BAD_GRANT = "0LP01";
     /// Something that is not in the state that is needed.
     WRONG_STATE = "55000";
+    /// Others use it.
+    OBJECT_IN_USE = "55006";
+    /// A transaction block in which nothing happened for too long.
+    IDLE_IN_TRANSACTION = "25P03";
     /// There are too many connections.
     TOO_MANY_CONNECTIONS = "53300";
     /// The memory budget is reached.

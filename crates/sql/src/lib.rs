@@ -60,7 +60,7 @@ pub use session::answer::{Answer, Outcome, Tag};
 pub use session::cancel::Cancel;
 pub use session::prepared::Prepared;
 pub use session::statements::{Session, TransactionStatus};
-pub use statement::Statement;
+pub use statement::{Kind, Statement};
 pub use values::datum::Datum;
 pub use values::sql_type::SqlType;
 pub use values::text::utf8;

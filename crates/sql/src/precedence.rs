@@ -10,12 +10,12 @@ use std::mem;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Statement, UnaryOperator, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 
-/// Mends all expressions of a statement.
-pub(crate) fn mend(statement: &mut Statement) {
-    let ControlFlow::Continue(()) = statement.visit(&mut Mender);
+/// Mends all expressions of a statement, or of a part of one.
+pub(crate) fn mend(node: &mut impl VisitMut) {
+    let ControlFlow::Continue(()) = node.visit(&mut Mender);
 }
 
 struct Mender;

@@ -5,13 +5,20 @@
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{Error, Result};
 
+mod kind;
+
+pub use kind::Kind;
+
 /// How deep statements may be nested.
 const DEPTH_MAX: usize = 128;
+
+/// How deep what a definition keeps may be nested: as in a statement, and what stands around it.
+pub(crate) const KEPT_DEPTH_MAX: usize = DEPTH_MAX;
 
 /// A statement that was parsed, and names nothing yet.
 ///
@@ -35,11 +42,9 @@ impl Statement {
     /// `SYNTAX_ERROR`.
     pub fn parse_all(text: &str) -> Result<Vec<Self>> {
         let dialect = PostgreSqlDialect {};
-        let tokens = Tokenizer::new(&dialect, text).tokenize_with_location();
-        let mut tokens = tokens.map_err(|error| {
-            let position = position_of(text, error.location.line, error.location.column);
-            Error::new(crate::error::SqlState::SYNTAX_ERROR, error.message).at(position)
-        })?;
+        let mut tokens = tokens(text)?;
+        check_names(&tokens)?;
+        plain_strings(&mut tokens)?;
         crate::spelling::plain(&mut tokens);
         let only_blanks = tokens
             .iter()
@@ -56,6 +61,11 @@ impl Statement {
         let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
         if is_distinct {
             statements.iter_mut().for_each(crate::precedence::mend);
+        }
+        for statement in &mut statements {
+            if is_change(statement) {
+                crate::catalog::written::signs_apart(statement);
+            }
         }
         Ok(statements.into_iter().map(|ast| Self { ast }).collect())
     }
@@ -87,8 +97,92 @@ impl Statement {
     }
 }
 
+fn is_change(statement: &ast::Statement) -> bool {
+    use ast::Statement as S;
+    matches!(statement, S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_))
+}
+
+/// What a text is as a whole, by the same grammar as in statements.
+///
+/// # Errors
+/// `SYNTAX_ERROR`, also where something follows.
+pub(crate) fn parse_whole<T: ast::VisitMut>(
+    text: &str,
+    depth_max: usize,
+    parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
+    let dialect = PostgreSqlDialect {};
+    let parser = Parser::new(&dialect).with_recursion_limit(depth_max);
+    let mut parser = parser.with_tokens_with_locations(tokens(text)?);
+    let mut parsed = parse(&mut parser).map_err(|error| located(error, text))?;
+    parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
+    crate::precedence::mend(&mut parsed);
+    Ok(parsed)
+}
+
+/// A name as a text has it, perhaps with a schema.
+///
+/// # Errors
+/// `SYNTAX_ERROR`.
+pub(crate) fn parse_name(text: &str) -> Result<ast::ObjectName> {
+    let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens_with_locations(tokens(text)?);
+    let name = parser.parse_object_name(false).map_err(|error| located(error, text))?;
+    parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
+    Ok(name)
+}
+
+/// Names that begin with a mark of ours are for what statements are put into, which names the
+/// statement's own tables: nobody may speak of those.
+fn check_names(tokens: &[TokenWithSpan]) -> Result<()> {
+    let is_marked = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => word.value.contains('\u{1}'),
+        _ => false,
+    };
+    match tokens.iter().any(is_marked) {
+        true => {
+            let text = "a name has a character that no name can have";
+            Err(Error::new(crate::error::SqlState::SYNTAX_ERROR, text))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Strings that may stand where a name is expected, or that are not printed as they were read: a
+/// part of a statement is sometimes printed and read again, and must be the same then.
+///
+/// # Errors
+/// `SYNTAX_ERROR` for a string of bits or of another set of characters with a quote in it.
+fn plain_strings(tokens: &mut [TokenWithSpan]) -> Result<()> {
+    for token in tokens {
+        match &mut token.token {
+            // As a value it is the same; as a name it is none.
+            Token::SingleQuotedString(text) if text.contains('\u{1}') => {
+                token.token = Token::EscapedStringLiteral(std::mem::take(text));
+            }
+            Token::NationalStringLiteral(text)
+            | Token::HexStringLiteral(text)
+            | Token::SingleQuotedByteStringLiteral(text)
+                if text.contains('\'') =>
+            {
+                let text = "a quote in a string of this kind";
+                return Err(Error::new(crate::error::SqlState::SYNTAX_ERROR, text));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location();
+    tokens.map_err(|error| {
+        let position = position_of(text, error.location.line, error.location.column);
+        Error::new(crate::error::SqlState::SYNTAX_ERROR, error.message).at(position)
+    })
+}
+
 /// The error of the parser with the place that its message names, or the end of the text.
-fn located(error: datafusion::sql::sqlparser::parser::ParserError, text: &str) -> Error {
+fn located(error: ParserError, text: &str) -> Error {
     let error = Error::from(error);
     let place = error.message().rsplit_once(" at Line: ").and_then(|(_, place)| {
         let (line, column) = place.split_once(", Column: ")?;

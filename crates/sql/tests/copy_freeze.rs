@@ -40,7 +40,7 @@ fn lines(ids: std::ops::Range<usize>) -> String {
 fn copy(session: &mut Session, text: &str, lines: &str) -> Result<String, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let statement = Statement::parse_all(text)?.remove(0);
-    let mut into = session.copy_in(&statement, &statement.copy()?)?;
+    let mut into = session.copy_in(&statement.copy()?)?;
     let mut read = || {
         for mut piece in lines.as_bytes().chunks(1 << 20) {
             while into.read(&mut piece)? {

@@ -57,3 +57,18 @@ fn what_fails_changes_nothing_and_is_forgotten() {
     let explained = text(&mut session, "explain analyze select * from part where id = 7");
     assert!(!explained.contains("INSERT") && explained.contains("1 rows, "), "{explained}");
 }
+
+/// What EXPLAIN shows, and what EXPLAIN ANALYZE does, is what the statement itself may.
+#[test]
+fn roles_explain_what_they_may_run() {
+    let mut session = session();
+    session.execute("create role reader; grant select on part to reader").unwrap();
+    session.act_as("reader").unwrap();
+    text(&mut session, "explain select * from part");
+    text(&mut session, "explain analyze select * from part");
+    for refused in ["explain delete from part", "explain analyze delete from part"] {
+        let error = session.query(refused, &[]).unwrap_err();
+        assert_eq!(error.state(), SqlState::NO_PRIVILEGE, "{refused}");
+    }
+    assert_eq!(text(&mut session, "select count(*) from part"), "100");
+}

@@ -29,7 +29,7 @@ impl Connection {
         let copy = statement.copy()?;
         match copy.to_caller {
             true => self.copy_out(&copy),
-            false => self.copy_in(statement, &copy),
+            false => self.copy_in(&copy),
         }
     }
 
@@ -92,8 +92,8 @@ impl Connection {
         Ok(())
     }
 
-    fn copy_in(&mut self, statement: &Statement, copy: &Copy) -> Done {
-        let mut copying = self.session.copy_in(statement, copy)?;
+    fn copy_in(&mut self, copy: &Copy) -> Done {
+        let mut copying = self.session.copy_in(copy)?;
         let (columns, is_binary) = (copying.columns().len(), copy.format.is_binary);
         backend::copy_begins(&mut self.channel.out, backend::COPY_IN, columns, is_binary);
         let mut binary = is_binary.then(BinaryBatch::default);

@@ -60,6 +60,11 @@ impl From<std::io::Error> for Stop {
 
 type Done<T = ()> = Result<T, Stop>;
 
+/// Whether nothing came in the time that there was.
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+}
+
 /// A client and its session.
 pub(crate) struct Connection {
     channel: Channel,
@@ -113,10 +118,15 @@ impl Connection {
     pub(crate) fn converse(mut self) -> Result<(), Broken> {
         self.ready();
         loop {
+            let idle_max = self.session.idle_max();
+            self.channel.wait_at_most(idle_max)?;
             let message = match self.channel.next() {
                 // Answers to what came before it are still owed.
                 Ok(Message::Terminate) => return Ok(self.channel.flush()?),
                 Ok(message) => message,
+                Err(Broken::Closed(error)) if idle_max.is_some() && is_late(&error) => {
+                    return self.leave_idle();
+                }
                 Err(broken) => return self.end(broken),
             };
             let ends_answer = matches!(message, Message::Query(_) | Message::Sync);
@@ -138,6 +148,13 @@ impl Connection {
                 Err(broken)
             }
         }
+    }
+
+    /// The client has left a transaction block open for too long.
+    fn leave_idle(mut self) -> Result<(), Broken> {
+        let text = "terminating connection due to idle-in-transaction timeout";
+        refuse(&mut self.channel, &Error::new(SqlState::IDLE_IN_TRANSACTION, text));
+        Ok(())
     }
 
     fn say_farewell(mut self) -> Result<(), Broken> {

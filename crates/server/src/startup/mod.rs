@@ -9,7 +9,7 @@ pub(crate) mod tls;
 
 use std::sync::Arc;
 
-use remanent_sql::{Error, Session, SqlDatabase, SqlState};
+use remanent_sql::{Error, Role, Session, SqlDatabase, SqlState};
 
 use crate::roster::Shared;
 use crate::wire::Broken;
@@ -143,12 +143,14 @@ pub(crate) fn admit(
     }
     let database = &shared.database;
     let trusts = shared.options.trust && !is_far;
-    if !trusts {
-        authenticate(channel, database, &client.user)?;
-    }
+    let role = match trusts {
+        true => database.role(&client.user),
+        false => Some(authenticate(channel, database, &client.user)?),
+    };
     let mut session = database.session();
-    match database.role(&client.user) {
-        Some(_) => session.act_as(&client.user)?,
+    match role {
+        // As it was when it proved its password, or not at all.
+        Some(role) => session.admit(&role).map_err(|_| refusal(&client.user))?,
         // Only where everybody is trusted.
         None => session.set_user(&client.user),
     }
@@ -157,14 +159,25 @@ pub(crate) fn admit(
     Ok(session)
 }
 
-fn authenticate(channel: &mut Channel, database: &SqlDatabase, user: &str) -> Result<(), Refused> {
+/// The role that has proved its password. One that does not exist, may not log in or has no
+/// password is asked and refused as one that gives a wrong password.
+fn authenticate(
+    channel: &mut Channel,
+    database: &SqlDatabase,
+    user: &str,
+) -> Result<Role, Refused> {
     let role = database.role(user).filter(|role| role.may_log_in);
-    let verifier = role.and_then(|role| role.verifier);
-    if scram::exchange(channel, verifier.as_deref())? {
-        return Ok(());
+    let verifier = role.as_ref().and_then(|role| role.verifier.clone());
+    let nobody = scram::Nobody { secret: &database.secret(), user };
+    match (role, scram::exchange(channel, verifier.as_deref(), nobody)?) {
+        (Some(role), true) => Ok(role),
+        _ => Err(refusal(user).into()),
     }
+}
+
+fn refusal(user: &str) -> Error {
     let text = format!("password authentication failed for user \"{user}\"");
-    Err(Error::new(SqlState::BAD_PASSWORD, text).into())
+    Error::new(SqlState::BAD_PASSWORD, text)
 }
 
 /// The settings that the client brings, and those that it is told.

@@ -15,6 +15,9 @@ use crate::wire::frontend::{Message, sasl_first};
 
 const MECHANISM: &str = "SCRAM-SHA-256";
 const KEY_BYTES: usize = 32;
+/// Of a role that does not exist, what other roles have.
+const ITERATIONS: &str = "4096";
+const SALT_BYTES: usize = 16;
 
 const REQUEST: u32 = 10;
 const CONTINUE: u32 = 11;
@@ -48,13 +51,31 @@ impl Verifier {
     }
 
     /// Looks like one and fits no password.
-    fn of_nobody() -> Self {
+    fn of_nobody(nobody: Nobody<'_>) -> Self {
         Self {
-            iterations: "4096".to_owned(),
-            salt: BASE64.encode(rand::random::<[u8; 16]>()),
-            stored_key: rand::random(),
-            server_key: rand::random(),
+            iterations: ITERATIONS.to_owned(),
+            salt: BASE64.encode(&nobody.key("salt")[..SALT_BYTES]),
+            stored_key: nobody.key("stored"),
+            server_key: nobody.key("server"),
         }
+    }
+}
+
+/// Whoever asks to be let in, should there be no such role: from a secret of the database comes
+/// what he is asked, the same each time, as it is for a role.
+#[derive(Clone, Copy)]
+pub(super) struct Nobody<'n> {
+    pub(super) secret: &'n str,
+    pub(super) user: &'n str,
+}
+
+impl Nobody<'_> {
+    fn key(self, purpose: &str) -> Key {
+        let secret: Key = Sha256::digest(self.secret).into();
+        keyed(&secret, format!("{purpose}\0{}", self.user).as_bytes())
+            .finalize()
+            .into_bytes()
+            .into()
     }
 }
 
@@ -62,10 +83,14 @@ impl Verifier {
 ///
 /// # Errors
 /// A client that is gone or does not speak the mechanism.
-pub(super) fn exchange(channel: &mut Channel, verifier: Option<&str>) -> Result<bool, Broken> {
+pub(super) fn exchange(
+    channel: &mut Channel,
+    verifier: Option<&str>,
+    nobody: Nobody<'_>,
+) -> Result<bool, Broken> {
     let known = verifier.and_then(Verifier::read);
     let is_known = known.is_some();
-    let verifier = known.unwrap_or_else(Verifier::of_nobody);
+    let verifier = known.unwrap_or_else(|| Verifier::of_nobody(nobody));
     let offer = format!("{MECHANISM}\0\0");
     backend::authentication(&mut channel.out, REQUEST, offer.as_bytes());
     let (mechanism, first) = sasl_first(password(channel)?)?;
@@ -77,6 +102,10 @@ pub(super) fn exchange(channel: &mut Channel, verifier: Option<&str>) -> Result<
     let bare = first.strip_prefix("n,").or_else(|| first.strip_prefix("y,"));
     let bare = bare.and_then(|rest| rest.split_once(',')).map(|(_, bare)| bare);
     let bare = bare.ok_or(BAD)?;
+    // An extension that the client insists on (RFC 5802, section 5.1) is one that we do not have.
+    if bare.starts_with("m=") {
+        return Err(Broken::Protocol("a mandatory extension of SCRAM, of which there is none"));
+    }
     let header = &first[..first.len() - bare.len()];
     let client_nonce = attribute(bare, "r=").ok_or(BAD)?;
     let nonce = format!("{client_nonce}{}", BASE64.encode(rand::random::<[u8; 18]>()));
@@ -85,6 +114,9 @@ pub(super) fn exchange(channel: &mut Channel, verifier: Option<&str>) -> Result<
     let last = password(channel)?;
     let last = text(&last)?;
     let (unproved, proof) = last.rsplit_once(",p=").ok_or(BAD)?;
+    if unproved.split(',').any(|attribute| attribute.starts_with("m=")) {
+        return Err(Broken::Protocol("a mandatory extension of SCRAM, of which there is none"));
+    }
     let bound = attribute(unproved, "c=").and_then(|bound| BASE64.decode(bound).ok());
     if bound.as_deref() != Some(header.as_bytes()) || attribute(unproved, "r=") != Some(&nonce) {
         return Err(BAD);

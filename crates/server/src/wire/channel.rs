@@ -43,6 +43,8 @@ pub(crate) struct Channel {
     /// What is to be sent.
     pub(crate) out: BytesMut,
     frame_bytes_max: usize,
+    /// How long the other side may say nothing.
+    silent_max: Option<Duration>,
 }
 
 impl Channel {
@@ -52,6 +54,7 @@ impl Channel {
             input: BytesMut::with_capacity(READ_BYTES),
             out: BytesMut::with_capacity(READ_BYTES),
             frame_bytes_max: FIRST_BYTES_MAX,
+            silent_max: None,
         }
     }
 
@@ -59,6 +62,15 @@ impl Channel {
     pub(crate) fn trust(&mut self) -> io::Result<()> {
         self.frame_bytes_max = FRAME_BYTES_MAX;
         self.socket()?.set_timeouts(None)
+    }
+
+    /// From now on the other side may say nothing for as long as that, or for ever.
+    pub(crate) fn wait_at_most(&mut self, silent_max: Option<Duration>) -> io::Result<()> {
+        if self.silent_max != silent_max {
+            self.socket()?.set_read_timeout(silent_max)?;
+            self.silent_max = silent_max;
+        }
+        Ok(())
     }
 
     pub(crate) fn socket(&self) -> io::Result<&Socket> {
@@ -192,6 +204,13 @@ impl Socket {
                 socket.set_read_timeout(timeout)?;
                 socket.set_write_timeout(timeout)
             }
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(socket) => socket.set_read_timeout(timeout),
+            Self::Unix(socket) => socket.set_read_timeout(timeout),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The server as clients meet it over its protocol.
 //!
-//! One program, so that what its tests share is compiled once: what a client sees, who is let in,
-//! the anomalies of Hermitage in two sessions, the suites of SQL, and garbage.
+//! One program, so that what its tests share is compiled once: what a client sees, who is let in
+//! and may do what, the anomalies of Hermitage in two sessions, the suites of SQL, and garbage.
 
 mod client;
 mod garbage;
 mod harness;
 mod hermitage;
+mod logins;
+mod rights;
 mod security;
 mod suites;

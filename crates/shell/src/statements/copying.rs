@@ -20,7 +20,6 @@ const CHUNK_BYTES: usize = 1 << 18;
 
 /// A COPY between the database and a file, or whoever speaks to the shell.
 pub(crate) struct Copying {
-    statement: Statement,
     copy: Copy,
 }
 
@@ -28,7 +27,7 @@ impl Copying {
     /// # Errors
     /// What its options say and cannot be.
     pub(crate) fn of(statement: &Statement) -> Result<Self, Error> {
-        Ok(Self { statement: statement.clone(), copy: statement.copy()? })
+        Ok(Self { copy: statement.copy()? })
     }
 }
 
@@ -49,7 +48,7 @@ impl Shell {
             Some(path) => Some(File::open(path).map_err(|error| Failure::file(path, &error))?),
             None => None,
         };
-        let begun = self.session.copy_in(&copying.statement, &copying.copy);
+        let begun = self.session.copy_in(&copying.copy);
         let mut into = match begun {
             Ok(into) => into,
             Err(error) => {

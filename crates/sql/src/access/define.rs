@@ -1,81 +1,98 @@
 //! CREATE, ALTER and DROP ROLE; GRANT and REVOKE.
 //!
-//! They count at once and for everybody, so they do not run in transaction blocks.
+//! A right is a row of its own, so giving and taking rights at the same time lose nothing of each
+//! other; and all are definitions, of which there is one at a time.
 
 use datafusion::sql::sqlparser::ast::{
-    Action, AlterRoleOperation, CreateRole, Expr, GrantObjects, Grantee, GranteeName, Ident,
-    ObjectName, ObjectType, Password, Privileges, RoleOption, Statement, Value,
+    Action, AlterRoleOperation, CreateRole, Expr, GrantObjects, Grantee, GranteeName, GranteesType,
+    Ident, ObjectName, Owner, Password, Privileges, RoleOption, Value,
 };
 
-use super::{ALL_TABLES, Privilege, Role, grant_name, role, unknown};
+use super::{Privilege, Role, Superuser, of_relation, unknown};
 use crate::catalog::names::{Name, check_new, fold, quoted};
-use crate::catalog::store::Kind;
+use crate::catalog::snapshot::unknown_table;
+use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::stored::{self, StoredRole};
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 
+/// What means everybody, or nobody, where a role can stand.
+const RESERVED: [&str; 2] = ["public", "none"];
+
+/// What a right is given on.
+struct Securable {
+    kind: Kind,
+    id: ObjectId,
+}
+
 impl Session {
-    /// Carries out a statement about roles; `None` for others.
-    pub(crate) fn define_access(&mut self, statement: &Statement) -> Option<Result<Outcome>> {
-        use Statement as S;
-        let done = match statement {
-            S::CreateRole(create) => self.in_no_block().and_then(|()| self.create_role(create)),
-            S::AlterRole { name, operation } => {
-                self.in_no_block().and_then(|()| self.alter_role(name, operation))
-            }
-            S::Drop { object_type: ObjectType::Role, names, if_exists, .. } => {
-                self.in_no_block().and_then(|()| self.drop_roles(names, *if_exists))
-            }
-            S::Grant(grant) => self.in_no_block().and_then(|()| {
-                let what = (&grant.privileges, grant.objects.as_ref());
-                self.grant(what, &grant.grantees, true)
-            }),
-            S::Revoke(revoke) => self.in_no_block().and_then(|()| {
-                let what = (&revoke.privileges, revoke.objects.as_ref());
-                self.grant(what, &revoke.grantees, false)
-            }),
-            _ => return None,
-        };
-        Some(done)
-    }
-
-    fn in_no_block(&self) -> Result<()> {
-        if self.block.is_none() {
-            return Ok(());
+    /// CREATE ROLE.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`, `DUPLICATE_OBJECT`, `FEATURE_NOT_SUPPORTED`.
+    pub(crate) fn create_role(&mut self, create: &CreateRole) -> Result<Outcome> {
+        let superuser = self.access(&self.catalog()).superuser()?;
+        if let Some(other) = unsupported(create) {
+            return Err(Error::unsupported(format!("CREATE ROLE ... {other}")));
         }
-        let text = "roles and grants cannot be changed in a transaction block";
-        Err(Error::new(SqlState::ACTIVE_TRANSACTION, text).hint("They count at once."))
-    }
-
-    fn create_role(&mut self, create: &CreateRole) -> Result<Outcome> {
         let verifier = create.password.as_ref().map(verifier).transpose()?.flatten();
-        let made = Role {
-            // Whoever is given a password is meant to use it.
-            may_log_in: create.login.unwrap_or(create.password.is_some()),
-            is_superuser: create.superuser == Some(true),
-            verifier,
-        };
         for name in &create.names {
             let name = last(name);
             check_new(&name)?;
-            if self.database.role(&name).is_some() {
+            if RESERVED.contains(&name.as_str()) {
+                let text = format!("role name {} is reserved", quoted(&name));
+                return Err(Error::new(SqlState::RESERVED_NAME, text));
+            }
+            if self.catalog().id_of(Kind::Role, &Name::new("", &name)).is_some() {
                 if create.if_not_exists {
                     continue;
                 }
                 let text = format!("role {} already exists", quoted(&name));
                 return Err(Error::new(SqlState::DUPLICATE_OBJECT, text));
             }
-            self.put_role(&name, &made)?;
+            let made = StoredRole {
+                // Whoever is given a password is meant to use it.
+                login: create.login.unwrap_or(create.password.is_some()),
+                superuser: create.superuser == Some(true),
+                verifier: verifier.clone(),
+            };
+            self.add_role(&name, &made, superuser)?;
         }
         Ok(Outcome::verb("CREATE ROLE"))
     }
 
-    fn alter_role(&mut self, name: &Ident, operation: &AlterRoleOperation) -> Result<Outcome> {
+    fn add_role(&mut self, name: &str, made: &StoredRole, _: Superuser) -> Result<()> {
+        let transaction = self.defining_transaction()?;
+        let (kind, name) = (Kind::Role, Name::new("", name));
+        let definition = stored::write(made)?;
+        let store = &self.database.store;
+        store.add(transaction.writing()?, (kind, &name), None, None, &definition)?;
+        self.reload()
+    }
+
+    /// ALTER ROLE. A role may give itself another password.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`, `UNKNOWN_OBJECT`, `FEATURE_NOT_SUPPORTED`.
+    pub(crate) fn alter_role(
+        &mut self,
+        name: &Ident,
+        operation: &AlterRoleOperation,
+    ) -> Result<Outcome> {
         let name = fold(name);
-        let mut altered = self.database.role(&name).ok_or_else(|| unknown(&name))?;
+        let catalog = self.catalog();
         let AlterRoleOperation::WithOptions { options } = operation else {
+            self.access(&catalog).superuser()?;
             return Err(Error::unsupported("this form of ALTER ROLE"));
         };
+        let own =
+            catalog.role(&name).filter(|role| self.actor == super::Actor::Role(role.object_id()));
+        let only_password = options.iter().all(|option| matches!(option, RoleOption::Password(_)));
+        if own.is_none() || !only_password {
+            self.access(&catalog).superuser()?;
+        }
+        let mut altered = catalog.role(&name).cloned().ok_or_else(|| unknown(&name))?;
         for option in options {
             match option {
                 RoleOption::Login(may) => altered.may_log_in = *may,
@@ -85,108 +102,241 @@ impl Session {
                 other => return Err(Error::unsupported(format!("ALTER ROLE {other}"))),
             }
         }
-        self.put_role(&name, &altered)?;
+        let Role { id, is_superuser, may_log_in, verifier, .. } = altered;
+        let made = StoredRole { login: may_log_in, superuser: is_superuser, verifier };
+        self.rewrite_object(ObjectId(id), |object| {
+            object.definition = stored::write(&made)?;
+            Ok(())
+        })?;
+        self.reload()?;
         Ok(Outcome::verb("ALTER ROLE"))
     }
 
-    fn drop_roles(&mut self, names: &[ObjectName], if_exists: bool) -> Result<Outcome> {
+    /// DROP ROLE, with all rights that it was given.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`; `DEPENDENT_OBJECTS` for one that owns something; `UNKNOWN_OBJECT`.
+    pub(crate) fn drop_roles(&mut self, names: &[ObjectName], if_exists: bool) -> Result<Outcome> {
+        self.access(&self.catalog()).superuser()?;
         for name in names {
             let name = last(name);
-            let removed = self.database.store.remove(Kind::Role, &Name::new("", &name))?;
-            if !removed && !if_exists {
+            let catalog = self.catalog();
+            let Some(id) = catalog.id_of(Kind::Role, &Name::new("", &name)) else {
+                if if_exists {
+                    continue;
+                }
                 return Err(unknown(&name));
+            };
+            if self.actor == super::Actor::Role(id) {
+                let text = "the role of this session cannot be dropped";
+                return Err(Error::new(SqlState::OBJECT_IN_USE, text));
             }
-            let catalog = self.database.catalog();
-            let grants = catalog
-                .roles
-                .iter()
-                .filter(|object| object.kind == Kind::Grant && object.name.schema == name);
-            for grant in grants {
-                self.database.store.remove(Kind::Grant, &grant.name)?;
+            let transaction = self.defining_transaction()?;
+            let objects = self.database.store.contents(transaction.reading()?)?.objects;
+            let mut owned = objects.iter().filter(|object| object.owner == Some(id));
+            if let Some(owned) = owned.next() {
+                let text = format!(
+                    "role {} cannot be dropped because some objects depend on it",
+                    quoted(&name)
+                );
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(format!(
+                    "owner of {} {}",
+                    owned.kind.word(),
+                    owned.name
+                )));
             }
-            self.database.refresh_catalog()?;
+            self.database.store.remove(transaction.writing()?, id)?;
+            self.reload()?;
         }
         Ok(Outcome::verb("DROP ROLE"))
     }
 
-    fn put_role(&self, name: &str, role: &Role) -> Result<()> {
-        self.database.store.put(Kind::Role, &Name::new("", name), &role.write())?;
-        self.database.refresh_catalog()
-    }
-
-    fn grant(
+    /// GRANT and REVOKE.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE` on what is somebody else's; names that are not there;
+    /// `FEATURE_NOT_SUPPORTED`.
+    pub(crate) fn grant(
         &mut self,
         (privileges, objects): (&Privileges, Option<&GrantObjects>),
         grantees: &[Grantee],
         gives: bool,
     ) -> Result<Outcome> {
-        let privileges = listed(privileges)?;
-        let tables = self.granted_tables(objects)?;
+        let mut roles = Vec::new();
         for grantee in grantees {
-            let Some(GranteeName::ObjectName(name)) = &grantee.name else {
-                return Err(Error::unsupported("GRANT to somebody else than a role"));
-            };
-            let name = last(name);
-            let catalog = self.database.catalog();
-            role(&catalog, &name).ok_or_else(|| unknown(&name))?;
-            for table in &tables {
-                self.change_grant(&grant_name(&name, table), &privileges, gives)?;
-            }
-            self.database.refresh_catalog()?;
+            roles.push(self.grantee(grantee)?);
         }
+        let objects = self.securables(objects)?;
+        let transaction = self.defining_transaction()?;
+        for Securable { kind, id } in objects {
+            for privilege in listed(privileges, kind)? {
+                for role in &roles {
+                    let right = (*role, id, privilege);
+                    self.database.store.grant(transaction.writing()?, right, gives)?;
+                }
+            }
+        }
+        self.reload()?;
         Ok(Outcome::verb(if gives { "GRANT" } else { "REVOKE" }))
     }
 
-    fn change_grant(&self, name: &Name, privileges: &[Privilege], gives: bool) -> Result<()> {
-        let catalog = self.database.catalog();
-        let mut grants = catalog.roles.iter().filter(|object| object.kind == Kind::Grant);
-        let found = grants.find(|object| object.name == *name);
-        let before = found.map_or("", |object| object.definition.as_str());
-        let words: Vec<&str> = before.split(',').collect();
-        let kept = Privilege::ALL.into_iter().filter(|privilege| {
-            let named = privileges.contains(privilege);
-            if named { gives } else { words.contains(&privilege.word()) }
-        });
-        let kept: Vec<&str> = kept.map(Privilege::word).collect();
-        match kept.is_empty() {
-            true => self.database.store.remove(Kind::Grant, name).map(drop),
-            false => self.database.store.put(Kind::Grant, name, &kept.join(",")),
+    fn grantee(&self, grantee: &Grantee) -> Result<ObjectId> {
+        match (&grantee.grantee_type, &grantee.name) {
+            (GranteesType::Public, _) => Ok(ObjectId::PUBLIC),
+            (_, Some(GranteeName::ObjectName(name))) => {
+                let quoted = name.0.first().and_then(|part| part.as_ident());
+                let is_plain = quoted.is_some_and(|ident| ident.quote_style.is_none());
+                let name = last(name);
+                if is_plain && name == "public" {
+                    return Ok(ObjectId::PUBLIC);
+                }
+                let catalog = self.catalog();
+                Ok(catalog.role(&name).ok_or_else(|| unknown(&name))?.object_id())
+            }
+            _ => Err(Error::unsupported("GRANT to somebody else than a role")),
         }
     }
 
-    fn granted_tables(&self, objects: Option<&GrantObjects>) -> Result<Vec<Name>> {
-        let catalog = self.database.catalog();
+    /// The objects of a GRANT, each of which the one who asks owns.
+    fn securables(&mut self, objects: Option<&GrantObjects>) -> Result<Vec<Securable>> {
+        let mut found = Vec::new();
         match objects {
-            Some(GrantObjects::Tables(names)) => {
-                let known = names.iter().map(|name| {
-                    self.existing(&catalog, name).ok_or_else(|| {
-                        let text = format!("relation {name} does not exist");
-                        Error::new(SqlState::UNKNOWN_TABLE, text)
-                    })
-                });
-                known.collect()
+            Some(GrantObjects::Tables(names) | GrantObjects::Views(names)) => {
+                for name in names {
+                    found.push(self.securable_relation(name)?);
+                }
+            }
+            Some(GrantObjects::Sequences(names)) => {
+                for name in names {
+                    let catalog = self.catalog();
+                    let name = Name::from_ast(name, self.home())?;
+                    let sequence =
+                        catalog.sequences.get(&name).ok_or_else(|| unknown_table(&name))?;
+                    let access = self.access(&catalog);
+                    access.check_owner("sequence", &name.name, sequence.owner)?;
+                    found.push(Securable { kind: Kind::Sequence, id: sequence.id });
+                }
             }
             Some(GrantObjects::AllTablesInSchema { schemas }) => {
-                let known = schemas.iter().map(|schema| {
+                for schema in schemas {
                     let schema = last(schema);
+                    let catalog = self.catalog();
                     catalog.check_schema(&schema)?;
-                    Ok(Name::new(schema, ALL_TABLES))
-                });
-                known.collect()
+                    let names = catalog.tables.keys().chain(catalog.views.keys());
+                    for name in names.filter(|name| name.schema == schema) {
+                        found.push(self.securable_relation(&name.to_ast())?);
+                    }
+                }
             }
-            _ => Err(Error::unsupported("GRANT on something else than tables")),
+            Some(GrantObjects::AllSequencesInSchema { schemas }) => {
+                for schema in schemas {
+                    let schema = last(schema);
+                    let catalog = self.catalog();
+                    catalog.check_schema(&schema)?;
+                    let all = catalog.sequences.values();
+                    for sequence in all.filter(|sequence| sequence.name.schema == schema) {
+                        let access = self.access(&catalog);
+                        access.check_owner("sequence", &sequence.name.name, sequence.owner)?;
+                        found.push(Securable { kind: Kind::Sequence, id: sequence.id });
+                    }
+                }
+            }
+            Some(GrantObjects::Schemas(names)) => {
+                for name in names {
+                    found.push(self.securable_schema(&last(name))?);
+                }
+            }
+            _ => return Err(Error::unsupported("GRANT on something of this kind")),
+        }
+        Ok(found)
+    }
+
+    fn securable_relation(&mut self, name: &ObjectName) -> Result<Securable> {
+        let catalog = self.catalog();
+        let access = self.access(&catalog);
+        let relation = access.relation(name)?;
+        let relation = relation.ok_or_else(|| {
+            Name::from_ast(name, self.home())
+                .map_or_else(|error| error, |name| unknown_table(&name))
+        })?;
+        let (kind, id, owner) = of_relation(&relation);
+        access.check_owner(kind.word(), &last(name), owner)?;
+        match (id, &relation) {
+            (Some(id), _) => Ok(Securable { kind, id }),
+            (None, crate::catalog::snapshot::Relation::Table(table)) => {
+                let id = self.number_table(table)?;
+                Ok(Securable { kind, id })
+            }
+            (None, _) => Err(Error::internal("a view without a number")),
+        }
+    }
+
+    fn securable_schema(&mut self, schema: &str) -> Result<Securable> {
+        let catalog = self.catalog();
+        let found = catalog.check_schema(schema)?;
+        self.access(&catalog).check_owner("schema", schema, found.owner)?;
+        let id = match found.id {
+            Some(id) => id,
+            None => self.number_schema(schema)?,
+        };
+        Ok(Securable { kind: Kind::Schema, id })
+    }
+
+    /// The role that an owner's name means.
+    ///
+    /// # Errors
+    /// `UNKNOWN_OBJECT`.
+    pub(crate) fn new_owner(&self, owner: &Owner) -> Result<Option<ObjectId>> {
+        match owner {
+            Owner::Ident(name) => {
+                let name = fold(name);
+                let catalog = self.catalog();
+                Ok(Some(catalog.role(&name).ok_or_else(|| unknown(&name))?.object_id()))
+            }
+            _ => Ok(self.actor.as_owner()),
         }
     }
 }
 
-fn listed(privileges: &Privileges) -> Result<Vec<Privilege>> {
-    let Privileges::Actions(actions) = privileges else { return Ok(Privilege::ALL.to_vec()) };
-    let known = actions.iter().map(|action| match action {
-        Action::Select { columns: None } => Ok(Privilege::Select),
-        Action::Insert { columns: None } => Ok(Privilege::Insert),
-        Action::Update { columns: None } => Ok(Privilege::Update),
-        Action::Delete => Ok(Privilege::Delete),
-        other => Err(Error::unsupported(format!("the privilege {other}"))),
+/// What CREATE ROLE asks for and roles do not have.
+fn unsupported(create: &CreateRole) -> Option<&'static str> {
+    let asked = [
+        (create.bypassrls == Some(true), "BYPASSRLS"),
+        (create.create_db == Some(true), "CREATEDB"),
+        (create.create_role == Some(true), "CREATEROLE"),
+        (create.replication == Some(true), "REPLICATION"),
+        (create.connection_limit.is_some(), "CONNECTION LIMIT"),
+        (create.valid_until.is_some(), "VALID UNTIL"),
+        (!create.in_role.is_empty() || !create.in_group.is_empty(), "IN ROLE"),
+        (!create.role.is_empty() || !create.user.is_empty(), "ROLE"),
+        (!create.admin.is_empty(), "ADMIN"),
+    ];
+    asked.into_iter().find(|(is, _)| *is).map(|(_, what)| what)
+}
+
+/// The rights that are meant, of those that there are on the kind of object.
+fn listed(privileges: &Privileges, kind: Kind) -> Result<Vec<Privilege>> {
+    let all = Privilege::on(kind);
+    let Privileges::Actions(actions) = privileges else { return Ok(all.to_vec()) };
+    let known = actions.iter().map(|action| {
+        let privilege = match action {
+            Action::Select { columns: None } => Some(Privilege::Select),
+            Action::Insert { columns: None } => Some(Privilege::Insert),
+            Action::Update { columns: None } => Some(Privilege::Update),
+            Action::References { columns: None } => Some(Privilege::References),
+            Action::Delete => Some(Privilege::Delete),
+            Action::Truncate => Some(Privilege::Truncate),
+            Action::Usage => Some(Privilege::Usage),
+            Action::Create { obj_type: None } => Some(Privilege::Create),
+            _ => None,
+        };
+        let unknown = || Error::unsupported(format!("the privilege {action}"));
+        let privilege = privilege.ok_or_else(unknown)?;
+        if !all.contains(&privilege) {
+            let text = format!("there is no privilege {action} on a {}", kind.word());
+            return Err(Error::new(SqlState::BAD_GRANT, text));
+        }
+        Ok(privilege)
     });
     known.collect()
 }

@@ -1,138 +1,303 @@
-//! Who may do what: roles, what they were granted, and the check before each statement.
+//! Who may do what: the one place where it is decided.
 //!
-//! A session that acts as a role may do what the role was granted and no more; one that was never
-//! told whom it acts for is the program's own and may do everything. Roles and grants are rows of
-//! the catalog, and count for all sessions from the moment they are written.
+//! Rights are on objects by their numbers. Whatever is read, changed or defined is had from an
+//! [`Access`], which looks a name's object up and asks whether it may be used so; what comes back
+//! ([`Allowed`], [`Owned`], [`NewName`], [`Superuser`]) can be made nowhere else, and plans,
+//! changes and definitions are made of nothing else. So there is no way to run something that was
+//! not checked. A session that was never told for whom it acts is the program's own and may do
+//! everything. `docs/roles.md` has the table of rights, `tests/rights` proves it.
 
 mod define;
-mod need;
+mod privilege;
+mod role;
 
-use crate::catalog::names::{Name, quoted};
-use crate::catalog::snapshot::Snapshot;
-use crate::catalog::store::Kind;
-use crate::database::SqlDatabase;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::ObjectName;
+
+use crate::catalog::names::{Name, check_new, quoted};
+use crate::catalog::sequence::Sequence;
+use crate::catalog::snapshot::{Relation, Snapshot, View, unknown_table};
+use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::session::statements::Session;
 
-use need::{Need, Needs};
+pub(crate) use privilege::Privilege;
+pub use role::Role;
+pub(crate) use role::{Actor, SECRET};
 
-/// A role, as whoever lets somebody in needs it.
-///
-/// # Examples
-/// ```
-/// use remanent_sql::SqlDatabase;
-/// let db = SqlDatabase::in_memory()?;
-/// db.session().execute("create role ann password 'secret'")?;
-/// let ann = db.role("ann").unwrap();
-/// assert!(ann.may_log_in && !ann.is_superuser);
-/// assert!(ann.verifier.unwrap().starts_with("SCRAM-SHA-256$"));
-/// # Ok::<(), remanent_sql::Error>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Role {
-    /// Whether it may begin a session.
-    pub may_log_in: bool,
-    /// Whether it may do everything.
-    pub is_superuser: bool,
-    /// What proves its password, as PostgreSQL stores it: `SCRAM-SHA-256$..`.
-    pub verifier: Option<String>,
+/// A table that may be used as it was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed(Arc<Table>);
+
+/// A table whose definition may be changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Owned(Arc<Table>);
+
+/// A name under which something new may be made, and who will own that.
+#[derive(Clone, Debug)]
+pub(crate) struct NewName {
+    name: Name,
+    owner: Option<ObjectId>,
 }
 
-impl Role {
-    fn read(definition: &str) -> Self {
-        let mut role = Self::default();
-        for word in definition.split_whitespace() {
-            match word {
-                "login" => role.may_log_in = true,
-                "superuser" => role.is_superuser = true,
-                verifier => role.verifier = Some(verifier.to_owned()),
+/// Whoever asks may do everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Superuser(());
+
+/// What somebody may do in a catalog, with names that are looked for on a path.
+#[derive(Clone, Copy)]
+pub(crate) struct Access<'c> {
+    pub(crate) catalog: &'c Snapshot,
+    pub(crate) actor: Actor,
+    pub(crate) path: &'c [String],
+}
+
+impl Deref for Allowed {
+    type Target = Arc<Table>;
+
+    fn deref(&self) -> &Arc<Table> {
+        &self.0
+    }
+}
+
+impl Deref for Owned {
+    type Target = Arc<Table>;
+
+    fn deref(&self) -> &Arc<Table> {
+        &self.0
+    }
+}
+
+impl NewName {
+    pub(crate) fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// The role that will own it.
+    pub(crate) fn owner(&self) -> Option<ObjectId> {
+        self.owner
+    }
+}
+
+impl<'c> Access<'c> {
+    /// The same for somebody else.
+    pub(crate) fn of(self, actor: Actor) -> Self {
+        Self { actor, ..self }
+    }
+
+    /// Whether a right was given, by itself or as the object's owner.
+    pub(crate) fn has(
+        &self,
+        (id, owner): (Option<ObjectId>, Option<ObjectId>),
+        privilege: Privilege,
+    ) -> bool {
+        if self.owns(owner) {
+            return true;
+        }
+        let (Actor::Role(role), Some(id)) = (self.actor, id) else { return false };
+        // A role that was dropped has no rights, not even everybody's.
+        let holders = [role, ObjectId::PUBLIC];
+        self.catalog.roles.contains_key(&role)
+            && holders.iter().any(|of| self.catalog.grants.contains(&(*of, id, privilege)))
+    }
+
+    /// Whether it is the owner, or may do everything.
+    pub(crate) fn owns(&self, owner: Option<ObjectId>) -> bool {
+        match self.actor {
+            Actor::Program => true,
+            Actor::Role(role) => match self.catalog.roles.get(&role) {
+                None => false,
+                Some(found) => found.is_superuser || owner == Some(role),
+            },
+        }
+    }
+
+    /// Whether names in a schema may be looked up.
+    pub(crate) fn uses_schema(&self, schema: &str) -> bool {
+        let found = self.catalog.schemas.get(schema).copied().unwrap_or_default();
+        found.id.is_none() && self.is_somebody()
+            || self.has((found.id, found.owner), Privilege::Usage)
+    }
+
+    fn is_somebody(&self) -> bool {
+        match self.actor {
+            Actor::Program => true,
+            Actor::Role(role) => self.catalog.roles.contains_key(&role),
+        }
+    }
+
+    /// Checks that names in a schema may be looked up.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn check_schema(&self, schema: &str) -> Result<()> {
+        match self.uses_schema(schema) {
+            true => Ok(()),
+            false => Err(denied("schema", schema)),
+        }
+    }
+
+    /// A table, to be used so.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`; `BAD_DEFINITION` to change one whose definition cannot be read.
+    pub(crate) fn table(&self, table: &Arc<Table>, uses: &[Privilege]) -> Result<Allowed> {
+        self.check_schema(&table.name.schema)?;
+        let lacks = uses.iter().find(|&&use_of| !self.has((table.id, table.owner), use_of));
+        if let Some(lacks) = lacks {
+            let error = denied("table", &table.name.name);
+            return Err(error.detail(format!("{} is not granted.", lacks.word())));
+        }
+        let changes = uses.iter().any(|use_of| *use_of != Privilege::Select);
+        match &table.fault {
+            Some(fault) if changes => {
+                let text = format!("table {} can only be read", table.name);
+                Err(Error::new(SqlState::BAD_DEFINITION, text).detail(fault.clone()))
+            }
+            _ => Ok(Allowed(Arc::clone(table))),
+        }
+    }
+
+    /// Checks that a view may be read.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn check_view(&self, view: &View) -> Result<()> {
+        self.check_schema(&view.name.schema)?;
+        match self.has((Some(view.id), view.owner), Privilege::Select) {
+            true => Ok(()),
+            false => Err(denied("view", &view.name.name)),
+        }
+    }
+
+    /// Checks that a sequence may be used in one of these ways.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn check_sequence(&self, sequence: &Sequence, uses: &[Privilege]) -> Result<()> {
+        self.check_schema(&sequence.name.schema)?;
+        let object = (Some(sequence.id), sequence.owner);
+        match uses.iter().any(|use_of| self.has(object, *use_of)) {
+            true => Ok(()),
+            false => Err(denied("sequence", &sequence.name.name)),
+        }
+    }
+
+    /// A table whose definition is to be changed.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn own_table(&self, table: &Arc<Table>) -> Result<Owned> {
+        self.check_owner("table", &table.name.name, table.owner)?;
+        Ok(Owned(Arc::clone(table)))
+    }
+
+    /// Checks that something is its own.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn check_owner(
+        &self,
+        kind: &str,
+        name: &str,
+        owner: Option<ObjectId>,
+    ) -> Result<()> {
+        if self.owns(owner) {
+            return Ok(());
+        }
+        let text = format!("must be owner of {kind} {}", quoted(name));
+        Err(Error::new(SqlState::NO_PRIVILEGE, text))
+    }
+
+    /// A name for something new.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`, `UNKNOWN_SCHEMA`; `BAD_DEFINITION` for what cannot be a name.
+    pub(crate) fn new_name(&self, name: &ObjectName, home: &str) -> Result<NewName> {
+        let name = Name::from_ast(name, home)?;
+        check_new(&name.name)?;
+        let schema = self.catalog.check_schema(&name.schema)?;
+        if !self.has((schema.id, schema.owner), Privilege::Create) {
+            return Err(denied("schema", &name.schema));
+        }
+        Ok(NewName { name, owner: self.actor.as_owner() })
+    }
+
+    /// Another name for what keeps its owner.
+    ///
+    /// # Errors
+    /// As [`Access::new_name`].
+    pub(crate) fn other_name(
+        &self,
+        name: &ObjectName,
+        (home, owner): (&str, Option<ObjectId>),
+    ) -> Result<NewName> {
+        let made = self.new_name(name, home)?;
+        Ok(NewName { owner, ..made })
+    }
+
+    /// Whoever may do everything.
+    ///
+    /// # Errors
+    /// `NO_PRIVILEGE`.
+    pub(crate) fn superuser(&self) -> Result<Superuser> {
+        match self.actor.is_superuser(self.catalog) {
+            true => Ok(Superuser(())),
+            false => {
+                let text = "only a superuser may run this statement";
+                Err(Error::new(SqlState::NO_PRIVILEGE, text))
             }
         }
-        role
     }
 
-    fn write(&self) -> String {
-        let words = [
-            self.may_log_in.then_some("login"),
-            self.is_superuser.then_some("superuser"),
-            self.verifier.as_deref(),
-        ];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl SqlDatabase {
-    /// The role of this name.
-    pub fn role(&self, name: &str) -> Option<Role> {
-        role(&self.catalog(), name)
+    /// The table or view of this name, on the path where it names no schema.
+    pub(crate) fn relation(&self, name: &ObjectName) -> Result<Option<Relation>> {
+        if name.0.len() > 1 {
+            return Ok(self.catalog.relation(&Name::from_ast(name, "")?));
+        }
+        for schema in self.path {
+            let found = self.catalog.relation(&Name::from_ast(name, schema)?);
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
-    /// Whether there is a role that may log in and has a password.
+    /// The table of this name.
     ///
-    /// # Examples
-    /// ```
-    /// use remanent_sql::SqlDatabase;
-    /// let db = SqlDatabase::in_memory()?;
-    /// db.session().execute("create role ben login")?;
-    /// assert!(!db.has_login());
-    /// db.session().execute("create role ann password 'secret'")?;
-    /// assert!(db.has_login());
-    /// # Ok::<(), remanent_sql::Error>(())
-    /// ```
-    pub fn has_login(&self) -> bool {
-        let catalog = self.catalog();
-        let mut roles = catalog.roles.iter().filter(|object| object.kind == Kind::Role);
-        roles.any(|object| {
-            let role = Role::read(&object.definition);
-            role.may_log_in && role.verifier.is_some()
-        })
-    }
-}
-
-fn role(catalog: &Snapshot, name: &str) -> Option<Role> {
-    let is_it = |object: &&crate::catalog::store::Object| {
-        object.kind == Kind::Role && object.name.name == name
-    };
-    catalog.roles.iter().find(is_it).map(|object| Role::read(&object.definition))
-}
-
-/// What a role may do with a table or view.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Privilege {
-    Select,
-    Insert,
-    Update,
-    Delete,
-}
-
-impl Privilege {
-    const ALL: [Self; 4] = [Self::Select, Self::Insert, Self::Update, Self::Delete];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Select => "SELECT",
-            Self::Insert => "INSERT",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
+    /// # Errors
+    /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
+    fn found(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let home = self.path.first().map_or(crate::catalog::names::PUBLIC, String::as_str);
+        match self.relation(name)? {
+            Some(Relation::Table(table)) => Ok(table),
+            Some(Relation::View(view)) => {
+                let text = format!("{} is a view, not a table", view.name);
+                Err(Error::new(SqlState::WRONG_OBJECT, text))
+            }
+            None => Err(unknown_table(&Name::from_ast(name, home)?)),
         }
     }
-}
 
-/// Stands for all tables of a schema.
-const ALL_TABLES: &str = "*";
+    /// The table of this name, to be used so.
+    ///
+    /// # Errors
+    /// As [`Access::table`]; `UNKNOWN_TABLE`, `WRONG_OBJECT`.
+    pub(crate) fn find(&self, name: &ObjectName, uses: &[Privilege]) -> Result<Allowed> {
+        self.table(&self.found(name)?, uses)
+    }
 
-/// The row of the catalog in which grants of a role on a table stand.
-fn grant_name(role: &str, table: &Name) -> Name {
-    Name::new(role, format!("{}.{}", table.schema, table.name))
-}
-
-/// What a role was granted on a table, by its own name alone or with all of its schema.
-fn granted(catalog: &Snapshot, role: &str, table: &Name) -> Vec<Privilege> {
-    let on = [grant_name(role, table), grant_name(role, &Name::new(&table.schema, ALL_TABLES))];
-    let grants = catalog.roles.iter().filter(|object| object.kind == Kind::Grant);
-    let grants = grants.filter(|object| on.contains(&object.name));
-    let words: Vec<&str> = grants.flat_map(|object| object.definition.split(',')).collect();
-    Privilege::ALL.into_iter().filter(|privilege| words.contains(&privilege.word())).collect()
+    /// The table of this name, to change its definition.
+    ///
+    /// # Errors
+    /// As [`Access::own_table`]; `UNKNOWN_TABLE`, `WRONG_OBJECT`.
+    pub(crate) fn find_own(&self, name: &ObjectName) -> Result<Owned> {
+        self.own_table(&self.found(name)?)
+    }
 }
 
 impl Session {
@@ -141,72 +306,69 @@ impl Session {
     /// # Errors
     /// `BAD_AUTHORIZATION` if there is no such role.
     pub fn act_as(&mut self, name: &str) -> Result<()> {
-        if self.database.role(name).is_none() {
-            return Err(unknown(name));
-        }
-        self.set_user(name);
-        self.acts_as = Some(name.to_owned());
-        self.restricted = (0, false);
+        let role = self.database.role(name).ok_or_else(|| unknown(name))?;
+        self.set_actor(&role);
         Ok(())
+    }
+
+    /// The same for a role that has proved its password: it must be as it was then.
+    ///
+    /// # Errors
+    /// `BAD_AUTHORIZATION` if it was dropped or altered meanwhile, or may not log in.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.session().execute("create role ann password 'secret'")?;
+    /// let ann = db.role("ann").unwrap();
+    /// assert!(db.session().admit(&ann).is_ok());
+    /// db.session().execute("alter role ann nologin")?;
+    /// assert!(db.session().admit(&ann).is_err());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn admit(&mut self, role: &Role) -> Result<()> {
+        let now = self.database.role(&role.name).filter(|now| now == role && now.may_log_in);
+        let changed = || {
+            let text = "the role was changed while it logged in";
+            Error::new(SqlState::BAD_AUTHORIZATION, text)
+        };
+        self.set_actor(&now.ok_or_else(changed)?);
+        Ok(())
+    }
+
+    fn set_actor(&mut self, role: &Role) {
+        self.set_user(&role.name);
+        self.actor = Actor::Role(role.object_id());
+        self.texts.clear();
+        self.prepared.clear();
+        self.renew_functions();
     }
 
     /// Whether it may do everything.
     pub(crate) fn is_superuser(&self) -> bool {
-        let Some(name) = &self.acts_as else { return true };
-        self.database.role(name).is_some_and(|role| role.is_superuser)
+        self.actor.is_superuser(&self.catalog())
     }
 
-    /// Checks that the statement may run.
-    ///
-    /// # Errors
-    /// `NO_PRIVILEGE`.
-    pub(crate) fn check_access(
-        &self,
-        statement: &datafusion::sql::sqlparser::ast::Statement,
-    ) -> Result<()> {
-        let Some(role) = &self.acts_as else { return Ok(()) };
-        if self.is_superuser() {
-            return Ok(());
-        }
-        let catalog = self.database.catalog();
-        let needs = match need::of(statement) {
-            Needs::Nothing => return Ok(()),
-            Needs::Superuser => {
-                let text = "only a superuser may run this statement";
-                return Err(Error::new(SqlState::NO_PRIVILEGE, text));
-            }
-            Needs::Tables(needs) => needs,
-        };
-        for Need { name, privilege } in needs {
-            // What is not there is for the binder to say.
-            let Some(table) = self.existing(&catalog, &name) else { continue };
-            if !granted(&catalog, role, &table).contains(&privilege) {
-                let text = format!("permission denied for table {}", quoted(&table.name));
-                return Err(Error::new(SqlState::NO_PRIVILEGE, text)
-                    .detail(format!("{role} has no {} on it.", privilege.word())));
-            }
-        }
-        Ok(())
+    /// What its statements may do in a catalog.
+    pub(crate) fn access<'c>(&'c self, catalog: &'c Snapshot) -> Access<'c> {
+        Access { catalog, actor: self.actor, path: &self.settings.search_path }
     }
+}
 
-    /// The table or view that a name means.
-    fn existing(
-        &self,
-        catalog: &Snapshot,
-        name: &datafusion::sql::sqlparser::ast::ObjectName,
-    ) -> Option<Name> {
-        use crate::catalog::snapshot::Relation;
-        let schemas = self.settings.search_path.iter().map(String::as_str);
-        schemas.chain([self.home()]).find_map(|schema| {
-            let name = Name::from_ast(name, schema).ok()?;
-            Some(match catalog.relation(&name)? {
-                Relation::Table(table) => table.name.clone(),
-                Relation::View(view) => view.name.clone(),
-            })
-        })
-    }
+fn denied(kind: &str, name: &str) -> Error {
+    let text = format!("permission denied for {kind} {}", quoted(name));
+    Error::new(SqlState::NO_PRIVILEGE, text)
 }
 
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNKNOWN_OBJECT, format!("role {} does not exist", quoted(name)))
+}
+
+/// What a number and an owner are about, for whoever asks of rights by words.
+pub(crate) fn of_relation(relation: &Relation) -> (Kind, Option<ObjectId>, Option<ObjectId>) {
+    match relation {
+        Relation::Table(table) => (Kind::Table, table.id, table.owner),
+        Relation::View(view) => (Kind::View, Some(view.id), view.owner),
+    }
 }

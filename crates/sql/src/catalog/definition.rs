@@ -1,9 +1,10 @@
 //! What CREATE TABLE says, made plain: every constraint named, every column's options in one place.
 //!
-//! A definition is made from a statement, becomes the engine's schema, and is written down as the
-//! statement that would make it again; reading that gives an equal definition.
+//! A definition is made from a statement, becomes the engine's schema, and is written down as
+//! structure; reading that gives an equal definition.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, ColumnOption, Expr, GeneratedAs, ReferentialAction, SequenceOptions, TableConstraint,
@@ -11,7 +12,13 @@ use datafusion::sql::sqlparser::ast::{
 use remanent_engine::schema::{Column as StoredColumn, IndexSchema, KeyPart, TableSchema};
 
 use super::names::{Name, check_new, fold, quoted};
+use super::store::ObjectId;
+use super::stored::{
+    StoredCheck, StoredColumn as WrittenColumn, StoredIdentity, StoredKey, StoredReference,
+    StoredTable,
+};
 use super::table::{Action, Check};
+use super::written;
 use crate::error::{Error, Result, SqlState};
 use crate::values::sql_type::SqlType;
 
@@ -32,11 +39,26 @@ pub(crate) struct ColumnDefinition {
     pub(crate) sql_type: SqlType,
     pub(crate) not_null: bool,
     pub(crate) default: Option<Expr>,
-    /// Whether it takes its values from a sequence, and always.
-    pub(crate) identity: Option<bool>,
+    /// Whether it takes its values from a sequence.
+    pub(crate) identity: Option<IdentityDefinition>,
     /// What is said of the sequence, which is made with the table.
     pub(crate) sequence: Vec<SequenceOptions>,
     pub(crate) generated: Option<Expr>,
+}
+
+/// Where a column's values come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct IdentityDefinition {
+    /// Whether statements may not give a value of their own.
+    pub(crate) always: bool,
+    /// The sequence; `None` for one that is made with the column.
+    pub(crate) sequence: Option<ObjectId>,
+}
+
+impl IdentityDefinition {
+    fn new(always: bool) -> Self {
+        Self { always, sequence: None }
+    }
 }
 
 /// A primary or unique key.
@@ -53,6 +75,8 @@ pub(crate) struct ReferenceDefinition {
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) table: Name,
+    /// The number of that table, once it is written down.
+    pub(crate) table_id: Option<ObjectId>,
     /// Empty for the primary key.
     pub(crate) to: Vec<String>,
     pub(crate) on_delete: Action,
@@ -97,7 +121,7 @@ impl Definition {
             sql_type: SqlType::from_ast(&column.data_type)?,
             not_null: serial,
             default: None,
-            identity: serial.then_some(false),
+            identity: serial.then(|| IdentityDefinition::new(false)),
             sequence: Vec::new(),
             generated: None,
         });
@@ -130,8 +154,10 @@ impl Definition {
                 column.sequence = sequence_options.clone().unwrap_or_default();
                 match (generated_as, generation_expr) {
                     (_, Some(expression)) => column.generated = Some(expression.clone()),
-                    (GeneratedAs::Always, None) => column.identity = Some(true),
-                    (_, None) => column.identity = Some(false),
+                    (GeneratedAs::Always, None) => {
+                        column.identity = Some(IdentityDefinition::new(true));
+                    }
+                    (_, None) => column.identity = Some(IdentityDefinition::new(false)),
                 }
                 column.not_null |= column.identity.is_some();
             }
@@ -204,6 +230,7 @@ impl Definition {
             name,
             columns,
             table: Name::from_ast(&key.foreign_table, schema)?,
+            table_id: None,
             to: key.referred_columns.iter().map(fold).collect(),
             on_delete: action(key.on_delete),
             on_update: action(key.on_update),
@@ -220,6 +247,53 @@ impl Definition {
             name = format!("{wanted}{number}");
         }
         name
+    }
+
+    /// Whether an expression over the table names a column.
+    pub(crate) fn names_column(expression: &Expr, name: &str) -> bool {
+        let found = ast::visit_expressions(expression, |part| {
+            let is_it = match part {
+                Expr::Identifier(ident) => fold(ident) == name,
+                Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|p| fold(p) == name),
+                _ => false,
+            };
+            if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        found.is_break()
+    }
+
+    /// Gives a column another name wherever the table's own definition has it.
+    pub(crate) fn rename_column(&mut self, old: &str, new: &str) {
+        let rename = |names: &mut Vec<String>| {
+            for name in names.iter_mut().filter(|name| *name == old) {
+                new.clone_into(name);
+            }
+        };
+        for column in self.columns.iter_mut().filter(|column| column.name == old) {
+            new.clone_into(&mut column.name);
+        }
+        self.keys.iter_mut().for_each(|key| rename(&mut key.columns));
+        for reference in &mut self.references {
+            rename(&mut reference.columns);
+            if reference.table == self.name {
+                rename(&mut reference.to);
+            }
+        }
+        let conditions = self.checks.iter_mut().map(|check| &mut check.condition);
+        let generated = self.columns.iter_mut().filter_map(|column| column.generated.as_mut());
+        for expression in conditions.chain(generated) {
+            let _ = ast::visit_expressions_mut(expression, |part| {
+                let ident = match part {
+                    Expr::Identifier(ident) => Some(ident),
+                    Expr::CompoundIdentifier(parts) => parts.last_mut(),
+                    _ => None,
+                };
+                if let Some(ident) = ident.filter(|ident| fold(ident) == old) {
+                    *ident = ast::Ident::with_quote('"', new);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
     }
 
     /// Whether there is a constraint of this name.
@@ -261,6 +335,10 @@ impl Definition {
                 return Err(Error::new(SqlState::BAD_DEFINITION, text));
             }
         }
+        let checks = self.checks.iter().map(|check| &check.condition);
+        let expressions =
+            self.columns.iter().flat_map(|column| column.default.iter().chain(&column.generated));
+        checks.chain(expressions).try_for_each(check_expression)?;
         for key in self.keys.clone() {
             for name in &key.columns {
                 let place = self.column(name)?;
@@ -325,62 +403,149 @@ fn action(action: Option<ReferentialAction>) -> Action {
     }
 }
 
-impl fmt::Display for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (schema, name) = (quoted(&self.name.schema), quoted(&self.name.name));
-        write!(f, "CREATE TABLE {schema}.{name} (")?;
-        for (place, column) in self.columns.iter().enumerate() {
-            f.write_str(if place == 0 { "" } else { ", " })?;
-            column.fmt(f)?;
+/// What a table keeps is about one row of its own: nothing else may be asked.
+fn check_expression(expression: &Expr) -> Result<()> {
+    let found = ast::visit_expressions(expression, |part| match part {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
+            ControlFlow::Break("a subquery")
         }
-        for key in &self.keys {
-            let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
-            write!(f, ", CONSTRAINT {} {kind} ({})", quoted(&key.name), list(&key.columns))?;
+        Expr::Value(value) if matches!(value.value, ast::Value::Placeholder(_)) => {
+            ControlFlow::Break("a parameter")
         }
-        for check in &self.checks {
-            write!(f, ", CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)?;
+        _ => ControlFlow::Continue(()),
+    });
+    match found {
+        ControlFlow::Break(what) => {
+            Err(Error::unsupported(format!("{what} in what a table is defined by")))
         }
-        for reference in &self.references {
-            write!(f, ", {reference}")?;
-        }
-        f.write_str(")")
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 
-impl fmt::Display for ColumnDefinition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", quoted(&self.name), self.sql_type)?;
-        match self.identity {
-            Some(true) => f.write_str(" GENERATED ALWAYS AS IDENTITY")?,
-            Some(false) => f.write_str(" GENERATED BY DEFAULT AS IDENTITY")?,
-            None => {}
-        }
-        if let Some(expression) = &self.generated {
-            write!(f, " GENERATED ALWAYS AS ({expression}) STORED")?;
-        }
-        if let Some(default) = &self.default {
-            write!(f, " DEFAULT {default}")?;
-        }
-        f.write_str(if self.not_null { " NOT NULL" } else { "" })
+impl Definition {
+    /// As it is written down. `ids` knows the numbers of tables.
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_SUPPORTED` for what would not be read back the same.
+    pub(crate) fn to_stored(
+        &self,
+        mut ids: impl FnMut(&Name) -> Result<ObjectId>,
+    ) -> Result<StoredTable> {
+        let columns = self.columns.iter().map(ColumnDefinition::to_stored);
+        let keys = self.keys.iter().map(|key| StoredKey {
+            name: key.name.clone(),
+            columns: key.columns.clone(),
+            primary: key.primary,
+        });
+        let checks = self.checks.iter().map(|check| {
+            let condition = written::expression(&check.condition)?;
+            Ok(StoredCheck { name: check.name.clone(), condition })
+        });
+        let references = self.references.iter().map(|reference| {
+            Ok(StoredReference {
+                name: reference.name.clone(),
+                columns: reference.columns.clone(),
+                table: ids(&reference.table)?.0,
+                to: reference.to.clone(),
+                on_delete: reference.on_delete.to_string(),
+                on_update: reference.on_update.to_string(),
+            })
+        });
+        Ok(StoredTable {
+            columns: columns.collect::<Result<_>>()?,
+            keys: keys.collect(),
+            checks: checks.collect::<Result<_>>()?,
+            references: references.collect::<Result<_>>()?,
+        })
+    }
+
+    /// What was written down. `names` knows the tables of numbers.
+    ///
+    /// # Errors
+    /// Something in it that is not understood.
+    pub(crate) fn from_stored(
+        name: &Name,
+        stored: &StoredTable,
+        names: impl Fn(ObjectId) -> Option<Name>,
+    ) -> Result<Self> {
+        let columns = stored.columns.iter().map(ColumnDefinition::from_stored);
+        let keys = stored.keys.iter().map(|key| Key {
+            name: key.name.clone(),
+            columns: key.columns.clone(),
+            primary: key.primary,
+        });
+        let checks = stored.checks.iter().map(|check| {
+            let condition = written::read_expression(&check.condition)?;
+            Ok(Check { name: check.name.clone(), condition })
+        });
+        let references = stored.references.iter().map(|reference| {
+            let table = names(ObjectId(reference.table));
+            Ok(ReferenceDefinition {
+                name: reference.name.clone(),
+                columns: reference.columns.clone(),
+                table: table.ok_or_else(|| {
+                    let text = format!("the table that {} refers to is not known", reference.name);
+                    Error::new(SqlState::UNKNOWN_TABLE, text)
+                })?,
+                to: reference.to.clone(),
+                table_id: Some(ObjectId(reference.table)),
+                on_delete: action_of(&reference.on_delete)?,
+                on_update: action_of(&reference.on_update)?,
+            })
+        });
+        Ok(Self {
+            name: name.clone(),
+            columns: columns.collect::<Result<_>>()?,
+            keys: keys.collect(),
+            checks: checks.collect::<Result<_>>()?,
+            references: references.collect::<Result<_>>()?,
+        })
     }
 }
 
-impl fmt::Display for ReferenceDefinition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = list(&self.columns);
-        write!(f, "CONSTRAINT {} FOREIGN KEY ({columns})", quoted(&self.name))?;
-        let (schema, table) = (quoted(&self.table.schema), quoted(&self.table.name));
-        write!(f, " REFERENCES {schema}.{table}")?;
-        if !self.to.is_empty() {
-            write!(f, " ({})", list(&self.to))?;
+impl ColumnDefinition {
+    fn to_stored(&self) -> Result<WrittenColumn> {
+        let sequence = |identity: IdentityDefinition| -> Result<StoredIdentity> {
+            let made = || Error::internal("an identity column without its sequence");
+            let sequence = identity.sequence.ok_or_else(made)?.0;
+            Ok(StoredIdentity { sequence, always: identity.always })
+        };
+        let sql_type = self.sql_type.to_string();
+        if SqlType::from_ast(&written::read_type(&sql_type)?)? != self.sql_type {
+            return Err(Error::unsupported(format!("a column of type {sql_type}")));
         }
-        for (event, action) in [("DELETE", self.on_delete), ("UPDATE", self.on_update)] {
-            if action != Action::Refuse {
-                write!(f, " ON {event} {action}")?;
-            }
-        }
-        Ok(())
+        Ok(WrittenColumn {
+            name: self.name.clone(),
+            sql_type,
+            not_null: self.not_null,
+            default: self.default.as_ref().map(written::expression).transpose()?,
+            identity: self.identity.map(sequence).transpose()?,
+            generated: self.generated.as_ref().map(written::expression).transpose()?,
+        })
     }
+
+    fn from_stored(stored: &WrittenColumn) -> Result<Self> {
+        let read = |text: &String| written::read_expression(text);
+        let identity = stored.identity.as_ref().map(|identity| IdentityDefinition {
+            always: identity.always,
+            sequence: Some(ObjectId(identity.sequence)),
+        });
+        Ok(Self {
+            name: stored.name.clone(),
+            sql_type: SqlType::from_ast(&written::read_type(&stored.sql_type)?)?,
+            not_null: stored.not_null,
+            default: stored.default.as_ref().map(read).transpose()?,
+            identity,
+            sequence: Vec::new(),
+            generated: stored.generated.as_ref().map(read).transpose()?,
+        })
+    }
+}
+
+fn action_of(word: &str) -> Result<Action> {
+    let all = [Action::Refuse, Action::Cascade, Action::SetNull, Action::SetDefault];
+    let found = all.into_iter().find(|action| action.to_string() == word);
+    found.ok_or_else(|| Error::internal(format!("{word} is not known")))
 }
 
 impl fmt::Display for Action {

@@ -2,15 +2,19 @@
 //! sequences, schemas.
 //!
 //! The engine has tables, columns and indexes. What SQL adds (types by name, defaults, checks,
-//! references, views, sequences, comments) is kept as the text of the statement that makes it, in
-//! a table of the same database; so it is logged, saved and restored with the rest.
+//! references, views, sequences, comments, owners and rights) is kept as rows of tables in the same
+//! database, under numbers that are never used again; so it is logged, saved and restored with the
+//! rest.
 
 pub(crate) mod definition;
+pub(crate) mod legacy;
 pub(crate) mod load;
 pub(crate) mod names;
 pub(crate) mod sequence;
 pub(crate) mod snapshot;
 pub(crate) mod statistics;
 pub(crate) mod store;
+pub(crate) mod stored;
 pub(crate) mod system;
 pub(crate) mod table;
+pub(crate) mod written;

@@ -3,25 +3,37 @@
 //! Numbers are reserved in the database some at a time and given out from memory, so a crash may
 //! skip some of them and never repeats one.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions, UnaryOperator, Value};
+use remanent_engine::WriteTransaction;
 
 use super::names::Name;
-use super::store::Store;
+use super::store::{ObjectId, Store};
+use super::stored::StoredSequence;
 use crate::error::{Error, Result, SqlState};
 
 /// Numbers that are reserved at a time.
 const RESERVED: i64 = 32;
 
+/// How long is waited at a time for a transaction that has reserved numbers to end.
+const DOUBT_STEP: Duration = Duration::from_millis(1);
+/// And how long in all.
+const DOUBT_MAX: Duration = Duration::from_secs(5);
+
 /// A sequence.
 #[derive(Debug)]
 pub(crate) struct Sequence {
+    pub(crate) id: ObjectId,
     pub(crate) name: Name,
     pub(crate) options: Options,
+    /// The role that may do everything with it.
+    pub(crate) owner: Option<ObjectId>,
     /// The column that it belongs to and goes with.
-    pub(crate) owner: Option<(Name, String)>,
-    state: Mutex<State>,
+    pub(crate) belongs_to: Option<(Name, String)>,
+    /// Shared by all catalogs that have the sequence.
+    state: Arc<Mutex<State>>,
 }
 
 /// How it counts.
@@ -37,6 +49,9 @@ pub(crate) struct Options {
 #[derive(Debug, Default)]
 struct State {
     is_known: bool,
+    /// Whether numbers were reserved in a transaction that has not ended: they are its own until
+    /// then.
+    in_doubt: bool,
     /// The number given out last.
     last: Option<i64>,
     /// Up to here numbers are reserved.
@@ -72,11 +87,16 @@ impl Options {
         Ok(made)
     }
 
-    /// The same as options of a statement.
-    pub(crate) fn to_sql(self) -> String {
+    /// As they are written down.
+    pub(crate) fn to_stored(self) -> StoredSequence {
         let Self { start, increment, min, max, cycle } = self;
-        let cycle = if cycle { " CYCLE" } else { "" };
-        format!("INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} START WITH {start}{cycle}")
+        StoredSequence { start, increment, min, max, cycle }
+    }
+
+    /// What was written down.
+    pub(crate) fn from_stored(stored: &StoredSequence) -> Self {
+        let StoredSequence { start, increment, min, max, cycle } = *stored;
+        Self { start, increment, min, max, cycle }
     }
 
     fn after(&self, last: Option<i64>) -> Option<i64> {
@@ -90,55 +110,150 @@ impl Options {
     }
 }
 
+/// Where numbers are reserved.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'t> {
+    /// In a transaction of its own.
+    Alone,
+    /// In one that keeps all other writers out.
+    In(&'t WriteTransaction<'t>),
+}
+
 impl Sequence {
-    pub(crate) fn new(name: Name, options: Options, owner: Option<(Name, String)>) -> Self {
-        Self { name, options, owner, state: Mutex::new(State::default()) }
+    pub(crate) fn new(id: ObjectId, name: Name, options: Options, owner: Option<ObjectId>) -> Self {
+        Self { id, name, options, owner, belongs_to: None, state: Arc::default() }
+    }
+
+    /// Takes its numbers from where the same sequence of another catalog has them.
+    pub(crate) fn go_on_from(&mut self, same: &Self) {
+        self.state = Arc::clone(&same.state);
     }
 
     /// The next number.
     ///
     /// # Errors
-    /// `NUMBER_OUT_OF_RANGE` after the last; as the engine.
-    pub(crate) fn next(&self, store: &Store) -> Result<i64> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.is_known {
-            state.reserved = store.reserved(&self.name)?;
-            state.last = state.reserved;
-            state.is_known = true;
-        }
+    /// `NUMBER_OUT_OF_RANGE` after the last; `LOCK_NOT_AVAILABLE` while a transaction that has
+    /// reserved numbers does not end; as the engine.
+    pub(crate) fn next(&self, store: &Store, place: Place<'_>) -> Result<i64> {
         let exhausted = || {
             let text = format!("sequence {} has no more values", self.name);
             Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
         };
-        let next = self.options.after(state.last).ok_or_else(exhausted)?;
-        if state.last == state.reserved {
+        loop {
+            let mut state = self.known(store, place)?;
+            let next = self.options.after(state.last).ok_or_else(exhausted)?;
+            if state.last != state.reserved {
+                state.last = Some(next);
+                return Ok(next);
+            }
             let ahead = self.options.increment.saturating_mul(RESERVED - 1);
-            let reserved = next.saturating_add(ahead).clamp(self.options.min, self.options.max);
-            let reserved = if self.options.cycle { next } else { reserved };
-            store.reserve(&self.name, Some(reserved))?;
-            state.reserved = Some(reserved);
+            let last = next.saturating_add(ahead).clamp(self.options.min, self.options.max);
+            let last = if self.options.cycle { next } else { last };
+            if let Place::In(tx) = place {
+                store.reserve(tx, self.id, Some(last))?;
+                *state = State {
+                    is_known: true,
+                    in_doubt: true,
+                    last: Some(next),
+                    reserved: Some(last),
+                };
+                return Ok(next);
+            }
+            let before = state.reserved;
+            // Whoever keeps writers out may want a number himself: nothing is held meanwhile.
+            drop(state);
+            let is_ours = store.reserve_alone(self.id, (Some(before), last))?;
+            let mut state = self.lock();
+            match is_ours && state.reserved == before && !state.in_doubt {
+                true => state.reserved = Some(last),
+                false => state.is_known = false,
+            }
         }
-        state.last = Some(next);
-        Ok(next)
     }
 
     /// Goes on after this number, or with it.
     ///
     /// # Errors
     /// As the engine; `NUMBER_OUT_OF_RANGE`.
-    pub(crate) fn set(&self, store: &Store, number: i64, is_called: bool) -> Result<()> {
+    pub(crate) fn set(
+        &self,
+        store: &Store,
+        place: Place<'_>,
+        (number, is_called): (i64, bool),
+    ) -> Result<()> {
         if !(self.options.min..=self.options.max).contains(&number) {
             let text = format!("{number} is not among the values of sequence {}", self.name);
             return Err(Error::new(SqlState::NUMBER_OUT_OF_RANGE, text));
         }
         let last = match is_called {
-            true => Some(number),
-            false => Some(number.wrapping_sub(self.options.increment)),
+            true => number,
+            false => number.wrapping_sub(self.options.increment),
         };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        store.reserve(&self.name, last)?;
-        *state = State { is_known: true, last, reserved: last };
+        let in_doubt = matches!(place, Place::In(_));
+        drop(self.known(store, place)?);
+        match place {
+            Place::Alone => drop(store.reserve_alone(self.id, (None, last))?),
+            Place::In(tx) => store.reserve(tx, self.id, Some(last))?,
+        }
+        *self.lock() = State { is_known: true, in_doubt, last: Some(last), reserved: Some(last) };
         Ok(())
+    }
+
+    /// The transaction in which numbers were reserved has ended. Where it was rolled back, they are
+    /// reserved once more: they were given out, and nobody gets them again.
+    pub(crate) fn settle(&self, store: &Store, committed: bool) {
+        let mut state = self.lock();
+        if !state.in_doubt {
+            return;
+        }
+        let reserved = state.reserved.filter(|_| !committed);
+        state.in_doubt = false;
+        drop(state);
+        if let Some(reserved) = reserved
+            && store.reserve_alone(self.id, (None, reserved)).is_err()
+        {
+            self.lock().is_known = false;
+        }
+    }
+
+    /// The transaction has gone back to a savepoint: what was reserved since is so once more.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn keep(&self, store: &Store, tx: &WriteTransaction<'_>) -> Result<()> {
+        let state = self.lock();
+        match state.reserved.filter(|_| state.in_doubt) {
+            Some(reserved) => store.reserve(tx, self.id, Some(reserved)),
+            None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it has come, once nobody else's transaction may take that back.
+    fn known(&self, store: &Store, place: Place<'_>) -> Result<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        let started = Instant::now();
+        while state.in_doubt && matches!(place, Place::Alone) {
+            drop(state);
+            if started.elapsed() > DOUBT_MAX {
+                let text = format!("a definition that uses sequence {} has not ended", self.name);
+                return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, text));
+            }
+            std::thread::sleep(DOUBT_STEP);
+            state = self.lock();
+        }
+        if !state.is_known {
+            state.reserved = match place {
+                Place::Alone => store.reserved(&store.database.begin_read()?, self.id)?,
+                Place::In(tx) => store.reserved(tx, self.id)?,
+            };
+            state.last = state.reserved;
+            state.is_known = true;
+        }
+        Ok(state)
     }
 }
 

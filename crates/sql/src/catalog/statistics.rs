@@ -11,7 +11,6 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use remanent_engine::{Database, ReadTransaction, Row, RowId};
 
-use super::names::Name;
 use super::table::{Column, Table};
 use crate::error::Result;
 use crate::values::datum::Datum;
@@ -22,11 +21,10 @@ const SAMPLE: u64 = 10_000;
 /// The statistics of all tables that were asked for.
 #[derive(Default)]
 pub(crate) struct Known {
-    tables: Mutex<HashMap<Name, Entry>>,
+    tables: Mutex<HashMap<u32, Entry>>,
 }
 
 struct Entry {
-    handle: remanent_engine::Table,
     rows_max: u64,
     statistics: Arc<Statistics>,
 }
@@ -37,26 +35,21 @@ impl Known {
         let tx = database.begin_read().ok()?;
         let rows_max = tx.scan(&table.handle).ok()?.size_hint().1? as u64;
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = tables.get(&table.name)
-            && entry.handle.name() == table.handle.name()
+        if let Some(entry) = tables.get(&table.handle.number())
             && rows_max.abs_diff(entry.rows_max) <= entry.rows_max / 4
         {
             return Some(Arc::clone(&entry.statistics));
         }
         let statistics = Arc::new(sample(&tx, table, rows_max).ok()?);
-        let handle = table.handle.clone();
-        let entry = Entry { handle, rows_max, statistics: Arc::clone(&statistics) };
-        tables.insert(table.name.clone(), entry);
+        let entry = Entry { rows_max, statistics: Arc::clone(&statistics) };
+        tables.insert(table.handle.number(), entry);
         Some(statistics)
     }
 
-    /// Forgets what is known of a table, or of all.
-    pub(crate) fn forget(&self, name: Option<&Name>) {
+    /// Forgets what is known of a table.
+    pub(crate) fn forget(&self, table: &Table) {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        match name {
-            Some(name) => drop(tables.remove(name)),
-            None => tables.clear(),
-        }
+        tables.remove(&table.handle.number());
     }
 }
 

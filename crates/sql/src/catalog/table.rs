@@ -11,6 +11,7 @@ use remanent_engine::schema::ColumnType;
 use remanent_engine::{ColumnHandle, IndexHandle};
 
 use super::names::Name;
+use super::store::ObjectId;
 use crate::values::sql_type::SqlType;
 
 /// The hidden column of a table that is about to be changed: the number of the row.
@@ -19,6 +20,14 @@ pub(crate) const ROW_COLUMN: &str = "\u{1}row";
 /// A table.
 #[derive(Debug)]
 pub(crate) struct Table {
+    /// A number for all that it was made from: a table of the same is the same.
+    pub(crate) origin: u64,
+    /// Its number in the catalog; none of a table that SQL was told nothing about.
+    pub(crate) id: Option<ObjectId>,
+    /// The role that may do everything with it.
+    pub(crate) owner: Option<ObjectId>,
+    /// Why its definition cannot be read. Its rows can be, and nothing can be changed.
+    pub(crate) fault: Option<String>,
     pub(crate) name: Name,
     pub(crate) handle: remanent_engine::Table,
     pub(crate) columns: Vec<Column>,
@@ -54,7 +63,7 @@ pub(crate) struct Column {
 /// A column that takes its values from a sequence.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    pub(crate) sequence: Name,
+    pub(crate) sequence: ObjectId,
     /// Whether statements may not give a value of their own.
     pub(crate) always: bool,
 }
@@ -90,6 +99,8 @@ pub(crate) struct Reference {
     /// Places of the columns that refer.
     pub(crate) columns: Vec<usize>,
     pub(crate) table: Name,
+    /// The number of that table.
+    pub(crate) table_id: ObjectId,
     /// Names of the columns that are referred to.
     pub(crate) to: Vec<String>,
     pub(crate) on_delete: Action,
@@ -140,12 +151,10 @@ pub(crate) fn type_metadata(sql_type: &SqlType) -> std::collections::HashMap<Str
 
 /// The type of SQL that a field of a result has.
 pub(crate) fn type_of_field(field: &Field) -> SqlType {
-    let named = field.metadata().get(SQL_TYPE).and_then(|text| {
-        let dialect = datafusion::sql::sqlparser::dialect::PostgreSqlDialect {};
-        let mut parser =
-            datafusion::sql::sqlparser::parser::Parser::new(&dialect).try_with_sql(text).ok()?;
-        SqlType::from_ast(&parser.parse_data_type().ok()?).ok()
-    });
+    let named = field
+        .metadata()
+        .get(SQL_TYPE)
+        .and_then(|text| SqlType::from_ast(&super::written::read_type(text).ok()?).ok());
     named
         .filter(|named| named.to_arrow() == *field.data_type())
         .unwrap_or_else(|| SqlType::from_arrow(field.data_type()))

@@ -3,12 +3,12 @@
 //! A change of rows that others refer to is followed at once, by what the reference says; what rows
 //! refer to is checked behind the change, in the same transaction.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use remanent_engine::schema::{ColumnValues, Value};
-use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId};
+use remanent_engine::{ColumnHandle, ErrorKind, Find, Row, RowId};
 
 use super::target::Target;
 use crate::catalog::snapshot::Snapshot;
@@ -82,6 +82,30 @@ impl Session {
         rows: &RecordBatch,
         storage: Storage,
     ) -> Result<()> {
+        self.lay_down(transaction, target, rows, storage)?;
+        self.check_references(transaction, target, rows, None)
+    }
+
+    /// Inserts whole rows of a table that is made anew, whose references held before.
+    ///
+    /// # Errors
+    /// As [`Session::insert_rows`].
+    pub(crate) fn insert_again(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        self.lay_down(transaction, target, rows, Storage::Hot)
+    }
+
+    fn lay_down(
+        &self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        rows: &RecordBatch,
+        storage: Storage,
+    ) -> Result<()> {
         let table = &target.table;
         let writing = transaction.writing()?;
         let readers = readers(table, rows)?;
@@ -110,7 +134,7 @@ impl Session {
                 inserted.map_err(|error| named(error, table))?;
             }
         }
-        self.check_references(transaction, target, rows, None)
+        Ok(())
     }
 
     /// Checks what rows refer to that were inserted one by one.
@@ -138,28 +162,22 @@ impl Session {
         places: &[usize],
     ) -> Result<()> {
         let table = &target.table;
-        let referrers = referrers(&target.catalog, table);
         let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
-        let referrers: Vec<_> =
-            referrers.into_iter().filter(|(_, _, key)| touches(&key.columns)).collect();
+        let mut referrers = referrers(&target.catalog, table);
+        referrers.retain(|referrer| touches(&referrer.key.columns));
         let readers = readers(table, rows)?;
         for (row, number) in numbers.values().iter().enumerate() {
             let id = row_id(*number)?;
             let mut gone = Vec::new();
-            for (child, reference, key) in &referrers {
-                let old = key_of(transaction, table, id, key)?;
-                let new: Vec<Datum> = key
-                    .columns
-                    .iter()
-                    .map(|&column| {
-                        Datum::from_value(
-                            readers[column].value(row),
-                            &table.columns[column].sql_type,
-                        )
-                    })
-                    .collect();
-                if old.as_ref().is_some_and(|old| *old != new) {
-                    gone.push((child, reference, old.unwrap_or_default(), new));
+            for referrer in &referrers {
+                let old = key_of(transaction, table, id, referrer.key)?;
+                let new = |&column: &usize| {
+                    let value = readers[column].value(row);
+                    Datum::from_value(value, &table.columns[column].sql_type)
+                };
+                let new: Vec<Datum> = referrer.key.columns.iter().map(new).collect();
+                if let Some(old) = old.filter(|old| *old != new) {
+                    gone.push((referrer, old, new));
                 }
             }
             let changes: Vec<(ColumnHandle, Value<'_>)> = places
@@ -168,15 +186,9 @@ impl Session {
                 .collect();
             let updated = transaction.writing()?.update_values(&table.handle, id, &changes);
             updated.map_err(|error| named(error, table))?;
-            for (child, reference, old, new) in gone {
-                let keys = HashSet::from([key_text(&old)]);
-                self.follow(
-                    transaction,
-                    (&target.catalog, child, reference),
-                    &keys,
-                    Some(&new),
-                    0,
-                )?;
+            for (referrer, old, new) in gone {
+                let keys = Gone::from([(key_text(&old), old)]);
+                self.follow(transaction, (&target.catalog, referrer), &keys, Some(&new), 0)?;
             }
         }
         self.check_references(transaction, target, rows, Some(places))
@@ -205,11 +217,11 @@ impl Session {
         depth: usize,
     ) -> Result<()> {
         let referrers = referrers(catalog, table);
-        let mut keys: Vec<HashSet<String>> = vec![HashSet::new(); referrers.len()];
+        let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
         for &id in ids {
-            for (place, (_, _, key)) in referrers.iter().enumerate() {
-                let values = key_of(transaction, table, id, key)?;
-                keys[place].extend(values.map(|values| key_text(&values)));
+            for (place, referrer) in referrers.iter().enumerate() {
+                let values = key_of(transaction, table, id, referrer.key)?;
+                keys[place].extend(values.map(|values| (key_text(&values), values)));
             }
             match transaction.writing()?.delete(&table.handle, id) {
                 // A cascade may have come here before.
@@ -217,9 +229,9 @@ impl Session {
                 deleted => deleted?,
             }
         }
-        for ((child, reference, _), keys) in referrers.iter().zip(keys) {
+        for (referrer, keys) in referrers.iter().zip(keys) {
             if !keys.is_empty() {
-                self.follow(transaction, (catalog, child, reference), &keys, None, depth)?;
+                self.follow(transaction, (catalog, referrer), &keys, None, depth)?;
             }
         }
         Ok(())
@@ -229,8 +241,8 @@ impl Session {
     fn follow(
         &mut self,
         transaction: &Arc<Transaction>,
-        (catalog, child, reference): (&Arc<Snapshot>, &Arc<Table>, &Reference),
-        keys: &HashSet<String>,
+        (catalog, referrer): (&Arc<Snapshot>, &Referrer<'_>),
+        keys: &Gone,
         new: Option<&[Datum]>,
         depth: usize,
     ) -> Result<()> {
@@ -238,7 +250,8 @@ impl Session {
             let text = "rows refer to each other more deeply than can be followed";
             return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
         }
-        let found = referring(transaction, child, reference, keys)?;
+        let Referrer { child, reference, columns, .. } = referrer;
+        let found = referring(transaction, child, columns, keys)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -256,14 +269,14 @@ impl Session {
             (Action::Cascade, None) => {
                 self.delete_ids(transaction, (catalog, child), &found, depth + 1)
             }
-            (Action::Cascade, Some(new)) => set_key(transaction, child, reference, &found, new),
+            (Action::Cascade, Some(new)) => set_key(transaction, child, columns, &found, new),
             (Action::SetNull, _) => {
-                let nulls = vec![Datum::Null; reference.columns.len()];
-                set_key(transaction, child, reference, &found, &nulls)
+                let nulls = vec![Datum::Null; columns.len()];
+                set_key(transaction, child, columns, &found, &nulls)
             }
             (Action::SetDefault, _) => {
                 let values = defaults(child, reference)?;
-                set_key(transaction, child, reference, &found, &values)?;
+                set_key(transaction, child, &reference.columns, &found, &values)?;
                 let parent = catalog.table(&reference.table)?;
                 check_key(transaction, (child, reference), &parent, &values)
             }
@@ -308,19 +321,32 @@ impl Session {
     }
 }
 
+/// A table that refers to another.
+pub(super) struct Referrer<'c> {
+    child: Arc<Table>,
+    reference: Reference,
+    /// The key that it means.
+    key: &'c Index,
+    /// Its columns that refer to the key's, in the key's order.
+    columns: Vec<usize>,
+}
+
+/// Keys that are gone, by their text.
+type Gone = HashMap<String, Vec<Datum>>;
+
 /// The tables that refer to this one, and which of its keys they mean.
-fn referrers<'c>(
-    catalog: &'c Snapshot,
-    table: &'c Table,
-) -> Vec<(Arc<Table>, Reference, &'c Index)> {
+fn referrers<'c>(catalog: &'c Snapshot, table: &'c Table) -> Vec<Referrer<'c>> {
     let mut found = Vec::new();
     for child in catalog.tables.values() {
-        for reference in &child.references {
-            if reference.table == table.name
-                && let Ok(key) = referred_key(table, reference)
-            {
-                found.push((Arc::clone(child), reference.clone(), key));
-            }
+        for reference in child.references.iter().filter(|r| r.table == table.name) {
+            let Ok(key) = referred_key(table, reference) else { continue };
+            let columns = key.columns.iter().enumerate().map(|(part, &column)| {
+                let name = &table.columns[column].name;
+                let place = reference.to.iter().position(|to| to == name).unwrap_or(part);
+                reference.columns[place]
+            });
+            let (columns, child) = (columns.collect(), Arc::clone(child));
+            found.push(Referrer { child, reference: reference.clone(), key, columns });
         }
     }
     found
@@ -363,6 +389,8 @@ fn check_key(
     if key.iter().any(Datum::is_null) {
         return Ok(());
     }
+    // That the key is there is to hold at the commit, whatever the isolation.
+    let _kept = transaction.writing()?.keep_reads();
     let index = referred_key(parent, reference)?;
     let ordered = in_order(parent, index, reference, key)?;
     let values: Vec<Value<'_>> = ordered
@@ -439,23 +467,64 @@ fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
 
 /// A key as text: numbers of different types are equal by it.
 fn key_text(key: &[Datum]) -> String {
-    let parts: Vec<String> = key.iter().map(|datum| datum.to_string()).collect();
-    parts.join("\u{0}")
+    let part = |datum: &Datum| match datum {
+        Datum::Null => "-".to_owned(),
+        datum => {
+            let text = datum.to_string();
+            format!("{}:{text}", text.len())
+        }
+    };
+    key.iter().map(part).collect()
 }
 
-/// The rows of `child` that refer to one of these keys, whose parts are in the order of the
-/// referred-to index.
+/// The rows of `child` whose columns, in the order of the key that is referred to, have one of
+/// these keys. That there are no others is to hold at the commit, whatever the isolation.
 fn referring(
     transaction: &Transaction,
     child: &Arc<Table>,
-    reference: &Reference,
-    keys: &HashSet<String>,
+    columns: &[usize],
+    keys: &Gone,
 ) -> Result<Vec<RowId>> {
+    let _kept = transaction.writing()?.keep_reads();
     let mut found = Vec::new();
-    for row in transaction.reading()?.scan(&child.handle)? {
-        let values = values_of(child, &row, &reference.columns);
-        if !values.iter().any(Datum::is_null) && keys.contains(&key_text(&values)) {
+    let mut refers = |row: &Row<'_>| {
+        let values = values_of(child, row, columns);
+        let is_one = !values.iter().any(Datum::is_null) && keys.contains_key(&key_text(&values));
+        if is_one {
             found.push(row.id());
+        }
+        is_one
+    };
+    let leads = |index: &&Index| {
+        let mut first: Vec<usize> = index.columns.iter().copied().take(columns.len()).collect();
+        let mut wanted = columns.to_vec();
+        first.sort_unstable();
+        wanted.sort_unstable();
+        index.ordered && first == wanted
+    };
+    let Some(index) = child.indexes.iter().find(leads) else {
+        for row in transaction.reading()?.scan(&child.handle)? {
+            refers(&row);
+        }
+        return Ok(found);
+    };
+    for key in keys.values().filter(|key| !key.iter().any(Datum::is_null)) {
+        let parts = index.columns.iter().take(columns.len()).map(|column| {
+            let place = columns.iter().position(|other| other == column).unwrap_or_default();
+            key[place].cast(&child.columns[*column].sql_type)
+        });
+        // A key that no row can have, none refers to.
+        let Ok(parts) = parts.collect::<Result<Vec<Datum>>>() else { continue };
+        let stored = index.columns.iter().map(|&column| &child.columns[column].stored);
+        let values: Vec<Value<'_>> =
+            parts.iter().zip(stored).map(|(part, stored)| part.to_value(stored)).collect();
+        let mut cursor = transaction.reading()?.cursor(&child.handle, index.handle)?;
+        let mut row = cursor.find(Find::Equal, &values)?;
+        while let Some(here) = row {
+            if !refers(&here) {
+                break;
+            }
+            row = cursor.next();
         }
     }
     Ok(found)
@@ -464,11 +533,11 @@ fn referring(
 fn set_key(
     transaction: &Transaction,
     child: &Table,
-    reference: &Reference,
+    columns: &[usize],
     ids: &[RowId],
     values: &[Datum],
 ) -> Result<()> {
-    for (&column, value) in reference.columns.iter().zip(values) {
+    for (&column, value) in columns.iter().zip(values) {
         let column = &child.columns[column];
         if value.is_null() && !column.nullable {
             let text = format!("null value in column {} of {}", column.name, child.name);

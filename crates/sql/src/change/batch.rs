@@ -7,6 +7,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
 use super::apply::Storage;
+use crate::access::Privilege;
 use crate::error::{Error, Result, SqlState};
 use crate::session::statements::Session;
 
@@ -35,8 +36,9 @@ impl Session {
         batch: &RecordBatch,
         storage: Storage,
     ) -> Result<u64> {
+        self.check_not_failed()?;
         let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
-        let target = self.target(&name, None)?;
+        let target = self.target(&name, None, &[Privilege::Insert])?;
         if batch.num_columns() != target.table.columns.len() {
             let (has, wants) = (batch.num_columns(), target.table.columns.len());
             let text = format!("a batch of {has} columns for a table of {wants}");
@@ -54,7 +56,8 @@ impl Session {
                 return Err(error);
             }
             Err(error) => {
-                transaction.writing()?.roll_back_to(before)?;
+                self.take_back(&transaction, before)?;
+                self.failed_with(&error);
                 return Err(error);
             }
         }

@@ -17,15 +17,15 @@ use remanent_engine::{SEGMENT_ROWS, Savepoint};
 
 use super::apply::Storage;
 use super::target::Target;
+use crate::access::Privilege;
 use crate::copy::Copy;
 use crate::copy::building::Building;
 use crate::copy::reading::{Record, Records};
 use crate::error::{Error, Result, SqlState};
 use crate::query::running::ResultColumn;
 use crate::session::answer::{Outcome, Tag};
-use crate::session::statements::{Session, TransactionStatus};
+use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
-use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::text::utf8;
 
@@ -156,12 +156,12 @@ impl Session {
     ///
     /// # Errors
     /// `NO_PRIVILEGE`; tables and columns that are not there; as a transaction that begins.
-    pub fn copy_in(&mut self, statement: &Statement, copy: &Copy) -> Result<CopyIn> {
-        self.begin_copy(statement)?;
+    pub fn copy_in(&mut self, copy: &Copy) -> Result<CopyIn> {
+        self.begin_copy()?;
         let Some((name, listed)) = copy.table() else {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM needs a table"));
         };
-        let target = self.target(name, None)?;
+        let target = self.target(name, None, &[Privilege::Insert])?;
         let mut places = Vec::new();
         for column in listed {
             places.push(target.place(&ObjectName::from(vec![column.clone()]))?);
@@ -290,14 +290,10 @@ impl Session {
     pub fn copy_undo(&mut self, copy: CopyIn, cause: &Error) -> Result<()> {
         match copy.before {
             None => copy.transaction.roll_back(),
-            Some(before) => copy.transaction.writing()?.roll_back_to(before)?,
+            Some(before) => self.take_back(&copy.transaction, before)?,
         }
         drop(copy);
-        if cause.ends_transaction()
-            && let Some(block) = &mut self.block
-        {
-            block.fail();
-        }
+        self.failed_with(cause);
         Ok(())
     }
 }
@@ -359,13 +355,9 @@ impl Batch {
 
 impl Session {
     /// What every statement begins with.
-    fn begin_copy(&mut self, statement: &Statement) -> Result<()> {
-        self.cancel_handle().begin(self.settings.statement_timeout);
-        if self.status() == TransactionStatus::Failed {
-            let text = "the transaction has failed; statements are ignored until it ends";
-            return Err(Error::new(SqlState::IN_FAILED_TRANSACTION, text).hint("Roll back."));
-        }
-        self.check_access(&statement.ast)
+    fn begin_copy(&mut self) -> Result<()> {
+        self.begin_statement();
+        self.check_not_failed()
     }
 }
 

@@ -40,6 +40,7 @@ impl Session {
     /// # Errors
     /// A file that cannot be read or written, or is none of the format; as INSERT or the query.
     pub(crate) async fn copy_file(&mut self, statement: &ast::Statement) -> Result<Outcome> {
+        self.access(&self.catalog()).superuser()?;
         let statement = Statement { ast: statement.clone() };
         let copy = statement.copy()?;
         let (Some(path), Some(format)) = (copy.file.as_deref(), copy.format.columnar) else {
@@ -51,7 +52,7 @@ impl Session {
             return self.write_file(&copy, path, format).await;
         }
         let (schema, batches) = open(path, format).map_err(|error| of_file(error, path))?;
-        let mut into = self.copy_in(&statement, &copy)?;
+        let mut into = self.copy_in(&copy)?;
         match self.read_file(&mut into, &schema, batches, path).await {
             Ok(()) => self.copy_done(into),
             Err(error) => {

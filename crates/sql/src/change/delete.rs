@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{Delete, FromTable};
 use super::rows::Changed;
 use super::target::{Target, parse_query};
 use super::update::{joined, split_numbers};
+use crate::access::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
 use crate::query::select::with_values;
@@ -27,7 +28,11 @@ impl Session {
         if !single || delete.limit.is_some() || !delete.order_by.is_empty() {
             return Err(Error::unsupported("this form of DELETE").hint("Write DELETE ... USING."));
         }
-        self.target_of(&from[0].relation)
+        let reads =
+            delete.selection.is_some() || delete.using.is_some() || delete.returning.is_some();
+        let mut uses = vec![Privilege::Delete];
+        uses.extend(reads.then_some(Privilege::Select));
+        self.target_of(&from[0].relation, &uses)
     }
 
     /// The query that gives the rows to delete: all columns as they are, and the number of the

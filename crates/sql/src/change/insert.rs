@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{self, Insert, Query, SetExpr, TableObject}
 use super::apply::Storage;
 use super::rows::{Changed, whole_rows};
 use super::target::{Target, not_default, parse_query};
+use crate::access::Privilege;
 use crate::catalog::names::fold;
 use crate::error::{Error, Result, SqlState};
 use crate::query::select::with_values;
@@ -28,7 +29,21 @@ impl Session {
         if insert.or.is_some() || insert.ignore || insert.replace_into || insert.overwrite {
             return Err(Error::unsupported("this form of INSERT").hint("Write ON CONFLICT."));
         }
-        self.target(name, insert.table_alias.as_ref().map(|alias| fold(&alias.alias)))
+        let mut uses = vec![Privilege::Insert];
+        if let Some(on) = &insert.on {
+            let does_nothing = matches!(
+                on,
+                ast::OnInsert::OnConflict(ast::OnConflict {
+                    action: ast::OnConflictAction::DoNothing,
+                    ..
+                })
+            );
+            uses.extend((!does_nothing).then_some(Privilege::Update));
+        }
+        uses.extend(
+            (insert.on.is_some() || insert.returning.is_some()).then_some(Privilege::Select),
+        );
+        self.target(name, insert.table_alias.as_ref().map(|alias| fold(&alias.alias)), &uses)
     }
 
     /// The query that gives the rows to insert: a column for each of the table's.
@@ -111,7 +126,7 @@ impl Session {
     }
 
     /// The plan with the defaults of all other columns behind its own.
-    pub(super) fn add_defaults(
+    pub(crate) fn add_defaults(
         &mut self,
         target: &Target,
         plan: LogicalPlan,
@@ -172,7 +187,7 @@ impl Session {
     }
 
     /// Whole rows of what the source gave, with generated columns, checked.
-    pub(super) fn new_rows(&mut self, target: &Target, batch: &RecordBatch) -> Result<RecordBatch> {
+    pub(crate) fn new_rows(&mut self, target: &Target, batch: &RecordBatch) -> Result<RecordBatch> {
         let count = batch.num_rows();
         let table = Arc::clone(&target.table);
         let rows = match table.columns.iter().any(|column| column.generated.is_some()) {

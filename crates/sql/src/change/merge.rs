@@ -17,6 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::apply::Storage;
 use super::rows::Changed;
 use super::target::{Target, not_default, parse_query};
+use crate::access::Privilege;
 use crate::catalog::names::quoted;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result, SqlState};
@@ -45,7 +46,15 @@ type Done = (bool, Vec<usize>);
 
 impl Session {
     pub(super) fn merge_target(&self, merge: &Merge) -> Result<Target> {
-        self.target_of(&merge.table)
+        let mut uses = vec![Privilege::Select];
+        for clause in &merge.clauses {
+            uses.push(match clause.action {
+                MergeAction::Insert(_) => Privilege::Insert,
+                MergeAction::Update { .. } => Privilege::Update,
+                MergeAction::Delete { .. } => Privilege::Delete,
+            });
+        }
+        self.target_of(&merge.table, &uses)
     }
 
     /// The query: a column for each of the table's, the number of the clause, that of the row.

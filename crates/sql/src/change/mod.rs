@@ -89,7 +89,7 @@ impl Session {
         Ok(Some(match statement {
             Statement::Query(query) => {
                 let query = self.rewritten(query)?;
-                let catalog = self.database.catalog();
+                let catalog = self.catalog();
                 self.binder(&catalog).bind(query)?
             }
             Statement::Insert(insert) => {

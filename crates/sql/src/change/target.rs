@@ -11,9 +11,9 @@ use datafusion::sql::sqlparser::ast::{self, Assignment, AssignmentTarget, Object
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use crate::access::{Actor, Allowed, Privilege};
 use crate::catalog::names::{Name, fold, quoted};
-use crate::catalog::snapshot::{Snapshot, unknown_table};
-use crate::catalog::table::Table;
+use crate::catalog::snapshot::Snapshot;
 use crate::error::{Error, Result, SqlState};
 use crate::query::binder::OWN_SCHEMA;
 use crate::query::source::TableSourceOf;
@@ -24,8 +24,8 @@ use crate::values::sql_type::SqlType;
 pub(super) const TARGET: &str = "target";
 
 /// What is changed, and by which name the statement speaks of it.
-pub(super) struct Target {
-    pub(super) table: Arc<Table>,
+pub(crate) struct Target {
+    pub(super) table: Allowed,
     pub(super) alias: String,
     pub(super) catalog: Arc<Snapshot>,
 }
@@ -116,9 +116,11 @@ impl Target {
     pub(super) fn default_of(&self, place: usize) -> String {
         let column = &self.table.columns[place];
         if let Some(identity) = &column.identity {
-            let (schema, name) = (&identity.sequence.schema, &identity.sequence.name);
-            let sequence = format!("{}.{}", quoted(schema), quoted(name)).replace('\'', "''");
-            return format!("nextval('{sequence}')");
+            let sequence = self.catalog.sequence_of(identity.sequence);
+            let name = sequence.map(|sequence| {
+                format!("{}.{}", quoted(&sequence.name.schema), quoted(&sequence.name.name))
+            });
+            return format!("nextval('{}')", name.unwrap_or_default().replace('\'', "''"));
         }
         column.default.as_ref().map_or_else(|| "NULL".to_owned(), ToString::to_string)
     }
@@ -144,36 +146,31 @@ pub(super) fn parse_query(text: &str) -> Result<Query> {
 }
 
 impl Session {
-    /// The target of a statement.
+    /// The target of a statement, which is used so.
     ///
     /// # Errors
-    /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
-    pub(super) fn target(&self, name: &ObjectName, alias: Option<String>) -> Result<Target> {
-        let catalog = self.database.catalog();
-        let table = self.find_table(&catalog, name)?;
+    /// `NO_PRIVILEGE`, `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
+    pub(super) fn target(
+        &self,
+        name: &ObjectName,
+        alias: Option<String>,
+        uses: &[Privilege],
+    ) -> Result<Target> {
+        let catalog = self.catalog();
+        let table = self.access(&catalog).find(name, uses)?;
         let alias = alias.unwrap_or_else(|| table.name.name.clone());
         Ok(Target { table, alias, catalog })
     }
 
-    /// The table of this name, on the path where it names no schema.
+    /// A table that is made anew, to be filled on behalf of its owner.
     ///
     /// # Errors
-    /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
-    pub(crate) fn find_table(
-        &self,
-        catalog: &Arc<Snapshot>,
-        name: &ObjectName,
-    ) -> Result<Arc<Table>> {
-        if name.0.len() > 1 {
-            return catalog.table(&Name::from_ast(name, self.home())?);
-        }
-        for schema in &self.settings.search_path {
-            let name = Name::from_ast(name, schema)?;
-            if catalog.relation(&name).is_some() {
-                return catalog.table(&name);
-            }
-        }
-        Err(unknown_table(&Name::from_ast(name, self.home())?))
+    /// `UNKNOWN_TABLE`.
+    pub(crate) fn rebuilt_target(&self, name: &Name) -> Result<Target> {
+        let catalog = self.catalog();
+        let access = self.access(&catalog).of(Actor::Program);
+        let table = access.table(&catalog.table(name)?, &[Privilege::Insert])?;
+        Ok(Target { table, alias: name.name.clone(), catalog })
     }
 
     /// The plan of a query over the target.
@@ -188,7 +185,7 @@ impl Session {
     ) -> Result<LogicalPlan> {
         let query = self.rewritten(&query)?;
         let mut binder = self.binder(&target.catalog);
-        binder.add_own(TARGET, TableSourceOf::with_row(Arc::clone(&target.table)));
+        binder.add_own(TARGET, TableSourceOf::with_row(target.table.clone()));
         let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
         let types: Vec<Option<DataType>> = types.collect();
         binder.bind_typed(query, types)

@@ -2,14 +2,12 @@
 //!
 //! Tables that others refer to are emptied only together with those.
 
-use std::sync::Arc;
-
 use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 use remanent_engine::RowId;
 
-use crate::catalog::snapshot::Snapshot;
-use crate::catalog::table::Table;
+use crate::access::{Access, Allowed, Privilege};
 use crate::error::{Error, Result, SqlState};
+use crate::query::sequences;
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 
@@ -19,15 +17,17 @@ impl Session {
     /// # Errors
     /// `UNKNOWN_TABLE`; `FEATURE_NOT_SUPPORTED` for a table that others refer to, without CASCADE.
     pub(crate) async fn truncate(&mut self, truncate: &Truncate) -> Result<Outcome> {
-        let catalog = self.database.catalog();
+        let catalog = self.catalog();
+        let access = self.access(&catalog);
         let mut tables = Vec::new();
         for name in &truncate.table_names {
-            tables.push(self.find_table(&catalog, &name.name)?);
+            tables.push(access.find(&name.name, &[Privilege::Truncate])?);
         }
         let cascade = matches!(truncate.cascade, Some(CascadeOption::Cascade));
-        add_referrers(&catalog, &mut tables, cascade)?;
+        add_referrers(access, &mut tables, cascade)?;
         let alone = self.block.is_none();
         let transaction = self.transaction(true)?;
+        let before = transaction.writing()?.savepoint();
         let emptied = tables.iter().try_for_each(|table| {
             let writing = transaction.writing()?;
             let ids: Vec<RowId> = writing.scan(&table.handle)?.map(|row| row.id()).collect();
@@ -43,14 +43,18 @@ impl Session {
                 transaction.roll_back();
                 return Err(error);
             }
-            (false, emptied) => emptied?,
+            (false, Ok(())) => {}
+            (false, Err(error)) => {
+                self.take_back(&transaction, before)?;
+                return Err(error);
+            }
         }
         if truncate.identity == Some(TruncateIdentityOption::Restart) {
             for sequence in tables.iter().flat_map(|table| &table.columns) {
                 let Some(identity) = &sequence.identity else { continue };
-                if let Some(sequence) = catalog.sequences.get(&identity.sequence) {
+                if let Some(sequence) = catalog.sequence_of(identity.sequence) {
                     let start = sequence.options.start;
-                    sequence.set(&self.database.store, start, false)?;
+                    sequences::put(&self.database, &self.caller, sequence, (start, false))?;
                 }
             }
         }
@@ -58,12 +62,12 @@ impl Session {
     }
 }
 
-fn add_referrers(catalog: &Snapshot, tables: &mut Vec<Arc<Table>>, cascade: bool) -> Result<()> {
+fn add_referrers(access: Access<'_>, tables: &mut Vec<Allowed>, cascade: bool) -> Result<()> {
     let mut at = 0;
     while at < tables.len() {
         let name = tables[at].name.clone();
         at += 1;
-        for child in catalog.tables.values() {
+        for child in access.catalog.tables.values() {
             let refers = child.references.iter().any(|reference| reference.table == name);
             if !refers || tables.iter().any(|table| table.name == child.name) {
                 continue;
@@ -74,7 +78,7 @@ fn add_referrers(catalog: &Snapshot, tables: &mut Vec<Arc<Table>>, cascade: bool
                     .detail(format!("Table {} references {name}.", child.name))
                     .hint("Truncate both, or write CASCADE."));
             }
-            tables.push(Arc::clone(child));
+            tables.push(access.table(child, &[Privilege::Truncate])?);
         }
     }
     Ok(())

@@ -4,17 +4,21 @@
 //! that, and the engine writes the columns that were assigned.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::UInt64Type;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::sqlparser::ast::{TableFactor, TableWithJoins, Update, UpdateTableFromKind};
+use datafusion::sql::sqlparser::ast::{
+    Expr, TableFactor, TableWithJoins, Update, UpdateTableFromKind, visit_expressions,
+};
 
 use super::insert::note_parameter;
 use super::rows::Changed;
-use super::target::{Target, parse_query};
+use super::target::{Target, not_default, parse_query};
+use crate::access::Privilege;
 use crate::catalog::names::fold;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
@@ -24,20 +28,41 @@ use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
+/// Whether an expression may look at a column: whatever has a name in it does.
+fn names_column(expr: &Expr) -> bool {
+    if not_default(expr).is_none() {
+        return false;
+    }
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 impl Session {
     pub(super) fn update_target(&self, update: &Update) -> Result<Target> {
         if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
             return Err(Error::unsupported("this form of UPDATE").hint("Write UPDATE ... FROM."));
         }
-        self.target_of(&update.table.relation)
+        // New values that are constants need no look at the old ones.
+        let reads = update.selection.is_some()
+            || update.from.is_some()
+            || update.returning.is_some()
+            || update.assignments.iter().any(|assignment| names_column(&assignment.value));
+        let mut uses = vec![Privilege::Update];
+        uses.extend(reads.then_some(Privilege::Select));
+        self.target_of(&update.table.relation, &uses)
     }
 
     /// The target that a FROM clause or its like names.
-    pub(super) fn target_of(&self, factor: &TableFactor) -> Result<Target> {
+    pub(super) fn target_of(&self, factor: &TableFactor, uses: &[Privilege]) -> Result<Target> {
         let TableFactor::Table { name, alias, args: None, .. } = factor else {
             return Err(Error::unsupported(format!("changing {factor}")));
         };
-        self.target(name, alias.as_ref().map(|alias| fold(&alias.name)))
+        self.target(name, alias.as_ref().map(|alias| fold(&alias.name)), uses)
     }
 
     /// The query that gives the rows to change: all columns with their new values, and the number

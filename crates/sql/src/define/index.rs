@@ -3,13 +3,13 @@
 //! An index is the engine's; SQL adds nothing to it but the kind it is asked for by: ordered for
 //! btree, or hash.
 
-use std::sync::Arc;
-
 use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexType, ObjectName};
 use remanent_engine::schema::{IndexKind, IndexSchema, KeyPart};
 
+use crate::access::Owned;
 use crate::catalog::definition::unknown_column;
 use crate::catalog::names::{Name, check_new, fold};
+use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
@@ -28,19 +28,9 @@ impl Session {
                     .hint("There are btree (ordered) and hash."));
             }
         };
-        let database = Arc::clone(&self.database);
-        let catalog = database.catalog();
-        let table = self.find_table(&catalog, &create.table_name)?;
-        let mut parts = Vec::new();
-        for column in &create.columns {
-            let name = match &column.column.expr {
-                Expr::Identifier(ident) => fold(ident),
-                other => return Err(Error::unsupported(format!("an index over {other}"))),
-            };
-            table.column(&name).ok_or_else(|| unknown_column(&name, &table.name))?;
-            let descending = column.column.options.asc == Some(false);
-            parts.push(KeyPart { column: name, descending });
-        }
+        let catalog = self.catalog();
+        let table = self.access(&catalog).find_own(&create.table_name)?;
+        let parts = parts_of(create, &table)?;
         let name = match &create.name {
             Some(name) => name.0.last().and_then(|part| part.as_ident()).map(fold),
             None => None,
@@ -59,12 +49,18 @@ impl Session {
             let text = format!("relation {name} already exists");
             return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
         }
-        self.check_no_writes("CREATE INDEX")?;
-        let _defining = database.define();
         let index = IndexSchema::new(&name, parts);
         let index = if create.unique { index.unique() } else { index };
         let index = if kind == IndexKind::Hash { index.hash() } else { index };
-        let created = database.engine.create_index(&table.handle, index);
+        self.add_index(&table, index)?;
+        Ok(Outcome::verb("CREATE INDEX"))
+    }
+
+    /// Builds an index of a table.
+    pub(super) fn add_index(&mut self, table: &Owned, index: IndexSchema) -> Result<()> {
+        let transaction = self.defining_transaction()?;
+        let name = index.name.clone();
+        let created = transaction.writing()?.create_index(&table.handle, index);
         created.map_err(|error| {
             let text = error.to_string();
             let error = Error::from(error);
@@ -76,21 +72,22 @@ impl Session {
                 false => error,
             }
         })?;
-        database.refresh_catalog()?;
-        self.undo(Box::new(move |session| session.forget_index(&full)));
-        Ok(Outcome::verb("CREATE INDEX"))
+        self.reload()
     }
 
     pub(super) fn drop_index(&mut self, name: &ObjectName, if_exists: bool) -> Result<()> {
-        let name = Name::from_ast(name, self.home())?;
-        let catalog = self.database.catalog();
-        let Some((table, place)) = catalog.index(&name) else {
+        let catalog = self.catalog();
+        let schemas = self.settings.search_path.iter().map(String::as_str).chain([self.home()]);
+        let names = schemas.map(|schema| Name::from_ast(name, schema));
+        let names = names.collect::<Result<Vec<_>>>()?;
+        let Some((table, place)) = names.iter().find_map(|name| catalog.index(name)) else {
             if if_exists {
                 return Ok(());
             }
-            let text = format!("index {name} does not exist");
+            let text = format!("index {} does not exist", names[0]);
             return Err(Error::new(SqlState::UNKNOWN_OBJECT, text));
         };
+        let table = self.access(&catalog).own_table(&table)?;
         if table.indexes[place].constraint {
             let text = format!(
                 "cannot drop index {name} because a constraint of table {} requires it",
@@ -99,18 +96,33 @@ impl Session {
             return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text)
                 .hint("Write ALTER TABLE ... DROP CONSTRAINT."));
         }
-        self.check_no_writes("DROP INDEX")?;
-        self.at_commit(Box::new(move |session| session.forget_index(&name)))
+        self.remove_index(&table, place)?;
+        self.check_dependents(table.id)
     }
 
-    /// Drops an index.
-    pub(super) fn forget_index(&mut self, name: &Name) -> Result<()> {
-        let database = Arc::clone(&self.database);
-        let _defining = database.define();
-        let catalog = database.catalog();
-        if let Some((table, place)) = catalog.index(name) {
-            database.engine.drop_index(&table.handle, table.indexes[place].handle)?;
+    /// Drops an index of a table, with what was said about it.
+    pub(super) fn remove_index(&mut self, table: &Owned, place: usize) -> Result<()> {
+        let transaction = self.defining_transaction()?;
+        let index = &table.indexes[place];
+        transaction.writing()?.drop_index(&table.handle, index.handle)?;
+        if let Some(id) = table.id {
+            let part = format!("index {}", index.name);
+            self.database.store.comment(transaction.writing()?, (id, &part), None)?;
         }
-        database.refresh_catalog()
+        self.reload()
     }
+}
+
+fn parts_of(create: &CreateIndex, table: &Table) -> Result<Vec<KeyPart>> {
+    let mut parts = Vec::new();
+    for column in &create.columns {
+        let name = match &column.column.expr {
+            Expr::Identifier(ident) => fold(ident),
+            other => return Err(Error::unsupported(format!("an index over {other}"))),
+        };
+        table.column(&name).ok_or_else(|| unknown_column(&name, &table.name))?;
+        let descending = column.column.options.asc == Some(false);
+        parts.push(KeyPart { column: name, descending });
+    }
+    Ok(parts)
 }

@@ -1,17 +1,22 @@
 //! CREATE SEQUENCE and DROP SEQUENCE.
 //!
-//! How far a sequence has come is in a table of its own and outlives no sequence of its name.
+//! How far a sequence has come is kept under its number and outlives no sequence.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{ObjectName, SequenceOptions};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SequenceOptions, Value,
+    visit_expressions,
+};
 
-use crate::catalog::names::{Name, quoted};
+use crate::catalog::names::{Name, PUBLIC, fold};
 use crate::catalog::sequence::Options;
-use crate::catalog::store::Kind;
+use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::stored;
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
+use crate::statement;
 
 impl Session {
     pub(super) fn create_sequence(
@@ -20,10 +25,10 @@ impl Session {
         if_not_exists: bool,
         options: &[SequenceOptions],
     ) -> Result<Outcome> {
-        let name = self.new_name(name)?;
-        let database = Arc::clone(&self.database);
-        let _defining = database.define();
-        if database.catalog().has(&name) {
+        let catalog = self.catalog();
+        let new = self.access(&catalog).new_name(name, self.home())?;
+        if catalog.has(new.name()) {
+            let name = new.name();
             if if_not_exists {
                 let notice = format!("relation {name} already exists, skipping");
                 return Ok(Outcome::notice("CREATE SEQUENCE", notice));
@@ -31,37 +36,101 @@ impl Session {
             let text = format!("relation {name} already exists");
             return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
         }
-        let options = Options::from_ast(options)?;
-        let (schema, plain) = (quoted(&name.schema), quoted(&name.name));
-        let text = format!("CREATE SEQUENCE {schema}.{plain} {}", options.to_sql());
-        database.store.put(Kind::Sequence, &name, &text)?;
-        database.refresh_catalog()?;
-        self.undo(Box::new(move |session| session.forget_sequence(&name)));
+        self.add_sequence((new.name(), new.owner()), Options::from_ast(options)?)?;
+        self.reload()?;
         Ok(Outcome::verb("CREATE SEQUENCE"))
     }
 
+    /// Writes a new sequence down.
+    pub(super) fn add_sequence(
+        &mut self,
+        (name, owner): (&Name, Option<ObjectId>),
+        options: Options,
+    ) -> Result<ObjectId> {
+        let transaction = self.defining_transaction()?;
+        let definition = stored::write(&options.to_stored())?;
+        let (store, tx) = (&self.database.store, transaction.writing()?);
+        store.add(tx, (Kind::Sequence, name), owner, None, &definition)
+    }
+
     pub(super) fn drop_sequence(&mut self, name: &ObjectName, if_exists: bool) -> Result<()> {
-        let name = Name::from_ast(name, self.home())?;
-        let catalog = self.database.catalog();
-        let Some(sequence) = catalog.sequences.get(&name) else {
+        let catalog = self.catalog();
+        let schemas = self.settings.search_path.iter().map(String::as_str).chain([self.home()]);
+        let names = schemas.map(|schema| Name::from_ast(name, schema));
+        let names = names.collect::<Result<Vec<_>>>()?;
+        let found = names.iter().find(|name| catalog.id_of(Kind::Sequence, name).is_some());
+        let Some(name) = found else {
             if if_exists {
                 return Ok(());
             }
-            let text = format!("sequence {name} does not exist");
+            let text = format!("sequence {} does not exist", names[0]);
             return Err(Error::new(SqlState::UNKNOWN_TABLE, text));
         };
-        if let Some((table, column)) = &sequence.owner {
-            let text = format!(
-                "cannot drop sequence {name} because column {column} of {table} requires it"
-            );
-            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
+        if let Some(sequence) = catalog.sequences.get(name) {
+            self.access(&catalog).check_owner("sequence", &name.name, sequence.owner)?;
+            if let Some((table, column)) = &sequence.belongs_to {
+                let text = format!(
+                    "cannot drop sequence {name} because column {column} of {table} requires it"
+                );
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
+            }
+            for table in catalog.tables.values() {
+                let uses = table.columns.iter().find(|column| {
+                    column.default.as_ref().is_some_and(|default| takes_from(default, name))
+                });
+                if let Some(column) = uses {
+                    let user = format!("the default of column {} of {}", column.name, table.name);
+                    let text = format!("cannot drop sequence {name} because {user} uses it");
+                    return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
+                }
+            }
         }
-        self.at_commit(Box::new(move |session| session.forget_sequence(&name)))
+        self.drop_sequence_as(&name.clone())
     }
 
-    fn forget_sequence(&mut self, name: &Name) -> Result<()> {
-        self.database.store.remove(Kind::Sequence, name)?;
-        self.database.store.reserve(name, None)?;
-        self.database.refresh_catalog()
+    /// Drops a sequence, one that is set aside too.
+    pub(super) fn drop_sequence_as(&mut self, name: &Name) -> Result<()> {
+        let catalog = self.catalog();
+        let Some(id) = catalog.id_of(Kind::Sequence, name) else { return Ok(()) };
+        let owner = catalog.sequences.get(name).and_then(|sequence| sequence.owner);
+        self.access(&catalog).check_owner("sequence", &name.name, owner)?;
+        let transaction = self.defining_transaction()?;
+        self.database.store.remove(transaction.writing()?, id)?;
+        self.reload()
     }
+}
+
+impl Session {
+    /// Drops a sequence because of where it is: whoever owns that may.
+    pub(super) fn drop_dependent_sequence(&mut self, name: &Name) -> Result<()> {
+        let actor = std::mem::replace(&mut self.actor, crate::access::Actor::Program);
+        let dropped = self.drop_sequence_as(name);
+        self.actor = actor;
+        dropped
+    }
+}
+
+/// Whether an expression takes numbers from a sequence.
+fn takes_from(expression: &Expr, sequence: &Name) -> bool {
+    let found = visit_expressions(expression, |part| {
+        let Expr::Function(function) = part else { return ControlFlow::Continue(()) };
+        let last = function.name.0.last().and_then(|part| part.as_ident()).map(fold);
+        let FunctionArguments::List(list) = &function.args else {
+            return ControlFlow::Continue(());
+        };
+        let named = list.args.first().and_then(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => match &value.value {
+                Value::SingleQuotedString(text) => statement::parse_name(text).ok(),
+                _ => None,
+            },
+            _ => None,
+        });
+        let is_it = last.as_deref() == Some("nextval")
+            && named.is_some_and(|named| {
+                let schemas = [PUBLIC, sequence.schema.as_str()];
+                schemas.iter().any(|s| Name::from_ast(&named, s).is_ok_and(|n| n == *sequence))
+            });
+        if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found.is_break()
 }

@@ -1,22 +1,25 @@
 //! CREATE TABLE and DROP TABLE.
 //!
-//! The engine's table is made first and the catalog's row behind it: a crash in between leaves a
-//! table that is shown as the engine describes it.
+//! The engine's table, the sequences of its identity columns, the catalog's rows and, of CREATE
+//! TABLE AS, the rows are there together or not at all.
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{CreateTable, CreateTableLikeKind, ObjectName};
+use datafusion::sql::sqlparser::ast::{self, CreateTable, CreateTableLikeKind, ObjectName};
 
-use crate::catalog::definition::{ColumnDefinition, Definition, unknown_column};
-use crate::catalog::load::identity_sequence;
-use crate::catalog::names::{Name, PUBLIC, quoted};
+use crate::access::{NewName, Owned, Privilege};
+use crate::catalog::definition::{
+    ColumnDefinition, Definition, IdentityDefinition, Key, ReferenceDefinition, unknown_column,
+};
+use crate::catalog::names::{Name, fold};
 use crate::catalog::sequence::Options;
-use crate::catalog::snapshot::{Snapshot, unknown_table};
-use crate::catalog::store::Kind;
+use crate::catalog::store::{Kind, Object, ObjectId};
+use crate::catalog::stored;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::{Outcome, Tag};
 use crate::session::statements::Session;
+use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -32,19 +35,20 @@ impl Session {
         if create.temporary {
             return Err(Error::unsupported("a temporary table"));
         }
-        let name = self.new_name(&create.name)?;
-        if create.if_not_exists && self.database.catalog().has(&name) {
-            let notice = format!("relation {name} already exists, skipping");
+        let catalog = self.catalog();
+        let new = self.access(&catalog).new_name(&create.name, self.home())?;
+        if create.if_not_exists && catalog.has(new.name()) {
+            let notice = format!("relation {} already exists, skipping", new.name());
             return Ok(Outcome::notice("CREATE TABLE", notice));
         }
         match &create.query {
-            Some(query) => self.create_table_as(create, &name, query, parameters).await,
+            Some(query) => self.create_table_as(create, &new, query, parameters).await,
             None => {
                 let definition = match &create.like {
                     Some(like) => self.definition_like(create, like)?,
                     None => Definition::from_ast(create, self.home())?,
                 };
-                self.create_defined(definition)?;
+                self.create_defined(&new, definition)?;
                 Ok(Outcome::verb("CREATE TABLE"))
             }
         }
@@ -57,8 +61,8 @@ impl Session {
         like: &CreateTableLikeKind,
     ) -> Result<Definition> {
         let (CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) = like;
-        let catalog = self.database.catalog();
-        let other = self.find_table(&catalog, &like.name)?;
+        let catalog = self.catalog();
+        let other = self.access(&catalog).find(&like.name, &[Privilege::Select])?;
         let columns = other.columns.iter().map(|column| ColumnDefinition {
             name: column.name.clone(),
             sql_type: column.sql_type.clone(),
@@ -82,17 +86,15 @@ impl Session {
     async fn create_table_as(
         &mut self,
         create: &CreateTable,
-        name: &Name,
-        query: &datafusion::sql::sqlparser::ast::Query,
+        new: &NewName,
+        query: &ast::Query,
         parameters: &[Datum],
     ) -> Result<Outcome> {
-        let (_, columns) = self.describe(
-            &datafusion::sql::sqlparser::ast::Statement::Query(Box::new(query.clone())),
-            &[],
-        )?;
+        let of_query = ast::Statement::Query(Box::new(query.clone()));
+        let (_, columns) = self.describe(&of_query, &[])?;
         let named = columns.iter().enumerate().map(|(place, column)| ColumnDefinition {
             name: match create.columns.get(place) {
-                Some(given) => crate::catalog::names::fold(&given.name),
+                Some(given) => fold(&given.name),
                 None => column.name.clone(),
             },
             sql_type: match &column.sql_type {
@@ -106,7 +108,7 @@ impl Session {
             generated: None,
         });
         let mut definition = Definition {
-            name: name.clone(),
+            name: new.name().clone(),
             columns: named.collect(),
             keys: Vec::new(),
             checks: Vec::new(),
@@ -115,65 +117,117 @@ impl Session {
         for column in &mut definition.columns {
             column.name = column.name.replace([':', '.'], "_");
         }
-        definition.check()?;
-        self.create_defined(definition)?;
-        let text = format!("INSERT INTO {} {query}", name.to_ast());
-        let statement = crate::statement::Statement::parse(&text)?;
-        let filled = self.dispatch(&statement.ast, parameters).await;
-        match filled {
-            Ok(outcome) => Ok(Outcome::done(Tag::counted("SELECT", outcome.tag.rows.unwrap_or(0)))),
-            Err(error) => {
-                if self.block.is_none() {
-                    self.forget_table(name)?;
-                }
-                Err(error)
-            }
+        self.create_defined(new, definition)?;
+        let text = format!("INSERT INTO {} SELECT 1", new.name().to_ast());
+        let mut statement = Statement::parse(&text)?.ast;
+        if let ast::Statement::Insert(insert) = &mut statement {
+            insert.source = Some(Box::new(query.clone()));
         }
+        let transaction = self.defining_transaction()?;
+        let filled = self.change_in(&transaction, &statement, parameters).await?;
+        Ok(Outcome::done(Tag::counted("SELECT", filled.tag.rows.unwrap_or(0))))
     }
 
     /// Creates a table with its sequences.
     ///
     /// # Errors
     /// `DUPLICATE_TABLE`, `BAD_DEFINITION`; as the engine.
-    pub(super) fn create_defined(&mut self, definition: Definition) -> Result<()> {
-        let database = Arc::clone(&self.database);
-        let _defining = database.define();
-        let catalog = database.catalog();
-        let name = definition.name.clone();
-        if catalog.has(&name) {
+    pub(super) fn create_defined(
+        &mut self,
+        new: &NewName,
+        mut definition: Definition,
+    ) -> Result<()> {
+        let catalog = self.catalog();
+        let name = new.name();
+        if catalog.has(name) || catalog.index(name).is_some() {
             let text = format!("relation {name} already exists");
             return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
         }
-        self.check_definition(&catalog, &definition)?;
-        let schema = definition.to_schema()?;
-        database.engine.create_table(schema)?;
-        for column in definition.columns.iter().filter(|column| column.identity.is_some()) {
-            let sequence = Name::new(&name.schema, identity_sequence(&name.name, &column.name));
+        definition.check()?;
+        self.check_definition(&mut definition)?;
+        self.check_references_allowed(&definition, &[])?;
+        let transaction = self.defining_transaction()?;
+        let id = self.database.store.next_id(transaction.writing()?)?;
+        let table = transaction.writing()?.create_table(definition.to_schema()?)?;
+        self.write_table((id, new.owner()), table.number(), &mut definition)?;
+        self.check_dependents(Some(id))
+    }
+
+    /// Writes what a table is, with sequences for new identity columns.
+    pub(super) fn write_table(
+        &mut self,
+        (id, owner): (ObjectId, Option<ObjectId>),
+        engine: u32,
+        definition: &mut Definition,
+    ) -> Result<()> {
+        let name = definition.name.clone();
+        for place in 0..definition.columns.len() {
+            let column = &definition.columns[place];
+            let Some(identity) = column.identity.filter(|identity| identity.sequence.is_none())
+            else {
+                continue;
+            };
             let options = Options::from_ast(&column.sequence)?;
             let max = options.max.min(greatest(&column.sql_type));
             let options = Options { max, ..options };
-            let (schema, table) = (quoted(&name.schema), quoted(&name.name));
-            let text = format!(
-                "CREATE SEQUENCE {}.{} {} OWNED BY {schema}.{table}.{}",
-                quoted(&sequence.schema),
-                quoted(&sequence.name),
-                options.to_sql(),
-                quoted(&column.name)
-            );
-            database.store.put(Kind::Sequence, &sequence, &text)?;
+            let sequence = self.free_name(&name, &format!("{}_{}_seq", name.name, column.name));
+            let sequence = Some(self.add_sequence((&sequence, owner), options)?);
+            definition.columns[place].identity = Some(IdentityDefinition { sequence, ..identity });
+            self.reload()?;
         }
-        database.store.put(Kind::Table, &name, &definition.to_string())?;
-        database.refresh_catalog()?;
-        self.undo(Box::new(move |session| session.forget_table(&name)));
+        let parents: Vec<Name> =
+            definition.references.iter().map(|reference| reference.table.clone()).collect();
+        for parent in parents.iter().filter(|parent| **parent != name) {
+            let parent = self.catalog().table(parent)?;
+            self.number_table(&parent)?;
+        }
+        let catalog = self.catalog();
+        let stored = definition.to_stored(|table| {
+            if *table == name {
+                return Ok(id);
+            }
+            let unnumbered = || Error::internal("a table without a number");
+            catalog.table(table)?.id.ok_or_else(unnumbered)
+        })?;
+        let definition = stored::write(&stored)?;
+        let (kind, engine) = (Kind::Table, Some(engine));
+        let object = Object { id, kind, name, owner, engine, definition };
+        let transaction = self.defining_transaction()?;
+        self.database.store.put(transaction.writing()?, &object)?;
+        self.reload()
+    }
+
+    /// A name in the schema of a table that nothing has.
+    fn free_name(&self, table: &Name, wanted: &str) -> Name {
+        let catalog = self.catalog();
+        let mut name = Name::new(&table.schema, wanted);
+        let mut number = 0;
+        while catalog.has(&name) {
+            number += 1;
+            name.name = format!("{wanted}{number}");
+        }
+        name
+    }
+
+    /// Checks that new foreign keys may refer to what they do. Those named are not new.
+    pub(super) fn check_references_allowed(
+        &self,
+        definition: &Definition,
+        old: &[String],
+    ) -> Result<()> {
+        let catalog = self.catalog();
+        let access = self.access(&catalog);
+        for reference in &definition.references {
+            if reference.table != definition.name && !old.contains(&reference.name) {
+                access.table(&catalog.table(&reference.table)?, &[Privilege::References])?;
+            }
+        }
         Ok(())
     }
 
     /// Checks what a definition says of others, and its expressions.
-    pub(super) fn check_definition(
-        &mut self,
-        catalog: &Arc<Snapshot>,
-        definition: &Definition,
-    ) -> Result<()> {
+    pub(super) fn check_definition(&mut self, definition: &mut Definition) -> Result<()> {
+        let catalog = &self.catalog();
         let columns = definition.columns.iter().map(|column| {
             let arrow = column.sql_type.to_arrow();
             datafusion::arrow::datatypes::Field::new(&column.name, arrow, true)
@@ -198,7 +252,8 @@ impl Session {
                 self.binder(catalog).bind_expression(generated, &schema)?;
             }
         }
-        for reference in &definition.references {
+        for place in 0..definition.references.len() {
+            let reference = &definition.references[place];
             let itself = reference.table == definition.name;
             let names: Vec<String> = if itself {
                 referred_in(definition, &reference.to)?
@@ -210,6 +265,7 @@ impl Session {
                 let text = "number of referencing and referenced columns for foreign key disagree";
                 return Err(Error::new(SqlState::BAD_DEFINITION, text));
             }
+            definition.references[place].to = names;
         }
         Ok(())
     }
@@ -219,78 +275,51 @@ impl Session {
         name: &ObjectName,
         (if_exists, cascade): (bool, bool),
     ) -> Result<()> {
-        let catalog = self.database.catalog();
-        let table = match self.find_table(&catalog, name) {
-            Ok(table) => table,
-            Err(error) if error.state() == SqlState::UNKNOWN_TABLE && if_exists => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        self.check_no_writes("DROP TABLE")?;
-        self.check_unused(&catalog, &table, cascade)?;
-        let name = table.name.clone();
-        self.goes_at_commit(&name);
-        self.at_commit(Box::new(move |session| session.forget_table(&name)))
+        let catalog = self.catalog();
+        match self.access(&catalog).find_own(name) {
+            Ok(table) => self.drop_table_as(&table, cascade),
+            Err(error) if error.state() == SqlState::UNKNOWN_TABLE && if_exists => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Checks that nothing depends on a table, or drops what does.
-    fn check_unused(
-        &mut self,
-        catalog: &Arc<Snapshot>,
-        table: &Table,
-        cascade: bool,
-    ) -> Result<()> {
-        let mut dependents = Vec::new();
-        let dropped = self.block.as_ref().map_or_else(Vec::new, |block| block.dropped.clone());
-        let stays = |name: &Name| *name != table.name && !dropped.contains(name);
-        for child in catalog.tables.values().filter(|child| stays(&child.name)) {
-            for reference in child.references.iter().filter(|r| r.table == table.name) {
-                dependents.push(format!("constraint {} on table {}", reference.name, child.name));
-                if cascade {
-                    let (child, constraint) = (child.name.clone(), reference.name.clone());
-                    self.at_commit(Box::new(move |session| {
-                        session.change_definition(&child, |definition| {
-                            definition.references.retain(|r| r.name != constraint);
-                            Ok(())
-                        })
-                    }))?;
-                }
-            }
+    /// Drops a table with all that is its own, and, if that is asked, what depends on it.
+    pub(super) fn drop_table_as(&mut self, table: &Arc<Table>, cascade: bool) -> Result<()> {
+        let (views, constraints) = self.dependents_of(table);
+        let is_free = views.is_empty() && constraints.is_empty();
+        if !cascade && !is_free {
+            let views = views.iter().map(|view| format!("view {view}"));
+            let constraints = constraints
+                .iter()
+                .map(|(child, constraint)| format!("constraint {constraint} on table {child}"));
+            let all: Vec<String> = constraints.chain(views).collect();
+            let text =
+                format!("cannot drop table {} because other objects depend on it", table.name);
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text)
+                .detail(format!("{} depends on it", all.join(", ")))
+                .hint("Write CASCADE to drop them too."));
         }
-        for view in catalog.views.values() {
-            if stays(&view.name) && mentions(&view.query, &table.name) {
-                dependents.push(format!("view {}", view.name));
-                if cascade {
-                    self.drop_view(&view.name.to_ast(), (true, true))?;
-                }
-            }
+        for view in views {
+            self.drop_dependent_view(&view)?;
         }
-        if cascade || dependents.is_empty() {
-            return Ok(());
+        for (child, constraint) in constraints {
+            self.write_definition(&child, |definition| {
+                definition.references.retain(|reference| reference.name != constraint);
+                Ok(())
+            })?;
         }
-        let text = format!("cannot drop table {} because other objects depend on it", table.name);
-        Err(Error::new(SqlState::DEPENDENT_OBJECTS, text)
-            .detail(format!("{} depends on it", dependents.join(", ")))
-            .hint("Write CASCADE to drop them too."))
-    }
-
-    /// Drops a table with all that is its own.
-    pub(super) fn forget_table(&mut self, name: &Name) -> Result<()> {
-        let database = Arc::clone(&self.database);
-        let _defining = database.define();
-        let catalog = database.catalog();
-        let table = catalog.tables.get(name).ok_or_else(|| unknown_table(name))?;
-        database.engine.drop_table(&table.handle)?;
+        let transaction = self.defining_transaction()?;
+        let (store, tx) = (Arc::clone(&self.database.store), transaction.writing()?);
+        tx.drop_table(&table.handle)?;
         for column in &table.columns {
             if let Some(identity) = &column.identity {
-                database.store.remove(Kind::Sequence, &identity.sequence)?;
-                database.store.reserve(&identity.sequence, None)?;
+                store.remove(tx, identity.sequence)?;
             }
-            let comment = Name::new(&name.schema, format!("{}.{}", name.name, column.name));
-            database.store.remove(Kind::Comment, &comment)?;
         }
-        database.store.remove(Kind::Comment, name)?;
-        database.store.remove(Kind::Table, name)?;
-        database.refresh_catalog()
+        if let Some(id) = table.id {
+            store.remove(tx, id)?;
+        }
+        self.reload()
     }
 
     /// Changes what SQL knows of a table, and nothing of its rows.
@@ -299,38 +328,75 @@ impl Session {
     /// Whatever `change` finds wrong.
     pub(super) fn change_definition(
         &mut self,
+        table: &Owned,
+        change: impl FnOnce(&mut Definition) -> Result<()>,
+    ) -> Result<()> {
+        self.write_definition(&table.name, change)
+    }
+
+    fn write_definition(
+        &mut self,
         name: &Name,
         change: impl FnOnce(&mut Definition) -> Result<()>,
     ) -> Result<()> {
-        let database = Arc::clone(&self.database);
-        let _defining = database.define();
-        let catalog = database.catalog();
-        let table = catalog.tables.get(name).ok_or_else(|| unknown_table(name))?;
-        let mut definition = definition_of(table);
-        let before = definition.to_string();
+        let table = self.catalog().table(name)?;
+        check_readable(&table)?;
+        let mut definition = definition_of(&table);
+        let old: Vec<String> = table.references.iter().map(|r| r.name.clone()).collect();
         change(&mut definition)?;
         definition.check()?;
-        self.check_definition(&catalog, &definition)?;
-        database.store.put(Kind::Table, name, &definition.to_string())?;
-        database.refresh_catalog()?;
-        let name = name.clone();
-        self.undo(Box::new(move |session| {
-            session.database.store.put(Kind::Table, &name, &before)?;
-            session.database.refresh_catalog()
-        }));
-        Ok(())
+        self.check_definition(&mut definition)?;
+        self.check_references_allowed(&definition, &old)?;
+        let id = match table.id {
+            Some(id) => id,
+            None => self.number_table(&table)?,
+        };
+        self.write_table((id, table.owner), table.handle.number(), &mut definition)
+    }
+}
+
+impl Session {
+    /// Foreign keys of a table name a column of another as it is called now.
+    pub(super) fn rename_referred(
+        &mut self,
+        child: &Name,
+        (parent, old, new): (&Name, &str, &str),
+    ) -> Result<()> {
+        self.write_definition(child, |definition| {
+            let own = definition.references.iter_mut().filter(|r| r.table == *parent);
+            for name in own.flat_map(|reference| &mut reference.to).filter(|name| *name == old) {
+                new.clone_into(name);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Checks that it is known what a table is.
+///
+/// # Errors
+/// `BAD_DEFINITION`.
+pub(super) fn check_readable(table: &Table) -> Result<()> {
+    match &table.fault {
+        None => Ok(()),
+        Some(fault) => {
+            let text = format!("table {} can only be read, or dropped", table.name);
+            Err(Error::new(SqlState::BAD_DEFINITION, text).detail(fault.clone()))
+        }
     }
 }
 
 /// The definition that would make a table.
 pub(crate) fn definition_of(table: &Table) -> Definition {
-    use crate::catalog::definition::{Key, ReferenceDefinition};
     let columns = table.columns.iter().map(|column| ColumnDefinition {
         name: column.name.clone(),
         sql_type: column.sql_type.clone(),
         not_null: !column.nullable,
         default: column.default.clone(),
-        identity: column.identity.as_ref().map(|identity| identity.always),
+        identity: column.identity.as_ref().map(|identity| IdentityDefinition {
+            always: identity.always,
+            sequence: Some(identity.sequence),
+        }),
         sequence: Vec::new(),
         generated: column.generated.clone(),
     });
@@ -344,6 +410,7 @@ pub(crate) fn definition_of(table: &Table) -> Definition {
         name: reference.name.clone(),
         columns: reference.columns.iter().map(name_of).collect(),
         table: reference.table.clone(),
+        table_id: Some(reference.table_id),
         to: reference.to.clone(),
         on_delete: reference.on_delete,
         on_update: reference.on_update,
@@ -405,18 +472,6 @@ fn no_key(table: &Name) -> Error {
     let text =
         format!("there is no unique constraint matching given keys for referenced table {table}");
     Error::new(SqlState::BAD_DEFINITION, text)
-}
-
-/// Whether a query names a table anywhere.
-pub(super) fn mentions(query: &datafusion::sql::sqlparser::ast::Query, table: &Name) -> bool {
-    use std::ops::ControlFlow;
-    let found = datafusion::sql::sqlparser::ast::visit_relations(query, |relation| {
-        match Name::from_ast(relation, PUBLIC) {
-            Ok(name) if name == *table => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
-    });
-    found.is_break()
 }
 
 /// The greatest number of a type.

@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::{Act, Change, Key, PointPlan, Source};
+use crate::access::{Access, Privilege};
 use crate::catalog::names::{Name, fold};
 use crate::catalog::snapshot::{Relation, Snapshot};
 use crate::catalog::table::Table;
@@ -17,12 +18,9 @@ use crate::query::running::ResultColumn;
 use crate::values::datum::Datum;
 use crate::values::text::parse_decimal;
 
-/// The plan of a statement, if it has one; names are looked for on this path.
-pub(crate) fn compile(
-    statement: &Statement,
-    catalog: &Snapshot,
-    path: &[String],
-) -> Option<PointPlan> {
+/// The plan of a statement, if it has one and may be run.
+pub(crate) fn compile(statement: &Statement, access: Access<'_>) -> Option<PointPlan> {
+    let Access { catalog, path, .. } = access;
     let names = Names { catalog, path };
     let (table, act) = match statement {
         Statement::Query(query) => names.select(query)?,
@@ -31,6 +29,14 @@ pub(crate) fn compile(
         Statement::Delete(delete) => names.delete(delete)?,
         _ => return None,
     };
+    let uses: &[Privilege] = match act {
+        Act::Select { .. } => &[Privilege::Select],
+        Act::Insert { .. } => &[Privilege::Insert],
+        Act::Update { .. } => &[Privilege::Update, Privilege::Select],
+        Act::Delete { .. } => &[Privilege::Delete, Privilege::Select],
+    };
+    // Why not, the long way says.
+    let table = access.table(&table, uses).ok()?;
     Some(PointPlan { table, version: catalog.version, path: path.to_vec(), act })
 }
 
@@ -152,9 +158,9 @@ impl Names<'_> {
                     source_of(value)?
                 }
                 (None, _) => match (&column.identity, &column.default) {
-                    (Some(identity), _) => Source::Sequence(Arc::clone(
-                        self.catalog.sequences.get(&identity.sequence)?,
-                    )),
+                    (Some(identity), _) => {
+                        Source::Sequence(Arc::clone(self.catalog.sequence_of(identity.sequence)?))
+                    }
                     (None, Some(default)) => source_of(default)?,
                     (None, None) => Source::Constant(Datum::Null),
                 },

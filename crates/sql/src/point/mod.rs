@@ -12,7 +12,7 @@ pub(crate) mod run;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::catalog::table::Table;
+use crate::access::Allowed;
 use crate::query::running::ResultColumn;
 use crate::values::datum::Datum;
 
@@ -22,7 +22,7 @@ const TEXTS_MAX: usize = 1024;
 /// A statement that was compiled.
 #[derive(Debug)]
 pub(crate) struct PointPlan {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Allowed,
     /// The catalog for which it holds.
     pub(crate) version: u64,
     /// The schemas in which its names were looked for.

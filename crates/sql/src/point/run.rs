@@ -17,8 +17,10 @@ use crate::catalog::table::Table;
 use crate::change::named;
 use crate::error::{Error, Result, SqlState};
 use crate::query::running::{ResultColumn, Rows};
+use crate::query::sequences;
 use crate::session::answer::{Outcome, Tag};
 use crate::session::statements::{Session, TransactionStatus};
+use crate::session::transaction::begin_write;
 use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -38,7 +40,8 @@ impl Session {
     /// What it would answer is what [`Session::run`] answers, without a parser or a planner.
     pub fn run_text(&mut self, text: &str) -> Option<Result<Outcome>> {
         let normal = normal::normalise(text)?;
-        let version = self.database.catalog_version();
+        self.renew_rights();
+        let version = self.catalog_version();
         if self.texts_version != version {
             self.texts.clear();
             self.texts_version = version;
@@ -61,8 +64,8 @@ impl Session {
 
     /// The plan of a statement about one key.
     pub(crate) fn compile_point(&self, statement: &Statement) -> Option<PointPlan> {
-        let catalog = self.database.catalog();
-        super::compile::compile(&statement.ast, &catalog, &self.settings.search_path)
+        let catalog = self.catalog();
+        super::compile::compile(&statement.ast, self.access(&catalog))
     }
 
     /// Runs a plan with these values; `None` if the long way has to be gone.
@@ -71,9 +74,9 @@ impl Session {
         plan: &PointPlan,
         parameters: &[Datum],
     ) -> Option<Result<Outcome>> {
+        self.renew_rights();
         if self.status() == TransactionStatus::Failed
-            || self.is_restricted()
-            || !plan.holds(self.database.catalog_version(), &self.settings.search_path)
+            || !plan.holds(self.catalog_version(), &self.settings.search_path)
         {
             return None;
         }
@@ -95,10 +98,17 @@ impl Session {
     fn point_read(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
         if self.block.is_some() {
             let transaction = self.transaction(false)?;
+            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+                return Ok(Ran::LongWay);
+            }
             return read(plan, transaction.reading()?, parameters);
         }
         let engine = Arc::clone(&self.database.engine);
         let reading = engine.begin_read()?;
+        // A table that was dropped since the plan was made may be another by now.
+        if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+            return Ok(Ran::LongWay);
+        }
         read(plan, &reading, parameters)
     }
 
@@ -108,13 +118,13 @@ impl Session {
         }
         let engine = Arc::clone(&self.database.engine);
         let options = self.options(self.settings.isolation.engine());
-        if self.settings.read_only {
-            let text = "cannot change anything in a read-only transaction";
-            return Err(Error::new(SqlState::READ_ONLY, text));
-        }
+        self.check_writable()?;
         let mut started = None;
         loop {
-            let writing = engine.begin_write_with(&options)?;
+            let writing = begin_write(&engine, &options, self.cancel())?;
+            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+                return Ok(Ran::LongWay);
+            }
             let written = self.write(plan, &writing, parameters);
             let ended = match written {
                 Ok(Ran::Done(outcome)) => {
@@ -140,11 +150,14 @@ impl Session {
         let mut begun = None;
         loop {
             let transaction = self.transaction(true)?;
+            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+                return Ok(Ran::LongWay);
+            }
             let writing = transaction.writing()?;
             let before = writing.savepoint();
             let written = self.write(plan, writing, parameters);
             if !matches!(written, Ok(Ran::Done(_))) {
-                writing.roll_back_to(before)?;
+                self.take_back(&transaction, before)?;
             }
             let Err(error) = &written else { return written };
             let begun = *begun.get_or_insert_with(Instant::now);
@@ -194,8 +207,7 @@ impl Session {
         for (column, source) in table.columns.iter().zip(sources) {
             let given = match source {
                 Source::Sequence(sequence) => {
-                    let next = sequence.next(&self.database.store)?;
-                    self.database.taken.note(self.id, &sequence.name, next);
+                    let next = sequences::take(&self.database, &self.caller, sequence)?;
                     Cow::Owned(Datum::Int(next))
                 }
                 Source::Constant(constant) => Cow::Borrowed(constant),

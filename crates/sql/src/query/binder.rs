@@ -1,7 +1,8 @@
 //! What names in a statement mean, as DataFusion's binder asks.
 //!
-//! Tables come from the session's snapshot of the catalog; functions from DataFusion and from us.
-//! A view is bound when it is met, as if its text stood there.
+//! Tables come from the session's snapshot of the catalog, as far as the one on whose behalf they
+//! are looked up may read them; functions from DataFusion and from us. A view's names mean what
+//! they meant when it was made, and are looked up on behalf of its owner.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -27,8 +28,11 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::source::TableSourceOf;
+use crate::access::{Access, Actor, Privilege, of_relation};
 use crate::catalog::names::{Name, fold};
-use crate::catalog::snapshot::{Relation, Snapshot, View, unknown_table};
+use crate::catalog::snapshot::{Relation, View, unknown_table};
+use crate::catalog::store::ObjectId;
+use crate::catalog::stored::StoredMeaning;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 
@@ -39,17 +43,30 @@ pub(crate) const OWN_SCHEMA: &str = "\u{1}own";
 /// Views within views.
 const VIEWS_MAX: usize = 32;
 
+/// Where the tables are that describe the database.
+const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
+
+/// Functions that know for which session they are called, by name.
+pub(crate) type SessionFunctions = HashMap<String, Arc<ScalarUDF>>;
+
 /// A statement's names.
 pub(crate) struct Binder<'s> {
     pub(crate) state: &'s SessionState,
-    pub(crate) catalog: &'s Arc<Snapshot>,
-    /// Where names without a schema are looked for, in this order.
-    pub(crate) path: &'s [String],
+    /// What may be read, and where names without a schema are looked for.
+    access: Access<'s>,
+    functions: &'s SessionFunctions,
     /// The statement's own tables.
     own: HashMap<String, Arc<dyn TableSource>>,
     /// Tables made up at the moment: information_schema and the like.
     system: &'s dyn SystemTables,
-    views: RefCell<Vec<Name>>,
+    /// The views that are being bound, each within the one before.
+    views: RefCell<Vec<Arc<View>>>,
+    /// What names were found to mean.
+    meanings: RefCell<Vec<StoredMeaning>>,
+    /// Tables among them that the catalog has no number of.
+    unnumbered: RefCell<Vec<Arc<Table>>>,
+    /// Whether views are bound without regard to their owners' rights.
+    describes: bool,
     /// Whether the query that is being bound names the numbers of rows.
     numbers_rows: Cell<bool>,
 }
@@ -66,6 +83,12 @@ pub(crate) trait SystemTables {
     /// As the engine.
     fn table(&self, schema: &str, name: &str) -> Result<Option<Arc<MemTable>>>;
 
+    /// A view's query as the binder is to see it.
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_SUPPORTED`.
+    fn rewritten(&self, query: &ast::Query) -> Result<ast::Query>;
+
     /// What is known of a table's rows.
     fn statistics(&self, table: &Table) -> Option<Arc<Statistics>>;
 }
@@ -73,12 +96,33 @@ pub(crate) trait SystemTables {
 impl<'s> Binder<'s> {
     pub(crate) fn new(
         state: &'s SessionState,
-        catalog: &'s Arc<Snapshot>,
-        path: &'s [String],
-        system: &'s dyn SystemTables,
+        access: Access<'s>,
+        (functions, system): (&'s SessionFunctions, &'s dyn SystemTables),
     ) -> Self {
-        let (views, numbers_rows) = (RefCell::new(Vec::new()), Cell::new(false));
-        Self { state, catalog, path, own: HashMap::new(), system, views, numbers_rows }
+        Self {
+            state,
+            access,
+            functions,
+            own: HashMap::new(),
+            system,
+            views: RefCell::default(),
+            meanings: RefCell::default(),
+            unnumbered: RefCell::default(),
+            describes: false,
+            numbers_rows: Cell::new(false),
+        }
+    }
+
+    /// What the names of tables and views in what was bound mean, those within views left out; and
+    /// tables that have no number.
+    pub(crate) fn meanings(&self) -> (Vec<StoredMeaning>, Vec<Arc<Table>>) {
+        (self.meanings.take(), self.unnumbered.take())
+    }
+
+    /// The same to describe what is bound, which is not run: rights that the owner of a view has
+    /// lost do not keep anybody from finding out what it means.
+    pub(crate) fn describing(self) -> Self {
+        Self { describes: true, access: self.access.of(Actor::Program), ..self }
     }
 
     /// Adds a table of the statement's own.
@@ -137,57 +181,130 @@ impl<'s> Binder<'s> {
             let own = self.own.get(table);
             return own.cloned().ok_or_else(|| Error::internal(format!("no table {table}")));
         }
+        let within = self.views.borrow().last().cloned();
+        if let Some(view) = within {
+            return self.source_within(&view, name);
+        }
         if let Some(schema) = name.schema() {
-            return match self.source_in(schema, table)? {
+            return match self.source_in(schema, name)? {
                 Some(source) => Ok(source),
                 None => {
-                    if !["information_schema", "pg_catalog"].contains(&schema) {
-                        self.catalog.check_schema(schema)?;
+                    if !SYSTEM_SCHEMAS.contains(&schema) {
+                        self.access.catalog.check_schema(schema)?;
                     }
                     Err(unknown_table(&Name::new(schema, table)))
                 }
             };
         }
-        for schema in std::iter::once("pg_catalog").chain(self.path.iter().map(String::as_str)) {
-            if let Some(source) = self.source_in(schema, table)? {
+        let path = self.access.path.iter().map(String::as_str);
+        for schema in std::iter::once("pg_catalog").chain(path) {
+            if let Some(source) = self.source_in(schema, name)? {
                 return Ok(source);
             }
         }
-        let hidden = self.catalog.tables.keys().find(|other| other.name == table);
+        let hidden = self.access.catalog.tables.values().find(|other| other.name.name == table);
         let error = unknown_table(&Name::new(crate::catalog::names::PUBLIC, table));
         Err(match hidden {
-            Some(other) => error.hint(format!("There is {}.{}.", other.schema, other.name)),
-            None => error,
+            Some(other) if self.access.uses_schema(&other.name.schema) => {
+                error.hint(format!("There is {}.{}.", other.name.schema, other.name.name))
+            }
+            _ => error,
         })
     }
 
-    fn source_in(&self, schema: &str, table: &str) -> Result<Option<Arc<dyn TableSource>>> {
+    /// What a name in a view means.
+    fn source_within(&self, view: &View, name: &TableReference) -> Result<Arc<dyn TableSource>> {
+        let is_it = |meaning: &&StoredMeaning| {
+            meaning.schema.as_deref() == name.schema() && meaning.name == name.table()
+        };
+        if let Some(meaning) = view.names.iter().find(is_it) {
+            let object = ObjectId(meaning.object);
+            let relation = self.access.catalog.relation_of(object);
+            let gone =
+                || unknown_table(&Name::new(name.schema().unwrap_or_default(), name.table()));
+            return self.relation(relation.ok_or_else(gone)?);
+        }
+        let schemas = match name.schema() {
+            Some(schema) => vec![schema],
+            None => SYSTEM_SCHEMAS.to_vec(),
+        };
+        for schema in schemas {
+            if let Some(rows) = self.system.table(schema, name.table())? {
+                return Ok(provider_as_source(rows));
+            }
+        }
+        Err(unknown_table(&Name::new(name.schema().unwrap_or_default(), name.table())))
+    }
+
+    fn source_in(
+        &self,
+        schema: &str,
+        name: &TableReference,
+    ) -> Result<Option<Arc<dyn TableSource>>> {
+        let table = name.table();
         if let Some(rows) = self.system.table(schema, table)? {
             return Ok(Some(provider_as_source(rows)));
         }
-        Ok(match self.catalog.relation(&Name::new(schema, table)) {
-            Some(Relation::Table(table)) => {
+        let Some(relation) = self.access.catalog.relation(&Name::new(schema, table)) else {
+            return Ok(None);
+        };
+        self.note_meaning(name, &relation);
+        self.relation(relation).map(Some)
+    }
+
+    fn note_meaning(&self, name: &TableReference, relation: &Relation) {
+        let (_, id, _) = of_relation(relation);
+        match (id, relation) {
+            (None, Relation::Table(table)) => {
+                self.unnumbered.borrow_mut().push(Arc::clone(table));
+            }
+            (None, Relation::View(_)) => {}
+            (Some(object), _) => {
+                let schema = name.schema().map(str::to_owned);
+                let table = name.table().to_owned();
+                let meaning = StoredMeaning { schema, name: table, object: object.0 };
+                let mut meanings = self.meanings.borrow_mut();
+                if !meanings.contains(&meaning) {
+                    meanings.push(meaning);
+                }
+            }
+        }
+    }
+
+    fn relation(&self, relation: Relation) -> Result<Arc<dyn TableSource>> {
+        match relation {
+            Relation::Table(table) => {
+                let table = self.reader().table(&table, &[Privilege::Select])?;
                 let statistics = self.system.statistics(&table);
-                Some(match self.numbers_rows.get() && table.column(ROW_ID).is_none() {
+                Ok(match self.numbers_rows.get() && table.column(ROW_ID).is_none() {
                     true => TableSourceOf::numbered(table, ROW_ID, statistics),
                     false => TableSourceOf::plain(table, statistics),
                 })
             }
-            Some(Relation::View(view)) => Some(self.view(&view)?),
-            None => None,
-        })
+            Relation::View(view) => self.view(view),
+        }
     }
 
-    fn view(&self, view: &View) -> Result<Arc<dyn TableSource>> {
+    /// On whose behalf names are looked up now: within a view, its owner's.
+    fn reader(&self) -> Access<'s> {
+        match self.views.borrow().last() {
+            Some(view) if !self.describes => self.access.of(Actor::owner(view.owner)),
+            _ => self.access,
+        }
+    }
+
+    fn view(&self, view: Arc<View>) -> Result<Arc<dyn TableSource>> {
+        self.reader().check_view(&view)?;
         if self.views.borrow().len() >= VIEWS_MAX {
             let text = format!("view {} contains itself", view.name);
             return Err(Error::new(SqlState::BAD_DEFINITION, text));
         }
-        self.views.borrow_mut().push(view.name.clone());
-        let bound = self.bind(view.query.clone());
+        let query = self.system.rewritten(&view.query)?;
+        self.views.borrow_mut().push(Arc::clone(&view));
+        let bound = self.bind(query);
         self.views.borrow_mut().pop();
-        let plan = renamed(bound?, &view.columns)?;
-        let table = ViewTable::new(plan, Some(view.definition.clone()));
+        let plan = as_view(bound?, &view)?;
+        let table = ViewTable::new(plan, Some(view.to_sql()));
         Ok(provider_as_source(Arc::new(table)))
     }
 }
@@ -207,22 +324,19 @@ fn names_row_id(query: &ast::Query) -> bool {
     found.is_break()
 }
 
-/// The plan with other names for its first columns.
-pub(crate) fn renamed(plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
-    if names.is_empty() {
-        return Ok(plan);
-    }
+/// The plan with the columns that a view has, whatever its query gives beside.
+fn as_view(plan: LogicalPlan, view: &View) -> Result<LogicalPlan> {
     let columns = plan.schema().columns();
-    if names.len() > columns.len() {
-        let text = format!("{} names for {} columns", names.len(), columns.len());
-        return Err(Error::new(SqlState::BAD_DEFINITION, text));
-    }
-    let renamed = columns.into_iter().enumerate().map(|(place, column)| match names.get(place) {
-        Some(name) => Expr::Column(column).alias(name.as_str()),
-        None => Expr::Column(column),
+    let kept = view.columns.iter().map(|wanted| {
+        let found = columns.iter().find(|column| column.name == wanted.source);
+        let gone = || {
+            let text = format!("column {} of view {} is gone", wanted.name, view.name);
+            Error::new(SqlState::UNKNOWN_COLUMN, text)
+        };
+        Ok(Expr::Column(found.ok_or_else(gone)?.clone()).alias(wanted.name.as_str()))
     });
-    let renamed: Vec<Expr> = renamed.collect();
-    Ok(LogicalPlanBuilder::from(plan).project(renamed)?.build()?)
+    let kept = kept.collect::<Result<Vec<Expr>>>()?;
+    Ok(LogicalPlanBuilder::from(plan).project(kept)?.build()?)
 }
 
 /// How text is read: as PostgreSQL does, numbers with a point as decimals.
@@ -273,7 +387,8 @@ impl ContextProvider for Binder<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state.scalar_functions().get(name).cloned()
+        let own = self.functions.get(name);
+        own.or_else(|| self.state.scalar_functions().get(name)).cloned()
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
@@ -297,7 +412,7 @@ impl ContextProvider for Binder<'_> {
     }
 
     fn udf_names(&self) -> Vec<String> {
-        self.state.scalar_functions().keys().cloned().collect()
+        self.functions.keys().chain(self.state.scalar_functions().keys()).cloned().collect()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {

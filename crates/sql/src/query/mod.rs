@@ -6,6 +6,7 @@
 pub(crate) mod access;
 pub(crate) mod binder;
 mod by_index;
+pub(crate) mod caller;
 mod chain;
 pub(crate) mod checked;
 mod condition;
@@ -23,6 +24,7 @@ pub(crate) mod planner;
 pub(crate) mod pushed;
 mod quantified;
 pub(crate) mod rewrite;
+pub(crate) mod rights;
 mod rows_of;
 pub(crate) mod running;
 pub(crate) mod scan;

@@ -11,7 +11,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::quantified;
-use super::sequences::takes_session;
 use crate::catalog::names::fold;
 use crate::catalog::system::spelling as catalog;
 use crate::change::literal;
@@ -43,7 +42,7 @@ impl Session {
         Ok(expression)
     }
 
-    fn rewrite(&self, node: &mut impl VisitMut) -> Result<()> {
+    pub(crate) fn rewrite(&self, node: &mut impl VisitMut) -> Result<()> {
         match node.visit(&mut Rewriter { session: self }) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
@@ -138,12 +137,7 @@ impl Rewriter<'_> {
             }
             _ => return ControlFlow::Continue(()),
         };
-        if takes_session(&name)
-            && let FunctionArguments::List(list) = &mut function.args
-        {
-            let id = Expr::value(ast::Value::Number(self.session.id.to_string(), false));
-            list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(id)));
-        } else if let Some(constant) = self.constant(&name) {
+        if let Some(constant) = self.constant(&name) {
             *expr = constant;
         } else if name == "current_setting"
             && let FunctionArguments::List(list) = &function.args
@@ -151,7 +145,7 @@ impl Rewriter<'_> {
                 list.args.first()
             && let ast::Value::SingleQuotedString(setting) = &value.value
         {
-            let value = self.session.settings.get(&setting.to_lowercase());
+            let value = self.session.setting(setting);
             *expr = Expr::value(value.map_or(ast::Value::Null, ast::Value::SingleQuotedString));
         }
         ControlFlow::Continue(())

@@ -36,17 +36,65 @@ impl Session {
         query: &ast::Query,
         parameters: &[Datum],
     ) -> Result<Outcome> {
-        let logical = self.bind_query(query, parameters)?;
-        let transaction = self.transaction_of(&logical)?;
+        let (logical, transaction) = self.bind_and_begin(query, parameters)?;
         let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
         let rows = self.stream(plan, transaction)?;
         Ok(Outcome::rows("SELECT", rows))
     }
 
+    /// The plan of a query, and a transaction that sees the tables of the plan: what was defined
+    /// between binding and beginning is bound anew.
+    fn bind_and_begin(
+        &mut self,
+        query: &ast::Query,
+        parameters: &[Datum],
+    ) -> Result<(LogicalPlan, Arc<Transaction>)> {
+        loop {
+            let version = self.catalog_version();
+            let logical = self.bind_query(query, parameters)?;
+            let begun = self.block.as_ref().is_some_and(|block| block.transaction.is_some());
+            let transaction = self.transaction_of(&logical)?;
+            if self.catalog_version() == version {
+                self.pin_catalog();
+                return Ok((logical, transaction));
+            }
+            drop(transaction);
+            if let Some(block) = self.block.as_mut().filter(|_| !begun) {
+                block.transaction = None;
+            }
+            self.check_cancelled()?;
+        }
+    }
+
+    /// A transaction that only reads and keeps its snapshot keeps the catalog that fits it.
+    fn pin_catalog(&mut self) {
+        let catalog = self.database.catalog();
+        if let Some(block) = &mut self.block
+            && block.transaction.is_some()
+            && block.read_only
+            && !block.isolation.refreshes()
+        {
+            block.catalog.get_or_insert(catalog);
+        }
+    }
+
+    /// In a transaction that keeps the catalog of its snapshot, too, roles and rights are those
+    /// that there are now.
+    pub(crate) fn renew_rights(&mut self) {
+        let Some(block) = &mut self.block else { return };
+        let Some(kept) = &mut block.catalog else { return };
+        if block.rights != self.database.catalog_version() {
+            let newest = self.database.catalog();
+            block.rights = newest.version;
+            *kept = Arc::new(kept.with_rights_of(&newest, self.database.next_version()));
+        }
+    }
+
     /// The transaction in which a query runs. One that reads no table of the database does not
     /// begin the block's: definitions can still follow.
     fn transaction_of(&mut self, logical: &LogicalPlan) -> Result<Arc<Transaction>> {
-        let begun = self.block.as_ref().is_none_or(|block| block.transaction.is_some());
+        let begun = self.defining.is_some()
+            || self.block.as_ref().is_none_or(|block| block.transaction.is_some());
         if begun || reads_tables(logical)? {
             return self.transaction(false);
         }
@@ -57,7 +105,7 @@ impl Session {
     /// The plan of a query with its parameters' values in it.
     fn bind_query(&mut self, query: &ast::Query, parameters: &[Datum]) -> Result<LogicalPlan> {
         let query = self.rewritten(query)?;
-        let catalog = self.database.catalog();
+        let catalog = self.catalog();
         let logical = self.binder(&catalog).bind(query)?;
         with_values(logical, parameters)
     }
@@ -99,8 +147,7 @@ impl Session {
         parameters: &[Datum],
     ) -> Result<Datum> {
         let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
-        let logical = self.bind_query(&query, parameters)?;
-        let transaction = self.transaction(false)?;
+        let (logical, transaction) = self.bind_and_begin(&query, parameters)?;
         let (_, batches) = self.collect_plan(&logical, &transaction).await?;
         match batches.iter().find(|batch| batch.num_rows() == 1) {
             Some(batch) => Datum::from_array(batch.column(0), 0),
@@ -121,7 +168,7 @@ impl Session {
         match statement {
             S::Query(query) => {
                 let query = self.rewritten(query)?;
-                let catalog = self.database.catalog();
+                let catalog = self.catalog();
                 let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
                 let logical = self.binder(&catalog).bind_typed(query, types.collect())?;
                 let parameters = parameter_types(&logical, given)?;

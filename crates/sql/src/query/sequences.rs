@@ -1,10 +1,10 @@
 //! nextval, currval, lastval and setval.
 //!
-//! Each takes one argument more than SQL has: the number of the session, which is put in when the
-//! statement is prepared, so that a session is told the numbers that it took itself.
+//! Each session has its own, which know whose they are: so a session is told the numbers that it
+//! took itself, and nobody takes numbers that he may not.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -13,16 +13,16 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 
+use super::caller::Caller;
+use crate::access::{Access, Privilege};
 use crate::catalog::names::{Name, PUBLIC};
-use crate::catalog::sequence::Sequence;
+use crate::catalog::sequence::{Place, Sequence};
+use crate::catalog::snapshot::Snapshot;
+use crate::catalog::store::ObjectId;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
-
-/// The functions' way to the database, which exists after them.
-pub(crate) type Home = Arc<OnceLock<Weak<SqlDatabase>>>;
+use crate::statement;
 
 /// What sessions took from sequences, by the number of the session.
 #[derive(Default)]
@@ -32,24 +32,24 @@ pub(crate) struct Taken {
 
 #[derive(Default)]
 struct OfSession {
-    by_sequence: HashMap<Name, i64>,
+    by_sequence: HashMap<ObjectId, i64>,
     last: Option<i64>,
 }
 
 impl Taken {
     /// Notes a number that a session took.
-    pub(crate) fn note(&self, session: u64, name: &Name, number: i64) {
+    pub(crate) fn note(&self, session: u64, sequence: ObjectId, number: i64) {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = sessions.entry(session).or_default();
-        taken.by_sequence.insert(name.clone(), number);
+        taken.by_sequence.insert(sequence, number);
         taken.last = Some(number);
     }
 
-    fn last(&self, session: u64, name: Option<&Name>) -> Option<i64> {
+    fn last(&self, session: u64, sequence: Option<ObjectId>) -> Option<i64> {
         let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = sessions.get(&session)?;
-        match name {
-            Some(name) => taken.by_sequence.get(name).copied(),
+        match sequence {
+            Some(sequence) => taken.by_sequence.get(&sequence).copied(),
             None => taken.last,
         }
     }
@@ -60,15 +60,49 @@ impl Taken {
     }
 }
 
-/// The functions.
-pub(crate) fn functions(home: &Home) -> Vec<Arc<ScalarUDF>> {
-    let make = |call| Arc::new(ScalarUDF::from(SequenceFunction::new(call, home)));
+/// The functions of a caller.
+pub(crate) fn functions(caller: &Arc<Caller>) -> Vec<Arc<ScalarUDF>> {
+    let make = |call| Arc::new(ScalarUDF::from(SequenceFunction::new(call, caller)));
     [Call::Next, Call::Current, Call::Last, Call::Set].map(make).to_vec()
 }
 
-/// Whether a function takes the number of the session.
-pub(crate) fn takes_session(name: &str) -> bool {
-    ["nextval", "currval", "lastval", "setval"].contains(&name)
+/// Takes the next number of a sequence for a session.
+///
+/// # Errors
+/// As [`Sequence::next`].
+pub(crate) fn take(
+    database: &SqlDatabase,
+    caller: &Caller,
+    sequence: &Arc<Sequence>,
+) -> Result<i64> {
+    let next = match caller.numbering.transaction() {
+        None => sequence.next(&database.store, Place::Alone)?,
+        Some(transaction) => {
+            caller.numbering.note(sequence);
+            sequence.next(&database.store, Place::In(transaction.writing()?))?
+        }
+    };
+    database.taken.note(caller.session, sequence.id, next);
+    Ok(next)
+}
+
+/// Goes on with a sequence after a number, or with it.
+///
+/// # Errors
+/// As [`Sequence::set`].
+pub(crate) fn put(
+    database: &SqlDatabase,
+    caller: &Caller,
+    sequence: &Arc<Sequence>,
+    number: (i64, bool),
+) -> Result<()> {
+    match caller.numbering.transaction() {
+        None => sequence.set(&database.store, Place::Alone, number),
+        Some(transaction) => {
+            caller.numbering.note(sequence);
+            sequence.set(&database.store, Place::In(transaction.writing()?), number)
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,22 +116,20 @@ enum Call {
 struct SequenceFunction {
     call: Call,
     signature: Signature,
-    home: Home,
+    caller: Arc<Caller>,
 }
 
 impl SequenceFunction {
-    fn new(call: Call, home: &Home) -> Self {
-        let signature = Signature::variadic_any(Volatility::Volatile);
-        Self { call, signature, home: Arc::clone(home) }
+    fn new(call: Call, caller: &Arc<Caller>) -> Self {
+        let signature = match call {
+            Call::Last => Signature::nullary(Volatility::Volatile),
+            _ => Signature::variadic_any(Volatility::Volatile),
+        };
+        Self { call, signature, caller: Arc::clone(caller) }
     }
 
     fn row(&self, database: &SqlDatabase, args: &[ArrayRef], row: usize) -> Result<Option<i64>> {
-        let session = args.last().map(|id| id.as_primitive::<Int64Type>().value(row) as u64);
-        let session = session.unwrap_or_default();
-        let text = || -> Option<&str> {
-            let text = args.first()?.as_string_view_opt()?;
-            (!text.is_null(row)).then(|| text.value(row))
-        };
+        let session = self.caller.session;
         let undefined = |what: String| {
             let text = format!("{what} is not yet defined in this session");
             Error::new(SqlState::WRONG_STATE, text)
@@ -106,39 +138,72 @@ impl SequenceFunction {
             let last = database.taken.last(session, None);
             return last.map(Some).ok_or_else(|| undefined("lastval".to_owned()));
         }
-        let Some(text) = text() else { return Ok(None) };
-        let sequence = find(database, text)?;
+        let wrong = || {
+            let text = format!("function {} does not exist for these arguments", self.name());
+            Error::new(SqlState::UNKNOWN_FUNCTION, text)
+        };
+        let texts = args.first().and_then(|name| name.as_string_view_opt()).ok_or_else(wrong)?;
+        if texts.is_null(row) {
+            return Ok(None);
+        }
+        let uses: &[Privilege] = match self.call {
+            Call::Next => &[Privilege::Usage, Privilege::Update],
+            Call::Set => &[Privilege::Update],
+            _ => &[Privilege::Usage, Privilege::Select],
+        };
+        let sequence = self.find(database, texts.value(row), uses)?;
         Ok(Some(match self.call {
-            Call::Next => {
-                let next = sequence.next(&database.store)?;
-                database.taken.note(session, &sequence.name, next);
-                next
-            }
+            Call::Next => take(database, &self.caller, &sequence)?,
             Call::Set => {
-                let number = args[1].as_primitive::<Int64Type>().value(row);
-                let is_called = match args.len() {
-                    4 => args[2].as_boolean().value(row),
-                    _ => true,
+                let numbers = args.get(1).and_then(|n| n.as_primitive_opt::<Int64Type>());
+                let numbers = numbers.ok_or_else(wrong)?;
+                if numbers.is_null(row) {
+                    return Ok(None);
+                }
+                let is_called = match args.get(2) {
+                    None => true,
+                    Some(is_called) => is_called.as_boolean_opt().ok_or_else(wrong)?.value(row),
                 };
-                sequence.set(&database.store, number, is_called)?;
+                let number = numbers.value(row);
+                put(database, &self.caller, &sequence, (number, is_called))?;
                 number
             }
             Call::Current | Call::Last => {
-                let last = database.taken.last(session, Some(&sequence.name));
+                let last = database.taken.last(session, Some(sequence.id));
                 last.ok_or_else(|| undefined(format!("currval of sequence {}", sequence.name)))?
             }
         }))
     }
+
+    /// The sequence that a text names, if it may be used so.
+    fn find(
+        &self,
+        database: &SqlDatabase,
+        text: &str,
+        uses: &[Privilege],
+    ) -> Result<Arc<Sequence>> {
+        let name = statement::parse_name(text)?;
+        let catalog = self.caller.numbering.catalog().unwrap_or_else(|| database.catalog());
+        let path = self.caller.path.iter().map(String::as_str).chain([PUBLIC]);
+        let found =
+            path.filter_map(|schema| catalog.sequences.get(&Name::from_ast(&name, schema).ok()?));
+        let sequence = found.into_iter().next().cloned().ok_or_else(|| {
+            Error::new(SqlState::UNKNOWN_TABLE, format!("sequence {name} does not exist"))
+        })?;
+        let access = Access { catalog: &catalog, actor: self.caller.actor, path: &[] };
+        let checked = access.check_sequence(&sequence, uses);
+        // Who may write a column takes its numbers anyway.
+        let writes = self.call != Call::Set && writes_column(&catalog, access, &sequence);
+        if writes { Ok(sequence) } else { checked.map(|()| sequence) }
+    }
 }
 
-/// The sequence that a text names.
-fn find(database: &SqlDatabase, text: &str) -> Result<Arc<Sequence>> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text)?;
-    let name = Name::from_ast(&parser.parse_object_name(false)?, PUBLIC)?;
-    let catalog = database.catalog();
-    catalog.sequences.get(&name).cloned().ok_or_else(|| {
-        Error::new(SqlState::UNKNOWN_TABLE, format!("sequence {name} does not exist"))
-    })
+fn writes_column(catalog: &Snapshot, access: Access<'_>, sequence: &Sequence) -> bool {
+    let Some((table, _)) = &sequence.belongs_to else { return false };
+    let Some(table) = catalog.tables.get(table) else { return false };
+    [Privilege::Insert, Privilege::Update]
+        .iter()
+        .any(|use_of| access.table(table, std::slice::from_ref(use_of)).is_ok())
 }
 
 impl ScalarUDFImpl for SequenceFunction {
@@ -160,8 +225,7 @@ impl ScalarUDFImpl for SequenceFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
-        let gone = || Error::internal("the database is gone");
-        let database = self.home.get().and_then(Weak::upgrade).ok_or_else(gone)?;
+        let database = self.caller.database()?;
         let rows = args.number_rows;
         let arrays = args.args.iter().map(|value| {
             let array = value.clone().into_array(rows)?;
@@ -181,7 +245,7 @@ impl ScalarUDFImpl for SequenceFunction {
 
 impl PartialEq for SequenceFunction {
     fn eq(&self, other: &Self) -> bool {
-        self.call == other.call
+        self.call == other.call && self.caller == other.caller
     }
 }
 
@@ -190,6 +254,7 @@ impl Eq for SequenceFunction {}
 impl std::hash::Hash for SequenceFunction {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.call.hash(state);
+        self.caller.session.hash(state);
     }
 }
 

@@ -1,5 +1,6 @@
 //! A table as DataFusion's planner knows it: columns, keys, which conditions it can use.
 //!
+//! It is made only of a table that may be read: a plan has no other way to rows.
 //! Conditions that name a key choose how the table is read ([`super::access`]). All conditions are
 //! checked on each row that the access path gives, so it may give too many and never too few.
 
@@ -17,6 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::access::Access;
 use super::condition::Condition;
 use super::scan::ScanExec;
+use crate::access::Allowed;
 use crate::catalog::table::Table;
 
 /// A table that is read, or read to be changed.
@@ -31,10 +33,11 @@ pub(crate) struct TableSourceOf {
 
 impl TableSourceOf {
     fn make(
-        table: Arc<Table>,
+        table: Allowed,
         schema: SchemaRef,
         statistics: Option<Arc<Statistics>>,
     ) -> Arc<dyn TableSource> {
+        let table = Arc::clone(&table);
         let keys = table.indexes.iter().filter(|index| {
             index.unique && index.columns.iter().all(|&column| !table.columns[column].nullable)
         });
@@ -48,7 +51,7 @@ impl TableSourceOf {
 
     /// The table with its columns.
     pub(crate) fn plain(
-        table: Arc<Table>,
+        table: Allowed,
         statistics: Option<Arc<Statistics>>,
     ) -> Arc<dyn TableSource> {
         let schema = Arc::clone(&table.arrow);
@@ -57,7 +60,7 @@ impl TableSourceOf {
 
     /// The table with its columns and the number of the row under a name.
     pub(crate) fn numbered(
-        table: Arc<Table>,
+        table: Allowed,
         name: &str,
         statistics: Option<Arc<Statistics>>,
     ) -> Arc<dyn TableSource> {
@@ -69,7 +72,7 @@ impl TableSourceOf {
     }
 
     /// The table with its columns and the hidden number of the row.
-    pub(crate) fn with_row(table: Arc<Table>) -> Arc<dyn TableSource> {
+    pub(crate) fn with_row(table: Allowed) -> Arc<dyn TableSource> {
         let schema = Arc::clone(&table.arrow_with_row);
         Self::make(table, schema, None)
     }

@@ -10,12 +10,17 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result, SqlState};
 
+/// How long a statement waits for definitions of others, if `lock_timeout` does not say.
+const PATIENCE_MAX: Duration = Duration::from_secs(60);
+
 /// Whether the statement that runs is to stop.
 #[derive(Debug, Default)]
 pub struct Cancel {
     requested: AtomicBool,
     has_deadline: AtomicBool,
     deadline: Mutex<Option<Instant>>,
+    /// How long the statement may wait for definitions of others.
+    patience: Mutex<Option<Duration>>,
 }
 
 impl Cancel {
@@ -41,14 +46,21 @@ impl Cancel {
         .await
     }
 
-    /// A statement begins, with this much time.
-    pub(crate) fn begin(&self, timeout: Option<Duration>) {
+    /// A statement begins, with this much time, of which it may wait so much for others.
+    pub(crate) fn begin(&self, timeout: Option<Duration>, patience: Option<Duration>) {
         self.requested.store(false, Ordering::Relaxed);
+        *self.patience.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = patience;
         if timeout.is_some() || self.has_deadline.load(Ordering::Relaxed) {
             let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
             *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = deadline;
             self.has_deadline.store(deadline.is_some(), Ordering::Relaxed);
         }
+    }
+
+    /// How long the statement that runs may wait for definitions of others.
+    pub(crate) fn patience(&self) -> Duration {
+        let patience = *self.patience.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        patience.unwrap_or(PATIENCE_MAX)
     }
 
     /// Whether to go on.

@@ -13,7 +13,8 @@ use remanent_engine::{Isolation, Savepoint};
 use super::answer::Outcome;
 use super::statements::Session;
 use super::transaction::Transaction;
-use crate::catalog::names::{Name, fold};
+use crate::catalog::names::fold;
+use crate::catalog::snapshot::Snapshot;
 use crate::error::{Error, Result, SqlState};
 
 /// A transaction block.
@@ -25,19 +26,11 @@ pub(crate) struct Block {
     /// Begun with the first statement that reads or writes.
     pub(crate) transaction: Option<Arc<Transaction>>,
     pub(crate) savepoints: Vec<(String, Savepoint)>,
-    /// What a rollback takes back beside: definitions, the last one first.
-    pub(crate) undo: Vec<Undo>,
-    /// What is done once it has committed.
-    pub(crate) at_commit: Vec<AtCommit>,
-    /// Tables and views that go then: nothing depends on something because of them.
-    pub(crate) dropped: Vec<Name>,
+    /// The catalog that fits the snapshot of a transaction that keeps its own.
+    pub(crate) catalog: Option<Arc<Snapshot>>,
+    /// The number of the catalog from which the rights in that one are.
+    pub(crate) rights: u64,
 }
-
-/// Takes a definition back.
-pub(crate) type Undo = Box<dyn FnOnce(&mut Session) -> Result<()> + Send + Sync>;
-
-/// Carries a definition out.
-pub(crate) type AtCommit = Box<dyn FnOnce(&mut Session) -> Result<()> + Send + Sync>;
 
 /// An isolation level, as SQL names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +79,18 @@ impl Level {
 }
 
 impl Block {
+    fn new(isolation: Level, read_only: bool) -> Self {
+        Self {
+            isolation,
+            read_only,
+            failed: false,
+            transaction: None,
+            savepoints: Vec::new(),
+            catalog: None,
+            rights: 0,
+        }
+    }
+
     /// Only a rollback can follow; what was written is taken back now.
     pub(crate) fn fail(&mut self) {
         self.failed = true;
@@ -116,16 +121,7 @@ impl Session {
             return Ok(Outcome::notice("BEGIN", "there is already a transaction in progress"));
         }
         self.mark_start();
-        let mut block = Block {
-            isolation: self.settings.isolation,
-            read_only: self.settings.read_only,
-            failed: false,
-            transaction: None,
-            savepoints: Vec::new(),
-            undo: Vec::new(),
-            at_commit: Vec::new(),
-            dropped: Vec::new(),
-        };
+        let mut block = Block::new(self.settings.isolation, self.settings.read_only);
         for mode in modes {
             set_mode(&mut block, mode);
         }
@@ -161,16 +157,11 @@ impl Session {
         if chain {
             self.chain(&block);
         }
-        if let Some(transaction) = block.transaction
-            && let Err(error) = transaction.commit()
-        {
-            // Definitions wait for all who write, so it has to be gone.
-            drop(transaction);
-            self.take_back(block.undo)?;
-            return Err(error);
-        }
-        for definition in block.at_commit {
-            definition(self)?;
+        if let Some(transaction) = block.transaction {
+            match self.defining.is_some() {
+                true => self.commit_definitions(&transaction)?,
+                false => drop(transaction.commit()?),
+            }
         }
         Ok(Outcome::verb("COMMIT"))
     }
@@ -182,31 +173,19 @@ impl Session {
         if chain {
             self.chain(&block);
         }
+        self.forget_definitions();
         if let Some(transaction) = block.transaction {
             transaction.roll_back();
         }
-        self.take_back(block.undo)?;
+        self.settle_numbers();
         Ok(Outcome::verb("ROLLBACK"))
-    }
-
-    fn take_back(&mut self, undo: Vec<Undo>) -> Result<()> {
-        undo.into_iter().rev().try_for_each(|undo| undo(self))
     }
 
     /// The next block, with the modes of this one.
     fn chain(&mut self, block: &Block) {
         self.block = None;
         self.mark_start();
-        self.block = Some(Block {
-            isolation: block.isolation,
-            read_only: block.read_only,
-            failed: false,
-            transaction: None,
-            savepoints: Vec::new(),
-            undo: Vec::new(),
-            at_commit: Vec::new(),
-            dropped: Vec::new(),
-        });
+        self.block = Some(Block::new(block.isolation, block.read_only));
     }
 
     fn savepoint(&mut self, name: String) -> Result<Outcome> {
@@ -227,6 +206,7 @@ impl Session {
         if let Some(transaction) = &block.transaction {
             transaction.writing()?.roll_back_to(savepoint)?;
         }
+        self.went_back()?;
         Ok(Outcome::verb("ROLLBACK"))
     }
 

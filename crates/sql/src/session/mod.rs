@@ -5,6 +5,7 @@
 pub(crate) mod answer;
 pub(crate) mod cancel;
 pub(crate) mod control;
+pub(crate) mod defining;
 pub(crate) mod prepared;
 pub(crate) mod settings;
 pub(crate) mod statements;

@@ -37,6 +37,7 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
+        self.renew_rights();
         let point = self.compile_point(statement).map(Arc::new);
         let described = point.as_ref().and_then(|point| point.describe(given));
         let (parameters, columns) = match described {
@@ -48,7 +49,7 @@ impl Session {
 
     /// Whether what was found when a statement about one key was prepared would be found again.
     pub fn is_current(&self, prepared: &Prepared) -> bool {
-        let (version, path) = (self.database.catalog_version(), &self.settings.search_path);
+        let (version, path) = (self.catalog_version(), &self.settings.search_path);
         prepared.point.as_ref().is_some_and(|point| point.holds(version, path))
     }
 

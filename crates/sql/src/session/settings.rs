@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) statement_timeout: Option<Duration>,
     /// How long a statement at READ COMMITTED waits for rows that others have changed.
     pub(crate) lock_timeout: Option<Duration>,
+    /// How long a transaction block may be without a statement.
+    pub(crate) idle_timeout: Option<Duration>,
     pub(crate) search_path: Vec<String>,
     /// How durable commits are; `None` for what the database does.
     pub(crate) durability: Option<Durability>,
@@ -38,6 +40,13 @@ pub(crate) struct Settings {
     /// The rest, by name.
     others: BTreeMap<String, String>,
 }
+
+/// How long a block may be without a statement, as clients of PostgreSQL say it.
+const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
+
+/// The same for a block that has defined something, where nothing was set: it keeps all others from
+/// writing.
+const IDLE_DEFINING_MAX: Duration = Duration::from_secs(60);
 
 /// Names with a meaning to clients alone, and what they are at first.
 const KEPT: &[(&str, &str)] = &[
@@ -49,10 +58,8 @@ const KEPT: &[(&str, &str)] = &[
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("extra_float_digits", "1"),
-    ("idle_in_transaction_session_timeout", "0"),
     ("integer_datetimes", "on"),
     ("intervalstyle", "postgres"),
-    ("is_superuser", "on"),
     ("max_identifier_length", "255"),
     ("max_index_keys", "32"),
     ("row_security", "off"),
@@ -64,10 +71,14 @@ const KEPT: &[(&str, &str)] = &[
     ("xmloption", "content"),
 ];
 
+/// Names of the encoding that text has.
+const UTF8: [&str; 3] = ["utf8", "utf-8", "unicode"];
+
 /// Of these, the ones that cannot be set.
 const FIXED: &[&str] = &[
     "integer_datetimes",
     "is_superuser",
+    "session_authorization",
     "max_identifier_length",
     "default_table_access_method",
     "max_index_keys",
@@ -83,6 +94,7 @@ impl Default for Settings {
             read_only: false,
             statement_timeout: None,
             lock_timeout: None,
+            idle_timeout: None,
             search_path: vec![PUBLIC.to_owned()],
             durability: None,
             user: "remanent".to_owned(),
@@ -101,12 +113,11 @@ impl Settings {
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
+            IDLE_TIMEOUT => millis(self.idle_timeout),
             "search_path" => self.search_path.join(", "),
             "durability" => {
                 self.durability.map_or("default".to_owned(), |d| format!("{d:?}").to_lowercase())
             }
-            "synchronous_commit" => on(self.durability != Some(Durability::Buffered)),
-            "session_authorization" | "role" => self.user.clone(),
             other => {
                 let kept = KEPT.iter().find(|(name, _)| *name == other);
                 let given = self.others.get(other).cloned();
@@ -126,10 +137,10 @@ impl Settings {
             "default_transaction_isolation",
             "default_transaction_read_only",
             "durability",
+            IDLE_TIMEOUT,
             "lock_timeout",
             "search_path",
             "statement_timeout",
-            "synchronous_commit",
             "transaction_isolation",
             "transaction_read_only",
         ];
@@ -145,15 +156,15 @@ impl Settings {
     /// # Errors
     /// `BAD_PARAMETER`; `UNKNOWN_OBJECT` for a name that nobody knows.
     pub(crate) fn set(&mut self, name: &str, values: Option<Vec<String>>) -> Result<()> {
+        if FIXED.contains(&name) {
+            return Err(cannot_change(name));
+        }
         let Some(values) = values else {
             self.reset_one(name);
             return Ok(());
         };
         let value = values.join(", ");
-        let bad = || {
-            let text = format!("invalid value for parameter \"{name}\": \"{value}\"");
-            Error::new(SqlState::BAD_PARAMETER, text)
-        };
+        let bad = || bad_value(name, &value);
         match name {
             "transaction_isolation" | "default_transaction_isolation" => {
                 self.isolation = match value.to_lowercase().as_str() {
@@ -168,6 +179,7 @@ impl Settings {
             }
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
+            IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
                 let schemas = values.iter().flat_map(|value| value.split(','));
                 let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
@@ -183,15 +195,15 @@ impl Settings {
                 });
             }
             "synchronous_commit" => {
-                self.durability = match truth(&value) {
-                    Some(false) => Some(Durability::Buffered),
-                    _ => None,
+                self.durability = match (truth(&value), value.to_lowercase().as_str()) {
+                    (Some(false), _) => Some(Durability::Buffered),
+                    (Some(true), _) | (None, "local" | "remote_write" | "remote_apply") => {
+                        Some(Durability::Disk)
+                    }
+                    (None, _) => return Err(bad()),
                 };
             }
-            fixed if FIXED.contains(&fixed) => return Err(cannot_change(name)),
-            "client_encoding"
-                if !["utf8", "utf-8", "unicode"].contains(&lower(&value).as_str()) =>
-            {
+            "client_encoding" if !UTF8.contains(&lower(&value).as_str()) => {
                 return Err(bad().hint("Text is UTF-8 here."));
             }
             "timezone"
@@ -220,6 +232,7 @@ impl Settings {
             "default_transaction_read_only" => self.read_only = initial.read_only,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
+            IDLE_TIMEOUT => self.idle_timeout = None,
             "search_path" => self.search_path = initial.search_path,
             "durability" | "synchronous_commit" => self.durability = None,
             other => drop(self.others.remove(other)),
@@ -277,6 +290,7 @@ impl Session {
         let texts: Vec<String> = values.iter().map(text_of).collect();
         let is_default = matches!(texts.as_slice(), [text] if text.eq_ignore_ascii_case("default"));
         self.settings.set(name, (!is_default).then_some(texts))?;
+        self.renew_functions();
         if let (Some(block), "transaction_isolation") = (&mut self.block, name) {
             block.isolation = self.settings.isolation;
         }
@@ -288,7 +302,9 @@ impl Session {
     /// # Errors
     /// `BAD_PARAMETER`; `UNKNOWN_OBJECT` for a name that nobody knows.
     pub fn configure(&mut self, name: &str, value: &str) -> Result<()> {
-        self.settings.set(&lower(name), Some(vec![value.to_owned()]))
+        self.settings.set(&lower(name), Some(vec![value.to_owned()]))?;
+        self.renew_functions();
+        Ok(())
     }
 
     /// RESET, of one setting or of all.
@@ -300,9 +316,11 @@ impl Session {
             Reset::ALL => {
                 let user = std::mem::take(&mut self.settings.user);
                 self.settings = Settings { user, ..Settings::default() };
+                self.renew_functions();
             }
             Reset::ConfigurationParameter(name) => {
                 self.settings.set(&lower(&name.to_string()), None)?;
+                self.renew_functions();
             }
         }
         Ok(Outcome::verb("RESET"))
@@ -310,7 +328,50 @@ impl Session {
 
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<String> {
-        self.settings.get(&lower(name))
+        match lower(name).as_str() {
+            "is_superuser" => Some(on(self.is_superuser())),
+            // What a commit waits for in truth.
+            "synchronous_commit" => {
+                let default = self.database.engine.durability();
+                Some(on(match default {
+                    Durability::Memory => false,
+                    default => self.settings.durability.unwrap_or(default) == Durability::Disk,
+                }))
+            }
+            "session_authorization" | "role" => Some(self.settings.user.clone()),
+            name => self.settings.get(name),
+        }
+    }
+
+    /// All settings with their values.
+    pub(crate) fn all_settings(&self) -> Vec<(String, String)> {
+        let mut all = self.settings.all();
+        for name in ["is_superuser", "synchronous_commit"] {
+            all.extend(self.setting(name).map(|value| (name.to_owned(), value)));
+        }
+        all.sort();
+        all
+    }
+
+    /// How long the next statement may be waited for: none without a transaction block, and as long
+    /// as `idle_in_transaction_session_timeout` says in one. A block that has defined something
+    /// keeps all others from writing, and is waited for at most 60 s.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// let mut session = db.session();
+    /// session.execute("begin")?;
+    /// assert!(session.idle_max().is_none());
+    /// session.execute("create table t (a int)")?;
+    /// assert_eq!(session.idle_max().map(|max| max.as_secs()), Some(60));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn idle_max(&self) -> Option<Duration> {
+        self.block.as_ref()?;
+        let defines = self.defining.is_some().then_some(IDLE_DEFINING_MAX);
+        self.settings.idle_timeout.or(defines)
     }
 
     /// Who speaks through the session, which decides what it may do.
@@ -334,14 +395,14 @@ impl Session {
         };
         if name == "all" {
             let columns = ["name", "setting"].map(text_column);
-            let rows = self.settings.all().into_iter();
+            let rows = self.all_settings().into_iter();
             let rows = rows.map(|(name, value)| vec![name.into(), value.into()]).collect();
             return Ok(Outcome::rows("SHOW", Rows::values(Arc::new(columns), rows)));
         }
         let value = match (&self.block, name.as_str()) {
             (Some(block), "transaction_isolation") => Some(block.isolation.word().to_owned()),
             (Some(block), "transaction_read_only") => Some(on(block.read_only)),
-            _ => self.settings.get(&name),
+            _ => self.setting(&name),
         };
         let value = value.ok_or_else(|| {
             let text = format!("unrecognized configuration parameter \"{name}\"");
@@ -370,6 +431,11 @@ fn text_of(value: &Expr) -> String {
 
 fn cannot_change(name: &str) -> Error {
     Error::new(SqlState::BAD_PARAMETER, format!("parameter \"{name}\" cannot be changed"))
+}
+
+fn bad_value(name: &str, value: &str) -> Error {
+    let text = format!("invalid value for parameter \"{name}\": \"{value}\"");
+    Error::new(SqlState::BAD_PARAMETER, text)
 }
 
 fn lower(text: &str) -> String {

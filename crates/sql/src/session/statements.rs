@@ -5,11 +5,12 @@
 //! begins with the first of them; a statement that fails undoes itself and no more.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use datafusion::execution::SessionState;
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::sql::sqlparser::ast;
 use remanent_engine::{Isolation, TransactionOptions};
 use tokio::runtime::Runtime;
@@ -17,17 +18,22 @@ use tokio::runtime::Runtime;
 use super::answer::{Answer, Outcome};
 use super::cancel::Cancel;
 use super::control::Block;
+use super::defining::{Defining, Numbering};
 use super::prepared::Prepared;
 use super::settings::Settings;
 use super::transaction::Transaction;
 use super::waiting::WAIT;
+use crate::access::Actor;
 use crate::catalog::snapshot::Snapshot;
+use crate::catalog::system;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
 use crate::point::TextCache;
-use crate::query::binder::Binder;
+use crate::query::binder::{Binder, SessionFunctions};
+use crate::query::caller::Caller;
 use crate::query::explain::Noted;
-use crate::statement::Statement;
+use crate::query::{rights, sequences};
+use crate::statement::{Kind, Statement};
 use crate::values::datum::Datum;
 
 /// How long a statement by itself is tried again.
@@ -56,14 +62,17 @@ pub struct Session {
     pub(crate) settings: Settings,
     pub(crate) block: Option<Block>,
     pub(crate) prepared: HashMap<String, Arc<Prepared>>,
-    /// The role whose privileges count; of a program's own session, none.
-    pub(crate) acts_as: Option<String>,
-    /// For which catalog it is known whether the role may not do everything.
-    pub(crate) restricted: (u64, bool),
+    /// On whose behalf it runs statements.
+    pub(crate) actor: Actor,
+    /// What it has defined and not committed.
+    pub(crate) defining: Option<Defining>,
+    /// The same, for functions that it calls.
+    pub(crate) numbering: Arc<Numbering>,
+    /// Functions that know whose they are.
+    pub(crate) functions: SessionFunctions,
+    pub(crate) caller: Arc<Caller>,
     /// The number of the session, which no other has.
     pub(crate) id: u64,
-    /// Whether the columns of views are being found, which may ask for columns of views.
-    pub(crate) describes_views: AtomicBool,
     /// Plans of a change that is being analysed.
     pub(crate) noted_plans: Mutex<Noted>,
     /// What `pg_backend_pid` says.
@@ -88,20 +97,30 @@ pub enum TransactionStatus {
 impl Session {
     pub(crate) fn new(database: Arc<SqlDatabase>) -> Self {
         let id = database.sessions.fetch_add(1, Ordering::Relaxed);
+        let numbering: Arc<Numbering> = Arc::default();
+        let caller = Arc::new(Caller {
+            session: id,
+            actor: Actor::Program,
+            path: Settings::default().search_path,
+            numbering: Arc::clone(&numbering),
+            database: Arc::downgrade(&database),
+        });
         Self {
             id,
+            actor: Actor::Program,
+            defining: None,
+            numbering,
+            functions: functions_of(&caller),
+            caller,
             state: Arc::new(database.state.clone()),
             database,
             settings: Settings::default(),
             block: None,
             prepared: HashMap::new(),
-            describes_views: AtomicBool::new(false),
             noted_plans: Mutex::default(),
             process: 0,
             texts: TextCache::default(),
             texts_version: 0,
-            acts_as: None,
-            restricted: (0, false),
             cancel: Arc::default(),
             runtime: None,
         }
@@ -182,6 +201,8 @@ impl Session {
     /// conflict with another transaction the block can only be rolled back.
     pub async fn run(&mut self, statement: &Statement, parameters: &[Datum]) -> Result<Outcome> {
         self.begin_statement();
+        self.renew_rights();
+        check_kind(&statement.ast)?;
         if let Some(done) = self.control(&statement.ast) {
             return done;
         }
@@ -207,7 +228,7 @@ impl Session {
 
     /// The clock of the statement starts.
     pub(crate) fn begin_statement(&self) {
-        self.cancel.begin(self.settings.statement_timeout);
+        self.cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
     }
 
     /// A statement failed: a block that cannot go on is ended.
@@ -216,6 +237,8 @@ impl Session {
             && error.ends_transaction()
         {
             block.fail();
+            self.forget_definitions();
+            self.settle_numbers();
         }
     }
 
@@ -227,13 +250,20 @@ impl Session {
         Ok(())
     }
 
-    /// Whether what the session may do has to be looked up for each statement.
-    pub(crate) fn is_restricted(&mut self) -> bool {
-        let version = self.database.catalog_version();
-        if self.restricted.0 != version {
-            self.restricted = (version, !self.is_superuser());
+    /// Functions learn of another role or path of the session.
+    pub(crate) fn renew_functions(&mut self) {
+        let path = &self.settings.search_path;
+        if self.caller.actor == self.actor && self.caller.path == *path {
+            return;
         }
-        self.restricted.1
+        self.caller = Arc::new(Caller {
+            session: self.id,
+            actor: self.actor,
+            path: path.clone(),
+            numbering: Arc::clone(&self.numbering),
+            database: Arc::downgrade(&self.database),
+        });
+        self.functions = functions_of(&self.caller);
     }
 
     /// Boxed, for EXECUTE and EXPLAIN run statements within statements.
@@ -244,10 +274,7 @@ impl Session {
     ) -> futures::future::BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             use ast::Statement as S;
-            self.check_access(statement)?;
-            if let Some(done) = self.define_access(statement) {
-                return done;
-            }
+            check_kind(statement)?;
             match statement {
                 S::Query(query) => self.select(query, parameters).await,
                 S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
@@ -259,19 +286,25 @@ impl Session {
                 S::Prepare { .. } | S::Execute { .. } | S::Deallocate { .. } => {
                     self.by_name(statement, parameters).await
                 }
+                S::Discard { .. } => {
+                    self.prepared.clear();
+                    Ok(Outcome::verb("DISCARD ALL"))
+                }
                 S::Explain { .. } => self.explain(statement, parameters).await,
                 S::Truncate(truncate) => self.truncate(truncate).await,
                 S::Copy { target: ast::CopyTarget::File { .. }, .. } => {
                     self.copy_file(statement).await
                 }
-                other => self.define(other, parameters).await,
+                S::Analyze(analyze) => self.analyze(analyze),
+                S::Vacuum(vacuum) => self.vacuum(vacuum.table_name.as_ref(), vacuum.full),
+                other => self.define_as_one(other, parameters).await,
             }
         })
     }
 
     /// What names mean to the next statement.
     pub(crate) fn binder<'s>(&'s self, catalog: &'s Arc<Snapshot>) -> Binder<'s> {
-        Binder::new(&self.state, catalog, &self.settings.search_path, self)
+        Binder::new(&self.state, self.access(catalog), (&self.functions, self))
     }
 
     /// The schema in which new things without a schema are made.
@@ -294,6 +327,12 @@ impl Session {
     /// As the engine.
     pub(crate) fn transaction(&mut self, writes: bool) -> Result<Arc<Transaction>> {
         let engine = Arc::clone(&self.database.engine);
+        if let Some(defining) = &self.defining {
+            return Ok(Arc::clone(&defining.transaction));
+        }
+        if writes {
+            self.check_writable()?;
+        }
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
             return Transaction::begin(&engine, &options, (writes, &self.cancel));
@@ -316,6 +355,22 @@ impl Session {
         Ok(transaction)
     }
 
+    /// Checks that the next statement may change something.
+    ///
+    /// # Errors
+    /// `READ_ONLY`.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let read_only = match &self.block {
+            Some(block) => block.read_only,
+            None => self.settings.read_only,
+        };
+        if read_only {
+            let text = "cannot change anything in a read-only transaction";
+            return Err(Error::new(SqlState::READ_ONLY, text));
+        }
+        Ok(())
+    }
+
     /// Runs a change: in the block's transaction with a savepoint around it, or in one of its own
     /// that is tried again where another was first.
     async fn change(
@@ -330,7 +385,7 @@ impl Session {
                 let before = transaction.writing()?.savepoint();
                 let changed = self.change_in(&transaction, statement, parameters).await;
                 let Err(error) = changed else { return changed };
-                transaction.writing()?.roll_back_to(before)?;
+                self.take_back(&transaction, before)?;
                 if !self.runs_again(&transaction, &error, started)? {
                     return Err(error);
                 }
@@ -362,8 +417,37 @@ impl Session {
     }
 }
 
+/// Checks that it is known what a statement is: whatever is not on that list cannot run.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED`.
+fn check_kind(statement: &ast::Statement) -> Result<()> {
+    match Kind::of_ast(statement) {
+        Some(_) => Ok(()),
+        None => {
+            let text = statement.to_string();
+            let words: Vec<&str> = text.split_whitespace().take(3).collect();
+            Err(Error::unsupported(format!("the statement {}", words.join(" "))))
+        }
+    }
+}
+
+fn functions_of(caller: &Arc<Caller>) -> SessionFunctions {
+    let all = [sequences::functions(caller), rights::functions(caller), system::functions(caller)];
+    let named = |function: Arc<ScalarUDF>| (function.name().to_owned(), function);
+    all.into_iter().flatten().map(named).collect()
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.defining.is_some() {
+            // The transaction is rolled back with the session's block; numbers are looked up anew.
+            self.forget_definitions();
+            if let Some(transaction) = self.block.as_ref().and_then(|b| b.transaction.as_ref()) {
+                transaction.roll_back();
+            }
+            self.settle_numbers();
+        }
         self.database.taken.forget(self.id);
     }
 }

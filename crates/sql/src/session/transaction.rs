@@ -11,16 +11,21 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{
-    CommitTicket, Cursor, Database, Find, FrozenRows, Piece, Pieces, ReadTransaction, Row,
-    TransactionOptions, WriteTransaction,
+    CommitTicket, Cursor, Database, ErrorKind, Find, FrozenRows, Piece, Pieces, ReadTransaction,
+    Row, TransactionOptions, WriteTransaction,
 };
 
 use super::cancel::Cancel;
+use crate::catalog::load::Found;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
+
+/// How long is waited for a definition until somebody looks whether to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// A transaction that is open, or was.
 pub(crate) struct Transaction {
@@ -54,7 +59,7 @@ impl Transaction {
         // SAFETY: the struct keeps the database, and drops the transaction first.
         let borrowed: &'static Database = unsafe { &*Arc::as_ptr(database) };
         let inner = match writes {
-            true => Inner::Write(borrowed.begin_write_with(options)?),
+            true => Inner::Write(begin_write(borrowed, options, cancel)?),
             false => Inner::Read(borrowed.begin_read_with(options)?),
         };
         Ok(Arc::new(Self {
@@ -112,6 +117,54 @@ impl Transaction {
         Ok(outcome?)
     }
 
+    /// Keeps all other writers out until it ends, and sees what they have committed.
+    ///
+    /// # Errors
+    /// `OBJECT_IN_USE` while others write for too long; `SERIALIZATION_FAILURE` if it has read
+    /// what others have changed since.
+    pub(crate) fn begin_defining(&self) -> Result<()> {
+        Ok(self.writing()?.begin_defining()?)
+    }
+
+    /// The same, and goes on with the newest state.
+    ///
+    /// # Errors
+    /// As [`Transaction::begin_defining`], and as [`Transaction::refresh`].
+    pub(crate) fn begin_defining_at_newest(this: &mut Arc<Self>) -> Result<()> {
+        let Some(alone) = Arc::get_mut(this) else { return this.begin_defining() };
+        match alone.inner.get_mut() {
+            Inner::Write(write) => Ok(write.begin_defining_at_newest()?),
+            Inner::Read(_) => this.begin_defining(),
+        }
+    }
+
+    /// All tables with their indexes, as the transaction sees them.
+    ///
+    /// # Errors
+    /// `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn tables(&self) -> Result<Vec<Found>> {
+        let writing = self.writing()?;
+        let tables = writing.tables().into_iter();
+        let found = tables.map(|table| {
+            let indexes = writing.indexes(&table);
+            (table, indexes)
+        });
+        Ok(found.collect())
+    }
+
+    /// Commits with what it has defined; `publish` is called before any other writer is let in.
+    ///
+    /// # Errors
+    /// As the engine; it has ended all the same.
+    pub(crate) fn commit_with(&self, publish: impl FnOnce()) -> Result<Option<CommitTicket>> {
+        let outcome = match self.inner()? {
+            Inner::Read(_) => Ok(None),
+            Inner::Write(write) => write.commit_in_place_with(|_| publish()).map(Some),
+        };
+        self.open.set(false);
+        Ok(outcome?)
+    }
+
     /// Takes back what was written.
     pub(crate) fn roll_back(&self) {
         if let Ok(Inner::Write(write)) = self.inner() {
@@ -133,6 +186,33 @@ impl Transaction {
             write.refresh()?;
         }
         Ok(())
+    }
+}
+
+/// Begins a transaction that writes. While another one defines something, nobody else is let in:
+/// whoever waits for that can be stopped.
+///
+/// # Errors
+/// As the engine; `CANCELLED`; `OBJECT_IN_USE` once it has waited as long as `lock_timeout` says.
+pub(crate) fn begin_write<'d>(
+    database: &'d Database,
+    options: &TransactionOptions,
+    cancel: &Cancel,
+) -> Result<WriteTransaction<'d>> {
+    let options = options.patience(PATIENCE);
+    let mut begun = None;
+    loop {
+        match database.begin_write_with(&options) {
+            Err(error) if error.kind() == ErrorKind::TableBusy => {
+                cancel.check()?;
+                let begun = *begun.get_or_insert_with(Instant::now);
+                if begun.elapsed() >= cancel.patience() {
+                    let text = "another session defines something and has not ended";
+                    return Err(Error::new(SqlState::OBJECT_IN_USE, text));
+                }
+            }
+            begun => return Ok(begun?),
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl Remanent {
         let freeze = if freezes { ", freeze" } else { "" };
         let text = format!("copy {} from stdin (delimiter '|'{freeze})", table.name);
         let statement = Statement::parse_all(&text)?.remove(0);
-        let mut into = self.session.copy_in(&statement, &statement.copy()?)?;
+        let mut into = self.session.copy_in(&statement.copy()?)?;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             let length = file.read(&mut piece)?;

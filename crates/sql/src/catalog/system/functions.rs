@@ -3,7 +3,7 @@
 //! Each takes numbers and text, row by row, and answers text or truth. What an object is comes from
 //! the catalog as it is now.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -18,9 +18,10 @@ use super::pg_objects::{class_oid, format_type, namespace_oid, type_by_name};
 use super::spelling::class_number;
 use crate::catalog::names::Name;
 use crate::catalog::snapshot::Snapshot;
+use crate::catalog::store::ObjectId;
 use crate::catalog::table::type_metadata;
-use crate::error::{Error, Result};
-use crate::query::sequences::Home;
+use crate::error::Result;
+use crate::query::caller::Caller;
 use crate::session::settings::Settings;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -53,7 +54,11 @@ const FUNCTIONS: &[(&str, Gives, Answer)] = &[
         let view = catalog.views.iter().find(|(name, _)| Some(class_oid(name)) == oid);
         view.map(|(_, view)| view.query.to_string()).into()
     }),
-    ("pg_get_userbyid", Gives::Text, |_, _| super::information::CATALOG.into()),
+    ("pg_get_userbyid", Gives::Text, |catalog, args| {
+        let role = number(args, 0).and_then(|id| catalog.roles.get(&ObjectId(id)));
+        let name = role.map(|role| role.name.clone());
+        name.unwrap_or_else(|| super::information::CATALOG.to_owned()).into()
+    }),
     ("pg_get_serial_sequence", Gives::Text, serial_sequence),
     ("pg_get_function_result", Gives::Text, |_, _| Datum::Null),
     ("pg_get_partkeydef", Gives::Text, |_, _| Datum::Null),
@@ -76,14 +81,9 @@ const FUNCTIONS: &[(&str, Gives, Answer)] = &[
     ("pg_type_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_function_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_relation_is_publishable", Gives::Truth, |_, _| false.into()),
-    ("has_table_privilege", Gives::Truth, |_, _| true.into()),
-    ("has_schema_privilege", Gives::Truth, |_, _| true.into()),
-    ("has_database_privilege", Gives::Truth, |_, _| true.into()),
     ("pg_is_in_recovery", Gives::Truth, |_, _| false.into()),
     ("pg_collation_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_is_other_temp_schema", Gives::Truth, |_, _| false.into()),
-    ("has_column_privilege", Gives::Truth, |_, _| true.into()),
-    ("has_sequence_privilege", Gives::Truth, |_, _| true.into()),
     ("pg_get_function_arguments", Gives::Text, |_, _| Datum::Null),
     ("pg_get_function_identity_arguments", Gives::Text, |_, _| Datum::Null),
     ("pg_get_triggerdef", Gives::Text, |_, _| Datum::Null),
@@ -113,7 +113,7 @@ const FUNCTIONS: &[(&str, Gives, Answer)] = &[
     }),
     ("regnamespace_name", Gives::Text, |catalog, args| {
         let system = ["information_schema", "pg_catalog"].map(str::to_owned);
-        let mut schemas = catalog.schemas.iter().chain(&system);
+        let mut schemas = catalog.schemas.keys().chain(&system);
         let oid = number(args, 0);
         schemas.find(|schema| Some(namespace_oid(schema)) == oid).cloned().into()
     }),
@@ -131,16 +131,16 @@ const FUNCTIONS: &[(&str, Gives, Answer)] = &[
     ("json_build_object", Gives::Json, |_, args| json_object(args)),
 ];
 
-/// The functions.
-pub(crate) fn functions(home: &Home) -> Vec<Arc<ScalarUDF>> {
+/// The functions of a caller.
+pub(crate) fn functions(caller: &Arc<Caller>) -> Vec<Arc<ScalarUDF>> {
     let make = |&(name, gives, answer): &(&'static str, Gives, Answer)| {
         let signature = Signature::variadic_any(Volatility::Stable);
         let signature = match name {
             "pg_is_in_recovery" => Signature::nullary(Volatility::Stable),
             _ => signature,
         };
-        let home = Arc::clone(home);
-        Arc::new(ScalarUDF::from(CatalogFunction { name, gives, answer, signature, home }))
+        let caller = Arc::clone(caller);
+        Arc::new(ScalarUDF::from(CatalogFunction { name, gives, answer, signature, caller }))
     };
     FUNCTIONS.iter().map(make).collect()
 }
@@ -229,7 +229,8 @@ fn serial_sequence(catalog: &Snapshot, args: &[Datum]) -> Datum {
         .zip(column)
         .and_then(|(table, column)| table.columns.iter().find(|other| other.name == column));
     let sequence = column.and_then(|column| column.identity.as_ref());
-    sequence.map(|of| format!("{}.{}", of.sequence.schema, of.sequence.name)).into()
+    let sequence = sequence.and_then(|of| catalog.sequence_of(of.sequence));
+    sequence.map(|of| format!("{}.{}", of.name.schema, of.name.name)).into()
 }
 
 fn described(catalog: &Snapshot, oid: Option<i64>, part: i64) -> Datum {
@@ -264,7 +265,7 @@ struct CatalogFunction {
     gives: Gives,
     answer: Answer,
     signature: Signature,
-    home: Home,
+    caller: Arc<Caller>,
 }
 
 impl ScalarUDFImpl for CatalogFunction {
@@ -293,9 +294,8 @@ impl ScalarUDFImpl for CatalogFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
-        let gone = || Error::internal("the database is gone");
-        let database = self.home.get().and_then(Weak::upgrade).ok_or_else(gone)?;
-        let catalog = database.catalog();
+        let database = self.caller.database()?;
+        let catalog = self.caller.numbering.catalog().unwrap_or_else(|| database.catalog());
         let rows = args.number_rows;
         let arrays = args.args.iter().map(|value| value.clone().into_array(rows));
         let arrays = arrays.collect::<PlanResult<Vec<ArrayRef>>>()?;
@@ -324,7 +324,7 @@ impl ScalarUDFImpl for CatalogFunction {
 
 impl PartialEq for CatalogFunction {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.name == other.name && self.caller == other.caller
     }
 }
 

@@ -40,7 +40,7 @@ fn schemata(catalog: &Snapshot) -> Described {
     let columns = [("catalog_name", 't'), ("schema_name", 't'), ("schema_owner", 't')];
     let mut rows = Described::new(&columns);
     let system = ["information_schema", "pg_catalog"].map(str::to_owned);
-    for schema in catalog.schemas.iter().chain(&system) {
+    for schema in catalog.schemas.keys().chain(&system) {
         rows.add(vec![text(CATALOG), text(schema), text(CATALOG)]);
     }
     rows

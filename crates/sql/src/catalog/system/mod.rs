@@ -16,8 +16,10 @@ use std::sync::Arc;
 
 use datafusion::common::Statistics;
 use datafusion::datasource::MemTable;
+use datafusion::sql::sqlparser::ast;
 
 pub(crate) use functions::functions;
+pub(crate) use pg_objects::{class_oid, namespace_oid};
 
 use super::table::Table;
 use crate::error::Result;
@@ -26,13 +28,19 @@ use crate::session::statements::Session;
 
 impl SystemTables for Session {
     fn table(&self, schema: &str, name: &str) -> Result<Option<Arc<MemTable>>> {
-        let catalog = self.database.catalog();
+        let catalog = self.catalog();
         let rows = match schema {
             "information_schema" => information::table(&catalog, name),
             "pg_catalog" => pg_catalog::table(self, &catalog, name),
             _ => None,
         };
         rows.map(rows::Described::into_table).transpose()
+    }
+
+    fn rewritten(&self, query: &ast::Query) -> Result<ast::Query> {
+        let mut query = query.clone();
+        self.rewrite(&mut query)?;
+        Ok(query)
     }
 
     fn statistics(&self, table: &Table) -> Option<Arc<Statistics>> {

@@ -4,18 +4,17 @@
 //! catalog is not there. Tables about things that do not exist here are there and empty.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::absent;
 use super::information::CATALOG;
 use super::pg_objects::{TYPES, class_oid, namespace_oid, oid, type_modifier, type_oid};
 use super::rows::Described;
+use crate::access::Actor;
 use crate::catalog::definition::list;
 use crate::catalog::names::{Name, quoted};
-use crate::catalog::snapshot::{Snapshot, View};
+use crate::catalog::snapshot::{Snapshot, ViewColumn};
+use crate::catalog::store::ObjectId;
 use crate::catalog::table::{Action, Index, Reference, Table};
-use crate::query::binder::renamed;
-use crate::query::running::{ResultColumn, columns_of};
 use crate::session::statements::Session;
 use crate::values::datum::Datum;
 
@@ -27,7 +26,7 @@ pub(super) fn table(session: &Session, catalog: &Arc<Snapshot>, name: &str) -> O
     Some(match name {
         "pg_namespace" => namespaces(catalog),
         "pg_class" => classes(catalog),
-        "pg_attribute" => attributes(session, catalog),
+        "pg_attribute" => attributes(catalog),
         "pg_attrdef" => defaults(catalog),
         "pg_type" => types(),
         "pg_index" => indexes(catalog),
@@ -39,7 +38,7 @@ pub(super) fn table(session: &Session, catalog: &Arc<Snapshot>, name: &str) -> O
         "pg_sequences" | "pg_sequence" => sequences(catalog),
         "pg_am" => access_methods(),
         "pg_database" => databases(),
-        "pg_roles" | "pg_user" | "pg_authid" => roles(session),
+        "pg_roles" | "pg_user" | "pg_authid" => roles(session, catalog),
         "pg_settings" => settings(session),
         other => Described::new(absent::columns(other)?),
     })
@@ -53,9 +52,10 @@ fn namespaces(catalog: &Snapshot) -> Described {
     let mut rows =
         Described::new(&[("oid", 'i'), ("nspname", 't'), ("nspowner", 'i'), ("nspacl", 't')]);
     let system = ["information_schema", "pg_catalog"].map(str::to_owned);
-    for schema in catalog.schemas.iter().chain(&system) {
+    for schema in catalog.schemas.keys().chain(&system) {
         let number = Datum::Int(namespace_oid(schema));
-        rows.add(vec![number, text(schema), Datum::Int(OWNER), Datum::Null]);
+        let owner = catalog.schemas.get(schema).and_then(|schema| schema.owner);
+        rows.add(vec![number, text(schema), owner_number(owner), Datum::Null]);
     }
     rows
 }
@@ -110,7 +110,7 @@ fn classes(catalog: &Snapshot) -> Described {
                 Datum::Int(namespace_oid(&name.schema)),
                 zero(),
                 zero(),
-                Datum::Int(OWNER),
+                owner_number(owner_of(catalog, name)),
                 Datum::Int(am),
                 Datum::Int(class_oid(name)),
                 zero(),
@@ -176,7 +176,7 @@ const ATTRIBUTE: &[(&str, char)] = &[
     ("attfdwoptions", 's'),
 ];
 
-fn attributes(session: &Session, catalog: &Arc<Snapshot>) -> Described {
+fn attributes(catalog: &Snapshot) -> Described {
     let mut rows = Described::new(ATTRIBUTE);
     let mut add = |class: i64, number: usize, column: &crate::catalog::table::Column| {
         let kind = type_oid(&column.sql_type);
@@ -224,26 +224,11 @@ fn attributes(session: &Session, catalog: &Arc<Snapshot>) -> Described {
         }
     }
     for (name, view) in &catalog.views {
-        for (number, column) in view_columns(session, catalog, view).iter().enumerate() {
+        for (number, column) in view.columns.iter().enumerate() {
             rows.add(view_attribute(class_oid(name), number, column));
         }
     }
     rows
-}
-
-/// What a view has, as its query says; nothing for one that cannot be bound, or that asks for
-/// columns of views itself.
-fn view_columns(session: &Session, catalog: &Arc<Snapshot>, view: &View) -> Arc<[ResultColumn]> {
-    if session.describes_views.swap(true, Ordering::Relaxed) {
-        return Arc::new([]);
-    }
-    let bound = session.binder(catalog).bind(view.query.clone());
-    session.describes_views.store(false, Ordering::Relaxed);
-    let renamed = bound.and_then(|plan| renamed(plan, &view.columns));
-    renamed.map_or_else(
-        |_| Arc::from([]),
-        |plan| columns_of(&Arc::new(plan.schema().as_arrow().clone())),
-    )
 }
 
 /// How PostgreSQL would keep long values of a type.
@@ -255,7 +240,7 @@ fn storage(kind: i64, length: i64) -> &'static str {
     }
 }
 
-fn view_attribute(class: i64, number: usize, column: &ResultColumn) -> Vec<Datum> {
+fn view_attribute(class: i64, number: usize, column: &ViewColumn) -> Vec<Datum> {
     let kind = type_oid(&column.sql_type);
     let length = TYPES.iter().find(|(oid, ..)| *oid == kind).map_or(-1, |(.., len, _)| *len);
     vec![
@@ -720,45 +705,74 @@ fn databases() -> Described {
     rows
 }
 
-fn roles(session: &Session) -> Described {
+fn roles(session: &Session, catalog: &Snapshot) -> Described {
     let mut rows = Described::new(&[
         ("oid", 'i'),
         ("rolname", 't'),
         ("usename", 't'),
         ("usesysid", 'i'),
         ("rolsuper", 'b'),
+        ("usesuper", 'b'),
         ("rolinherit", 'b'),
         ("rolcreaterole", 'b'),
         ("rolcreatedb", 'b'),
         ("rolcanlogin", 'b'),
         ("rolreplication", 'b'),
         ("rolconnlimit", 'i'),
+        ("rolpassword", 't'),
         ("rolvaliduntil", 't'),
         ("rolbypassrls", 'b'),
     ]);
-    let user = session.settings.user.clone();
-    let yes = || Datum::Bool(true);
-    rows.add(vec![
-        Datum::Int(OWNER),
-        text(&user),
-        text(&user),
-        Datum::Int(OWNER),
-        yes(),
-        yes(),
-        yes(),
-        yes(),
-        yes(),
-        Datum::Bool(false),
-        Datum::Int(-1),
-        Datum::Null,
-        yes(),
-    ]);
+    let mut add = |id: i64, name: &str, (is_superuser, may_log_in): (bool, bool)| {
+        let is = || Datum::Bool(is_superuser);
+        rows.add(vec![
+            Datum::Int(id),
+            text(name),
+            text(name),
+            Datum::Int(id),
+            is(),
+            is(),
+            Datum::Bool(true),
+            is(),
+            Datum::Bool(false),
+            Datum::Bool(may_log_in),
+            Datum::Bool(false),
+            Datum::Int(-1),
+            text("********"),
+            Datum::Null,
+            is(),
+        ]);
+    };
+    for role in catalog.roles.values() {
+        add(role.id, &role.name, (role.is_superuser, role.may_log_in));
+    }
+    // Whatever no role owns is the program's, which may do everything and never logs in.
+    let program = match session.actor {
+        Actor::Program => session.settings.user.as_str(),
+        Actor::Role(_) => CATALOG,
+    };
+    if catalog.role(program).is_none() {
+        add(OWNER, program, (true, false));
+    }
     rows
+}
+
+/// The role that owns a table, view, sequence or index.
+fn owner_of(catalog: &Snapshot, name: &Name) -> Option<ObjectId> {
+    let table = catalog.tables.get(name).map(|table| table.owner);
+    let view = || catalog.views.get(name).map(|view| view.owner);
+    let sequence = || catalog.sequences.get(name).map(|sequence| sequence.owner);
+    let index = || catalog.index(name).map(|(table, _)| table.owner);
+    table.or_else(view).or_else(sequence).or_else(index).flatten()
+}
+
+fn owner_number(owner: Option<ObjectId>) -> Datum {
+    Datum::Int(owner.map_or(OWNER, |owner| owner.0))
 }
 
 fn settings(session: &Session) -> Described {
     let mut rows = Described::new(&[("name", 't'), ("setting", 't'), ("short_desc", 't')]);
-    for (name, value) in session.settings.all() {
+    for (name, value) in session.all_settings() {
         rows.add(vec![text(name), text(value), text("")]);
     }
     rows

@@ -37,7 +37,7 @@ pub(crate) fn class_oid(name: &Name) -> i64 {
 }
 
 /// The number of a schema.
-pub(super) fn namespace_oid(schema: &str) -> i64 {
+pub(crate) fn namespace_oid(schema: &str) -> i64 {
     match schema {
         "pg_catalog" => 11,
         "public" => 2200,

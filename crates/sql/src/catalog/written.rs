@@ -1,0 +1,131 @@
+//! Expressions, types and queries as text that says the same when it is read back.
+//!
+//! What the parser has read is not always what it would read again from its own print: `- - 1` is
+//! printed as the beginning of a comment. So a text is kept only after it was read back and found
+//! equal, by the same reader that reads it when the database is opened. What does not come back is
+//! refused while there is somebody to tell.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, DataType, Expr, Query, UnaryOperator, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+
+use crate::error::{Error, Result, SqlState};
+use crate::statement;
+
+/// The text of an expression.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED` if it would be read as something else.
+pub(crate) fn expression(expression: &Expr) -> Result<String> {
+    let mut plain = expression.clone();
+    parenthesised(&mut plain);
+    checked(&plain, read_expression)
+}
+
+/// The text of a query.
+///
+/// # Errors
+/// As [`expression`].
+pub(crate) fn query(query: &Query) -> Result<String> {
+    let mut plain = query.clone();
+    parenthesised(&mut plain);
+    checked(&plain, read_query)
+}
+
+/// The expression that was written.
+///
+/// # Errors
+/// A text that is none.
+pub(crate) fn read_expression(text: &str) -> Result<Expr> {
+    read(text, |parser| parser.parse_expr())
+}
+
+/// The query that was written.
+///
+/// # Errors
+/// A text that is none.
+pub(crate) fn read_query(text: &str) -> Result<Query> {
+    read(text, |parser| parser.parse_query().map(|query| *query))
+}
+
+/// The type that was written.
+///
+/// # Errors
+/// A text that is none.
+pub(crate) fn read_type(text: &str) -> Result<DataType> {
+    read(text, |parser| parser.parse_data_type())
+}
+
+fn read<T: VisitMut>(
+    text: &str,
+    parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
+    statement::parse_whole(text, statement::KEPT_DEPTH_MAX, parse)
+}
+
+fn checked<T: PartialEq + ToString>(
+    plain: &T,
+    read: impl FnOnce(&str) -> Result<T>,
+) -> Result<String> {
+    let text = plain.to_string();
+    match read(&text) {
+        Ok(same) if same == *plain => Ok(text),
+        _ => {
+            let text = "this definition cannot be written down so that it is read back the same";
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
+                .hint("Write it with fewer levels, or with other operators."))
+        }
+    }
+}
+
+/// Puts signs that follow each other apart.
+fn parenthesised(node: &mut impl VisitMut) {
+    let ControlFlow::Continue(()) = node.visit(&mut Signs);
+}
+
+/// Puts signs before signs apart in a statement of which parts are printed and read again.
+pub(crate) fn signs_apart(node: &mut impl VisitMut) {
+    let _: ControlFlow<()> = ast::visit_expressions_mut(node, |expr| {
+        if let Expr::UnaryOp { expr: inner, .. } = expr
+            && matches!(**inner, Expr::UnaryOp { .. })
+        {
+            nest(inner);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+struct Signs;
+
+impl VisitorMut for Signs {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        let is_sign = |op: &UnaryOperator| matches!(op, UnaryOperator::Minus | UnaryOperator::Plus);
+        let starts_with_sign = |inner: &Expr| match inner {
+            Expr::UnaryOp { op, .. } => is_sign(op),
+            Expr::Value(value) => match &value.value {
+                ast::Value::Number(number, _) => number.starts_with(['-', '+']),
+                _ => false,
+            },
+            _ => false,
+        };
+        match expr {
+            Expr::UnaryOp { op, expr: inner } if is_sign(op) && starts_with_sign(inner) => {
+                nest(inner);
+            }
+            Expr::BinaryOp { right, .. } if starts_with_sign(right) => nest(right),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn nest(expr: &mut Box<Expr>) {
+    let inner = std::mem::replace(expr.as_mut(), Expr::Value(ast::Value::Null.into()));
+    **expr = Expr::Nested(Box::new(inner));
+}
