@@ -8,6 +8,9 @@ use remanent_sql::{Datum, Error, Kind, Prepared, Session, SqlState, Statement};
 use crate::tries::{On, Try, Who, of};
 use crate::world::{GRANTS, World, state};
 
+/// What happens to an object, in words, and how.
+type Change = (&'static str, fn(&mut World));
+
 thread_local! {
     static FAULTS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
@@ -279,8 +282,7 @@ fn a_role_that_was_dropped_may_nothing() {
 
 #[test]
 fn rights_go_with_what_they_were_on_and_come_to_nothing_else() {
-    let changes: [(&str, fn(&mut World)); 2] =
-        [("dropped", World::make_again), ("renamed", World::move_away)];
+    let changes: [Change; 2] = [("dropped", World::make_again), ("renamed", World::move_away)];
     for (what, change) in changes {
         let mut world = World::new();
         world.grant_all();
