@@ -65,7 +65,9 @@ impl Session {
         given: &[SqlType],
     ) -> Result<(LogicalPlan, Vec<Done>)> {
         let row = target.column(ROW_COLUMN);
-        let clauses = merge.clauses.iter().map(|clause| clause_of(target, clause, &row));
+        let source = format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?));
+        let clauses = merge.clauses.iter();
+        let clauses = clauses.map(|clause| clause_of(target, clause, (&row, &source)));
         let clauses = clauses.collect::<Result<Vec<Clause>>>()?;
         let whens: String = clauses
             .iter()
@@ -102,8 +104,6 @@ impl Session {
             target.in_from(),
             merge.on
         );
-        let text =
-            text.replace(SOURCE, &format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?)));
         let plan = self.bind_over(target, parse_query(&text)?, given)?;
         let acts = clauses.iter().map(|clause| {
             let places = clause.values.iter().enumerate();
@@ -160,16 +160,14 @@ impl Session {
     }
 }
 
-/// Stands for the column that says whether there is a row of the source.
-const SOURCE: &str = "\u{2}";
-
-fn clause_of(target: &Target, clause: &MergeClause, row: &str) -> Result<Clause> {
+/// A clause, with the columns that say whether there is a row of the target, and of the source.
+fn clause_of(target: &Target, clause: &MergeClause, (row, source): (&str, &str)) -> Result<Clause> {
     let meets = match clause.clause_kind {
-        MergeClauseKind::Matched => format!("{row} IS NOT NULL AND {SOURCE} IS NOT NULL"),
+        MergeClauseKind::Matched => format!("{row} IS NOT NULL AND {source} IS NOT NULL"),
         MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => {
             format!("{row} IS NULL")
         }
-        MergeClauseKind::NotMatchedBySource => format!("{SOURCE} IS NULL"),
+        MergeClauseKind::NotMatchedBySource => format!("{source} IS NULL"),
     };
     let condition = match &clause.predicate {
         Some(predicate) => format!("({meets} AND ({predicate}))"),

@@ -117,7 +117,11 @@ fn the_statements_own_tables_cannot_be_named() {
     assert_eq!(world.print(), before);
     guest.execute("update s.t set a = - -1").unwrap();
     assert_eq!(values(&mut world.program, "select a from s.t"), ["1"]);
-    // As a value the same characters are what they are.
+    // As a value the same characters are what they are, whatever they mean to us.
+    let text = "merge into s.t using (select 1 as a) as \"x' || b || '\" on false \
+         when not matched then insert values (6, '\u{2}\u{1}target')";
+    world.run(text);
+    assert_eq!(values(&mut world.program, "select b from s.t where a = 6"), ["\u{2}\u{1}target"]);
     guest.execute("insert into s.t values (8, '\u{1}own')").unwrap();
     assert_eq!(values(&mut world.program, "select b from s.t where a = 8"), ["\u{1}own"]);
 }
