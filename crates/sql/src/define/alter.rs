@@ -293,7 +293,9 @@ impl Session {
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 let to = SqlType::from_ast(data_type)?;
                 let value = using.as_ref().map_or_else(|| quoted(column), ToString::to_string);
-                rebuilt.source[place] = Some(format!("CAST({value} AS {to})"));
+                // How long a text may be, the new column checks.
+                let through = if to.is_text() { SqlType::Text } else { to.clone() };
+                rebuilt.source[place] = Some(format!("CAST({value} AS {through})"));
                 definition.columns[place].sql_type = to;
             }
             other => return Err(Error::unsupported(format!("ALTER COLUMN {other}"))),
