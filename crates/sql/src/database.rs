@@ -25,6 +25,8 @@ use crate::session::statements::Session;
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The number of no catalog: another one is just being committed.
+pub(crate) const NO_VERSION: u64 = 0;
 
 /// A database that understands SQL.
 ///
@@ -135,6 +137,17 @@ impl SqlDatabase {
     pub(crate) fn put_up(&self, catalog: Arc<Snapshot>) {
         let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         self.exchange(catalog);
+    }
+
+    /// Before definitions are committed: who has read nothing yet waits for the next catalog.
+    pub(crate) fn expect_another(&self) {
+        self.version.store(NO_VERSION, Ordering::SeqCst);
+    }
+
+    /// They were not.
+    pub(crate) fn expect_none(&self) {
+        let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.version.store(self.catalog().version, Ordering::Release);
     }
 
     fn exchange(&self, catalog: Arc<Snapshot>) {

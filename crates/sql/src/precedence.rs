@@ -18,6 +18,43 @@ pub(crate) fn mend(node: &mut impl VisitMut) {
     let ControlFlow::Continue(()) = node.visit(&mut Mender);
 }
 
+/// Puts signs that follow each other apart by parentheses: statements are put together from printed
+/// parts, and `- -` would be the beginning of a comment in them.
+pub(crate) fn part_signs(node: &mut impl VisitMut) {
+    let ControlFlow::Continue(()) = node.visit(&mut Signs);
+}
+
+struct Signs;
+
+impl VisitorMut for Signs {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        let is_sign = |op: &UnaryOperator| matches!(op, UnaryOperator::Minus | UnaryOperator::Plus);
+        let starts_with_sign = |inner: &Expr| match inner {
+            Expr::UnaryOp { op, .. } => is_sign(op),
+            Expr::Value(value) => match &value.value {
+                Value::Number(number, _) => number.starts_with(['-', '+']),
+                _ => false,
+            },
+            _ => false,
+        };
+        match expr {
+            Expr::UnaryOp { op, expr: inner } if is_sign(op) && starts_with_sign(inner) => {
+                nest(inner);
+            }
+            Expr::BinaryOp { right, .. } if starts_with_sign(right) => nest(right),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn nest(expr: &mut Box<Expr>) {
+    let inner = mem::replace(expr.as_mut(), Expr::Value(Value::Null.into()));
+    **expr = Expr::Nested(Box::new(inner));
+}
+
 struct Mender;
 
 impl VisitorMut for Mender {

@@ -55,17 +55,16 @@ impl Statement {
         let is_distinct = tokens.iter().any(
             |token| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::DISTINCT),
         );
+        let has_signs = has_signs(&tokens);
         let mut parser = Parser::new(&dialect)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens);
         let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
+        if has_signs {
+            statements.iter_mut().for_each(crate::precedence::part_signs);
+        }
         if is_distinct {
             statements.iter_mut().for_each(crate::precedence::mend);
-        }
-        for statement in &mut statements {
-            if is_change(statement) {
-                crate::catalog::written::signs_apart(statement);
-            }
         }
         Ok(statements.into_iter().map(|ast| Self { ast }).collect())
     }
@@ -97,11 +96,6 @@ impl Statement {
     }
 }
 
-fn is_change(statement: &ast::Statement) -> bool {
-    use ast::Statement as S;
-    matches!(statement, S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_))
-}
-
 /// What a text is as a whole, by the same grammar as in statements.
 ///
 /// # Errors
@@ -113,11 +107,24 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
 ) -> Result<T> {
     let dialect = PostgreSqlDialect {};
     let parser = Parser::new(&dialect).with_recursion_limit(depth_max);
-    let mut parser = parser.with_tokens_with_locations(tokens(text)?);
+    let tokens = tokens(text)?;
+    let has_signs = has_signs(&tokens);
+    let mut parser = parser.with_tokens_with_locations(tokens);
     let mut parsed = parse(&mut parser).map_err(|error| located(error, text))?;
     parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
+    if has_signs {
+        crate::precedence::part_signs(&mut parsed);
+    }
     crate::precedence::mend(&mut parsed);
     Ok(parsed)
+}
+
+/// Whether signs follow each other, which would be printed as the beginning of a comment.
+fn has_signs(tokens: &[TokenWithSpan]) -> bool {
+    let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    let is_sign = |token: &TokenWithSpan| matches!(token.token, Token::Minus | Token::Plus);
+    let mut after_sign = false;
+    words.any(|token| std::mem::replace(&mut after_sign, is_sign(token)) && after_sign)
 }
 
 /// A name as a text has it, perhaps with a schema.

@@ -26,14 +26,14 @@ fn shuttle_row_ids_are_given_out_once() {
         let directory = TableAt { memory, core: &core }.directory();
         let taken: Vec<AtomicU32> = (0..80).map(|_| AtomicU32::new(0)).collect();
         modelled::quietly(|| {
-            let (held, _) = clock::begin_write(memory, 8).expect("there are slots");
+            let (held, _) = clock::begin_write(memory, 8, None).expect("there are slots");
             let heap = memory.heap(held.cache());
             let ids: Vec<u32> = (0..63).filter_map(|_| directory.allocate(heap).ok()).collect();
             ids.iter().skip(3).for_each(|&id| taken[id as usize].store(1, Relaxed));
             ids.iter().take(3).for_each(|&id| directory.give_back(memory, id));
         });
         let take_and_give = || {
-            let (held, _) = clock::begin_write(memory, 8).expect("there are slots");
+            let (held, _) = clock::begin_write(memory, 8, None).expect("there are slots");
             let heap = memory.heap(held.cache());
             for _ in 0..2 {
                 let ids: Vec<u32> = (0..2).filter_map(|_| directory.allocate(heap).ok()).collect();

@@ -105,7 +105,57 @@ impl Definition {
             definition.add_constraint(constraint, schema)?;
         }
         definition.check()?;
+        definition.check_names_apart()?;
         Ok(definition)
+    }
+
+    /// Checks that no two constraints have one name.
+    ///
+    /// # Errors
+    /// `DUPLICATE_OBJECT`.
+    pub(crate) fn check_names_apart(&self) -> Result<()> {
+        let keys = self.keys.iter().map(|key| &key.name);
+        let checks = self.checks.iter().map(|check| &check.name);
+        let references = self.references.iter().map(|reference| &reference.name);
+        let mut names: Vec<&String> = keys.chain(checks).chain(references).collect();
+        names.sort();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let name = quoted(pair[0]);
+                let text = format!("constraint {name} for relation {} already exists", self.name);
+                Err(Error::new(SqlState::DUPLICATE_OBJECT, text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the table's own name away from in front of its columns, so that what is kept says the
+    /// same when the table has another name.
+    fn unqualify(&mut self) {
+        let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        let own = self.name.clone();
+        let conditions = self.checks.iter_mut().map(|check| &mut check.condition);
+        let generated = self.columns.iter_mut().filter_map(|column| column.generated.as_mut());
+        for expression in conditions.chain(generated) {
+            let _ = ast::visit_expressions_mut(expression, |part| {
+                if let Expr::CompoundIdentifier(parts) = part {
+                    let folded: Vec<String> = parts.iter().map(fold).collect();
+                    let column = match folded.as_slice() {
+                        [table, column] if *table == own.name => Some(column),
+                        [schema, table, column] if *schema == own.schema && *table == own.name => {
+                            Some(column)
+                        }
+                        _ => None,
+                    };
+                    if column.is_some_and(|column| names.contains(column))
+                        && let Some(column) = parts.pop()
+                    {
+                        *part = Expr::Identifier(column);
+                    }
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
     }
 
     /// Adds a column with what its options make of the table.
@@ -335,6 +385,7 @@ impl Definition {
                 return Err(Error::new(SqlState::BAD_DEFINITION, text));
             }
         }
+        self.unqualify();
         let checks = self.checks.iter().map(|check| &check.condition);
         let expressions =
             self.columns.iter().flat_map(|column| column.default.iter().chain(&column.generated));

@@ -51,6 +51,9 @@ pub(crate) fn contents(database: &Database) -> Result<Contents> {
     made.number(&old);
     old.iter().for_each(|old| made.take(old));
     old.iter().for_each(|old| made.take_right(old));
+    // A right on a table may have been given with those on all tables as well.
+    made.contents.grants.sort_unstable();
+    made.contents.grants.dedup();
     if let Ok(table) = database.table(&own("sequences")) {
         for row in tx.scan(&table)? {
             let name = Name::new(text(&row, &table, 0)?, text(&row, &table, 1)?);

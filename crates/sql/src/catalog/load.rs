@@ -147,6 +147,13 @@ impl<'c> Loading<'c> {
             let (name, source) = (column.name.clone(), column.source.clone());
             Ok(ViewColumn { name, source, sql_type })
         });
+        let by_id = &self.snapshot.by_id;
+        if let Some(gone) = stored.names.iter().find(|n| !by_id.contains_key(&ObjectId(n.object))) {
+            return Err(super::snapshot::unknown_table(&Name::new(
+                gone.schema.as_deref().unwrap_or(super::names::PUBLIC),
+                gone.name.as_str(),
+            )));
+        }
         let view = View {
             id: object.id,
             owner: object.owner,
@@ -355,7 +362,10 @@ fn indexes(
         let places: Option<Vec<usize>> = schema.parts.iter().map(place).collect();
         // A key over a part of a row that SQL does not show is of no use to SQL.
         let Some(places) = places else { continue };
-        let native = schema.primary && engine_name == "primary";
+        let is_given = |key: &super::definition::Key| key.primary && key.name == engine_name;
+        let native = schema.primary
+            && engine_name == "primary"
+            && !definition.is_some_and(|definition| definition.keys.iter().any(is_given));
         let name = match native {
             true => format!("{}_pkey", table.name),
             false => engine_name.to_owned(),

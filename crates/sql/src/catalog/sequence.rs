@@ -129,6 +129,23 @@ impl Sequence {
         self.state = Arc::clone(&same.state);
     }
 
+    /// Whether both count together.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
+    }
+
+    /// Reserves again what was given out in a transaction and taken back with a part of it.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn keep(&self, store: &Store, tx: &WriteTransaction<'_>) -> Result<()> {
+        let state = self.lock();
+        match state.in_doubt {
+            true => store.reserve(tx, self.id, state.reserved),
+            false => Ok(()),
+        }
+    }
+
     /// The next number.
     ///
     /// # Errors
@@ -216,16 +233,11 @@ impl Sequence {
         }
     }
 
-    /// The transaction has gone back to a savepoint: what was reserved since is so once more.
-    ///
-    /// # Errors
-    /// As the engine.
-    pub(crate) fn keep(&self, store: &Store, tx: &WriteTransaction<'_>) -> Result<()> {
-        let state = self.lock();
-        match state.reserved.filter(|_| state.in_doubt) {
-            Some(reserved) => store.reserve(tx, self.id, Some(reserved)),
-            None => Ok(()),
-        }
+    /// It was made in a transaction that has taken that back: nobody counts with it.
+    pub(crate) fn forget(&self) {
+        let mut state = self.lock();
+        state.in_doubt = false;
+        state.is_known = false;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -5,15 +5,11 @@
 //! equal, by the same reader that reads it when the database is opened. What does not come back is
 //! refused while there is somebody to tell.
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
-
-use datafusion::sql::sqlparser::ast::{
-    self, DataType, Expr, Query, UnaryOperator, VisitMut, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{DataType, Expr, Query, VisitMut};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 use crate::error::{Error, Result, SqlState};
+use crate::precedence::part_signs;
 use crate::statement;
 
 /// The text of an expression.
@@ -22,7 +18,7 @@ use crate::statement;
 /// `FEATURE_NOT_SUPPORTED` if it would be read as something else.
 pub(crate) fn expression(expression: &Expr) -> Result<String> {
     let mut plain = expression.clone();
-    parenthesised(&mut plain);
+    part_signs(&mut plain);
     checked(&plain, read_expression)
 }
 
@@ -32,7 +28,7 @@ pub(crate) fn expression(expression: &Expr) -> Result<String> {
 /// As [`expression`].
 pub(crate) fn query(query: &Query) -> Result<String> {
     let mut plain = query.clone();
-    parenthesised(&mut plain);
+    part_signs(&mut plain);
     checked(&plain, read_query)
 }
 
@@ -80,52 +76,4 @@ fn checked<T: PartialEq + ToString>(
                 .hint("Write it with fewer levels, or with other operators."))
         }
     }
-}
-
-/// Puts signs that follow each other apart.
-fn parenthesised(node: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = node.visit(&mut Signs);
-}
-
-/// Puts signs before signs apart in a statement of which parts are printed and read again.
-pub(crate) fn signs_apart(node: &mut impl VisitMut) {
-    let _: ControlFlow<()> = ast::visit_expressions_mut(node, |expr| {
-        if let Expr::UnaryOp { expr: inner, .. } = expr
-            && matches!(**inner, Expr::UnaryOp { .. })
-        {
-            nest(inner);
-        }
-        ControlFlow::Continue(())
-    });
-}
-
-struct Signs;
-
-impl VisitorMut for Signs {
-    type Break = Infallible;
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-        let is_sign = |op: &UnaryOperator| matches!(op, UnaryOperator::Minus | UnaryOperator::Plus);
-        let starts_with_sign = |inner: &Expr| match inner {
-            Expr::UnaryOp { op, .. } => is_sign(op),
-            Expr::Value(value) => match &value.value {
-                ast::Value::Number(number, _) => number.starts_with(['-', '+']),
-                _ => false,
-            },
-            _ => false,
-        };
-        match expr {
-            Expr::UnaryOp { op, expr: inner } if is_sign(op) && starts_with_sign(inner) => {
-                nest(inner);
-            }
-            Expr::BinaryOp { right, .. } if starts_with_sign(right) => nest(right),
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn nest(expr: &mut Box<Expr>) {
-    let inner = std::mem::replace(expr.as_mut(), Expr::Value(ast::Value::Null.into()));
-    **expr = Expr::Nested(Box::new(inner));
 }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::Schema;
 use remanent_engine::schema::{ColumnValues, Value};
 use remanent_engine::{ColumnHandle, ErrorKind, Find, Row, RowId};
 
@@ -17,6 +18,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::point::compile::constant_of;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
+use crate::values::arrow_in::array_of;
 use crate::values::arrow_out::ColumnReader;
 use crate::values::datum::Datum;
 
@@ -161,6 +163,22 @@ impl Session {
         (rows, numbers): (&RecordBatch, &UInt64Array),
         places: &[usize],
     ) -> Result<()> {
+        let mut later = Vec::new();
+        self.update_at(transaction, target, (rows, numbers), places, (0, &mut later))?;
+        self.check_later(transaction, target, later)?;
+        self.check_references(transaction, target, rows, Some(places))
+    }
+
+    /// The same without the references of the rows themselves, so deep in what other rows mean for
+    /// these.
+    fn update_at(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        (rows, numbers): (&RecordBatch, &UInt64Array),
+        places: &[usize],
+        (depth, later): (usize, &mut Vec<Later>),
+    ) -> Result<()> {
         let table = &target.table;
         let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
         let mut referrers = referrers(&target.catalog, table);
@@ -188,10 +206,24 @@ impl Session {
             updated.map_err(|error| named(error, table))?;
             for (referrer, old, new) in gone {
                 let keys = Gone::from([(key_text(&old), old)]);
-                self.follow(transaction, (&target.catalog, referrer), &keys, Some(&new), 0)?;
+                let what = (&target.catalog, referrer);
+                self.follow(transaction, what, &keys, Some(&new), (depth, &mut *later))?;
             }
         }
-        self.check_references(transaction, target, rows, Some(places))
+        Ok(())
+    }
+
+    /// Checks what rows refer to that references have changed.
+    fn check_later(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        target: &Target,
+        later: Vec<Later>,
+    ) -> Result<()> {
+        later.into_iter().try_for_each(|later| {
+            let parent = target.catalog.table(&later.reference.table)?;
+            check_key(transaction, (&later.child, &later.reference), &parent, &later.key)
+        })
     }
 
     /// Deletes rows, and does with rows that refer to them what their foreign keys say.
@@ -206,7 +238,9 @@ impl Session {
     ) -> Result<()> {
         let ids = numbers.values().iter().map(|number| row_id(*number));
         let ids = ids.collect::<Result<Vec<_>>>()?;
-        self.delete_ids(transaction, (&target.catalog, &target.table), &ids, 0)
+        let (what, mut later) = ((&target.catalog, &*target.table), Vec::new());
+        self.delete_ids(transaction, what, &ids, (0, &mut later))?;
+        self.check_later(transaction, target, later)
     }
 
     fn delete_ids(
@@ -214,7 +248,7 @@ impl Session {
         transaction: &Arc<Transaction>,
         (catalog, table): (&Arc<Snapshot>, &Arc<Table>),
         ids: &[RowId],
-        depth: usize,
+        (depth, later): (usize, &mut Vec<Later>),
     ) -> Result<()> {
         let referrers = referrers(catalog, table);
         let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
@@ -231,7 +265,8 @@ impl Session {
         }
         for (referrer, keys) in referrers.iter().zip(keys) {
             if !keys.is_empty() {
-                self.follow(transaction, (catalog, referrer), &keys, None, depth)?;
+                let what = (catalog, referrer);
+                self.follow(transaction, what, &keys, None, (depth, &mut *later))?;
             }
         }
         Ok(())
@@ -244,7 +279,7 @@ impl Session {
         (catalog, referrer): (&Arc<Snapshot>, &Referrer<'_>),
         keys: &Gone,
         new: Option<&[Datum]>,
-        depth: usize,
+        (depth, later): (usize, &mut Vec<Later>),
     ) -> Result<()> {
         if depth >= CASCADE_MAX {
             let text = "rows refer to each other more deeply than can be followed";
@@ -267,20 +302,76 @@ impl Session {
                     .of_constraint(&child.name, &reference.name))
             }
             (Action::Cascade, None) => {
-                self.delete_ids(transaction, (catalog, child), &found, depth + 1)
+                self.delete_ids(transaction, (catalog, child), &found, (depth + 1, later))
             }
-            (Action::Cascade, Some(new)) => set_key(transaction, child, columns, &found, new),
+            (Action::Cascade, Some(new)) => {
+                let key = (columns.as_slice(), new);
+                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
+            }
             (Action::SetNull, _) => {
                 let nulls = vec![Datum::Null; columns.len()];
-                set_key(transaction, child, columns, &found, &nulls)
+                let key = (columns.as_slice(), nulls.as_slice());
+                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
             }
             (Action::SetDefault, _) => {
                 let values = defaults(child, reference)?;
-                set_key(transaction, child, &reference.columns, &found, &values)?;
-                let parent = catalog.table(&reference.table)?;
-                check_key(transaction, (child, reference), &parent, &values)
+                let key = (reference.columns.as_slice(), values.as_slice());
+                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
             }
         }
+    }
+
+    /// Gives rows other values in the columns of a reference, as an UPDATE would: what is computed
+    /// from them follows, conditions are checked, and rows that refer to these rows follow too.
+    /// What they refer to now is checked when all is done.
+    fn set_key(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        (catalog, child): (&Arc<Snapshot>, &Arc<Table>),
+        (columns, values): (&[usize], &[Datum]),
+        ids: &[RowId],
+        (depth, later): (usize, &mut Vec<Later>),
+    ) -> Result<()> {
+        let target = self.referring_target(catalog, child)?;
+        let all: Vec<usize> = (0..child.columns.len()).collect();
+        let mut numbers = Vec::new();
+        let mut data: Vec<Vec<Datum>> = vec![Vec::new(); all.len()];
+        for &id in ids {
+            let Some(row) = transaction.reading()?.row(&child.handle, id)? else { continue };
+            numbers.push(id.number());
+            for (place, value) in values_of(child, &row, &all).into_iter().enumerate() {
+                data[place].push(match columns.iter().position(|column| *column == place) {
+                    Some(part) => values[part].cast(&child.columns[place].sql_type)?,
+                    None => value,
+                });
+            }
+        }
+        let arrays = data.iter().zip(&child.columns);
+        let arrays = arrays.map(|(data, column)| array_of(data, &column.sql_type));
+        let fields = child.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let rows = RecordBatch::try_new(schema, arrays.collect::<Result<Vec<_>>>()?)?;
+        let rows = self.new_rows(&target, &rows)?;
+        let generated = child.columns.iter().enumerate();
+        let generated = generated.filter(|(_, column)| column.generated.is_some());
+        let mut places = columns.to_vec();
+        places.extend(generated.map(|(place, _)| place));
+        let numbers = UInt64Array::from(numbers);
+        self.update_at(transaction, &target, (&rows, &numbers), &places, (depth, later))?;
+        for reference in &child.references {
+            if !reference.columns.iter().any(|column| places.contains(column)) {
+                continue;
+            }
+            for row in 0..rows.num_rows() {
+                let key = reference
+                    .columns
+                    .iter()
+                    .map(|&column| Datum::from_array(rows.column(column).as_ref(), row));
+                let (child, reference) = (Arc::clone(child), reference.clone());
+                later.push(Later { child, reference, key: key.collect::<Result<_>>()? });
+            }
+        }
+        Ok(())
     }
 
     /// Checks that what whole rows refer to is there. Of an update, only references of which it
@@ -329,6 +420,13 @@ pub(super) struct Referrer<'c> {
     key: &'c Index,
     /// Its columns that refer to the key's, in the key's order.
     columns: Vec<usize>,
+}
+
+/// A key that a reference has given a row: whether it is there is asked when all is done.
+struct Later {
+    child: Arc<Table>,
+    reference: Reference,
+    key: Vec<Datum>,
 }
 
 /// Keys that are gone, by their text.
@@ -398,7 +496,18 @@ fn check_key(
         .zip(&index.columns)
         .map(|(datum, &column)| datum.to_value(&parent.columns[column].stored))
         .collect();
-    if transaction.reading()?.find(&parent.handle, index.handle, &values)?.is_some() {
+    // What had to be rounded to be looked for is another key.
+    let is_same = {
+        let of = |(&column, datum): (&usize, &Datum)| {
+            let name = &parent.columns[column].name;
+            let place = reference.to.iter().position(|to| to == name);
+            place.is_none_or(|place| {
+                key_text(&key[place..=place]) == key_text(std::slice::from_ref(datum))
+            })
+        };
+        index.columns.iter().zip(&ordered).all(of)
+    };
+    if is_same && transaction.reading()?.find(&parent.handle, index.handle, &values)?.is_some() {
         return Ok(());
     }
     let text = format!(
@@ -469,6 +578,12 @@ fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
 fn key_text(key: &[Datum]) -> String {
     let part = |datum: &Datum| match datum {
         Datum::Null => "-".to_owned(),
+        Datum::Decimal(_, scale) if *scale > 0 => {
+            let text = datum.to_string();
+            let text = text.trim_end_matches('0').trim_end_matches('.');
+            let text = if text == "-0" || text.is_empty() { "0" } else { text };
+            format!("{}:{text}", text.len())
+        }
         datum => {
             let text = datum.to_string();
             format!("{}:{text}", text.len())
@@ -528,31 +643,6 @@ fn referring(
         }
     }
     Ok(found)
-}
-
-fn set_key(
-    transaction: &Transaction,
-    child: &Table,
-    columns: &[usize],
-    ids: &[RowId],
-    values: &[Datum],
-) -> Result<()> {
-    for (&column, value) in columns.iter().zip(values) {
-        let column = &child.columns[column];
-        if value.is_null() && !column.nullable {
-            let text = format!("null value in column {} of {}", column.name, child.name);
-            return Err(
-                Error::new(SqlState::NOT_NULL_VIOLATION, text).of_column(&child.name, &column.name)
-            );
-        }
-        let value = value.cast(&column.sql_type)?;
-        for &id in ids {
-            let change = (column.handle, value.to_value(&column.stored));
-            let updated = transaction.writing()?.update_values(&child.handle, id, &[change]);
-            updated.map_err(|error| named(error, child))?;
-        }
-    }
-    Ok(())
 }
 
 /// The row that a number of the hidden column means.

@@ -56,7 +56,7 @@ impl Session {
                 return Err(error);
             }
             Err(error) => {
-                self.take_back(&transaction, before)?;
+                self.take_back_to(&transaction, before)?;
                 self.failed_with(&error);
                 return Err(error);
             }

@@ -290,7 +290,7 @@ impl Session {
     pub fn copy_undo(&mut self, copy: CopyIn, cause: &Error) -> Result<()> {
         match copy.before {
             None => copy.transaction.roll_back(),
-            Some(before) => self.take_back(&copy.transaction, before)?,
+            Some(before) => self.take_back_to(&copy.transaction, before)?,
         }
         drop(copy);
         self.failed_with(cause);

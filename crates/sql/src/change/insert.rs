@@ -228,8 +228,5 @@ pub(super) fn note_parameter(value: &ast::Expr, sql_type: &SqlType, given: &mut 
 
 /// An expression from its text.
 pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr> {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::parser::Parser;
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text)?;
-    Ok(parser.parse_expr()?)
+    crate::catalog::written::read_expression(text)
 }

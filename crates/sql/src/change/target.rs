@@ -8,12 +8,11 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{self, Assignment, AssignmentTarget, ObjectName, Query};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 
 use crate::access::{Actor, Allowed, Privilege};
 use crate::catalog::names::{Name, fold, quoted};
 use crate::catalog::snapshot::Snapshot;
+use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::query::binder::OWN_SCHEMA;
 use crate::query::source::TableSourceOf;
@@ -141,8 +140,7 @@ pub(super) fn not_default(value: &ast::Expr) -> Option<&ast::Expr> {
 /// # Errors
 /// A fault of whoever made the text.
 pub(super) fn parse_query(text: &str) -> Result<Query> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text)?;
-    Ok(*parser.parse_query()?)
+    crate::catalog::written::read_query(text)
 }
 
 impl Session {
@@ -171,6 +169,21 @@ impl Session {
         let access = self.access(&catalog).of(Actor::Program);
         let table = access.table(&catalog.table(name)?, &[Privilege::Insert])?;
         Ok(Target { table, alias: name.name.clone(), catalog })
+    }
+
+    /// A table whose rows a foreign key changes, whoever has the statement run.
+    ///
+    /// # Errors
+    /// `BAD_DEFINITION` for one whose definition cannot be read.
+    pub(super) fn referring_target(
+        &self,
+        catalog: &Arc<Snapshot>,
+        table: &Arc<Table>,
+    ) -> Result<Target> {
+        let access = self.access(catalog).of(Actor::Program);
+        let allowed = access.table(table, &[Privilege::Update])?;
+        let (alias, catalog) = (table.name.name.clone(), Arc::clone(catalog));
+        Ok(Target { table: allowed, alias, catalog })
     }
 
     /// The plan of a query over the target.

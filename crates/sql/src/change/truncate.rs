@@ -45,7 +45,7 @@ impl Session {
             }
             (false, Ok(())) => {}
             (false, Err(error)) => {
-                self.take_back(&transaction, before)?;
+                self.take_back_to(&transaction, before)?;
                 return Err(error);
             }
         }

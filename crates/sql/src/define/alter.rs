@@ -154,6 +154,7 @@ impl Session {
         let mut after = before.clone();
         after.add_constraint(constraint, &home)?;
         after.check()?;
+        after.check_names_apart()?;
         if let Some(key) = after.keys.get(before.keys.len()) {
             if key.primary && key.columns.iter().any(|c| self.is_nullable(table, c)) {
                 return self.rebuild(table, after, Change::same(table)).await;
@@ -199,10 +200,13 @@ impl Session {
         let columns: Vec<String> =
             reference.columns.iter().map(|&c| quoted(&table.columns[c].name)).collect();
         let pairs = columns.iter().zip(&reference.to);
-        let on: Vec<String> = pairs.map(|(a, b)| format!("c.{a} = p.{}", quoted(b))).collect();
-        let set: Vec<String> = columns.iter().map(|c| format!("c.{c} IS NOT NULL")).collect();
+        // Names that no column can have: a column would be taken for the table of its name.
+        let (c, p) = ("\"\u{1}child\"", "\"\u{1}parent\"");
+        let on: Vec<String> = pairs.map(|(a, b)| format!("{c}.{a} = {p}.{}", quoted(b))).collect();
+        let set: Vec<String> =
+            columns.iter().map(|column| format!("{c}.{column} IS NOT NULL")).collect();
         let text = format!(
-            "SELECT count(*) FROM {} c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} p WHERE {})",
+            "SELECT count(*) FROM {} {c} WHERE {} AND NOT EXISTS (SELECT 1 FROM {} {p} WHERE {})",
             child.to_ast(),
             set.join(" AND "),
             reference.table.to_ast(),
@@ -293,9 +297,13 @@ impl Session {
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 let to = SqlType::from_ast(data_type)?;
                 let value = using.as_ref().map_or_else(|| quoted(column), ToString::to_string);
-                // How long a text may be, the new column checks.
-                let through = if to.is_text() { SqlType::Text } else { to.clone() };
-                rebuilt.source[place] = Some(format!("CAST({value} AS {through})"));
+                // As a text is assigned, so that one which is too long is refused.
+                let by = if matches!(to, SqlType::Varchar(_) | SqlType::Char(_)) {
+                    SqlType::Text
+                } else {
+                    to.clone()
+                };
+                rebuilt.source[place] = Some(format!("CAST({value} AS {by})"));
                 definition.columns[place].sql_type = to;
             }
             other => return Err(Error::unsupported(format!("ALTER COLUMN {other}"))),

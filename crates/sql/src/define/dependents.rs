@@ -9,10 +9,11 @@ use std::sync::Arc;
 use crate::catalog::names::Name;
 use crate::catalog::snapshot::View;
 use crate::catalog::store::ObjectId;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Reference, Table};
 use crate::change::referred_key;
 use crate::error::{Error, Result, SqlState};
 use crate::session::statements::Session;
+use crate::values::sql_type::SqlType;
 
 impl Session {
     /// Checks that what depends on an object means what it did.
@@ -37,31 +38,12 @@ impl Session {
                 Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(error.to_string())
             })?;
         }
-        let Some(parent) = catalog.tables.values().find(|table| id.is_some() && table.id == id)
-        else {
-            return Ok(());
-        };
+        let is_it = |table: &Table| id.is_some() && table.id == id;
         for child in catalog.tables.values() {
-            for reference in child.references.iter().filter(|r| r.table == parent.name) {
-                let key = referred_key(parent, reference).map_err(|error| {
-                    let what = format!("constraint {} on table {}", reference.name, child.name);
-                    let text = format!("{what} depends on it");
-                    Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(error.to_string())
-                })?;
-                let pairs = reference.to.iter().zip(&reference.columns);
-                for (to, &from) in pairs {
-                    let to = key.columns.iter().find(|&&c| parent.columns[c].name == *to);
-                    let (Some(&to), from) = (to, &child.columns[from]) else { continue };
-                    let to = &parent.columns[to];
-                    if from.sql_type.is_text() != to.sql_type.is_text()
-                        || from.sql_type.is_integer() != to.sql_type.is_integer()
-                    {
-                        let text = format!(
-                            "foreign key constraint {} cannot be: {} and {} are of other types",
-                            reference.name, from.name, to.name
-                        );
-                        return Err(Error::new(SqlState::TYPE_MISMATCH, text));
-                    }
+            for reference in &child.references {
+                let Ok(parent) = catalog.table(&reference.table) else { continue };
+                if is_it(child) || is_it(&parent) {
+                    check_reference(child, reference, &parent)?;
                 }
             }
         }
@@ -82,4 +64,36 @@ impl Session {
         }
         (views, constraints)
     }
+}
+
+/// Checks that a reference finds its key, and that both sides mean the same by equal values.
+///
+/// # Errors
+/// `DEPENDENT_OBJECTS`, `TYPE_MISMATCH`.
+fn check_reference(child: &Table, reference: &Reference, parent: &Table) -> Result<()> {
+    let key = referred_key(parent, reference).map_err(|error| {
+        let what = format!("constraint {} on table {}", reference.name, child.name);
+        let text = format!("{what} depends on it");
+        Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(error.to_string())
+    })?;
+    for (to, &from) in reference.to.iter().zip(&reference.columns) {
+        let to = key.columns.iter().find(|&&column| parent.columns[column].name == *to);
+        let (Some(&to), from) = (to, &child.columns[from]) else { continue };
+        let to = &parent.columns[to];
+        if !is_comparable(&from.sql_type, &to.sql_type) {
+            let text = format!(
+                "foreign key constraint {} cannot be: {} and {} are of other types",
+                reference.name, from.name, to.name
+            );
+            return Err(Error::new(SqlState::TYPE_MISMATCH, text));
+        }
+    }
+    Ok(())
+}
+
+/// Whether values of two types are equal exactly if they are the same number, text, or moment.
+fn is_comparable(one: &SqlType, other: &SqlType) -> bool {
+    let is_number = |it: &SqlType| it.is_integer() || matches!(it, SqlType::Numeric { .. });
+    let is_text = |it: &SqlType| matches!(it, SqlType::Text | SqlType::Varchar(_));
+    one == other || is_number(one) && is_number(other) || is_text(one) && is_text(other)
 }

@@ -162,6 +162,14 @@ impl Session {
         let Some(id) = table.id else { return Ok(()) };
         let transaction = self.defining_transaction()?;
         let (store, tx) = (&self.database.store, transaction.writing()?);
+        let kept = kept_indexes(table, definition, change);
+        for index in table.indexes.iter().filter(|index| index.comment.is_some()) {
+            let is_kept = kept.iter().any(|kept| kept.name == index.name)
+                || definition.keys.iter().any(|key| key.name == index.name);
+            if !is_kept {
+                store.comment(tx, (id, &format!("index {}", index.name)), None)?;
+            }
+        }
         for column in table.columns.iter().filter(|column| column.comment.is_some()) {
             let now = change.name_of(&column.name);
             if now != column.name || definition.column(now).is_err() {

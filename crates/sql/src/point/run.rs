@@ -157,7 +157,7 @@ impl Session {
             let before = writing.savepoint();
             let written = self.write(plan, writing, parameters);
             if !matches!(written, Ok(Ran::Done(_))) {
-                self.take_back(&transaction, before)?;
+                self.take_back_to(&transaction, before)?;
             }
             let Err(error) = &written else { return written };
             let begun = *begun.get_or_insert_with(Instant::now);

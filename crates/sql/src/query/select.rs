@@ -19,6 +19,7 @@ use remanent_engine::Isolation;
 use super::explain::plan_column;
 use super::interrupt;
 use super::running::{Guard, ResultColumn, Rows, columns_of};
+use crate::database::NO_VERSION;
 use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
@@ -51,6 +52,12 @@ impl Session {
     ) -> Result<(LogicalPlan, Arc<Transaction>)> {
         loop {
             let version = self.catalog_version();
+            if version == NO_VERSION {
+                // A transaction that begins now may be newer than the catalog.
+                self.check_cancelled()?;
+                std::thread::yield_now();
+                continue;
+            }
             let logical = self.bind_query(query, parameters)?;
             let begun = self.block.as_ref().is_some_and(|block| block.transaction.is_some());
             let transaction = self.transaction_of(&logical)?;

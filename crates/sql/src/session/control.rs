@@ -203,10 +203,9 @@ impl Session {
         let place = place_of(block, name)?;
         let (_, savepoint) = block.savepoints[place];
         block.savepoints.truncate(place + 1);
-        if let Some(transaction) = &block.transaction {
-            transaction.writing()?.roll_back_to(savepoint)?;
+        if let Some(transaction) = block.transaction.clone() {
+            self.take_back_to(&transaction, savepoint)?;
         }
-        self.went_back()?;
         Ok(Outcome::verb("ROLLBACK"))
     }
 

@@ -18,6 +18,7 @@ use super::transaction::Transaction;
 use crate::catalog::load;
 use crate::catalog::sequence::Sequence;
 use crate::catalog::snapshot::Snapshot;
+use crate::catalog::store::Store;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result};
 use crate::statement::Kind;
@@ -62,9 +63,23 @@ impl Numbering {
     /// Notes a sequence of which numbers were reserved in the transaction.
     pub(crate) fn note(&self, sequence: &Arc<Sequence>) {
         let mut state = self.lock();
-        if !state.taken.iter().any(|other| other.id == sequence.id) {
+        if !state.taken.iter().any(|other| other.is_same(sequence)) {
             state.taken.push(Arc::clone(sequence));
         }
+    }
+
+    /// A part of the transaction was taken back. Numbers that it gave out are not given out again;
+    /// sequences that went with it are nobody's.
+    fn keep_numbers(&self, store: &Store, defining: &Defining) -> Result<()> {
+        let taken = std::mem::take(&mut self.lock().taken);
+        let is_left =
+            |sequence: &Arc<Sequence>| defining.catalog.sequence_of(sequence.id).is_some();
+        let (left, gone): (Vec<_>, Vec<_>) = taken.into_iter().partition(is_left);
+        gone.iter().for_each(|sequence| sequence.forget());
+        let writing = defining.transaction.writing()?;
+        let kept = left.iter().try_for_each(|sequence| sequence.keep(store, writing));
+        self.lock().taken = left;
+        kept
     }
 
     fn see(&self, defining: Option<&Defining>) {
@@ -196,49 +211,64 @@ impl Session {
         self.keep_block_alone()?;
         let transaction = self.transaction(true)?;
         let before = transaction.writing()?.savepoint();
+        self.unfinished = Some(before);
         let defined = match self.begin_defining(&transaction) {
             Ok(()) => self.define(statement, parameters).await,
             Err(error) => Err(error),
         };
+        self.unfinished = None;
         if defined.is_err() {
-            transaction.writing()?.roll_back_to(before)?;
-            match is_first {
+            self.take_back_to(&transaction, before)?;
+            if is_first {
                 // What was refused keeps nobody from writing.
-                true => {
-                    self.forget_definitions();
-                    transaction.writing()?.stop_defining();
-                    self.settle_numbers();
-                }
-                false => self.went_back()?,
+                self.forget_definitions();
+                transaction.writing()?.stop_defining();
+                self.settle_numbers();
             }
         }
         defined
     }
 
-    /// Takes back what a statement of the block has done.
+    /// Takes back what a transaction has done since a savepoint, definitions too.
     ///
     /// # Errors
     /// As the engine.
-    pub(crate) fn take_back(&self, transaction: &Transaction, before: Savepoint) -> Result<()> {
-        transaction.writing()?.roll_back_to(before)?;
-        self.keep_numbers()
+    pub(crate) fn take_back_to(
+        &mut self,
+        transaction: &Transaction,
+        savepoint: Savepoint,
+    ) -> Result<()> {
+        transaction.writing()?.roll_back_to(savepoint)?;
+        self.reload()?;
+        match &self.defining {
+            Some(defining) => self.numbering.keep_numbers(&self.database.store, defining),
+            None => Ok(()),
+        }
     }
 
-    /// Numbers that were given out stay reserved, though what reserved them was taken back.
-    fn keep_numbers(&self) -> Result<()> {
-        let Some(defining) = &self.defining else { return Ok(()) };
-        let writing = defining.transaction.writing()?;
-        let taken = self.numbering.lock().taken.clone();
-        taken.iter().try_for_each(|sequence| sequence.keep(&self.database.store, writing))
-    }
-
-    /// The transaction has gone back to a savepoint: the catalog is what it was then.
-    ///
-    /// # Errors
-    /// As the engine.
-    pub(crate) fn went_back(&mut self) -> Result<()> {
-        self.keep_numbers()?;
-        self.reload()
+    /// A statement that was given up before it had ended has done nothing.
+    pub(crate) fn take_back_unfinished(&mut self) {
+        let unfinished = self.unfinished.take();
+        let block = self.block.as_ref().and_then(|block| block.transaction.clone());
+        match (block, unfinished) {
+            (Some(transaction), Some(before)) => {
+                if self.take_back_to(&transaction, before).is_err()
+                    && let Some(block) = &mut self.block
+                {
+                    block.fail();
+                    self.forget_definitions();
+                    self.settle_numbers();
+                }
+            }
+            (None, _) => {
+                if let Some(defining) = self.defining.take() {
+                    self.forget_definitions();
+                    defining.transaction.roll_back();
+                    self.settle_numbers();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The block's transaction keeps other writers out, and goes on with the newest state where its
@@ -300,11 +330,17 @@ impl Session {
     pub(crate) fn commit_definitions(&mut self, transaction: &Arc<Transaction>) -> Result<()> {
         let defining = self.defining.take();
         let database = Arc::clone(&self.database);
+        if defining.is_some() {
+            database.expect_another();
+        }
         let committed = transaction.commit_with(|| {
             if let Some(defining) = &defining {
                 database.put_up(Arc::clone(&defining.catalog));
             }
         });
+        if defining.is_some() && committed.is_err() {
+            database.expect_none();
+        }
         self.numbering.end(&self.database, committed.is_ok());
         committed.map(drop)
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::sql::sqlparser::ast;
-use remanent_engine::{Isolation, TransactionOptions};
+use remanent_engine::{Isolation, Savepoint, TransactionOptions};
 use tokio::runtime::Runtime;
 
 use super::answer::{Answer, Outcome};
@@ -66,7 +66,9 @@ pub struct Session {
     pub(crate) actor: Actor,
     /// What it has defined and not committed.
     pub(crate) defining: Option<Defining>,
-    /// The same, for functions that it calls.
+    /// Where the statement that runs in a block began, until it has ended.
+    pub(crate) unfinished: Option<Savepoint>,
+    /// The same as `defining`, for functions that it calls.
     pub(crate) numbering: Arc<Numbering>,
     /// Functions that know whose they are.
     pub(crate) functions: SessionFunctions,
@@ -109,6 +111,7 @@ impl Session {
             id,
             actor: Actor::Program,
             defining: None,
+            unfinished: None,
             numbering,
             functions: functions_of(&caller),
             caller,
@@ -208,9 +211,11 @@ impl Session {
         }
         self.check_not_failed()?;
         self.mark_start();
-        let ran = self.dispatch(&statement.ast, parameters).await;
+        // Whoever waits for this may give it up at any moment.
+        let given = Given(self);
+        let ran = given.0.dispatch(&statement.ast, parameters).await;
         if let Err(error) = &ran {
-            self.failed_with(error);
+            given.0.failed_with(error);
         }
         ran
     }
@@ -227,7 +232,8 @@ impl Session {
     }
 
     /// The clock of the statement starts.
-    pub(crate) fn begin_statement(&self) {
+    pub(crate) fn begin_statement(&mut self) {
+        self.take_back_unfinished();
         self.cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
     }
 
@@ -383,9 +389,11 @@ impl Session {
             loop {
                 let transaction = self.transaction(true)?;
                 let before = transaction.writing()?.savepoint();
+                self.unfinished = Some(before);
                 let changed = self.change_in(&transaction, statement, parameters).await;
+                self.unfinished = None;
                 let Err(error) = changed else { return changed };
-                self.take_back(&transaction, before)?;
+                self.take_back_to(&transaction, before)?;
                 if !self.runs_again(&transaction, &error, started)? {
                     return Err(error);
                 }
@@ -429,6 +437,15 @@ fn check_kind(statement: &ast::Statement) -> Result<()> {
             let words: Vec<&str> = text.split_whitespace().take(3).collect();
             Err(Error::unsupported(format!("the statement {}", words.join(" "))))
         }
+    }
+}
+
+/// A session that runs a statement: if that ends early, it is taken back at once.
+struct Given<'s>(&'s mut Session);
+
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        self.0.take_back_unfinished();
     }
 }
 

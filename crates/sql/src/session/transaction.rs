@@ -182,8 +182,9 @@ impl Transaction {
             let text = "a result of this transaction is still being read";
             return Err(Error::new(SqlState::BAD_TRANSACTION_STATE, text));
         };
-        if let Inner::Write(write) = alone.inner.get_mut() {
-            write.refresh()?;
+        match alone.inner.get_mut() {
+            Inner::Write(write) => write.refresh()?,
+            Inner::Read(read) => read.refresh(),
         }
         Ok(())
     }

@@ -245,6 +245,14 @@ fn described(catalog: &Snapshot, oid: Option<i64>, part: i64) -> Datum {
             };
         }
     }
+    for (name, table) in &catalog.tables {
+        let is_it = |index: &&crate::catalog::table::Index| {
+            Some(class_oid(&Name::new(&name.schema, &index.name))) == oid
+        };
+        if let Some(index) = table.indexes.iter().find(is_it) {
+            return index.comment.clone().into();
+        }
+    }
     let view = catalog.views.iter().find(|(name, _)| Some(class_oid(name)) == oid);
     view.and_then(|(_, view)| view.comment.clone()).into()
 }
