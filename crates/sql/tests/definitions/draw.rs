@@ -78,8 +78,8 @@ impl Drawn {
 fn name() -> impl Strategy<Value = String> {
     let own = |word: &&str| (*word).to_owned();
     prop_oneof![
-        5 => select(WORDS.iter().map(|word| own(&word)).collect::<Vec<_>>()),
-        3 => select(ODD.iter().map(|word| own(&word)).collect::<Vec<_>>()),
+        5 => select(WORDS.iter().map(own).collect::<Vec<_>>()),
+        3 => select(ODD.iter().map(own).collect::<Vec<_>>()),
         1 => "[a-zA-Z_ ]{1,12}",
     ]
 }

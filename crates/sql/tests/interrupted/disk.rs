@@ -70,7 +70,7 @@ impl State {
     fn note(&mut self) {
         if self.watched.is_some() {
             let content = self.content();
-            self.watched.as_mut().unwrap().push(content);
+            self.watched.get_or_insert_with(Vec::new).push(content);
         }
     }
 
