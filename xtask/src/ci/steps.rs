@@ -126,7 +126,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        405,
+        505,
         "cargo test --package remanent-sql --package remanent-server --package remanent-shell \
          --package remanent-cli --package lab*",
     ),
@@ -134,7 +134,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "planted-sql",
         purpose: "bugs put into a copy of what stands on DataFusion are found",
-        usual_s: 130,
+        usual_s: 200,
         action: Action::InParts(planted::run_sql_part),
     },
     program(
