@@ -176,12 +176,16 @@ impl Catalog {
         tables.by_id.push(Some(table));
     }
 
-    /// Changes all names at once. What is gone is to be dropped as well.
-    pub(crate) fn change(&self, change: &CatalogChange) {
+    /// Changes all names at once; what is gone is among the dropped, as of this timestamp.
+    pub(crate) fn change(&self, change: &CatalogChange, timestamp: u64) {
         let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
         for table in &change.gone {
             tables.by_name.remove(&table.schema.name);
+            // In the same step: who began before looks for it among the dropped ones from now on.
+            tables.by_id[table.id as usize] = None;
+            tables.dropped.push((timestamp, Dropped::Table(Arc::clone(table))));
         }
+        self.dropped.store(tables.dropped.len(), Ordering::SeqCst);
         for table in &change.new {
             tables.by_name.insert(table.schema.name.clone(), table.id);
             tables.committed = tables.committed.max(table.id as usize + 1);

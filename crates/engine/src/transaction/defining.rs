@@ -719,8 +719,8 @@ impl Definitions {
             unlink_root(at(core));
         }
         self.passing.iter().for_each(|core| core.take_back());
-        catalog.change(&self.tables);
-        for core in self.tables.gone.iter().chain(&self.passing) {
+        catalog.change(&self.tables, timestamp);
+        for core in &self.passing {
             catalog.drop_later(timestamp, Dropped::Table(Arc::clone(core)));
         }
     }
