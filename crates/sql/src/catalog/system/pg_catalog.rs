@@ -746,13 +746,14 @@ fn roles(session: &Session, catalog: &Snapshot) -> Described {
     for role in catalog.roles.values() {
         add(role.id, &role.name, (role.is_superuser, role.may_log_in));
     }
-    // Whatever no role owns is the program's, which may do everything and never logs in.
-    let program = match session.actor {
-        Actor::Program => session.settings.user.as_str(),
-        Actor::Role(_) => CATALOG,
+    // Whatever no role owns is the program's, which may do everything. It bears the name under
+    // which a session without a role has come in, by trust; nobody else comes in as it.
+    let (program, may_log_in) = match session.actor {
+        Actor::Program => (session.settings.user.as_str(), true),
+        Actor::Role(_) => (CATALOG, false),
     };
     if catalog.role(program).is_none() {
-        add(OWNER, program, (true, false));
+        add(OWNER, program, (true, may_log_in));
     }
     rows
 }
