@@ -62,8 +62,9 @@ pub use storage::{Folder, Storage, StorageFile};
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, FrozenRows, IndexHandle, KeyPosition, Obliged, Piece, Pieces, Records,
-    Row, RowDraft, RowId, SEGMENT_ROWS, Scan, Set, Table, TypedCursor, TypedTable,
+    ColumnHandle, Found, FrozenRows, IndexHandle, KeyBound, KeyPosition, Obliged, Piece, Pieces,
+    Records, Row, RowDraft, RowId, RowPredicate, SEGMENT_ROWS, Scan, Set, Table, TypedCursor,
+    TypedTable,
 };
 pub use transaction::{
     CommitTicket, FreezeReport, Isolation, Member, MemberPosition, Members, MembersOf, Owner,

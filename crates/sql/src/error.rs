@@ -176,6 +176,10 @@ states! {
     IDLE_IN_TRANSACTION = "25P03";
     /// There are too many connections.
     TOO_MANY_CONNECTIONS = "53300";
+    /// More of something than there can be: a key that is too long, too many columns.
+    TOO_LARGE = "54000";
+    /// A statement that is nested too deeply.
+    TOO_COMPLEX = "54001";
     /// The memory budget is reached.
     OUT_OF_MEMORY = "53200";
     /// The statement was cancelled or took too long.

@@ -5,10 +5,12 @@
 //! keys counts only if the visible version has the entry's key.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use remanent_schema::KeyBuffer;
 
-use super::read_set::{End, OpenRange};
+use super::key_range::KeyRange;
+use super::read_set::{End, OpenRange, RangeBound, Side};
 use super::reader::{Operation, Reader};
 use super::row::Row;
 use super::table::{IndexCore, RowKeys, TableAt, hash_of};
@@ -106,18 +108,27 @@ pub struct Cursor<'t> {
     /// How often reclaimers had passed the reader by before the cursor came to its node.
     passed: u64,
     passage: Passage,
+    /// The keys that it stays within.
+    pub(super) within: Option<Rc<KeyRange>>,
     /// The version it stands at, which its snapshot sees; 0 is none.
     pub(super) at: u64,
 }
 
 /// What a cursor has passed since it was last sent somewhere: rows are numbered from where it was
 /// sent to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Passage {
     range: Option<OpenRange>,
+    /// Which way it was sent.
+    direction: Direction,
     at: i64,
     lowest: i64,
     highest: i64,
+}
+
+impl Passage {
+    const START: Self =
+        Self { range: None, direction: Direction::Forward, at: 0, lowest: 0, highest: 0 };
 }
 
 impl<'t> View<'t> {
@@ -314,7 +325,12 @@ impl<'t> Cursor<'t> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(view: View<'t>) -> Self {
         let cursor = IndexCursor::new(view.table.ordered(view.index));
-        Self { view, cursor, passed: 0, passage: Passage::default(), at: 0 }
+        Self { view, cursor, passed: 0, passage: Passage::START, within: None, at: 0 }
+    }
+
+    /// The same, that gives and remembers no row outside a range of keys.
+    pub(crate) fn within(self, range: KeyRange) -> Self {
+        Self { within: Some(Rc::new(range)), ..self }
     }
 
     /// A cursor over an index, which must be ordered.
@@ -527,10 +543,15 @@ impl<'t> Cursor<'t> {
         };
         let _operation = self.enter()?;
         let found = self.seek(direction, Some(Bound { bytes: entry, inclusive }));
-        let found = found.filter(|&at| find != Find::Equal || self.has_key(at, key));
+        let from = RangeBound { bytes: key, included: inclusive };
+        if find != Find::Equal {
+            self.remember_seek(direction, (from, End::Bound), found);
+            return found;
+        }
+        let found = found.filter(|&at| self.has_key(at, key));
         // Whoever asks for one key is told nothing about those beyond it.
-        let nearest = if find == Find::Equal && found.is_none() { End::Bound } else { end(found) };
-        self.remember_seek(direction, key, (End::Bound, nearest));
+        let nearest = found.map_or(End::Bound, End::Version);
+        self.remember_range(direction, (from, End::Bound), (from, nearest), found);
         found
     }
 
@@ -583,8 +604,12 @@ impl<'t> Cursor<'t> {
 
     fn seek_end(&mut self, direction: Direction) -> Option<u64> {
         let _operation = self.enter()?;
-        let found = self.seek(direction, None);
-        self.remember_seek(direction, &[], (End::None, end(found)));
+        let within = self.within.clone();
+        let start = within.as_ref().and_then(|within| within.start(direction));
+        let bound = start.map(|it| Bound { bytes: it.bytes, inclusive: it.included });
+        let found = self.seek(direction, bound);
+        let from = start.map_or((RangeBound::NONE, End::None), |it| (it, End::Bound));
+        self.remember_seek(direction, from, found);
         found
     }
 
@@ -612,13 +637,39 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    fn remember_seek(&mut self, direction: Direction, bound: &[u8], (from, to): (End, End)) {
+    /// Remembers that all was asked for from a bound to what was found, or to the range's end.
+    fn remember_seek(&mut self, direction: Direction, from: Side<'_>, found: Option<u64>) {
+        if self.view.reader.reads.is_none() {
+            return;
+        }
+        let within = self.within.clone();
+        let end = within.as_ref().and_then(|within| within.end(direction));
+        let to = (end.unwrap_or(RangeBound::NONE), self.end(direction, found));
+        self.remember_range(direction, from, to, found);
+    }
+
+    fn remember_range(
+        &mut self,
+        direction: Direction,
+        from: Side<'_>,
+        to: Side<'_>,
+        found: Option<u64>,
+    ) {
         let Some(reads) = self.view.reader.reads else { return };
-        let ends = if direction == Direction::Forward { (from, to) } else { (to, from) };
-        let range = reads.add_range(self.view.table.core.id, self.view.index, bound, ends);
-        self.passage = Passage { range, ..Passage::default() };
-        if let End::Version(at) = to {
+        let (low, high) = if direction == Direction::Forward { (from, to) } else { (to, from) };
+        let range = reads.add_range(self.view.table.core.id, self.view.index, low, high);
+        self.passage = Passage { range, direction, ..Passage::START };
+        if let Some(at) = found {
             self.view.hand_out(at);
+        }
+    }
+
+    /// Up to where is known what there is, once this was found in a direction.
+    fn end(&self, direction: Direction, found: Option<u64>) -> End {
+        let end = || self.within.as_ref()?.end(direction);
+        match found {
+            Some(at) => End::Version(at),
+            None => end().map_or(End::None, |_| End::Bound),
         }
     }
 
@@ -626,16 +677,22 @@ impl<'t> Cursor<'t> {
     pub(super) fn pass(&mut self, direction: Direction, rows: i64, found: Option<u64>) {
         self.at = found.unwrap_or(0);
         let Some(reads) = self.view.reader.reads else { return };
+        // Against the way that it was sent, the bound is the one from which it was.
+        let turned = direction != self.passage.direction;
+        let end = match self.end(direction, found) {
+            End::Bound if turned => End::None,
+            end => end,
+        };
         let passage = &mut self.passage;
         let forward = direction == Direction::Forward;
         passage.at += if forward { rows } else { -rows };
         if let Some(range) = passage.range {
             if passage.at > passage.highest {
                 passage.highest = passage.at;
-                reads.extend_high(range, end(found));
+                reads.extend_high(range, end);
             } else if passage.at < passage.lowest {
                 passage.lowest = passage.at;
-                reads.extend_low(range, end(found));
+                reads.extend_low(range, end);
             }
         }
         if let Some(at) = found {
@@ -652,17 +709,19 @@ impl<'t> Cursor<'t> {
         let mut leaf = first;
         loop {
             if let Some(at) = self.view.visible_leaf(leaf) {
-                return Some(at);
+                return Some(at).filter(|&at| !self.has_left_range(direction, at));
             }
             leaf = self.cursor.step(keys, direction)?;
         }
     }
 
+    #[inline]
+    fn has_left_range(&self, direction: Direction, at: u64) -> bool {
+        let index = (self.view.table, self.view.index);
+        self.within.as_ref().is_some_and(|within| within.is_left(direction, index, at))
+    }
+
     pub(super) fn row(&self, at: u64) -> Row<'t> {
         Row::at(self.view.table, at)
     }
-}
-
-fn end(found: Option<u64>) -> End {
-    found.map_or(End::None, End::Version)
 }

@@ -5,7 +5,8 @@
 //! [`laid_segment`] is so at once). [`table`] changes a row and its indexes together and takes
 //! changes back, [`run`] many insertions at once, [`batch`] puts many rows into the indexes,
 //! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`compact`] moves
-//! rows together. [`lookup`] finds rows by key, [`position`] keeps a place among them, [`scan`]
+//! rows together. [`lookup`] finds rows by key, a [`key_range`] of them if asked for one,
+//! [`position`] keeps a place among them, [`scan`]
 //! reads all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a
 //! reader holds, [`draft`] one in the making. [`reader`] is who reads, [`copies`] what he was given
 //! of frozen rows, [`read_set`] what was read, [`pins`] which snapshots need which versions.
@@ -21,6 +22,7 @@ pub(crate) mod draft;
 pub(crate) mod freeze;
 pub(crate) mod frozen;
 pub(crate) mod handle;
+pub(crate) mod key_range;
 pub(crate) mod laid_segment;
 pub(crate) mod life;
 pub(crate) mod lookup;
@@ -47,10 +49,11 @@ pub(crate) mod version;
 
 pub use draft::RowDraft;
 pub use handle::{ColumnHandle, IndexHandle, Table, TypedTable};
+pub use key_range::KeyBound;
 pub use laid_segment::SEGMENT_ROWS;
 pub use pieces::{FrozenRows, Piece, Pieces};
 pub use position::KeyPosition;
-pub use read_set::Obliged;
+pub use read_set::{Obliged, RowPredicate};
 pub use row::{Row, RowId};
 pub use scan::Scan;
 pub use set::Set;

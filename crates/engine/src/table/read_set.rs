@@ -2,18 +2,20 @@
 //!
 //! Reads are remembered as what they asked (precision locking: Jordan, Banerjee, Batman, SIGMOD
 //! 1981; Neumann, Muehlbauer, Kemper, SIGMOD 2015): a row that was found, a key that may not have
-//! been there, a range of keys that a cursor passed, a whole table. Rows, keys and tables are words
-//! of one hash set; a range is a small block in a list. Where memory for remembering is refused,
+//! been there, a range of keys that a cursor passed, a whole table, the rows of a table that meet a
+//! predicate. Rows, keys and tables are words of one hash set; a range is a small block in a list. Where memory for remembering is refused,
 //! the set says that *everything* was read: never less than was.
 //!
 //! For a snapshot that may expire the same set holds the rows that were handed out, whose versions
 //! stay when it has. Others read it then, while its holder can add no more; only such a set shows
 //! its blocks in the slot, and what was shown is retired, not freed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use remanent_schema::{KeyBuffer, hash_key};
 
+use super::row::{Row, RowId};
 use super::table::{IndexCore, TableAt};
 use super::version::bytes_at;
 use crate::error::Result;
@@ -28,6 +30,13 @@ const KEY: u64 = 1 << 63;
 const WHOLE: u64 = 1 << 61;
 /// What a slot's `read_set` word has added if the set says that everything was read.
 const EVERYTHING: u64 = 1;
+
+/// Predicates that a set holds at most: each is asked of every row that others changed. Beyond them
+/// the whole table counts as read.
+const PREDICATES_MAX: usize = 64;
+
+/// Says of a row whether a reader asked for it. It must not fail: where it cannot tell it says yes.
+pub type RowPredicate = Arc<dyn Fn(&Row<'_>) -> bool + Send + Sync>;
 
 /// What a set is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +68,7 @@ pub(crate) struct ReadSet<'m> {
     touched: Cell<bool>,
     /// The newest range.
     ranges: Cell<u64>,
+    predicates: RefCell<Vec<(u32, RowPredicate)>>,
 }
 
 /// A block of the hash set: how many words it has room for, then the words; 0 is none.
@@ -67,17 +77,21 @@ struct BlockHeader {
     capacity: AtomicU64,
 }
 
-/// A range of keys of an ordered index. Each end is a row version whose key it is, or bytes that
-/// keys begin with, or nothing; both ends are included. The bytes of the bound that a cursor was
-/// given follow.
+/// A range of keys of an ordered index. Each end is a row version whose key it is, which is
+/// included, or the bound that the cursor was given there, or nothing. The bytes of both bounds
+/// follow, the low one first.
 #[repr(C)]
 struct Range {
     next: AtomicU64,
     index: AtomicU64,
     low: AtomicU64,
     high: AtomicU64,
-    bound_len: AtomicU64,
+    low_len: AtomicU64,
+    high_len: AtomicU64,
 }
+
+/// What the length of a bound has added if keys that begin with it are not in the range.
+const EXCLUDED: u64 = 1 << 63;
 
 /// An end that is the range's bound; none at all. Any other is a version.
 const END_BOUND: u64 = 1;
@@ -93,6 +107,16 @@ pub(crate) enum End {
     /// The key of this row version.
     Version(u64),
 }
+
+/// What keys begin with at an end of a range, and whether these are in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeBound<'k> {
+    pub(crate) bytes: &'k [u8],
+    pub(crate) included: bool,
+}
+
+/// A bound of a range, and the end that it has at first.
+pub(crate) type Side<'k> = (RangeBound<'k>, End);
 
 /// While it lives, what its transaction reads is remembered and holds at the commit, whatever the
 /// isolation: see [`WriteTransaction::keep_reads`](crate::WriteTransaction::keep_reads).
@@ -135,6 +159,7 @@ impl<'m> ReadSet<'m> {
             everything: Cell::new(false),
             touched: Cell::new(false),
             ranges: Cell::new(0),
+            predicates: RefCell::new(Vec::new()),
         })
     }
 
@@ -203,25 +228,38 @@ impl<'m> ReadSet<'m> {
         }
     }
 
+    /// Remembers that all rows of a table that meet a predicate were asked for.
+    pub(crate) fn add_predicate(&self, table: u32, predicate: &RowPredicate) {
+        if self.purpose.get() != Remember::Reads {
+            return;
+        }
+        let mut predicates = self.predicates.borrow_mut();
+        if predicates.len() == PREDICATES_MAX {
+            return self.add_table(table);
+        }
+        self.note_table(table);
+        predicates.push((table, Arc::clone(predicate)));
+    }
+
     /// Remembers that all rows between two ends were asked for.
     pub(crate) fn add_range(
         &self,
         table: u32,
         index: &IndexCore,
-        bound: &[u8],
-        (low, high): (End, End),
+        (low, low_end): Side<'_>,
+        (high, high_end): Side<'_>,
     ) -> Option<OpenRange> {
         self.touch();
         if self.purpose.get() != Remember::Reads || self.everything.get() {
             return None;
         }
         self.note_table(table);
-        match self.new_range(u64::from(table) << 32 | index.ordinal as u64, bound) {
+        match self.new_range(u64::from(table) << 32 | index.ordinal as u64, low, high) {
             Ok(at) => {
                 self.ranges.set(at);
                 let range = OpenRange(at);
-                self.extend_low(range, low);
-                self.extend_high(range, high);
+                self.extend_low(range, low_end);
+                self.extend_high(range, high_end);
                 Some(range)
             }
             Err(_) => {
@@ -254,9 +292,9 @@ impl<'m> ReadSet<'m> {
     }
 
     /// Whether a row of these bytes is among what was asked for.
-    pub(crate) fn has_content(&self, table: TableAt<'_>, bytes: &[u8]) -> bool {
+    pub(crate) fn has_content(&self, table: TableAt<'_>, row: u32, bytes: &[u8]) -> bool {
         let id = table.core.id;
-        if self.contains(WHOLE | u64::from(id)) {
+        if self.contains(WHOLE | u64::from(id)) || self.meets_predicate(table, row, bytes) {
             return true;
         }
         let mut key = KeyBuffer::new();
@@ -275,6 +313,12 @@ impl<'m> ReadSet<'m> {
         })
     }
 
+    fn meets_predicate(&self, table: TableAt<'_>, row: u32, bytes: &[u8]) -> bool {
+        let row = Row::of_bytes(&table.core.layout, bytes, RowId(row));
+        let predicates = self.predicates.borrow();
+        predicates.iter().any(|(of, predicate)| *of == table.core.id && predicate(&row))
+    }
+
     fn has_in_range(&self, table: u32, index: &IndexCore, key: &[u8]) -> bool {
         let memory = self.heap.memory;
         let wanted = u64::from(table) << 32 | index.ordinal as u64;
@@ -282,16 +326,16 @@ impl<'m> ReadSet<'m> {
         while at != 0 {
             let range = self.range(at);
             if range.index.load(Relaxed) == wanted {
-                let bound = bound_of(memory, at, range);
+                let (low, high) = bounds_of(memory, at, range);
                 let compare = |at| index.plan.compare_row(bytes_at(memory, at), key);
                 let below = match End::from_word(range.low.load(Relaxed)) {
                     End::None => false,
-                    End::Bound => key < bound,
+                    End::Bound => low.is_above(key),
                     End::Version(at) => compare(at).is_gt(),
                 };
                 let above = match End::from_word(range.high.load(Relaxed)) {
                     End::None => false,
-                    End::Bound => key > bound && !key.starts_with(bound),
+                    End::Bound => high.is_below(key),
                     End::Version(at) => compare(at).is_lt(),
                 };
                 if !below && !above {
@@ -303,15 +347,19 @@ impl<'m> ReadSet<'m> {
         false
     }
 
-    fn new_range(&self, index: u64, bound: &[u8]) -> Result<u64> {
-        let size = (size_of::<Range>() + bound.len()).next_multiple_of(16);
+    fn new_range(&self, index: u64, low: RangeBound<'_>, high: RangeBound<'_>) -> Result<u64> {
+        let len = low.bytes.len() + high.bytes.len();
+        let size = (size_of::<Range>() + len).next_multiple_of(16);
         let at = self.heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
         let range = self.range(at);
         range.next.store(self.ranges.get(), Relaxed);
         range.index.store(index, Relaxed);
-        range.bound_len.store(bound.len() as u64, Relaxed);
-        let bytes = at + size_of::<Range>() as u64;
-        self.heap.region().fresh_bytes(bytes, bound.len()).copy_from_slice(bound);
+        range.low_len.store(low.to_word(), Relaxed);
+        range.high_len.store(high.to_word(), Relaxed);
+        let bytes = self.heap.region().fresh_bytes(at + size_of::<Range>() as u64, len);
+        let (low_bytes, high_bytes) = bytes.split_at_mut(low.bytes.len());
+        low_bytes.copy_from_slice(low.bytes);
+        high_bytes.copy_from_slice(high.bytes);
         Ok(at)
     }
 
@@ -485,9 +533,39 @@ fn words_of(memory: &Memory, block: u64) -> &[AtomicU64] {
     memory.region().words(block + size_of::<BlockHeader>() as u64, capacity)
 }
 
-fn bound_of<'m>(memory: &'m Memory, at: u64, range: &Range) -> &'m [u8] {
-    let len = range.bound_len.load(Relaxed) as usize;
-    memory.region().bytes(at + size_of::<Range>() as u64, len)
+/// The bounds of the range at `at`.
+fn bounds_of<'m>(memory: &'m Memory, at: u64, range: &Range) -> (RangeBound<'m>, RangeBound<'m>) {
+    let (low, high) = (range.low_len.load(Relaxed), range.high_len.load(Relaxed));
+    let bytes = |from: u64, len: u64| memory.region().bytes(from, len as usize);
+    let (low_len, high_len) = (low & !EXCLUDED, high & !EXCLUDED);
+    let first = at + size_of::<Range>() as u64;
+    let bound = |bytes, word: u64| RangeBound { bytes, included: word & EXCLUDED == 0 };
+    (bound(bytes(first, low_len), low), bound(bytes(first + low_len, high_len), high))
+}
+
+impl<'k> RangeBound<'k> {
+    /// None, or one that an end does not use.
+    pub(crate) const NONE: RangeBound<'static> = RangeBound { bytes: &[], included: true };
+
+    /// Keys from those that begin with these bytes on, or up to them.
+    pub(crate) fn at(bytes: &'k [u8]) -> Self {
+        Self { bytes, included: true }
+    }
+
+    /// Whether a key comes before a range that begins here.
+    pub(crate) fn is_above(&self, key: &[u8]) -> bool {
+        key < self.bytes || !self.included && key.starts_with(self.bytes)
+    }
+
+    /// Whether a key comes behind a range that ends here.
+    pub(crate) fn is_below(&self, key: &[u8]) -> bool {
+        key > self.bytes && !(self.included && key.starts_with(self.bytes))
+            || !self.included && key == self.bytes
+    }
+
+    fn to_word(self) -> u64 {
+        self.bytes.len() as u64 | if self.included { 0 } else { EXCLUDED }
+    }
 }
 
 impl End {

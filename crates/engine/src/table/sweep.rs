@@ -83,6 +83,10 @@ impl<'t> Cursor<'t> {
         (leaves, near): (&mut [u64; NODE_LEAVES_MAX], &mut Chunk),
         visit: &mut impl FnMut(A, Row<'t>) -> ControlFlow<B, A>,
     ) -> ControlFlow<B, A> {
+        // Each row of a range is asked whether it is beyond the end: step by step.
+        if self.within.is_some() {
+            return ControlFlow::Continue(initial);
+        }
         let Some(_operation) = self.enter() else { return ControlFlow::Continue(initial) };
         let count = self.cursor.take_leaves(leaves);
         let leaves = &leaves[..count];

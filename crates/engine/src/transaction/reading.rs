@@ -19,9 +19,10 @@ use crate::memory::Memory;
 use crate::memory::atomic::Release;
 use crate::snapshot::Snapshot;
 use crate::table::copies::RowCopies;
+use crate::table::key_range::{KeyBound, KeyRange};
 use crate::table::lookup::{Cursor, View};
 use crate::table::neighbour::Extent;
-use crate::table::read_set::{End, ReadSet, Remember};
+use crate::table::read_set::{End, RangeBound, ReadSet, Remember};
 use crate::table::reader::{Operation, Reader};
 use crate::table::row::{Row, RowId};
 use crate::table::scan::visible_row;
@@ -442,7 +443,8 @@ impl<'db> ReadTransaction<'db> {
             if parts == view.index.plan.parts() {
                 reads.add_key(id, view.index, bytes.as_slice());
             } else {
-                reads.add_range(id, view.index, bytes.as_slice(), (End::Bound, End::Bound));
+                let all = (RangeBound::at(bytes.as_slice()), End::Bound);
+                reads.add_range(id, view.index, all, all);
             }
         }
         view.each(bytes.as_slice(), |at| {
@@ -488,6 +490,23 @@ impl<'db> ReadTransaction<'db> {
     pub fn cursor<'t>(&'t self, table: &'t Table, index: IndexHandle) -> Result<Cursor<'t>> {
         self.enter()?;
         Cursor::open(self.view(table, index)?)
+    }
+
+    /// The same between two bounds: rows outside are neither given nor remembered as read, so that
+    /// others may change them. [`KeyBound`] has an example.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::cursor`]; `WrongKeyShape`, `KeyTooLong`, `ValueOutOfRange`.
+    pub fn cursor_within<'t>(
+        &'t self,
+        table: &'t Table,
+        index: IndexHandle,
+        low: Option<KeyBound<'_>>,
+        high: Option<KeyBound<'_>>,
+    ) -> Result<Cursor<'t>> {
+        self.enter()?;
+        let view = self.view(table, index)?;
+        Ok(Cursor::open(view)?.within(KeyRange::encode(view.index, low, high)?))
     }
 
     /// A cursor over the index of key type `K`, giving records.

@@ -12,7 +12,7 @@ use crate::table::reader::Reader;
 use crate::table::row::{Row, RowId};
 use crate::table::scan::{self, Scan};
 use crate::table::table::TableAt;
-use crate::table::{Pieces, Records, Table, TypedTable};
+use crate::table::{Pieces, Records, RowPredicate, Table, TypedTable};
 
 impl ReadTransaction<'_> {
     /// A scan over all records.
@@ -127,6 +127,58 @@ impl ReadTransaction<'_> {
             reads.add_table(table.core.id);
         }
         Ok(Pieces::new(self.table_at(table)?, table, self.reader()))
+    }
+
+    /// The same for whoever looks at no other rows than those that meet a predicate: only these
+    /// count as read, so that others may change the rest. The predicate is asked at the commit, of
+    /// rows that others have changed, as they were and as they are.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use remanent_engine::{Database, Options, Piece, RowPredicate, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I64).column("b", ColumnType::I64);
+    /// let table = db.create_table(schema)?;
+    /// let (a, b) = (table.column("a")?, table.column("b")?);
+    /// let insert = |a: i64| db.write(|tx| tx.insert_values(&table, &[Some(a.into()), Some(0_i64.into())]));
+    /// let (one, two) = (insert(1)?, insert(2)?);
+    ///
+    /// let tx = db.begin_write()?;
+    /// let is_one: RowPredicate = Arc::new(move |row| row.get::<i64>(a) == Some(1));
+    /// let mut pieces = tx.scan_pieces_where(&table, &is_one)?;
+    /// while let Some(Piece::Rows(rows)) = pieces.next_piece() {
+    ///     assert!(rows.iter().any(|row| is_one(row)));
+    /// }
+    /// drop(pieces);
+    /// tx.update_values(&table, one, &[(b, 7_i64.into())])?;
+    /// // Another transaction changes a row that the first one did not ask for.
+    /// db.write(|other| other.update_values(&table, two, &[(b, 8_i64.into())]))?;
+    /// tx.commit()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn scan_pieces_where<'t>(
+        &'t self,
+        table: &'t Table,
+        predicate: &RowPredicate,
+    ) -> Result<Pieces<'t>> {
+        self.enter()?;
+        if let Some(reads) = &self.reads {
+            reads.add_predicate(table.core.id, predicate);
+        }
+        Ok(Pieces::new(self.table_at(table)?, table, self.reader()))
+    }
+
+    /// How many rows a scan can give at most: for whoever decides how to read. It says nothing of
+    /// what is there, and does not count as a read.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub fn rows_max(&self, table: &Table) -> Result<u64> {
+        Ok(self.table_at(table)?.directory().limit())
     }
 
     /// Calls `visit` with each row, in the order of row ids, until it fails. Of frozen rows, it

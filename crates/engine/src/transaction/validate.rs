@@ -113,7 +113,7 @@ impl Validation<'_> {
         if self.reads.has_row(core.id, row) {
             return Err(describe::read_conflict(table, row, known));
         }
-        let is_read = |at: u64| self.reads.has_content(table, bytes_at(memory, at));
+        let is_read = |at: u64| self.reads.has_content(table, row, bytes_at(memory, at));
         if before != after && (before.is_some_and(is_read) || after.is_some_and(is_read)) {
             return Err(describe::read_conflict(table, row, known));
         }
@@ -133,7 +133,7 @@ impl Validation<'_> {
         }
         let mut bytes = vec![0; frozen.len(&table)];
         frozen.write(&table, &mut bytes);
-        if self.reads.has_row(table.core.id, row) || self.reads.has_content(table, &bytes) {
+        if self.reads.has_row(table.core.id, row) || self.reads.has_content(table, row, &bytes) {
             return Err(describe::read_conflict(table, row, None));
         }
         Ok(())

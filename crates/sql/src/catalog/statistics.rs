@@ -33,7 +33,7 @@ impl Known {
     /// The statistics of a table; none if it cannot be read.
     pub(crate) fn of(&self, database: &Database, table: &Table) -> Option<Arc<Statistics>> {
         let tx = database.begin_read().ok()?;
-        let rows_max = tx.scan(&table.handle).ok()?.size_hint().1? as u64;
+        let rows_max = tx.rows_max(&table.handle).ok()?;
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = tables.get(&table.handle.number())
             && rows_max.abs_diff(entry.rows_max) <= entry.rows_max / 4

@@ -17,8 +17,10 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{ColumnarValue, Expr};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 
 use super::pattern::Pattern;
 use crate::catalog::table::Table;
@@ -116,6 +118,26 @@ impl Condition {
         let schema = Arc::new(table.arrow.project(&columns)?);
         let (expr, range, pattern) = (moved.data, None, None);
         Ok(Some(Self { columns, schema, expr, range, pattern }))
+    }
+
+    /// The condition as it is when the plan runs, which does not change any more: keys that a join
+    /// has found by now, and the value of a subquery, are constants.
+    ///
+    /// # Errors
+    /// A fault in the expression.
+    pub(super) fn as_it_is_now(&self) -> PlanResult<Self> {
+        let known = snapshot_physical_expr(Arc::clone(&self.expr))?;
+        let known = known.transform_up(|expr| {
+            if !expr.is::<ScalarSubqueryExpr>() {
+                return Ok(Transformed::no(expr));
+            }
+            let no_rows = RecordBatch::new_empty(Arc::clone(&self.schema));
+            Ok(match expr.evaluate(&no_rows)? {
+                ColumnarValue::Scalar(value) => Transformed::yes(lit(value)),
+                ColumnarValue::Array(_) => Transformed::no(expr),
+            })
+        })?;
+        Ok(Self { expr: known.data, ..self.clone() })
     }
 
     /// The expression.

@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
-use datafusion::physical_expr::expressions::{Column, InListExpr, Literal};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, InListExpr, Literal};
 use datafusion::physical_expr::utils::split_conjunction;
-use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 
 use super::access::Access;
 use super::condition::Condition;
@@ -35,19 +36,17 @@ pub(super) fn access_by(
     transaction: &Arc<Transaction>,
     table: &Table,
 ) -> Result<Option<Access>> {
-    let rows = transaction.reading()?.scan(&table.handle)?.size_hint().1.unwrap_or(usize::MAX);
+    let rows = transaction.reading()?.rows_max(&table.handle)? as usize;
     let mut best: Option<(usize, Vec<Vec<Datum>>)> = None;
     for hint in hints {
-        let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
-        for part in split_conjunction(&known) {
-            let Some(list) = part.downcast_ref::<InListExpr>().filter(|list| !list.negated())
-            else {
-                continue;
-            };
-            if list.list().len().saturating_mul(ROWS_A_KEY) >= rows {
+        let known = hint.as_it_is_now()?;
+        for part in split_conjunction(known.expr()) {
+            let Some((column, values)) = values_of(part) else { continue };
+            // A single key is that of a subquery, and looked up in whatever table.
+            if values.len() > 1 && values.len().saturating_mul(ROWS_A_KEY) >= rows {
                 continue;
             }
-            let Some((index, keys)) = keys_of(list, hint, table) else { continue };
+            let Some((index, keys)) = keys_of((column, values), hint, table) else { continue };
             if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
                 best = Some((index, keys));
             }
@@ -56,12 +55,30 @@ pub(super) fn access_by(
     Ok(best.map(|(index, keys)| Access::Keys { index, keys }))
 }
 
+/// The column that a condition is about and the values that it may have, if it says no more.
+fn values_of(condition: &Arc<dyn PhysicalExpr>) -> Option<(&Column, &[Arc<dyn PhysicalExpr>])> {
+    if let Some(list) = condition.downcast_ref::<InListExpr>() {
+        let column = list.expr().downcast_ref::<Column>()?;
+        return (!list.negated()).then(|| (column, list.list()));
+    }
+    let equal = condition.downcast_ref::<BinaryExpr>().filter(|it| *it.op() == Operator::Eq)?;
+    let (left, right) = (equal.left(), equal.right());
+    match (left.downcast_ref::<Column>(), right.downcast_ref::<Column>()) {
+        (Some(column), None) => Some((column, std::slice::from_ref(right))),
+        (None, Some(column)) => Some((column, std::slice::from_ref(left))),
+        _ => None,
+    }
+}
+
 /// The index of a column with the values that it may have, each once.
-fn keys_of(list: &InListExpr, hint: &Condition, table: &Table) -> Option<(usize, Vec<Vec<Datum>>)> {
-    let place = list.expr().downcast_ref::<Column>()?.index();
-    let column = *hint.columns.get(place)?;
+fn keys_of(
+    (column, values): (&Column, &[Arc<dyn PhysicalExpr>]),
+    hint: &Condition,
+    table: &Table,
+) -> Option<(usize, Vec<Vec<Datum>>)> {
+    let column = *hint.columns.get(column.index())?;
     let index = table.indexes.iter().position(|index| index.columns == [column])?;
-    let values = list.list().iter().map(|value| {
+    let values = values.iter().map(|value| {
         let value = value.downcast_ref::<Literal>()?.value();
         (value.data_type() == table.columns[column].sql_type.to_arrow()).then_some(value)
     });

@@ -23,6 +23,7 @@ mod pattern;
 pub(crate) mod planner;
 pub(crate) mod pushed;
 mod quantified;
+mod read_predicate;
 pub(crate) mod rewrite;
 pub(crate) mod rights;
 mod rows_of;

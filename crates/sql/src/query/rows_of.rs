@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
-use remanent_engine::{Find, Piece, Row};
+use remanent_engine::{KeyBound, Piece, Row, RowPredicate};
 
 use super::access::{Access, Bound};
 use crate::catalog::table::Table;
-use crate::error::Result;
+use crate::error::{Result, SqlState};
 use crate::session::transaction::{HeldCursor, HeldFrozen, HeldPieces, Transaction};
 use crate::values::datum::Datum;
 
@@ -18,29 +18,19 @@ pub(super) enum RowsOf {
     All(HeldPieces),
     Nothing,
     Keys { transaction: Arc<Transaction>, table: Arc<Table>, index: usize, keys: Keys },
-    Range { cursor: Box<HeldCursor>, range: Range, started: bool, done: bool },
+    Range { cursor: Box<HeldCursor>, backwards: bool, started: bool, done: bool },
 }
 
 pub(super) type Keys = std::vec::IntoIter<Vec<Datum>>;
-
-/// What a cursor goes through.
-pub(super) struct Range {
-    prefix: Vec<Datum>,
-    low: Option<Bound>,
-    high: Option<Bound>,
-    backwards: bool,
-    table: Arc<Table>,
-    index: usize,
-}
 
 impl RowsOf {
     pub(super) fn start(
         transaction: &Arc<Transaction>,
         table: &Arc<Table>,
-        access: &Access,
+        (access, asked): (&Access, Option<RowPredicate>),
     ) -> Result<Self> {
         Ok(match access.clone() {
-            Access::All => Self::All(HeldPieces::new(transaction, table)?),
+            Access::All => Self::All(HeldPieces::new(transaction, table, asked.as_ref())?),
             Access::Nothing => Self::Nothing,
             Access::Keys { index, keys } => Self::Keys {
                 transaction: Arc::clone(transaction),
@@ -48,12 +38,11 @@ impl RowsOf {
                 index,
                 keys: keys.into_iter(),
             },
-            Access::Range { index, prefix, low, high, backwards } => Self::Range {
-                cursor: Box::new(HeldCursor::new(transaction, table, index)?),
-                range: Range { prefix, low, high, backwards, table: Arc::clone(table), index },
-                started: false,
-                done: false,
-            },
+            Access::Range { index, prefix, low, high, backwards } => {
+                let bounds = [end_of(&prefix, low), end_of(&prefix, high)];
+                let cursor = Box::new(cursor_within(transaction, (table, index), bounds)?);
+                Self::Range { cursor, backwards, started: false, done: false }
+            }
         })
     }
 
@@ -84,15 +73,15 @@ impl RowsOf {
                 })?;
                 Ok(true)
             }
-            Self::Range { cursor, range, started, done } => {
+            Self::Range { cursor, backwards, started, done } => {
                 if *done {
                     return Ok(false);
                 }
                 let row = match std::mem::replace(started, true) {
-                    false => range.find_first(cursor)?,
-                    true => cursor.step(range.backwards)?,
+                    false => cursor.start(*backwards)?,
+                    true => cursor.step(*backwards)?,
                 };
-                match row.filter(|row| range.holds(row)) {
+                match row {
                     Some(row) => take(&[row]),
                     None => *done = true,
                 }
@@ -108,65 +97,37 @@ pub(crate) fn key_values<'d>(table: &Table, columns: &[usize], key: &'d [Datum])
     key.iter().zip(stored).map(|(datum, stored)| datum.to_value(stored)).collect()
 }
 
-impl Range {
-    fn find_first<'c>(&self, cursor: &'c mut HeldCursor) -> Result<Option<Row<'c>>> {
-        let columns = &self.table.indexes[self.index].columns;
-        let mut key = self.prefix.clone();
-        let (from, at, beyond) = match self.backwards {
-            false => (&self.low, Find::AtLeast, Find::Above),
-            true => (&self.high, Find::AtMost, Find::Below),
-        };
-        let find = match from {
-            Some(from) => {
-                key.push(from.value.clone());
-                if from.inclusive { at } else { beyond }
-            }
-            None => at,
-        };
-        if key.is_empty() {
-            return cursor.start(self.backwards);
-        }
-        cursor.find(find, &key_values(&self.table, columns, &key))
-    }
-
-    /// Whether a row at which the cursor stands is still in the range.
-    fn holds(&self, row: &Row<'_>) -> bool {
-        let index = &self.table.indexes[self.index];
-        let value = |part: usize| {
-            let column = &self.table.columns[index.columns[part]];
-            Datum::from_value(row.value(column.handle), &column.sql_type)
-        };
-        let fixed = self.prefix.iter().enumerate().all(|(part, wanted)| value(part) == *wanted);
-        let end = if self.backwards { &self.low } else { &self.high };
-        let Some(end) = end.as_ref().filter(|_| fixed) else { return fixed };
-        let part = self.prefix.len();
-        let order = order_of(&value(part), &end.value);
-        let turned = index.descending[part] != self.backwards;
-        let order = order.map(|order| if turned { order.reverse() } else { order });
-        order.is_none_or(|order| order.is_lt() || (end.inclusive && order.is_eq()))
+/// The key at an end of a range, and whether it belongs to the range; `None` if there is no end.
+fn end_of(prefix: &[Datum], bound: Option<Bound>) -> Option<(Vec<Datum>, bool)> {
+    match bound {
+        Some(Bound { value, inclusive }) => Some(([prefix, &[value]].concat(), inclusive)),
+        None => (!prefix.is_empty()).then(|| (prefix.to_vec(), true)),
     }
 }
 
-/// How two values of one column compare; `None` if one is NULL.
-fn order_of(one: &Datum, other: &Datum) -> Option<std::cmp::Ordering> {
-    use Datum as D;
-    match (one, other) {
-        (D::Null, _) | (_, D::Null) => None,
-        (D::Bool(a), D::Bool(b)) => Some(a.cmp(b)),
-        (D::Int(a), D::Int(b)) => Some(a.cmp(b)),
-        (D::UInt(a), D::UInt(b)) => Some(a.cmp(b)),
-        (D::Int(_), D::UInt(_)) => Some(std::cmp::Ordering::Less),
-        (D::UInt(_), D::Int(_)) => Some(std::cmp::Ordering::Greater),
-        (D::Real(a), D::Real(b)) => a.partial_cmp(b),
-        (D::Double(a), D::Double(b)) => a.partial_cmp(b),
-        (D::Decimal(a, _), D::Decimal(b, _)) => Some(a.cmp(b)),
-        (D::Date(a), D::Date(b)) => Some(a.cmp(b)),
-        (
-            D::Time(a) | D::Timestamp(a) | D::TimestampTz(a),
-            D::Time(b) | D::Timestamp(b) | D::TimestampTz(b),
-        ) => Some(a.cmp(b)),
-        (D::Text(a), D::Text(b)) => Some(a.cmp(b)),
-        (D::Bytes(a), D::Bytes(b)) => Some(a.cmp(b)),
-        _ => None,
+/// A cursor between two ends. An end that is longer than keys can be is none: all rows are checked
+/// against the conditions anyway.
+fn cursor_within(
+    transaction: &Arc<Transaction>,
+    (table, index): (&Arc<Table>, usize),
+    ends: [Option<(Vec<Datum>, bool)>; 2],
+) -> Result<HeldCursor> {
+    let columns = &table.indexes[index].columns;
+    let keys = ends.each_ref().map(|end| {
+        let key = end.as_ref().map(|(key, _)| key.as_slice());
+        key_values(table, columns, key.unwrap_or_default())
+    });
+    let bound = |end: usize| {
+        let (_, included) = ends[end].as_ref()?;
+        Some(KeyBound { key: &keys[end], included: *included })
+    };
+    let (low, high) = (bound(0), bound(1));
+    let ways = [(low, high), (low, None), (None, high)];
+    for way in ways {
+        match HeldCursor::new(transaction, (table, index), way) {
+            Err(error) if error.state() == SqlState::TOO_LARGE => {}
+            cursor => return cursor,
+        }
     }
+    HeldCursor::new(transaction, (table, index), (None, None))
 }

@@ -11,7 +11,8 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::{Column, DynamicFilterTracking};
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterTracking};
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::filter_pushdown::{
@@ -29,6 +30,7 @@ use super::access::{Access, SortColumn};
 use super::condition::{Condition, Hint};
 use super::join_keys;
 use super::key_set::{KeySet, Known};
+use super::read_predicate::predicate_of;
 use super::rows_of::RowsOf;
 use super::scan_rows::{Batches, Wanted};
 use crate::catalog::table::Table;
@@ -114,6 +116,16 @@ impl ScanExec {
             metrics: self.metrics.clone(),
         }
     }
+}
+
+/// Whether a condition compares a column with the value of a subquery.
+fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let Some(compared) = condition.downcast_ref::<BinaryExpr>() else { return false };
+    let (left, right) = (compared.left(), compared.right());
+    let is = |column: &Arc<dyn PhysicalExpr>, value: &Arc<dyn PhysicalExpr>| {
+        column.is::<Column>() && value.is::<ScalarSubqueryExpr>()
+    };
+    compared.op().supports_propagation() && (is(left, right) || is(right, left))
 }
 
 /// Rows that are read once they are asked for.
@@ -207,8 +219,8 @@ impl ExecutionPlan for ScanExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    /// Takes what joins say of their other side's keys, and sorts of the rows they still want: it
-    /// is checked again above.
+    /// Takes what joins say of their other side's keys, sorts of the rows they still want, and
+    /// filters that compare with the value of a subquery: all are checked again above.
     fn handle_child_pushdown_result(
         &self,
         phase: FilterPushdownPhase,
@@ -216,10 +228,16 @@ impl ExecutionPlan for ScanExec {
         _: &ConfigOptions,
     ) -> PlanResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         let mut hints = self.hints.clone();
-        if phase == FilterPushdownPhase::Post && self.access == Access::All {
+        if self.access == Access::All {
             for parent in &result.parent_filters {
                 let filter = &parent.filter;
-                if DynamicFilterTracking::classify(filter).contains_dynamic_filter() {
+                let is_known_later = match phase {
+                    FilterPushdownPhase::Pre => compares_with_subquery(filter),
+                    FilterPushdownPhase::Post => {
+                        DynamicFilterTracking::classify(filter).contains_dynamic_filter()
+                    }
+                };
+                if is_known_later {
                     hints.extend(Condition::of_output(&self.table, &self.columns, filter)?);
                 }
             }
@@ -270,8 +288,8 @@ impl ExecutionPlan for ScanExec {
             if let (Access::Keys { keys, .. }, false) = (&access, hints.is_empty()) {
                 by_keys.add(keys.len());
             }
-            let count = transaction.reading()?.scan(&wanted.table.handle)?.size_hint().1;
-            let count = count.unwrap_or(usize::MAX);
+            let count = transaction.reading()?.rows_max(&wanted.table.handle)? as usize;
+            let asked = predicate_of(&wanted.table, &wanted.conditions, &hints)?;
             let mut others = Vec::new();
             for hint in hints.into_iter().filter(|_| access == Access::All) {
                 match KeySet::of(&hint, &wanted.table, count)? {
@@ -281,7 +299,7 @@ impl ExecutionPlan for ScanExec {
                 }
             }
             by_sets.add(wanted.keys.len());
-            let rows = RowsOf::start(&transaction, &wanted.table, &access)?;
+            let rows = RowsOf::start(&transaction, &wanted.table, (&access, asked))?;
             Ok::<_, Error>(Batches::new(rows, wanted, others, size))
         };
         // What joins say of keys is known when the first row is asked for, and not before.

@@ -13,10 +13,9 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use remanent_engine::schema::Value;
 use remanent_engine::{
-    CommitTicket, Cursor, Database, ErrorKind, Find, FrozenRows, Piece, Pieces, ReadTransaction,
-    Row, TransactionOptions, WriteTransaction,
+    CommitTicket, Cursor, Database, ErrorKind, FrozenRows, KeyBound, Piece, Pieces,
+    ReadTransaction, Row, RowPredicate, TransactionOptions, WriteTransaction,
 };
 
 use super::cancel::Cancel;
@@ -228,12 +227,21 @@ pub(crate) struct HeldPieces {
 unsafe impl Send for HeldPieces {}
 
 impl HeldPieces {
-    /// All rows that the transaction sees.
+    /// All rows that the transaction sees, for whoever looks at those alone that meet a predicate,
+    /// if there is one.
     ///
     /// # Errors
     /// As the engine.
-    pub(crate) fn new(transaction: &Arc<Transaction>, table: &Arc<Table>) -> Result<Self> {
-        let pieces = transaction.reading()?.scan_pieces(&table.handle)?;
+    pub(crate) fn new(
+        transaction: &Arc<Transaction>,
+        table: &Arc<Table>,
+        predicate: Option<&RowPredicate>,
+    ) -> Result<Self> {
+        let reading = transaction.reading()?;
+        let pieces = match predicate {
+            Some(predicate) => reading.scan_pieces_where(&table.handle, predicate)?,
+            None => reading.scan_pieces(&table.handle)?,
+        };
         // SAFETY: the struct keeps transaction and table.
         let pieces = unsafe { std::mem::transmute::<Pieces<'_>, Pieces<'static>>(pieces) };
         Ok(Self { pieces, transaction: Arc::clone(transaction), _table: Arc::clone(table) })
@@ -303,28 +311,20 @@ pub(crate) struct HeldCursor {
 unsafe impl Send for HeldCursor {}
 
 impl HeldCursor {
-    /// A cursor that stands nowhere yet.
+    /// A cursor that stands nowhere yet, and stays between two bounds.
     ///
     /// # Errors
     /// As the engine.
     pub(crate) fn new(
         transaction: &Arc<Transaction>,
-        table: &Arc<Table>,
-        index: usize,
+        (table, index): (&Arc<Table>, usize),
+        (low, high): (Option<KeyBound<'_>>, Option<KeyBound<'_>>),
     ) -> Result<Self> {
-        let cursor = transaction.reading()?.cursor(&table.handle, table.indexes[index].handle)?;
+        let index = table.indexes[index].handle;
+        let cursor = transaction.reading()?.cursor_within(&table.handle, index, low, high)?;
         // SAFETY: the struct keeps transaction and table.
         let cursor = unsafe { std::mem::transmute::<Cursor<'_>, Cursor<'static>>(cursor) };
         Ok(Self { cursor, transaction: Arc::clone(transaction), _table: Arc::clone(table) })
-    }
-
-    /// Goes to a key.
-    ///
-    /// # Errors
-    /// As the engine; a transaction that has ended.
-    pub(crate) fn find(&mut self, find: Find, key: &[Value<'_>]) -> Result<Option<Row<'_>>> {
-        self.transaction.reading()?;
-        Ok(self.cursor.find(find, key)?)
     }
 
     /// Goes to the first row, or to the last.
