@@ -9,8 +9,8 @@ use std::sync::Arc;
 use remanent_derive::Record;
 use remanent_engine::schema::{ColumnValues, Value};
 use remanent_engine::{
-    ColumnHandle, Cursor, Database, Find, IndexHandle, Options, ReadTransaction, Result, Row,
-    RowId, Savepoint, TypedCursor, TypedTable, WriteTransaction,
+    ColumnHandle, Cursor, Database, Find, IndexHandle, KeyBound, Options, ReadTransaction, Result,
+    Row, RowId, Savepoint, TypedCursor, TypedTable, WriteTransaction,
 };
 
 use crate::history::{Answer, Bound, Column, Content, Edit, Query, Range, Seen, Statement};
@@ -209,14 +209,8 @@ impl Subject {
         found: &mut Vec<Seen>,
     ) -> Result<()> {
         match (range.typed, range.by) {
-            (false, Column::Key) => {
-                let cursor = tx.cursor(&self.table, self.primary)?;
-                walk(Untyped { subject: self, cursor }, range, found)
-            }
-            (false, Column::Place) => {
-                let cursor = tx.cursor(&self.table, self.place)?;
-                walk(Untyped { subject: self, cursor }, range, found)
-            }
+            (false, Column::Key) => self.find_within(tx, (self.primary, range), found),
+            (false, Column::Place) => self.find_within(tx, (self.place, range), found),
             (true, Column::Key) => {
                 walk(tx.cursor_by::<Cell<'_>, CellPrimary>(&self.table)?, range, found)
             }
@@ -224,6 +218,24 @@ impl Subject {
                 walk(tx.cursor_by::<Cell<'_>, CellPlace>(&self.table)?, range, found)
             }
         }
+    }
+
+    /// The same by a cursor that is told the range: nothing beyond it counts as read.
+    fn find_within(
+        &self,
+        tx: &ReadTransaction<'_>,
+        (index, range): (IndexHandle, &Range),
+        found: &mut Vec<Seen>,
+    ) -> Result<()> {
+        let ends = [range.low, range.high];
+        let keys = ends.map(|bound| [Value::U32(bound.map_or(0, |bound| bound.value))]);
+        let bound = |end: usize| {
+            ends[end].map(|bound| KeyBound { key: &keys[end], included: bound.inclusive })
+        };
+        let (low, high) = (bound(0), bound(1));
+        let cursor = tx.cursor_within(&self.table, index, low, high)?;
+        let unbounded = Range { low: None, high: None, ..range.clone() };
+        walk(Untyped { subject: self, cursor }, &unbounded, found)
     }
 
     fn seen(&self, row: &Row<'_>) -> Seen {
