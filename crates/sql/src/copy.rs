@@ -159,7 +159,7 @@ impl Copy {
     /// `SYNTAX_ERROR`.
     pub fn query(&self) -> Result<Statement> {
         match &self.source {
-            CopySource::Query(query) => Ok(Statement { ast: ast::Statement::Query(query.clone()) }),
+            CopySource::Query(query) => Ok(Statement::part(ast::Statement::Query(query.clone()))),
             CopySource::Table { table_name, columns } => {
                 let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
                 let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };

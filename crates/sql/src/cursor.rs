@@ -91,7 +91,7 @@ fn declare(declared: &[ast::Declare]) -> Result<CursorStatement> {
     if *scroll == Some(true) {
         return Err(Error::unsupported("SCROLL").hint("Cursors go forwards."));
     }
-    let query = Box::new(Statement { ast: ast::Statement::Query(query.clone()) });
+    let query = Box::new(Statement::part(ast::Statement::Query(query.clone())));
     let (holds, is_binary) = (*hold == Some(true), *binary == Some(true));
     Ok(CursorStatement::Declare { name: fold(name), query, holds, is_binary })
 }

@@ -47,6 +47,7 @@ mod values;
 mod database;
 mod error;
 mod memory;
+mod stack;
 
 pub use access::Role;
 pub use change::copy::CopyIn;

@@ -9,9 +9,13 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{Error, Result};
+use crate::stack::with_room;
 
+mod chains;
+mod depth;
 mod kind;
 
+pub(crate) use depth::LEVELS_MAX;
 pub use kind::Kind;
 
 /// How deep statements may be nested.
@@ -33,6 +37,8 @@ pub(crate) const KEPT_DEPTH_MAX: usize = DEPTH_MAX;
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub(crate) ast: ast::Statement,
+    /// How deep it is at most.
+    pub(crate) levels: usize,
 }
 
 impl Statement {
@@ -56,17 +62,25 @@ impl Statement {
             |token| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::DISTINCT),
         );
         let has_signs = has_signs(&tokens);
-        let mut parser = Parser::new(&dialect)
-            .with_recursion_limit(DEPTH_MAX)
-            .with_tokens_with_locations(tokens);
-        let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
-        if has_signs {
-            statements.iter_mut().for_each(crate::precedence::part_signs);
-        }
-        if is_distinct {
-            statements.iter_mut().for_each(crate::precedence::mend);
-        }
-        Ok(statements.into_iter().map(|ast| Self { ast }).collect())
+        let levels = depth::levels_of(&tokens)?;
+        with_room(levels.parsed, || {
+            let mut parser = Parser::new(&dialect)
+                .with_recursion_limit(DEPTH_MAX)
+                .with_tokens_with_locations(tokens);
+            let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
+            if levels.parsed > levels.kept {
+                statements.iter_mut().for_each(chains::flatten);
+            }
+            if has_signs {
+                statements.iter_mut().for_each(crate::precedence::part_signs);
+            }
+            if is_distinct {
+                statements.iter_mut().for_each(crate::precedence::mend);
+            }
+            // A chain that is flat has as many levels as the digits of its length in base two.
+            let levels = levels.kept + usize::BITS as usize;
+            Ok(statements.into_iter().map(|ast| Self { ast, levels }).collect())
+        })
     }
 
     /// The one statement of a text.
@@ -85,6 +99,11 @@ impl Statement {
                 Err(Error::new(crate::error::SqlState::SYNTAX_ERROR, text))
             }
         }
+    }
+
+    /// A statement that was part of another.
+    pub(crate) fn part(ast: ast::Statement) -> Self {
+        Self { ast, levels: LEVELS_MAX }
     }
 
     /// Whether it is COPY to or from the caller, which has a protocol of its own.
@@ -109,14 +128,18 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
     let parser = Parser::new(&dialect).with_recursion_limit(depth_max);
     let tokens = tokens(text)?;
     let has_signs = has_signs(&tokens);
-    let mut parser = parser.with_tokens_with_locations(tokens);
-    let mut parsed = parse(&mut parser).map_err(|error| located(error, text))?;
-    parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
-    if has_signs {
-        crate::precedence::part_signs(&mut parsed);
-    }
-    crate::precedence::mend(&mut parsed);
-    Ok(parsed)
+    let levels = depth::levels_of(&tokens)?;
+    with_room(levels.parsed, || {
+        let mut parser = parser.with_tokens_with_locations(tokens);
+        let mut parsed = parse(&mut parser).map_err(|error| located(error, text))?;
+        parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
+        chains::flatten(&mut parsed);
+        if has_signs {
+            crate::precedence::part_signs(&mut parsed);
+        }
+        crate::precedence::mend(&mut parsed);
+        Ok(parsed)
+    })
 }
 
 /// Whether signs follow each other, which would be printed as the beginning of a comment.

@@ -41,7 +41,7 @@ impl Session {
     /// A file that cannot be read or written, or is none of the format; as INSERT or the query.
     pub(crate) async fn copy_file(&mut self, statement: &ast::Statement) -> Result<Outcome> {
         self.access(&self.catalog()).superuser()?;
-        let statement = Statement { ast: statement.clone() };
+        let statement = Statement::part(statement.clone());
         let copy = statement.copy()?;
         let (Some(path), Some(format)) = (copy.file.as_deref(), copy.format.columnar) else {
             return Err(Error::unsupported("COPY with a file of text here")

@@ -43,6 +43,9 @@ pub(crate) const OWN_SCHEMA: &str = "\u{1}own";
 /// Views within views.
 const VIEWS_MAX: usize = 32;
 
+/// Views in one statement, each as often as it is named, in other views too.
+const VIEW_NAMES_MAX: usize = 2000;
+
 /// Where the tables are that describe the database.
 const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
 
@@ -65,6 +68,8 @@ pub(crate) struct Binder<'s> {
     meanings: RefCell<Vec<StoredMeaning>>,
     /// Tables among them that the catalog has no number of.
     unnumbered: RefCell<Vec<Arc<Table>>>,
+    /// Views that were bound.
+    views_bound: Cell<usize>,
     /// Whether views are bound without regard to their owners' rights.
     describes: bool,
     /// Whether the query that is being bound names the numbers of rows.
@@ -106,6 +111,7 @@ impl<'s> Binder<'s> {
             own: HashMap::new(),
             system,
             views: RefCell::default(),
+            views_bound: Cell::new(0),
             meanings: RefCell::default(),
             unnumbered: RefCell::default(),
             describes: false,
@@ -298,6 +304,11 @@ impl<'s> Binder<'s> {
         if self.views.borrow().len() >= VIEWS_MAX {
             let text = format!("view {} contains itself", view.name);
             return Err(Error::new(SqlState::BAD_DEFINITION, text));
+        }
+        self.views_bound.set(self.views_bound.get() + 1);
+        if self.views_bound.get() > VIEW_NAMES_MAX {
+            let text = "the statement is too complex: its views name too many views";
+            return Err(Error::new(SqlState::TOO_COMPLEX, text));
         }
         let query = self.system.rewritten(&view.query)?;
         self.views.borrow_mut().push(Arc::clone(&view));

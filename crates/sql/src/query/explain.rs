@@ -54,7 +54,8 @@ impl Session {
             Some(logical) => with_values(logical, parameters)?,
             None => return Err(Error::unsupported(format!("EXPLAIN of {statement}"))),
         };
-        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
+        let planned = interrupt::plan(&self.state, &logical, &transaction).await?;
+        let plan = Arc::clone(&planned.plan);
         let mut text = String::new();
         if is_change {
             text.push_str(&format!("{}\n", verb_of(statement)));
@@ -65,7 +66,7 @@ impl Session {
         }
         if analyze {
             let started = Instant::now();
-            let mut rows = self.stream(Arc::clone(&plan), transaction)?;
+            let mut rows = self.stream(planned.clone(), transaction)?;
             let mut count = 0;
             while let Some(batch) = rows.next_batch().await? {
                 self.check_cancelled()?;

@@ -28,10 +28,12 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::planner;
+use super::size;
 use super::subquery::Scope;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::cancel::Cancel;
 use crate::session::transaction::Transaction;
+use crate::stack::with_room;
 
 /// The physical plan of a bound statement that runs in a transaction.
 ///
@@ -41,16 +43,26 @@ pub(crate) async fn plan(
     state: &Arc<SessionState>,
     logical: &LogicalPlan,
     transaction: &Arc<Transaction>,
-) -> Result<Arc<dyn ExecutionPlan>> {
+) -> Result<Planned> {
+    let levels = size::levels_of(logical)?;
     // The planner asks of some conditions what they say of NULLs.
     let scope = Scope::new(state, transaction);
-    let mut planning = pin!(planner::plan(state, logical));
+    let mut planning = pin!(async {
+        let plan = planner::plan(state, logical).await?;
+        Ok::<_, Error>(interruptible(plan, &transaction.cancel)?)
+    });
     let plan = futures::future::poll_fn(|context| {
         let _entered = scope.enter();
-        planning.as_mut().poll(context)
+        with_room(levels, || planning.as_mut().poll(context))
     });
-    let plan = plan.await?;
-    Ok(interruptible(plan, &transaction.cancel)?)
+    Ok(Planned { plan: plan.await?, levels })
+}
+
+/// A physical plan, and how deep it is.
+#[derive(Clone)]
+pub(crate) struct Planned {
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    pub(crate) levels: usize,
 }
 
 /// Starts a plan in a transaction, so that it stops when the transaction's session is told to.
@@ -59,18 +71,18 @@ pub(crate) async fn plan(
 /// Whatever the plan meets before its first row.
 pub(crate) fn start(
     state: &Arc<SessionState>,
-    plan: Arc<dyn ExecutionPlan>,
+    Planned { plan, levels }: Planned,
     transaction: &Arc<Transaction>,
 ) -> Result<SendableRecordBatchStream> {
     let scope = Scope::new(state, transaction);
     let mut stream = {
         let _entered = scope.enter();
-        execute_stream(plan, Arc::clone(scope.task()))?
+        with_room(levels, || execute_stream(plan, Arc::clone(scope.task())))?
     };
     let schema = stream.schema();
     let within = futures::stream::poll_fn(move |context| {
         let _entered = scope.enter();
-        stream.poll_next_unpin(context)
+        with_room(levels, || stream.poll_next_unpin(context))
     });
     let stream = Box::pin(RecordBatchStreamAdapter::new(schema, within));
     Ok(looking(stream, Arc::clone(&transaction.cancel)))

@@ -33,6 +33,8 @@ mod scan_rows;
 pub(crate) mod select;
 pub(crate) mod sequences;
 pub(crate) mod single_value;
+pub(crate) mod size;
 pub(crate) mod source;
 mod subquery;
 pub(crate) mod sum;
+mod watched;

@@ -10,6 +10,7 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF};
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -25,6 +26,7 @@ use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
+use super::watched::Watched;
 use crate::error::Result;
 use crate::session::transaction::Transaction;
 
@@ -68,21 +70,36 @@ pub(crate) fn state(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
+        .with_analyzer_rules(analyzer_rules())
+        .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(physical_rules())
-        .with_analyzer_rule(Arc::new(CheckedArithmetic::new()))
-        .with_analyzer_rule(Arc::new(ListsOfConstants))
-        .with_analyzer_rule(Arc::new(OneRow))
-        .with_analyzer_rule(Arc::new(Subqueries))
-        .with_analyzer_rule(Arc::new(ForgetKeys))
         .with_query_planner(Arc::new(Planner));
-    let rules = crate::join_order::rules().into_iter();
-    let mut state = rules.fold(builder, |builder, rule| builder.with_optimizer_rule(rule)).build();
+    let mut state = builder.build();
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     for function in functions {
         state.register_udf(function)?;
     }
     Ok(state)
+}
+
+/// DataFusion's rules for what was bound, then ours.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 5] = [
+        Arc::new(CheckedArithmetic::new()),
+        Arc::new(ListsOfConstants),
+        Arc::new(OneRow),
+        Arc::new(Subqueries),
+        Arc::new(ForgetKeys),
+    ];
+    let rules = Analyzer::new().rules.into_iter().chain(ours);
+    rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+}
+
+/// DataFusion's rules that make a plan a better one, then ours.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let rules = Optimizer::new().rules.into_iter().chain(crate::join_order::rules());
+    rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
 /// DataFusion's rules for operators with ours: before all of them, and where sorts stand and what
@@ -96,7 +113,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         }
         rules.push(rule);
     }
-    rules
+    rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
 /// The physical plan of a bound statement.

@@ -11,13 +11,12 @@ use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 use futures::TryStreamExt;
 use remanent_engine::Isolation;
 
 use super::explain::plan_column;
-use super::interrupt;
+use super::interrupt::{self, Planned};
 use super::running::{Guard, ResultColumn, Rows, columns_of};
 use crate::database::NO_VERSION;
 use crate::error::{Error, Result, SqlState};
@@ -120,7 +119,7 @@ impl Session {
     /// Starts a plan.
     pub(super) fn stream(
         &self,
-        plan: Arc<dyn ExecutionPlan>,
+        plan: Planned,
         transaction: Arc<Transaction>,
     ) -> Result<Rows> {
         let stream = interrupt::start(&self.state, plan, &transaction)?;
@@ -137,8 +136,8 @@ impl Session {
         transaction: &Arc<Transaction>,
     ) -> Result<(datafusion::arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
         let plan = interrupt::plan(&self.state, logical, transaction).await?;
-        self.note_plan(&plan);
-        let schema = plan.schema();
+        self.note_plan(&plan.plan);
+        let schema = plan.plan.schema();
         let stream = interrupt::start(&self.state, plan, transaction)?;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
         Ok((schema, batches))

@@ -15,6 +15,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::point::PointPlan;
 use crate::point::compile::constant_of;
 use crate::query::running::ResultColumn;
+use crate::stack::{WithRoom, with_room};
 use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -37,14 +38,16 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
-        self.renew_rights();
-        let point = self.compile_point(statement).map(Arc::new);
-        let described = point.as_ref().and_then(|point| point.describe(given));
-        let (parameters, columns) = match described {
-            Some(described) => described,
-            None => self.describe(&statement.ast, &with_casts(statement, given))?,
-        };
-        Ok(Prepared { statement: statement.clone(), point, parameters, columns })
+        with_room(statement.levels, || {
+            self.renew_rights();
+            let point = self.compile_point(statement).map(Arc::new);
+            let described = point.as_ref().and_then(|point| point.describe(given));
+            let (parameters, columns) = match described {
+                Some(described) => described,
+                None => self.describe(&statement.ast, &with_casts(statement, given))?,
+            };
+            Ok(Prepared { statement: statement.clone(), point, parameters, columns })
+        })
     }
 
     /// Whether what was found when a statement about one key was prepared would be found again.
@@ -109,7 +112,7 @@ impl Session {
                 }
                 let given: Vec<SqlType> =
                     data_types.iter().map(SqlType::from_ast).collect::<Result<_>>()?;
-                let statement = Statement { ast: (**statement).clone() };
+                let statement = Statement::part((**statement).clone());
                 let prepared = self.prepare(&statement, &given)?;
                 self.prepared.insert(name, Arc::new(prepared));
                 Ok(Outcome::verb("PREPARE"))
@@ -130,7 +133,8 @@ impl Session {
                     return done;
                 }
                 let cast = as_parameters(&values, &prepared.parameters)?;
-                self.dispatch(&prepared.statement.ast, &cast).await
+                let levels = prepared.statement.levels;
+                WithRoom::new(levels, self.dispatch(&prepared.statement.ast, &cast)).await
             }
             ast::Statement::Deallocate { name, .. } => {
                 let name = fold(name);

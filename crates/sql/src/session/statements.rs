@@ -33,6 +33,7 @@ use crate::query::binder::{Binder, SessionFunctions};
 use crate::query::caller::Caller;
 use crate::query::explain::Noted;
 use crate::query::{rights, sequences};
+use crate::stack::WithRoom;
 use crate::statement::{Kind, Statement};
 use crate::values::datum::Datum;
 
@@ -213,7 +214,8 @@ impl Session {
         self.mark_start();
         // Whoever waits for this may give it up at any moment.
         let given = Given(self);
-        let ran = given.0.dispatch(&statement.ast, parameters).await;
+        let dispatched = given.0.dispatch(&statement.ast, parameters);
+        let ran = WithRoom::new(statement.levels, dispatched).await;
         if let Err(error) = &ran {
             given.0.failed_with(error);
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::execution::{SessionState, TaskContext};
 
+use crate::error::Result;
 use crate::query::planner;
 use crate::session::transaction::Transaction;
 
@@ -38,6 +39,17 @@ impl Scope {
     /// Makes this the scope of the thread until the answer is dropped.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         Entered { before: CURRENT.replace(Some(Arc::clone(self))) }
+    }
+
+    /// Looks whether the statement for which this thread works is to stop.
+    ///
+    /// # Errors
+    /// `CANCELLED`.
+    pub(crate) fn check_current() -> Result<()> {
+        CURRENT.with_borrow(|scope| match scope {
+            Some(scope) => scope.transaction.cancel.check(),
+            None => Ok(()),
+        })
     }
 
     /// The scope of the query that is being read.

@@ -262,7 +262,7 @@ impl Subplan {
             None => plan,
         };
         let plan = interrupt::plan(&scope.state, &plan, &scope.transaction).await?;
-        let mut rows = execute_stream(plan, Arc::clone(scope.task()))?;
+        let mut rows = execute_stream(plan.plan, Arc::clone(scope.task()))?;
         let mut seen = 0;
         let mut value = ScalarValue::try_from(&self.result)?;
         let (mut values, mut has_null) = (HashSet::new(), false);
