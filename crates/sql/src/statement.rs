@@ -3,15 +3,16 @@
 //! Errors have the place in the text at which the parser stopped.
 
 use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{Error, Result};
 
+mod dialect;
 mod kind;
 
+pub(crate) use dialect::GRAMMAR;
 pub use kind::Kind;
 
 /// How deep statements may be nested.
@@ -41,7 +42,6 @@ impl Statement {
     /// # Errors
     /// `SYNTAX_ERROR`.
     pub fn parse_all(text: &str) -> Result<Vec<Self>> {
-        let dialect = PostgreSqlDialect {};
         let mut tokens = tokens(text)?;
         check_names(&tokens)?;
         plain_strings(&mut tokens)?;
@@ -56,7 +56,7 @@ impl Statement {
             |token| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::DISTINCT),
         );
         let has_signs = has_signs(&tokens);
-        let mut parser = Parser::new(&dialect)
+        let mut parser = Parser::new(&GRAMMAR)
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens);
         let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
@@ -105,8 +105,7 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
     depth_max: usize,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
-    let dialect = PostgreSqlDialect {};
-    let parser = Parser::new(&dialect).with_recursion_limit(depth_max);
+    let parser = Parser::new(&GRAMMAR).with_recursion_limit(depth_max);
     let tokens = tokens(text)?;
     let has_signs = has_signs(&tokens);
     let mut parser = parser.with_tokens_with_locations(tokens);
@@ -132,7 +131,7 @@ fn has_signs(tokens: &[TokenWithSpan]) -> bool {
 /// # Errors
 /// `SYNTAX_ERROR`.
 pub(crate) fn parse_name(text: &str) -> Result<ast::ObjectName> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens_with_locations(tokens(text)?);
+    let mut parser = Parser::new(&GRAMMAR).with_tokens_with_locations(tokens(text)?);
     let name = parser.parse_object_name(false).map_err(|error| located(error, text))?;
     parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
     Ok(name)
@@ -181,7 +180,7 @@ fn plain_strings(tokens: &mut [TokenWithSpan]) -> Result<()> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location();
+    let tokens = Tokenizer::new(&GRAMMAR, text).tokenize_with_location();
     tokens.map_err(|error| {
         let position = position_of(text, error.location.line, error.location.column);
         Error::new(crate::error::SqlState::SYNTAX_ERROR, error.message).at(position)
