@@ -1,18 +1,18 @@
 //! Arithmetic that does not wrap.
 //!
-//! DataFusion adds, subtracts and multiplies whole numbers modulo their size. Here each such
-//! operation becomes a call of a function that fails instead, before constants are folded. So do
-//! those of decimals, which Arrow checks too, but slowly.
+//! DataFusion adds, subtracts, multiplies and negates whole numbers modulo their size, and gives
+//! infinity for floats. Here each such operation becomes a call of a function that fails instead,
+//! before constants are folded. So do those of decimals, which Arrow checks too, but slowly.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -23,8 +23,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::decimal;
-use crate::error::Error;
+use super::{converted, decimal};
+use crate::error::{Error, Result, SqlState};
 
 /// The rule.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(crate) struct CheckedArithmetic {
     add: Arc<ScalarUDF>,
     subtract: Arc<ScalarUDF>,
     multiply: Arc<ScalarUDF>,
+    divide: Arc<ScalarUDF>,
 }
 
 impl CheckedArithmetic {
@@ -41,16 +42,24 @@ impl CheckedArithmetic {
             add: function(Operator::Plus),
             subtract: function(Operator::Minus),
             multiply: function(Operator::Multiply),
+            divide: function(Operator::Divide),
         }
     }
 
+    /// The function of an operation; only floats are divided by one of these.
     fn function(&self, operator: Operator) -> Option<&Arc<ScalarUDF>> {
         match operator {
             Operator::Plus => Some(&self.add),
             Operator::Minus => Some(&self.subtract),
             Operator::Multiply => Some(&self.multiply),
+            Operator::Divide => Some(&self.divide),
             _ => None,
         }
+    }
+
+    fn call(&self, operator: Operator, args: Vec<Expr>) -> Option<Expr> {
+        let function = self.function(operator)?;
+        Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args)))
     }
 
     fn rewrite(&self, expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
@@ -59,16 +68,31 @@ impl CheckedArithmetic {
                 let all_are = |is: fn(&DataType) -> bool| {
                     [&left, &right].iter().all(|expr| expr.get_type(schema).is_ok_and(|of| is(&of)))
                 };
-                let is_ours = all_are(DataType::is_integer)
+                let is_whole = all_are(DataType::is_integer)
                     || all_are(|of| matches!(of, DataType::Decimal128(..)));
-                match self.function(op).filter(|_| is_ours) {
-                    Some(function) => {
-                        let args = vec![*left, *right];
-                        let call = ScalarFunction::new_udf(Arc::clone(function), args);
-                        Ok(Transformed::yes(Expr::ScalarFunction(call)))
-                    }
+                let is_ours = (is_whole && op != Operator::Divide)
+                    || all_are(|of| matches!(of, DataType::Float64));
+                match is_ours.then(|| self.call(op, vec![*left.clone(), *right.clone()])).flatten()
+                {
+                    Some(call) => Ok(Transformed::yes(call)),
                     None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 }
+            }
+            Expr::Negative(inner) => {
+                let of = inner.get_type(schema)?;
+                if !of.is_signed_integer() {
+                    return Ok(Transformed::no(Expr::Negative(inner)));
+                }
+                let args = vec![Expr::Literal(ScalarValue::new_zero(&of)?, None), *inner.clone()];
+                let call = self.call(Operator::Minus, args);
+                Ok(Transformed::yes(call.unwrap_or(Expr::Negative(inner))))
+            }
+            Expr::Cast(cast) => {
+                let from = cast.expr.get_type(schema)?;
+                Ok(match converted::call(&cast, &from) {
+                    Some(call) => Transformed::yes(call),
+                    None => Transformed::no(Expr::Cast(cast)),
+                })
             }
             other => Ok(Transformed::no(other)),
         }
@@ -118,9 +142,38 @@ impl Checked {
         let result = match self.operator {
             Operator::Plus => numeric::add(left, right),
             Operator::Minus => numeric::sub(left, right),
+            Operator::Divide => numeric::div(left, right),
             _ => numeric::mul(left, right),
         };
-        result.map_err(|error| Error::from(error).into())
+        let result = result.map_err(Error::from)?;
+        if let Some(floats) = result.as_primitive_opt::<Float64Type>() {
+            self.check_floats(floats, left.as_primitive(), right.as_primitive())?;
+        }
+        Ok(result)
+    }
+
+    /// Checks that nothing finite became infinite.
+    fn check_floats(
+        &self,
+        results: &Float64Array,
+        left: &Float64Array,
+        right: &Float64Array,
+    ) -> Result<()> {
+        // Values at places that are NULL are whatever they are.
+        if results.values().iter().all(|result| result.is_finite()) {
+            return Ok(());
+        }
+        for row in (0..results.len()).filter(|row| results.is_valid(*row)) {
+            let (result, left, right) = (results.value(row), left.value(row), right.value(row));
+            if self.operator == Operator::Divide && right == 0.0 && !left.is_nan() {
+                return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+            }
+            if result.is_infinite() && left.is_finite() && right.is_finite() {
+                let text = "value out of range: overflow";
+                return Err(Error::new(SqlState::NUMBER_OUT_OF_RANGE, text));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -129,6 +182,7 @@ impl ScalarUDFImpl for Checked {
         match self.operator {
             Operator::Plus => "+",
             Operator::Minus => "-",
+            Operator::Divide => "/",
             _ => "*",
         }
     }
@@ -163,7 +217,7 @@ impl ScalarUDFImpl for Checked {
         let result = self.apply(&array(left)?, &array(right)?)?;
         let result = if result.data_type() == to { result } else { cast(&result, to)? };
         if is_scalar {
-            let scalar = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
+            let scalar = ScalarValue::try_from_array(&result, 0)?;
             return Ok(ColumnarValue::Scalar(scalar));
         }
         Ok(ColumnarValue::Array(result))
