@@ -62,6 +62,7 @@ struct Reason {
 struct Met {
     table: String,
     key: String,
+    index: Option<String>,
 }
 
 macro_rules! error_kinds {
@@ -265,11 +266,20 @@ impl Error {
 
     /// Adds the table and the key that it came upon.
     pub(crate) fn met(mut self, table: &str, key: String) -> Self {
-        self.0.met = Some(Met { table: table.to_owned(), key });
+        self.0.met = Some(Met { table: table.to_owned(), key, index: None });
         self
     }
 
     /// Adds the row that stood in the way.
+    /// Adds the index whose key it was.
+    #[cold]
+    pub(crate) fn in_index(mut self, index: &str) -> Self {
+        if let Some(met) = &mut self.0.met {
+            met.index = Some(index.to_owned());
+        }
+        self
+    }
+
     pub(crate) fn about_row(mut self, row: u32) -> Self {
         self.0.row = Some(row);
         self
@@ -328,6 +338,23 @@ impl Error {
     /// ```
     pub fn key(&self) -> Option<&str> {
         self.0.met.as_ref().map(|met| met.key.as_str())
+    }
+
+    /// The index that has the key already, of `DuplicateKey`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// let schema = Schema::table("City").column("name", ColumnType::STRING);
+    /// let cities = db.create_table(schema.primary_key(["name"]))?;
+    /// let add = || db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into())]));
+    /// add()?;
+    /// assert_eq!(add().unwrap_err().index(), Some("primary"));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn index(&self) -> Option<&str> {
+        self.0.met.as_ref()?.index.as_deref()
     }
 
     /// The kind, to act on.

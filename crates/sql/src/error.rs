@@ -396,6 +396,14 @@ impl From<DataFusionError> for Error {
                 Self::new(SqlState::FEATURE_NOT_SUPPORTED, text)
             }
             DataFusionError::Plan(text) => Self::of_plan(text),
+            // What a value is to blame for; what is not is an internal error.
+            DataFusionError::Execution(text) => {
+                let error = Self::of_execution(&text);
+                match error.state() == SqlState::INTERNAL {
+                    true => Self::new(SqlState::BAD_PARAMETER, text),
+                    false => error,
+                }
+            }
             other => {
                 let text = other.strip_backtrace();
                 Self::of_execution(after_colon(&text))

@@ -3,7 +3,6 @@
 //! Errors have the place in the text at which the parser stopped.
 
 use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -13,9 +12,11 @@ use crate::stack::with_room;
 
 mod chains;
 mod depth;
+mod dialect;
 mod kind;
 
 pub(crate) use depth::LEVELS_MAX;
+pub(crate) use dialect::GRAMMAR;
 pub use kind::Kind;
 
 /// How deep statements may be nested.
@@ -47,7 +48,6 @@ impl Statement {
     /// # Errors
     /// `SYNTAX_ERROR`.
     pub fn parse_all(text: &str) -> Result<Vec<Self>> {
-        let dialect = PostgreSqlDialect {};
         let mut tokens = tokens(text)?;
         check_names(&tokens)?;
         plain_strings(&mut tokens)?;
@@ -64,7 +64,7 @@ impl Statement {
         let has_signs = has_signs(&tokens);
         let levels = depth::levels_of(&tokens)?;
         with_room(levels.parsed, || {
-            let mut parser = Parser::new(&dialect)
+            let mut parser = Parser::new(&GRAMMAR)
                 .with_recursion_limit(DEPTH_MAX)
                 .with_tokens_with_locations(tokens);
             let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
@@ -124,8 +124,7 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
     depth_max: usize,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
-    let dialect = PostgreSqlDialect {};
-    let parser = Parser::new(&dialect).with_recursion_limit(depth_max);
+    let parser = Parser::new(&GRAMMAR).with_recursion_limit(depth_max);
     let tokens = tokens(text)?;
     let has_signs = has_signs(&tokens);
     let levels = depth::levels_of(&tokens)?;
@@ -155,7 +154,7 @@ fn has_signs(tokens: &[TokenWithSpan]) -> bool {
 /// # Errors
 /// `SYNTAX_ERROR`.
 pub(crate) fn parse_name(text: &str) -> Result<ast::ObjectName> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens_with_locations(tokens(text)?);
+    let mut parser = Parser::new(&GRAMMAR).with_tokens_with_locations(tokens(text)?);
     let name = parser.parse_object_name(false).map_err(|error| located(error, text))?;
     parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
     Ok(name)
@@ -204,7 +203,7 @@ fn plain_strings(tokens: &mut [TokenWithSpan]) -> Result<()> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location();
+    let tokens = Tokenizer::new(&GRAMMAR, text).tokenize_with_location();
     tokens.map_err(|error| {
         let position = position_of(text, error.location.line, error.location.column);
         Error::new(crate::error::SqlState::SYNTAX_ERROR, error.message).at(position)

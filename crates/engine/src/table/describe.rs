@@ -65,6 +65,7 @@ pub(crate) fn duplicate_key(
     Error::new(ErrorKind::DuplicateKey)
         .because(format!("{key} in `{unique}` of `{name}`"))
         .met(name, key)
+        .in_index(unique)
         .about_row(row)
 }
 

@@ -21,6 +21,7 @@ use crate::session::transaction::Transaction;
 use crate::values::arrow_in::array_of;
 use crate::values::arrow_out::ColumnReader;
 use crate::values::datum::Datum;
+use crate::values::key::Key;
 
 /// Rows from which on they are inserted all at once.
 const TOGETHER_MIN: usize = 64;
@@ -62,11 +63,9 @@ pub(crate) fn named(error: remanent_engine::Error, table: &Table) -> Error {
         return error.into();
     }
     let text = error.to_string();
-    let is_named = |name: &str| text.contains(&format!("`{name}` of "));
-    let is_index = |index: &&Index| {
-        index.unique && (is_named(&index.name) || (index.primary && is_named("primary")))
-    };
-    let index = table.indexes.iter().find(is_index);
+    let met = error.index().unwrap_or_default();
+    let is_met = |index: &&Index| index.name == met || (index.primary && met == "primary");
+    let index = table.indexes.iter().filter(|index| index.unique).find(is_met);
     let name = index.map_or("", |index| index.name.as_str());
     let message = format!("duplicate key value violates unique constraint \"{name}\"");
     Error::new(SqlState::UNIQUE_VIOLATION, message).detail(text).of_constraint(&table.name, name)
@@ -205,7 +204,7 @@ impl Session {
             let updated = transaction.writing()?.update_values(&table.handle, id, &changes);
             updated.map_err(|error| named(error, table))?;
             for (referrer, old, new) in gone {
-                let keys = Gone::from([(key_text(&old), old)]);
+                let keys = Gone::from([(Key::of_all(&old), old)]);
                 let what = (&target.catalog, referrer);
                 self.follow(transaction, what, &keys, Some(&new), (depth, &mut *later))?;
             }
@@ -255,7 +254,7 @@ impl Session {
         for &id in ids {
             for (place, referrer) in referrers.iter().enumerate() {
                 let values = key_of(transaction, table, id, referrer.key)?;
-                keys[place].extend(values.map(|values| (key_text(&values), values)));
+                keys[place].extend(values.map(|values| (Key::of_all(&values), values)));
             }
             match transaction.writing()?.delete(&table.handle, id) {
                 // A cascade may have come here before.
@@ -398,7 +397,7 @@ impl Session {
             for row in 0..rows.num_rows() {
                 let key = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
                 let key = key.collect::<Result<Vec<_>>>()?;
-                if known.insert(key_text(&key)) {
+                if known.insert(Key::of_all(&key)) {
                     check_key(transaction, (table, reference), &parent, &key)?;
                 }
             }
@@ -429,8 +428,8 @@ struct Later {
     key: Vec<Datum>,
 }
 
-/// Keys that are gone, by their text.
-type Gone = HashMap<String, Vec<Datum>>;
+/// Keys that are gone, by what they are equal by.
+type Gone = HashMap<Vec<Key>, Vec<Datum>>;
 
 /// The tables that refer to this one, and which of its keys they mean.
 fn referrers<'c>(catalog: &'c Snapshot, table: &'c Table) -> Vec<Referrer<'c>> {
@@ -501,9 +500,7 @@ fn check_key(
         let of = |(&column, datum): (&usize, &Datum)| {
             let name = &parent.columns[column].name;
             let place = reference.to.iter().position(|to| to == name);
-            place.is_none_or(|place| {
-                key_text(&key[place..=place]) == key_text(std::slice::from_ref(datum))
-            })
+            place.is_none_or(|place| Key::from(&key[place]) == Key::from(datum))
         };
         index.columns.iter().zip(&ordered).all(of)
     };
@@ -574,24 +571,6 @@ fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
     columns.iter().map(value).collect()
 }
 
-/// A key as text: numbers of different types are equal by it.
-fn key_text(key: &[Datum]) -> String {
-    let part = |datum: &Datum| match datum {
-        Datum::Null => "-".to_owned(),
-        Datum::Decimal(_, scale) if *scale > 0 => {
-            let text = datum.to_string();
-            let text = text.trim_end_matches('0').trim_end_matches('.');
-            let text = if text == "-0" || text.is_empty() { "0" } else { text };
-            format!("{}:{text}", text.len())
-        }
-        datum => {
-            let text = datum.to_string();
-            format!("{}:{text}", text.len())
-        }
-    };
-    key.iter().map(part).collect()
-}
-
 /// The rows of `child` whose columns, in the order of the key that is referred to, have one of
 /// these keys. That there are no others is to hold at the commit, whatever the isolation.
 fn referring(
@@ -604,7 +583,7 @@ fn referring(
     let mut found = Vec::new();
     let mut refers = |row: &Row<'_>| {
         let values = values_of(child, row, columns);
-        let is_one = !values.iter().any(Datum::is_null) && keys.contains_key(&key_text(&values));
+        let is_one = !values.iter().any(Datum::is_null) && keys.contains_key(&Key::of_all(&values));
         if is_one {
             found.push(row.id());
         }

@@ -16,6 +16,7 @@ use super::target::Target;
 use crate::catalog::names::quoted;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
+use crate::query::planner;
 use crate::session::statements::Session;
 use crate::values::arrow_out::assign;
 
@@ -92,6 +93,7 @@ impl Session {
         if subquery {
             return Err(Error::unsupported("a subquery here"));
         }
+        let bound = planner::ready(&self.state, bound, schema)?;
         let physical = self.state.create_physical_expr(bound, schema)?;
         match physical.evaluate(rows)? {
             ColumnarValue::Array(array) => Ok(array),

@@ -91,9 +91,9 @@ impl Session {
                 self.add_column(table, column_def, *if_not_exists).await?;
             }
             Op::DropColumn { column_names, if_exists, drop_behavior, .. } => {
-                if drop_behavior.is_some_and(|behaviour| {
-                    behaviour == datafusion::sql::sqlparser::ast::DropBehavior::Cascade
-                }) {
+                if drop_behavior
+                    .is_some_and(|behaviour| behaviour == sqlparser::ast::DropBehavior::Cascade)
+                {
                     return Err(Error::unsupported("DROP COLUMN ... CASCADE"));
                 }
                 self.drop_columns(table, column_names, *if_exists).await?;

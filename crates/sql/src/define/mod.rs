@@ -179,7 +179,7 @@ impl Session {
         let (name, owner) = match schema {
             SchemaName::Simple(name) => (last(name), self.actor.as_owner()),
             SchemaName::NamedAuthorization(name, owner) => {
-                let owner = datafusion::sql::sqlparser::ast::Owner::Ident(owner.clone());
+                let owner = sqlparser::ast::Owner::Ident(owner.clone());
                 (last(name), self.new_owner(&owner)?)
             }
             SchemaName::UnnamedAuthorization(_) => {

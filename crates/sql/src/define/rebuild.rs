@@ -200,7 +200,7 @@ impl Session {
     /// The number that a query over whole names gives, asked on somebody's behalf.
     pub(super) async fn count_for(
         &mut self,
-        query: &datafusion::sql::sqlparser::ast::Query,
+        query: &sqlparser::ast::Query,
         actor: Actor,
     ) -> Result<Option<i64>> {
         let transaction = self.defining_transaction()?;

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 
 use crate::catalog::table::{Index, Table};
 use crate::values::datum::Datum;
+use crate::values::key::Key;
 use crate::values::sql_type::SqlType;
 
 /// Keys looked up one by one, at most; beyond it the table is read.
@@ -304,7 +305,7 @@ fn note_list(column: &mut OfColumn, values: impl Iterator<Item = Datum>) {
     let mut distinct: Vec<Datum> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for value in values.filter(|value| !value.is_null()) {
-        if seen.insert(value.to_string()) {
+        if seen.insert(Key::from(&value)) {
             distinct.push(value);
         }
     }

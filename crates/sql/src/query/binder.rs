@@ -28,6 +28,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::source::TableSourceOf;
+use super::{literals, multiplicity};
 use crate::access::{Access, Actor, Privilege, of_relation};
 use crate::catalog::names::{Name, fold};
 use crate::catalog::snapshot::{Relation, View, unknown_table};
@@ -165,7 +166,7 @@ impl<'s> Binder<'s> {
             &mut context,
         );
         self.numbers_rows.set(around);
-        Ok(bound?)
+        Ok(multiplicity::counted(literals::typed(bound?)?)?)
     }
 
     /// An expression over the columns of these schemas.
@@ -178,7 +179,8 @@ impl<'s> Binder<'s> {
         schema: &datafusion::common::DFSchema,
     ) -> Result<Expr> {
         let planner = SqlToRel::new_with_options(self, options());
-        Ok(planner.sql_to_expr(expression, schema, &mut PlannerContext::new())?)
+        let bound = planner.sql_to_expr(expression, schema, &mut PlannerContext::new())?;
+        Ok(literals::typed_expression(bound, schema)?)
     }
 
     fn source(&self, name: &TableReference) -> Result<Arc<dyn TableSource>> {

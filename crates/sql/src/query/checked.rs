@@ -1,21 +1,26 @@
 //! Arithmetic that does not wrap.
 //!
-//! DataFusion adds, subtracts and multiplies whole numbers modulo their size. Here each such
-//! operation becomes a call of a function that fails instead, before constants are folded. So do
-//! those of decimals, which Arrow checks too, but slowly.
+//! DataFusion adds, subtracts, multiplies and negates whole numbers modulo their size, and gives
+//! infinity for floats. Here each such operation becomes a call of a function that fails instead,
+//! before constants are folded. So do those of decimals, which Arrow checks too, but slowly.
+//!
+//! A chain of additions and subtractions, or of multiplications, becomes one call with all numbers:
+//! what plans it would otherwise take time by the cube of its length, for each level is named by
+//! all that is below.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
@@ -23,8 +28,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::decimal;
-use crate::error::Error;
+use super::{converted, decimal};
+use crate::error::{Error, Result, SqlState};
 
 /// The rule.
 #[derive(Debug)]
@@ -32,25 +37,47 @@ pub(crate) struct CheckedArithmetic {
     add: Arc<ScalarUDF>,
     subtract: Arc<ScalarUDF>,
     multiply: Arc<ScalarUDF>,
+    divide: Arc<ScalarUDF>,
 }
 
 impl CheckedArithmetic {
     pub(crate) fn new() -> Self {
-        let function = |operator| Arc::new(ScalarUDF::from(Checked::new(operator)));
+        let function = |operator| Arc::new(ScalarUDF::from(Checked::new(vec![operator])));
         Self {
             add: function(Operator::Plus),
             subtract: function(Operator::Minus),
             multiply: function(Operator::Multiply),
+            divide: function(Operator::Divide),
         }
     }
 
+    /// The function of an operation; only floats are divided by one of these.
     fn function(&self, operator: Operator) -> Option<&Arc<ScalarUDF>> {
         match operator {
             Operator::Plus => Some(&self.add),
             Operator::Minus => Some(&self.subtract),
             Operator::Multiply => Some(&self.multiply),
+            Operator::Divide => Some(&self.divide),
             _ => None,
         }
+    }
+
+    /// The call for an operation of two numbers, of which the left one may be a chain that this
+    /// lengthens.
+    fn call(&self, operator: Operator, left: Expr, right: Expr) -> Option<Expr> {
+        let mut function = Arc::clone(self.function(operator)?);
+        let mut args = match left {
+            Expr::ScalarFunction(call) => match lengthened(&call, operator) {
+                Some(operators) => {
+                    function = Arc::new(ScalarUDF::from(Checked::new(operators)));
+                    call.args
+                }
+                None => vec![Expr::ScalarFunction(call)],
+            },
+            left => vec![left],
+        };
+        args.push(right);
+        Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
     }
 
     fn rewrite(&self, expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
@@ -59,16 +86,31 @@ impl CheckedArithmetic {
                 let all_are = |is: fn(&DataType) -> bool| {
                     [&left, &right].iter().all(|expr| expr.get_type(schema).is_ok_and(|of| is(&of)))
                 };
-                let is_ours = all_are(DataType::is_integer)
+                let is_whole = all_are(DataType::is_integer)
                     || all_are(|of| matches!(of, DataType::Decimal128(..)));
-                match self.function(op).filter(|_| is_ours) {
-                    Some(function) => {
-                        let args = vec![*left, *right];
-                        let call = ScalarFunction::new_udf(Arc::clone(function), args);
-                        Ok(Transformed::yes(Expr::ScalarFunction(call)))
-                    }
-                    None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+                let is_ours = (is_whole && op != Operator::Divide)
+                    || all_are(|of| matches!(of, DataType::Float64));
+                if !is_ours || self.function(op).is_none() {
+                    return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
                 }
+                let call = self.call(op, *left, *right);
+                Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
+            }
+            Expr::Negative(inner) => {
+                let of = inner.get_type(schema)?;
+                if !of.is_signed_integer() {
+                    return Ok(Transformed::no(Expr::Negative(inner)));
+                }
+                let zero = Expr::Literal(ScalarValue::new_zero(&of)?, None);
+                let call = self.call(Operator::Minus, zero, *inner);
+                Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
+            }
+            Expr::Cast(cast) => {
+                let from = cast.expr.get_type(schema)?;
+                Ok(match converted::call(&cast, &from) {
+                    Some(call) => Transformed::yes(call),
+                    None => Transformed::no(Expr::Cast(cast)),
+                })
             }
             other => Ok(Transformed::no(other)),
         }
@@ -102,34 +144,119 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 }
 
-/// An operation of whole numbers or decimals that fails where the result does not fit.
+/// The operators of a chain that a call is, with one more behind them, if that belongs to it.
+fn lengthened(call: &ScalarFunction, operator: Operator) -> Option<Vec<Operator>> {
+    let chain = call.func.inner().downcast_ref::<Checked>()?;
+    let is_sum = |operator: &Operator| matches!(operator, Operator::Plus | Operator::Minus);
+    let is_one = chain.operators.iter().all(|own| match operator {
+        Operator::Multiply => *own == Operator::Multiply,
+        Operator::Plus | Operator::Minus => is_sum(own),
+        _ => false,
+    });
+    is_one.then(|| chain.operators.iter().copied().chain([operator]).collect())
+}
+
+/// Operations of numbers, from left to right, that fail where a result does not fit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
-    operator: Operator,
+    /// Each between two arguments.
+    operators: Vec<Operator>,
     signature: Signature,
 }
 
 impl Checked {
-    fn new(operator: Operator) -> Self {
-        Self { operator, signature: Signature::any(2, Volatility::Immutable) }
+    fn new(operators: Vec<Operator>) -> Self {
+        let signature = Signature::any(operators.len() + 1, Volatility::Immutable);
+        Self { operators, signature }
     }
 
-    fn apply(&self, left: &ArrayRef, right: &ArrayRef) -> PlanResult<ArrayRef> {
-        let result = match self.operator {
-            Operator::Plus => numeric::add(left, right),
-            Operator::Minus => numeric::sub(left, right),
-            _ => numeric::mul(left, right),
-        };
-        result.map_err(|error| Error::from(error).into())
+    /// The numbers with the operators between them.
+    fn spelled(&self, args: &[Expr], spell: impl Fn(&Expr) -> String) -> String {
+        let mut spelled = args.first().map(&spell).unwrap_or_default();
+        for (operator, right) in self.operators.iter().zip(args.iter().skip(1)) {
+            spelled.push_str(&format!(" {operator} {}", spell(right)));
+        }
+        spelled
     }
+}
+
+/// One operation of two arrays.
+fn apply(operator: Operator, left: &ArrayRef, right: &ArrayRef) -> PlanResult<ArrayRef> {
+    let result = match operator {
+        Operator::Plus => numeric::add(left, right),
+        Operator::Minus => numeric::sub(left, right),
+        Operator::Divide => numeric::div(left, right),
+        _ => numeric::mul(left, right),
+    };
+    let result = result.map_err(Error::from)?;
+    if let Some(floats) = result.as_primitive_opt::<Float64Type>() {
+        check_floats(operator, floats, left.as_primitive(), right.as_primitive())?;
+    }
+    Ok(result)
+}
+
+/// Checks that nothing finite became infinite.
+fn check_floats(
+    operator: Operator,
+    results: &Float64Array,
+    left: &Float64Array,
+    right: &Float64Array,
+) -> Result<()> {
+    // Values at places that are NULL are whatever they are.
+    if results.values().iter().all(|result| result.is_finite()) {
+        return Ok(());
+    }
+    for row in (0..results.len()).filter(|row| results.is_valid(*row)) {
+        let (result, left, right) = (results.value(row), left.value(row), right.value(row));
+        if operator == Operator::Divide && right == 0.0 && !left.is_nan() {
+            return Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero"));
+        }
+        if result.is_infinite() && left.is_finite() && right.is_finite() {
+            let text = "value out of range: overflow";
+            return Err(Error::new(SqlState::NUMBER_OUT_OF_RANGE, text));
+        }
+    }
+    Ok(())
+}
+
+/// What an operation of two types gives.
+fn type_of(left: &DataType, operator: Operator, right: &DataType) -> PlanResult<DataType> {
+    BinaryTypeCoercer::new(left, &operator, right).get_result_type()
+}
+
+/// The result of one operation of so many rows, or of two constants.
+fn operate(
+    operator: Operator,
+    (left, right): (&ColumnarValue, &ColumnarValue),
+    (rows, to): (usize, &DataType),
+) -> PlanResult<ColumnarValue> {
+    if let Some(result) = decimal::apply(operator, (left, right), to) {
+        return Ok(ColumnarValue::Array(result));
+    }
+    let is_scalar = [left, right].iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let rows = if is_scalar { 1 } else { rows };
+    // Whole numbers are made of one size first; decimals keep their digits after the point.
+    let array = |value: &ColumnarValue| match to {
+        DataType::Decimal128(..) => value.to_array(rows),
+        _ => value.cast_to(to, None)?.into_array(rows),
+    };
+    let result = apply(operator, &array(left)?, &array(right)?)?;
+    let result = if result.data_type() == to { result } else { cast(&result, to)? };
+    if is_scalar {
+        let scalar = ScalarValue::try_from_array(&result, 0)?;
+        return Ok(ColumnarValue::Scalar(scalar));
+    }
+    Ok(ColumnarValue::Array(result))
 }
 
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &str {
-        match self.operator {
-            Operator::Plus => "+",
-            Operator::Minus => "-",
-            _ => "*",
+        match self.operators.as_slice() {
+            [Operator::Plus] => "+",
+            [Operator::Minus] => "-",
+            [Operator::Divide] => "/",
+            [Operator::Multiply, ..] => "*",
+            _ => "+-",
         }
     }
 
@@ -138,41 +265,30 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
-        let operator = self.operator;
-        let coercer = datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer::new(
-            &types[0], &operator, &types[1],
-        );
-        coercer.get_result_type()
+        let mut steps = self.operators.iter().zip(&types[1..]);
+        steps.try_fold(types[0].clone(), |left, (operator, right)| type_of(&left, *operator, right))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let rows = if is_scalar { 1 } else { args.number_rows };
-        let [left, right] = args.args.as_slice() else {
-            return Err(Error::internal("an operation of two numbers").into());
+        let Some((first, others)) = args.args.split_first() else {
+            return Err(Error::internal("an operation of no numbers").into());
         };
-        let to = args.return_type();
-        if let Some(result) = decimal::apply(self.operator, (left, right), to) {
-            return Ok(ColumnarValue::Array(result));
+        let mut result = first.clone();
+        for (place, (operator, right)) in self.operators.iter().zip(others).enumerate() {
+            let to = match place + 1 == self.operators.len() {
+                true => args.return_type().clone(),
+                false => type_of(&result.data_type(), *operator, &right.data_type())?,
+            };
+            result = operate(*operator, (&result, right), (args.number_rows, &to))?;
         }
-        // Whole numbers are made of one size first; decimals keep their digits after the point.
-        let array = |value: &ColumnarValue| match to {
-            DataType::Decimal128(..) => value.to_array(rows),
-            _ => value.cast_to(to, None)?.into_array(rows),
-        };
-        let result = self.apply(&array(left)?, &array(right)?)?;
-        let result = if result.data_type() == to { result } else { cast(&result, to)? };
-        if is_scalar {
-            let scalar = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(scalar));
-        }
-        Ok(ColumnarValue::Array(result))
+        Ok(result)
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> PlanResult<String> {
+        Ok(self.spelled(args, |expr| expr.schema_name().to_string()))
     }
 
     fn display_name(&self, args: &[Expr]) -> PlanResult<String> {
-        Ok(match args {
-            [left, right] => format!("{left} {} {right}", self.name()),
-            _ => self.name().to_owned(),
-        })
+        Ok(self.spelled(args, ToString::to_string))
     }
 }

@@ -4,13 +4,16 @@
 //! ways to read them, rules, operators, rows.
 
 pub(crate) mod access;
+mod average;
 pub(crate) mod binder;
 mod by_index;
 pub(crate) mod caller;
 mod chain;
 pub(crate) mod checked;
 mod condition;
+mod converted;
 mod decimal;
+mod division;
 pub(crate) mod explain;
 mod forget_keys;
 pub(crate) mod frozen;
@@ -18,6 +21,8 @@ pub(crate) mod interrupt;
 mod join_keys;
 mod key_set;
 mod lists;
+mod literals;
+mod multiplicity;
 mod one_row;
 mod pattern;
 pub(crate) mod planner;
@@ -26,6 +31,7 @@ mod quantified;
 mod read_predicate;
 pub(crate) mod rewrite;
 pub(crate) mod rights;
+mod rounding;
 mod rows_of;
 pub(crate) mod running;
 pub(crate) mod scan;

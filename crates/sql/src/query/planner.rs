@@ -5,17 +5,23 @@
 
 use std::sync::Arc;
 
+use datafusion::common::DFSchema;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
-use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    AggregateUDF, EmptyRelation, Expr, LogicalPlan, Projection, ScalarUDF,
+};
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 
+use super::average::Average;
 use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
@@ -27,7 +33,8 @@ use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use crate::error::Result;
+use super::{literals, rounding};
+use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
 /// Rows in a batch between operators.
@@ -56,6 +63,8 @@ pub(crate) fn state(
     let options = config.options_mut();
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
+    // Moments without a zone of their own are in this one.
+    options.execution.time_zone = Some("+00:00".to_owned());
     options.optimizer.prefer_existing_sort = true;
     // Keys that joins tell scans of, which may have an index of them.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
@@ -77,7 +86,10 @@ pub(crate) fn state(
     let mut state = builder.build();
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
-    for function in functions {
+    state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
+    for function in
+        functions.into_iter().chain(rounding::functions()).chain([literals::named_cast()])
+    {
         state.register_udf(function)?;
     }
     Ok(state)
@@ -114,6 +126,29 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         rules.push(rule);
     }
     rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+}
+
+/// A bound expression by itself after the rules that say what it means, and simplified as the
+/// expressions of a plan are: some functions are nothing but what they are simplified to.
+///
+/// # Errors
+/// What the rules find wrong.
+pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Result<Expr> {
+    let schema = Arc::new(schema.clone());
+    let rows = EmptyRelation { produce_one_row: false, schema: Arc::clone(&schema) };
+    let rows = Arc::new(LogicalPlan::EmptyRelation(rows));
+    let plan = LogicalPlan::Projection(Projection::try_new(vec![bound.alias("value")], rows)?);
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    let LogicalPlan::Projection(mut projection) = plan else {
+        return Err(Error::unsupported("such an expression here"));
+    };
+    let expr = projection.expr.pop().ok_or_else(|| Error::internal("no expression is left"))?;
+    let context = SimplifyContext::builder()
+        .with_schema(schema)
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    Ok(ExprSimplifier::new(context).simplify(expr.unalias())?)
 }
 
 /// The physical plan of a bound statement.

@@ -14,7 +14,7 @@ use super::quantified;
 use crate::catalog::names::fold;
 use crate::catalog::system::spelling as catalog;
 use crate::change::literal;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SqlState};
 use crate::session::control::Level;
 use crate::session::settings::SERVER_VERSION;
 use crate::session::statements::Session;
@@ -137,7 +137,17 @@ impl Rewriter<'_> {
             }
             _ => return ControlFlow::Continue(()),
         };
-        if let Some(constant) = self.constant(&name) {
+        let no_args =
+            matches!(&function.args, FunctionArguments::List(list) if list.args.is_empty());
+        if NEED_ARGUMENTS.contains(&name.as_str()) && no_args {
+            let text = format!("function {name}() does not exist");
+            return ControlFlow::Break(Error::new(SqlState::UNKNOWN_FUNCTION, text));
+        }
+        if let Some(data_type) = whole_type(&name).filter(|_| function.over.is_some()) {
+            let array = false;
+            let (kind, inner) = (ast::CastKind::Cast, Box::new(expr.clone()));
+            *expr = Expr::Cast { kind, expr: inner, data_type, array, format: None };
+        } else if let Some(constant) = self.constant(&name) {
             *expr = constant;
         } else if name == "current_setting"
             && let FunctionArguments::List(list) = &function.args
@@ -308,6 +318,60 @@ pub(crate) fn shown(name: &str) -> &str {
     }
 }
 
+/// Puts a name around a cast of anything but a constant.
+fn named_cast(expr: &mut Expr) -> ControlFlow<Error> {
+    let Expr::Cast { expr: inner, data_type, .. } = &*expr else {
+        return ControlFlow::Continue(());
+    };
+    if matches!(**inner, Expr::Value(_)) {
+        return ControlFlow::Continue(());
+    }
+    let to = data_type.to_string().replace('\'', "");
+    let call = format!("\"{}\"(1, '{to}')", super::literals::NAMED_CAST);
+    match crate::change::parse_expression(&call) {
+        Ok(Expr::Function(mut function)) => {
+            if let FunctionArguments::List(list) = &mut function.args
+                && let Some(first) = list.args.first_mut()
+            {
+                *first = FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()));
+            }
+            *expr = Expr::Function(function);
+            ControlFlow::Continue(())
+        }
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+/// Takes the type off a sequence's name: `nextval('s'::regclass)`.
+fn name_sequence(function: &mut ast::Function) {
+    let last = function.name.0.last().and_then(|part| part.as_ident()).map(fold);
+    if !["nextval", "currval", "setval"].contains(&last.unwrap_or_default().as_str()) {
+        return;
+    }
+    if let FunctionArguments::List(list) = &mut function.args
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = list.args.first_mut()
+        && let Expr::Cast { expr: name, data_type, .. } = &*argument
+        && matches!(&**name, Expr::Value(_))
+        && data_type.to_string().to_lowercase().ends_with("regclass")
+    {
+        *argument = name.as_ref().clone();
+    }
+}
+
+/// Functions of windows that the planner takes to have an argument without looking.
+const NEED_ARGUMENTS: [&str; 6] =
+    ["first_value", "last_value", "nth_value", "ntile", "lag", "lead"];
+
+/// The type of a window function whose numbers the planner takes for unsigned.
+fn whole_type(name: &str) -> Option<ast::DataType> {
+    match name {
+        "row_number" | "rank" | "dense_rank" => Some(ast::DataType::BigInt(None)),
+        "ntile" => Some(ast::DataType::Integer(None)),
+        _ => None,
+    }
+}
+
 /// The name that an item has by itself.
 fn name_of(expr: &Expr) -> String {
     match expr {
@@ -373,6 +437,9 @@ impl VisitorMut for Rewriter<'_> {
         if let Some(object) = catalog::object(expr) {
             *expr = object;
         }
+        if let Expr::Function(function) = expr {
+            name_sequence(function);
+        }
         ControlFlow::Continue(())
     }
 
@@ -417,6 +484,7 @@ impl VisitorMut for Rewriter<'_> {
                 {
                     return ControlFlow::Break(error);
                 }
+                return named_cast(expr);
             }
             Expr::TypedString(typed) => known_type(&mut typed.data_type),
             Expr::Subquery(query) => {

@@ -274,8 +274,8 @@ pub(crate) fn parameter_types(logical: &LogicalPlan, given: &[SqlType]) -> Resul
 
 /// A query that selects these items from nothing.
 pub(crate) fn select_of(items: Vec<ast::SelectItem>) -> ast::Query {
-    let dialect = datafusion::sql::sqlparser::dialect::PostgreSqlDialect {};
-    let parsed = datafusion::sql::sqlparser::parser::Parser::new(&dialect).try_with_sql("SELECT 1");
+    let parsed =
+        sqlparser::parser::Parser::new(&crate::statement::GRAMMAR).try_with_sql("SELECT 1");
     let mut query = match parsed.and_then(|mut parser| parser.parse_query()) {
         Ok(query) => *query,
         Err(error) => unreachable!("{error}"),

@@ -383,10 +383,7 @@ impl Session {
     ///
     /// # Errors
     /// `UNKNOWN_OBJECT`.
-    pub(crate) fn show(
-        &mut self,
-        variable: &[datafusion::sql::sqlparser::ast::Ident],
-    ) -> Result<Outcome> {
+    pub(crate) fn show(&mut self, variable: &[sqlparser::ast::Ident]) -> Result<Outcome> {
         let words: Vec<String> = variable.iter().map(|ident| lower(&ident.value)).collect();
         let name = match words.join(" ").as_str() {
             "transaction isolation level" => "transaction_isolation".to_owned(),

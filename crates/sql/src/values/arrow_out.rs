@@ -12,7 +12,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::util::display::FormatOptions;
 use remanent_engine::schema::{ColumnType, ColumnValues, Value};
 
-use super::datum::{Datum, limited};
+use super::datum::{Datum, decimal_as_f64, limited};
 use super::sql_type::SqlType;
 use super::text;
 use crate::error::{Error, Result, SqlState};
@@ -65,6 +65,13 @@ pub(crate) fn assign(array: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
         let from = SqlType::from_arrow(array.data_type());
         let text = format!("a value of type {from} cannot be assigned to one of type {to}");
         return Err(Error::new(SqlState::TYPE_MISMATCH, text).hint("Write a CAST."));
+    }
+    if let (Some(numbers), true) =
+        (array.as_primitive_opt::<dt::Decimal128Type>(), *to == SqlType::Double)
+    {
+        let scale = u8::try_from(numbers.scale()).unwrap_or(0);
+        let floats: Float64Array = numbers.unary(|unscaled| decimal_as_f64(unscaled, scale));
+        return Ok(Arc::new(floats));
     }
     let rounded = match (array.data_type(), to.is_integer()) {
         (DataType::Float32 | DataType::Float64 | DataType::Decimal128(..), true) => {

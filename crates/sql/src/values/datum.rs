@@ -125,6 +125,7 @@ impl Datum {
             Value::F64(number) => Self::Double(number),
             Value::Bool(truth) => Self::Bool(truth),
             Value::Decimal(unscaled) => match sql_type {
+                any if *any == SqlType::ANY_NUMERIC => shortened(unscaled),
                 SqlType::Numeric { scale, .. } => Self::Decimal(unscaled, *scale),
                 _ => Self::Decimal(unscaled, 0),
             },
@@ -280,7 +281,7 @@ impl Datum {
             Self::UInt(number) => *number as f64,
             Self::Real(number) => f64::from(*number),
             Self::Double(number) => *number,
-            Self::Decimal(unscaled, scale) => *unscaled as f64 / 10_f64.powi(i32::from(*scale)),
+            Self::Decimal(unscaled, scale) => decimal_as_f64(*unscaled, *scale),
             _ => return None,
         })
     }
@@ -298,9 +299,9 @@ impl Datum {
             DataType::Utf8View => Self::Text(array.as_string_view().value(row).into()),
             DataType::Utf8 => Self::Text(array.as_string::<i32>().value(row).into()),
             DataType::Date32 => Self::Date(array.as_primitive::<dt::Date32Type>().value(row)),
-            DataType::Decimal128(_, scale) if *scale >= 0 => {
+            DataType::Decimal128(precision, scale) if *scale >= 0 => {
                 let unscaled = array.as_primitive::<dt::Decimal128Type>().value(row);
-                Self::Decimal(unscaled, *scale as u8)
+                Self::of_decimal(unscaled, *precision, *scale)
             }
             _ => Self::from_scalar(ScalarValue::try_from_array(array, row)?)?,
         })
@@ -329,7 +330,9 @@ impl Datum {
             S::Decimal64(Some(number), _, scale) => {
                 Self::Decimal(number.into(), scale.max(0) as u8)
             }
-            S::Decimal128(Some(number), _, scale) => Self::Decimal(number, scale.max(0) as u8),
+            S::Decimal128(Some(number), precision, scale) => {
+                Self::of_decimal(number, precision, scale)
+            }
             S::Date32(Some(days)) => Self::Date(days),
             S::Time64Microsecond(Some(micros)) => Self::Time(micros),
             S::Time64Nanosecond(Some(nanos)) => Self::Time(nanos.div_euclid(1000)),
@@ -358,6 +361,14 @@ impl Datum {
             S::FixedSizeList(list) => Self::of_elements(&list.value(0))?,
             other => Self::Text(other.to_string().into()),
         })
+    }
+
+    fn of_decimal(unscaled: i128, precision: u8, scale: i8) -> Self {
+        let scale = scale.max(0) as u8;
+        match (SqlType::Numeric { precision, scale }) == SqlType::ANY_NUMERIC {
+            true => shortened(unscaled),
+            false => Self::Decimal(unscaled, scale),
+        }
     }
 
     fn of_elements(elements: &dyn Array) -> Result<Self> {
@@ -515,10 +526,33 @@ pub(crate) fn limited(text: &str, to: &SqlType) -> Result<Box<str>> {
     Ok(text[..end].into())
 }
 
+/// A number of a type that says nothing of digits, without those that say nothing.
+fn shortened(mut unscaled: i128) -> Datum {
+    let SqlType::Numeric { mut scale, .. } = SqlType::ANY_NUMERIC else {
+        return Datum::Decimal(unscaled, 0);
+    };
+    while scale > 0 && unscaled % 10 == 0 {
+        unscaled /= 10;
+        scale -= 1;
+    }
+    Datum::Decimal(unscaled, scale)
+}
+
 fn decimal(unscaled: i128, from: u32, (precision, scale): (u8, u8)) -> Option<Datum> {
     let rescaled = text::rescale(unscaled, from, scale)?;
     let fits = rescaled.unsigned_abs() < 10_u128.pow(u32::from(precision));
     fits.then_some(Datum::Decimal(rescaled, scale))
+}
+
+/// The float that is next to a number.
+pub(crate) fn decimal_as_f64(unscaled: i128, scale: u8) -> f64 {
+    // Both are exact, so that the quotient is rounded once.
+    if unscaled.unsigned_abs() < 1 << 53 && scale <= 22 {
+        return unscaled as f64 / 10_f64.powi(i32::from(scale));
+    }
+    let mut text = String::new();
+    text::write_decimal(&mut text, unscaled, scale);
+    text.parse().unwrap_or(f64::NAN)
 }
 
 fn moment(micros: i64, zone: Option<Arc<str>>) -> Datum {

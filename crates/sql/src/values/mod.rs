@@ -5,5 +5,6 @@
 pub(crate) mod arrow_in;
 pub(crate) mod arrow_out;
 pub(crate) mod datum;
+pub(crate) mod key;
 pub(crate) mod sql_type;
 pub(crate) mod text;

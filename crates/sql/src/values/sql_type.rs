@@ -84,6 +84,9 @@ pub enum SqlType {
 }
 
 impl SqlType {
+    /// NUMERIC that says nothing of its digits.
+    pub(crate) const ANY_NUMERIC: Self = Self::Numeric { precision: NUMERIC.0, scale: NUMERIC.1 };
+
     /// The type that the text of a statement names.
     pub(crate) fn from_ast(data_type: &ast::DataType) -> Result<Self> {
         use ast::DataType as Ast;

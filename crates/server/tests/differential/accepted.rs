@@ -1,0 +1,26 @@
+//! What may differ between Remanent and PostgreSQL, each with its reason. All else is a defect.
+
+use tokio_postgres::types::Type;
+
+/// Words of messages with 42883 that say that Remanent has no such function, where it says so.
+const ABSENT: [&str; 0] = [];
+
+/// Whether a refusal says that Remanent does not do this at all.
+pub(crate) fn unsupported(state: &str, message: &str) -> bool {
+    state == "0A000" || (state == "42883" && ABSENT.iter().any(|word| message.contains(word)))
+}
+
+/// Whether a column may be of another type than PostgreSQL's.
+pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
+    let is_text = |of: &Type| [Type::TEXT, Type::VARCHAR].contains(of);
+    // What is computed of text of limited length is text, of which that is a part.
+    is_text(ours) && is_text(theirs)
+}
+
+/// Whether a statement that both refuse may be refused for another reason.
+pub(crate) fn states(ours: &str, theirs: &str, _message: &str) -> bool {
+    // Of two faults in one statement either may be met first: a value that cannot be computed,
+    // and one that a constraint refuses.
+    let is_either = |state: &str| state.starts_with("22") || state.starts_with("23");
+    is_either(ours) && is_either(theirs)
+}

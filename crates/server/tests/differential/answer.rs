@@ -1,0 +1,229 @@
+//! What a server answers to a statement, and whether two answers say the same.
+//!
+//! Values come in PostgreSQL's binary formats, so that a value is one row of bytes and nothing of
+//! how it would be shown. Numerics are compared as numbers, for digits after the point beyond what
+//! was asked for are shown or not; floats nearly.
+
+use std::error::Error as StdError;
+
+use tokio_postgres::Client;
+use tokio_postgres::types::{FromSql, Type};
+
+use crate::accepted;
+
+/// The bytes of a value of any type.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Raw(Vec<u8>);
+
+impl<'a> FromSql<'a> for Raw {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
+        Ok(Self(raw.to_vec()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// A value as it is compared and shown.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Cell {
+    Null,
+    Number(f64),
+    Text(String),
+}
+
+/// What a statement was answered.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    Rows {
+        columns: Vec<(String, Type)>,
+        rows: Vec<Vec<Cell>>,
+    },
+    Changed(u64),
+    Refused {
+        state: String,
+        message: String,
+    },
+    /// The connection is gone, or the answer cannot be read.
+    Lost(#[allow(dead_code, reason = "it is shown")] String),
+}
+
+/// How a statement is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// As text, without rows.
+    Text,
+    /// Prepared; of a change without RETURNING its number of rows.
+    Prepared { ordered: bool },
+}
+
+/// Asks one server.
+pub(crate) async fn ask(client: &Client, text: &str, way: Way) -> Answer {
+    let answered = match way {
+        Way::Text => client.batch_execute(text).await.map(|()| Answer::Changed(0)),
+        Way::Prepared { .. } => prepared(client, text).await,
+    };
+    answered.unwrap_or_else(|error| match error.code() {
+        Some(code) => {
+            let message = error.as_db_error().map(|error| error.message().to_owned());
+            Answer::Refused { state: code.code().to_owned(), message: message.unwrap_or_default() }
+        }
+        None => Answer::Lost(error.to_string()),
+    })
+}
+
+async fn prepared(client: &Client, text: &str) -> Result<Answer, tokio_postgres::Error> {
+    let statement = client.prepare(text).await?;
+    if statement.columns().is_empty() {
+        return client.execute(&statement, &[]).await.map(Answer::Changed);
+    }
+    let columns = statement.columns().iter();
+    let columns: Vec<(String, Type)> =
+        columns.map(|column| (column.name().to_owned(), column.type_().clone())).collect();
+    let found = client.query(&statement, &[]).await?;
+    let mut rows = Vec::new();
+    for row in &found {
+        let cells = columns.iter().enumerate().map(|(place, (_, of))| {
+            let value: Option<Raw> = row.try_get(place)?;
+            Ok(value.map_or(Cell::Null, |Raw(bytes)| cell(&bytes, of)))
+        });
+        rows.push(cells.collect::<Result<Vec<_>, tokio_postgres::Error>>()?);
+    }
+    Ok(Answer::Rows { columns, rows })
+}
+
+fn cell(bytes: &[u8], of: &Type) -> Cell {
+    let whole = |bytes: &[u8]| {
+        let first = if bytes.first().is_some_and(|byte| byte & 0x80 != 0) { -1_i64 } else { 0 };
+        bytes.iter().fold(first, |number, byte| number << 8 | i64::from(*byte))
+    };
+    match *of {
+        Type::NUMERIC => Cell::Number(numeric(bytes)),
+        Type::FLOAT8 => Cell::Number(f64::from_bits(whole(bytes) as u64)),
+        Type::FLOAT4 => Cell::Number(f64::from(f32::from_bits(whole(bytes) as u32))),
+        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN => {
+            Cell::Text(String::from_utf8_lossy(bytes).into_owned())
+        }
+        // Numbers that are compared to the last digit.
+        Type::INT2 | Type::INT4 | Type::INT8 | Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ => {
+            Cell::Text(whole(bytes).to_string())
+        }
+        _ => Cell::Text(format!("{bytes:?}")),
+    }
+}
+
+/// The number that the digits to the base 10000 are.
+fn numeric(bytes: &[u8]) -> f64 {
+    let word = |place: usize| match bytes.get(place * 2..place * 2 + 2) {
+        Some(two) => i16::from_be_bytes([two[0], two[1]]),
+        None => 0,
+    };
+    let (count, weight, sign) = (word(0), word(1), word(2) as u16);
+    if sign == 0xC000 {
+        return f64::NAN;
+    }
+    let digits = (0..count).map(|place| {
+        let power = i32::from(weight - place) * 4;
+        f64::from(word(4 + place as usize)) * 10_f64.powi(power)
+    });
+    let number: f64 = digits.sum();
+    if sign == 0x4000 { -number } else { number }
+}
+
+/// What is different between the answers of Remanent and of PostgreSQL, in words.
+pub(crate) enum Verdict {
+    Same,
+    /// Remanent says that it does not do this.
+    Unsupported(String),
+    Different(String),
+}
+
+/// Judges the first answer, which is Remanent's.
+pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> Verdict {
+    let differ = |what: &str| Verdict::Different(what.to_owned());
+    match (ours, theirs) {
+        (Answer::Lost(_), _) => differ("the connection is lost"),
+        (_, Answer::Lost(_)) => differ("the judge is lost"),
+        (Answer::Refused { state, .. }, _) if state == "XX000" => differ("an internal error"),
+        (Answer::Refused { state, message }, Answer::Refused { state: judged, .. }) => {
+            match state[..2] == judged[..2] || accepted::states(state, judged, message) {
+                true => Verdict::Same,
+                false => differ("another SQLSTATE"),
+            }
+        }
+        (Answer::Refused { state, message }, _) => match accepted::unsupported(state, message) {
+            true => Verdict::Unsupported(format!("{state} {message}")),
+            false => differ("refused"),
+        },
+        (_, Answer::Refused { .. }) => differ("not refused"),
+        (Answer::Changed(one), Answer::Changed(other)) => match one == other {
+            true => Verdict::Same,
+            false => differ("another number of rows"),
+        },
+        (Answer::Rows { columns, rows }, Answer::Rows { columns: named, rows: judged }) => {
+            for (one, other) in columns.iter().zip(named) {
+                if one.0 != other.0 {
+                    return differ("another name of a column");
+                }
+                if one.1 != other.1 && !accepted::types(text, &one.1, &other.1) {
+                    return differ("another type of a column");
+                }
+            }
+            let is_ordered = way == Way::Prepared { ordered: true };
+            match columns.len() == named.len() && same_rows(rows, judged, is_ordered) {
+                true => Verdict::Same,
+                false => differ("other rows"),
+            }
+        }
+        _ => differ("another kind of answer"),
+    }
+}
+
+fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> bool {
+    if ours.len() != theirs.len() {
+        return false;
+    }
+    let same = |(one, other): (&Vec<Cell>, &Vec<Cell>)| {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_near(one, other))
+    };
+    if is_ordered {
+        return ours.iter().zip(theirs).all(same);
+    }
+    // Numbers that are nearly equal may sort apart: rows are then sought one by one.
+    let mut left: Vec<&Vec<Cell>> = theirs.iter().collect();
+    ours.iter().all(|row| match left.iter().position(|other| same((row, other))) {
+        Some(place) => {
+            left.swap_remove(place);
+            true
+        }
+        None => false,
+    })
+}
+
+fn is_near(one: &Cell, other: &Cell) -> bool {
+    match (one, other) {
+        (Cell::Number(one), Cell::Number(other)) => {
+            let scale = one.abs().max(other.abs()).max(1e-3);
+            (one.is_nan() && other.is_nan()) || one == other || (one - other).abs() <= scale * 1e-9
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// An answer in words, of many rows the first ones.
+pub(crate) fn shown(answer: &Answer) -> String {
+    match answer {
+        Answer::Rows { columns, rows } => {
+            let names: Vec<String> =
+                columns.iter().map(|(name, of)| format!("{name} {of}")).collect();
+            let mut lines = vec![format!("({}) {} rows", names.join(", "), rows.len())];
+            for row in rows.iter().take(12) {
+                let cells: Vec<String> = row.iter().map(|cell| format!("{cell:?}")).collect();
+                lines.push(format!("    {}", cells.join(" | ")));
+            }
+            lines.join("\n")
+        }
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,235 @@
+//! Remanent beside PostgreSQL 15: statements at random to both, and everything that differs is a
+//! defect of ours or stands in the list of what may.
+//!
+//! The test starts a PostgreSQL of its own. Where none is installed it says so and checks nothing,
+//! but fails where the variable CI is set. A run does some hundred statements from a fixed seed;
+//! `REMANENT_DIFFERENTIAL_SEED` and `REMANENT_DIFFERENTIAL_STATEMENTS` ask for others, and
+//! `REMANENT_DIFFERENTIAL_FINDINGS` for more than the first finding. What is found is shown with
+//! as few statements as still show it.
+
+mod accepted;
+mod answer;
+mod draw;
+mod judge;
+
+use std::collections::BTreeMap;
+
+use remanent_server::{Options, Server};
+use remanent_sql::SqlDatabase;
+use tokio_postgres::{Client, NoTls};
+
+use answer::{Answer, Verdict, Way, ask, compare, shown};
+use draw::{Draw, Statement, World};
+use judge::Judge;
+
+const STATEMENTS: u64 = 400;
+const SEED: u64 = 20_261_123;
+/// Statements on the same tables.
+const STATEMENTS_OF_A_WORLD: usize = 40;
+/// Of a hundred statements Remanent has to do so many.
+const SUPPORTED_MIN: f64 = 99.0;
+/// Statements that are tried to be left out of what is shown.
+const TRIES_MAX: usize = 120;
+
+#[test]
+fn random_statements_are_answered_as_postgresql_answers_them() {
+    let Some(judge) = Judge::start() else {
+        assert!(std::env::var_os("CI").is_none(), "PostgreSQL 15 is not installed");
+        eprintln!("NOTHING WAS COMPARED: PostgreSQL 15 is not installed (apt install postgresql)");
+        return;
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let seed = asked("REMANENT_DIFFERENTIAL_SEED", SEED);
+    let statements = asked("REMANENT_DIFFERENTIAL_STATEMENTS", STATEMENTS);
+    let findings_max = asked("REMANENT_DIFFERENTIAL_FINDINGS", 1);
+    eprintln!("seed {seed}, {statements} statements");
+    let run = async {
+        let mut both = Both::new(&judge).await;
+        let mut tally = Tally::default();
+        let mut world = 0;
+        while tally.statements < statements && (tally.findings.len() as u64) < findings_max {
+            run_world(&mut both, seed.wrapping_add(world), &mut tally).await;
+            world += 1;
+        }
+        tally
+    };
+    let tally = runtime.block_on(run);
+    let Tally { statements, refused, unsupported, findings } = tally;
+    let missing: u64 = unsupported.values().sum();
+    let supported = 100.0 - missing as f64 * 100.0 / statements.max(1) as f64;
+    eprintln!("{statements} statements, {refused} refused by both, {supported:.2} % supported");
+    for (what, count) in unsupported {
+        eprintln!("  unsupported {count} times: {what}");
+    }
+    assert!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n\n"));
+    assert!(supported >= SUPPORTED_MIN, "{supported:.2} % of the statements are supported");
+}
+
+fn asked(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[derive(Default)]
+struct Tally {
+    statements: u64,
+    refused: u64,
+    unsupported: BTreeMap<String, u64>,
+    findings: Vec<String>,
+}
+
+/// A client of each.
+struct Both {
+    ours: Client,
+    theirs: Client,
+    server: Option<Server>,
+    settings: String,
+}
+
+impl Both {
+    async fn new(judge: &Judge) -> Self {
+        let (server, port) = serve();
+        let settings = format!("host=127.0.0.1 port={port} user=tester dbname=db");
+        let (ours, theirs) = (connect(&settings).await, connect(&judge.settings()).await);
+        Self { ours, theirs, server: Some(server), settings }
+    }
+
+    /// A database without anything in it, on both sides.
+    async fn clear(&mut self) {
+        if self.ours.is_closed() {
+            self.ours = connect(&self.settings).await;
+        }
+        for text in World::gone() {
+            let _ = self.ours.batch_execute(&text).await;
+            let _ = self.theirs.batch_execute(&text).await;
+        }
+    }
+
+    /// Asks both, of a change what the table holds then, too.
+    async fn judge(&self, statement: &Statement) -> (Verdict, String, bool) {
+        let Statement { text, way, changes } = statement;
+        let (ours, theirs) =
+            (ask(&self.ours, text, *way).await, ask(&self.theirs, text, *way).await);
+        let verdict = compare(text, &ours, &theirs, *way);
+        let refused =
+            matches!(ours, Answer::Refused { .. }) || matches!(theirs, Answer::Refused { .. });
+        let told = told(text, &ours, &theirs);
+        let (Verdict::Same, Some(table), false) = (&verdict, changes, refused) else {
+            return (verdict, told, refused);
+        };
+        let text = format!("select * from {table}");
+        let way = Way::Prepared { ordered: false };
+        let (ours, theirs) =
+            (ask(&self.ours, &text, way).await, ask(&self.theirs, &text, way).await);
+        match compare(&text, &ours, &theirs, way) {
+            Verdict::Same => (Verdict::Same, told, refused),
+            _ => {
+                let what = format!("other rows in {table} afterwards");
+                (Verdict::Different(what), self::told(&text, &ours, &theirs), refused)
+            }
+        }
+    }
+}
+
+impl Drop for Both {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop();
+        }
+    }
+}
+
+fn told(text: &str, ours: &Answer, theirs: &Answer) -> String {
+    format!("{text};\n  Remanent: {}\n  PostgreSQL: {}", shown(ours), shown(theirs))
+}
+
+fn serve() -> (Server, u16) {
+    let database = SqlDatabase::in_memory().expect("a database");
+    let options = Options::new().listen("127.0.0.1:0").trust(true);
+    let server = Server::start(database, options).expect("a server");
+    let port = server.addresses()[0].rsplit_once(':').expect("a port").1;
+    let port = port.parse().expect("its number");
+    (server, port)
+}
+
+async fn connect(settings: &str) -> Client {
+    let (client, connection) =
+        tokio_postgres::connect(settings, NoTls).await.expect("it is let in");
+    tokio::spawn(connection);
+    client
+}
+
+/// Statements on tables of one seed, up to the first difference.
+async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
+    let mut draw = Draw::new(seed);
+    let (mut world, made) = World::new(&mut draw);
+    both.clear().await;
+    let mut done: Vec<Statement> = Vec::new();
+    let mut waiting = made.into_iter();
+    for _ in 0..STATEMENTS_OF_A_WORLD + waiting.len() {
+        let statement = waiting.next().unwrap_or_else(|| world.next(&mut draw));
+        let (verdict, told, refused) = both.judge(&statement).await;
+        done.push(statement);
+        tally.statements += 1;
+        tally.refused += u64::from(refused);
+        match verdict {
+            Verdict::Same => {}
+            Verdict::Unsupported(what) => *tally.unsupported.entry(what).or_default() += 1,
+            Verdict::Different(what) => {
+                eprintln!("seed {seed}: {what}: {told}");
+                let found = reduced(both, done, &what).await;
+                tally.findings.push(format!("seed {seed}: {what}\n{found}"));
+                return;
+            }
+        }
+        // PostgreSQL ends a block with the first error, Remanent does not.
+        if refused && world.in_block {
+            (world.in_block, world.savepoint) = (false, false);
+            let rollback = Statement::plain("rollback");
+            both.judge(&rollback).await;
+            done.push(rollback);
+        }
+        if refused {
+            let statement = done.last().map(|it| it.text.clone()).unwrap_or_default();
+            world.views.retain(|(name, _)| !statement.starts_with(&format!("create view {name} ")));
+        }
+    }
+}
+
+/// As few of the statements as still differ in the last one, and what is answered to that.
+async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> String {
+    let mut last = replay(both, &kept).await;
+    if last.is_none() {
+        return "It does not differ when it is done again.".to_owned();
+    }
+    let mut tries = 0;
+    for place in (0..kept.len().saturating_sub(1)).rev() {
+        if tries >= TRIES_MAX || what == "the connection is lost" {
+            break;
+        }
+        tries += 1;
+        let mut fewer = kept.clone();
+        fewer.remove(place);
+        if let Some(told) = replay(both, &fewer).await {
+            (kept, last) = (fewer, Some(told));
+        }
+    }
+    let before = &kept[..kept.len().saturating_sub(1)];
+    let mut lines: Vec<String> = before.iter().map(|it| format!("{};", it.text)).collect();
+    lines.extend(last);
+    lines.join("\n")
+}
+
+/// Does statements again; what the last one is answered, if it differs there and not before.
+async fn replay(both: &mut Both, statements: &[Statement]) -> Option<String> {
+    both.clear().await;
+    let (last, before) = statements.split_last()?;
+    for statement in before {
+        if let (Verdict::Different(_), ..) = both.judge(statement).await {
+            return None;
+        }
+    }
+    match both.judge(last).await {
+        (Verdict::Different(_), told, _) => Some(told),
+        _ => None,
+    }
+}

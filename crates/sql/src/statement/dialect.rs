@@ -1,0 +1,80 @@
+//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but for one point.
+//!
+//! Where a dialect lets any expression stand before `=>`, the parser reads each argument of a
+//! function once as a name and once more as a value: `f(f(f(..` takes twice as long with each call
+//! around it. Here the name of an argument is a word, as in PostgreSQL's grammar, and nothing is
+//! read twice. All else is asked of the parser's own dialect, whose answers are listed one by one:
+//! a method that is missing here would answer as in no dialect.
+
+#[cfg(test)]
+mod tests;
+
+use std::any::TypeId;
+
+use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+
+/// The dialect.
+#[derive(Debug)]
+pub(crate) struct Grammar(PostgreSqlDialect);
+
+/// The dialect, for whoever reads a text.
+pub(crate) static GRAMMAR: Grammar = Grammar(PostgreSqlDialect {});
+
+/// Methods that answer as PostgreSQL's dialect does.
+macro_rules! as_postgres {
+    ($($method:ident($($name:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(fn $method(&self, $($name: $type),*) -> $answer { self.0.$method($($name),*) })+
+    };
+}
+
+impl Dialect for Grammar {
+    fn dialect(&self) -> TypeId {
+        self.0.dialect()
+    }
+
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    as_postgres! {
+        identifier_quote_style(identifier: &str) -> Option<char>;
+        is_delimited_identifier_start(ch: char) -> bool;
+        is_identifier_start(ch: char) -> bool;
+        is_identifier_part(ch: char) -> bool;
+        is_custom_operator_part(ch: char) -> bool;
+        is_reserved_for_identifier(keyword: Keyword) -> bool;
+        get_next_precedence(parser: &Parser<'_>) -> Option<Result<u8, ParserError>>;
+        prec_value(precedence: Precedence) -> u8;
+        supports_unicode_string_literal() -> bool;
+        supports_filter_during_aggregation() -> bool;
+        supports_group_by_expr() -> bool;
+        allow_extract_custom() -> bool;
+        allow_extract_single_quotes() -> bool;
+        supports_create_index_with_clause() -> bool;
+        supports_explain_with_utility_options() -> bool;
+        supports_listen_notify() -> bool;
+        supports_factorial_operator() -> bool;
+        supports_bitwise_shift_operators() -> bool;
+        supports_comment_on() -> bool;
+        supports_load_extension() -> bool;
+        supports_named_fn_args_with_colon_operator() -> bool;
+        supports_empty_projections() -> bool;
+        supports_nested_comments() -> bool;
+        supports_string_escape_constant() -> bool;
+        supports_numeric_literal_underscores() -> bool;
+        supports_array_typedef_with_brackets() -> bool;
+        supports_geometric_types() -> bool;
+        supports_set_names() -> bool;
+        supports_alter_column_type_using() -> bool;
+        supports_notnull_operator() -> bool;
+        supports_interval_options() -> bool;
+        supports_insert_table_alias() -> bool;
+        supports_create_table_like_parenthesized() -> bool;
+        supports_select_wildcard_with_alias() -> bool;
+        supports_comma_separated_trim() -> bool;
+        supports_xml_expressions() -> bool;
+        supports_comment_optimizer_hint() -> bool;
+    }
+}
