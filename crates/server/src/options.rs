@@ -23,6 +23,9 @@ pub struct Options {
     pub(crate) listen: Vec<String>,
     pub(crate) trust: bool,
     pub(crate) connections_max: usize,
+    pub(crate) superuser_reserved: usize,
+    pub(crate) startup_timeout: Duration,
+    pub(crate) stall_timeout: Duration,
     pub(crate) grace: Duration,
     pub(crate) log_statements_over: Option<Duration>,
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
@@ -36,6 +39,9 @@ impl Default for Options {
             listen: Vec::new(),
             trust: false,
             connections_max: 100,
+            superuser_reserved: 3,
+            startup_timeout: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),
             log_statements_over: None,
             certificate: None,
@@ -69,6 +75,28 @@ impl Options {
     #[must_use]
     pub fn connections_max(mut self, count: usize) -> Self {
         self.connections_max = count;
+        self
+    }
+
+    /// How many of these are for superusers alone: at most half of them.
+    #[must_use]
+    pub fn superuser_reserved(mut self, count: usize) -> Self {
+        self.superuser_reserved = count;
+        self
+    }
+
+    /// How long a client may take, from its first byte on, until it is known who it is.
+    #[must_use]
+    pub fn startup_timeout(mut self, timeout: Duration) -> Self {
+        self.startup_timeout = timeout;
+        self
+    }
+
+    /// How long a client may leave a message half said, or take nothing of an answer. For each
+    /// 64 KiB of it there is a second more.
+    #[must_use]
+    pub fn stall_timeout(mut self, timeout: Duration) -> Self {
+        self.stall_timeout = timeout;
         self
     }
 

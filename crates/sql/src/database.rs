@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::memory::BudgetPool;
 use crate::query::planner;
 use crate::query::sequences::Taken;
+use crate::session::activity::Activities;
 use crate::session::statements::Session;
 
 /// How long whoever logs in first waits for somebody's definitions.
@@ -54,6 +55,8 @@ pub struct SqlDatabase {
     pub(crate) statistics: Known,
     /// The number of the next session.
     pub(crate) sessions: AtomicU64,
+    /// Those of them that have clients.
+    pub(crate) activities: Activities,
     /// The last number that a catalog got.
     versions: AtomicU64,
     /// A secret for as long as this is open, where none can be written down.
@@ -84,6 +87,7 @@ impl SqlDatabase {
             taken: Taken::default(),
             statistics: Known::default(),
             sessions: AtomicU64::new(1),
+            activities: Activities::default(),
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
         });

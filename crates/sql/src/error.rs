@@ -182,10 +182,14 @@ states! {
     TOO_COMPLEX = "54001";
     /// The memory budget is reached.
     OUT_OF_MEMORY = "53200";
+    /// More of something than there may be, whatever the memory.
+    LIMIT_EXCEEDED = "54000";
     /// The statement was cancelled or took too long.
     CANCELLED = "57014";
     /// The server ends.
     SHUTDOWN = "57P01";
+    /// A session without a statement for too long.
+    IDLE_SESSION = "57P05";
     /// Reading or writing a file failed.
     IO_ERROR = "58030";
     /// A fault of this crate.

@@ -46,6 +46,7 @@ mod values;
 
 mod database;
 mod error;
+mod held;
 mod memory;
 mod stack;
 
@@ -54,9 +55,11 @@ pub use change::copy::CopyIn;
 pub use copy::{Copy, CopyFormat, StatementKind};
 pub use cursor::CursorStatement;
 pub use database::SqlDatabase;
+pub use held::Held;
 pub use error::{Error, Result, SqlState, Subject};
 pub use join_order::rules as join_order_rules;
 pub use query::running::{ResultColumn, Rows};
+pub use session::activity::Client;
 pub use session::answer::{Answer, Outcome, Tag};
 pub use session::cancel::Cancel;
 pub use session::prepared::Prepared;

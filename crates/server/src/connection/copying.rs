@@ -17,7 +17,6 @@ const BATCH_ROWS: usize = 1024;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Rows of a client in the binary format that were not inserted yet.
-#[derive(Default)]
 struct BinaryBatch {
     received: BinaryRows,
     rows: Vec<Vec<Datum>>,
@@ -96,7 +95,9 @@ impl Connection {
         let mut copying = self.session.copy_in(copy)?;
         let (columns, is_binary) = (copying.columns().len(), copy.format.is_binary);
         backend::copy_begins(&mut self.channel.out, backend::COPY_IN, columns, is_binary);
-        let mut binary = is_binary.then(BinaryBatch::default);
+        let held = self.shared.database.hold("a row of the copy");
+        let received = BinaryRows::new(held);
+        let mut binary = is_binary.then_some(BinaryBatch { received, rows: Vec::new(), bytes: 0 });
         match self.receive(&mut copying, &mut binary) {
             Ok(()) => {
                 let outcome = self.session.copy_done(copying)?;
@@ -114,7 +115,7 @@ impl Connection {
     /// Takes rows until the client has no more.
     fn receive(&mut self, copying: &mut CopyIn, binary: &mut Option<BinaryBatch>) -> Done {
         loop {
-            match self.channel.next()? {
+            match self.channel.next(None)? {
                 Message::CopyData(data) => {
                     let mut data = &data[..];
                     match binary {
@@ -133,6 +134,7 @@ impl Connection {
                     return Err(Error::new(SqlState::CANCELLED, text).into());
                 }
                 Message::Flush | Message::Sync => {}
+                Message::Refused(_, error) => return Err(error.into()),
                 _ => return Err(Broken::Protocol("another message within COPY").into()),
             }
         }
@@ -154,7 +156,7 @@ impl Connection {
         copying: &mut CopyIn,
         batch: &mut BinaryBatch,
     ) -> Done {
-        batch.received.add(data);
+        batch.received.add(data)?;
         while let Some((row, bytes)) = batch.received.next(copying.columns())? {
             batch.rows.push(row);
             batch.bytes += bytes;

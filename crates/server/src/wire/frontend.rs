@@ -6,6 +6,8 @@
 
 use bytes::{Buf, Bytes};
 
+use remanent_sql::Error;
+
 use super::Broken;
 
 /// A message after the start.
@@ -24,6 +26,8 @@ pub(crate) enum Message {
     CopyData(Bytes),
     CopyDone,
     CopyFail(Bytes),
+    /// One of this kind, for which there was no memory.
+    Refused(u8, Error),
 }
 
 /// Values for a statement.

@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 mod average;
+pub(crate) mod backends;
 pub(crate) mod binder;
 mod by_index;
 pub(crate) mod caller;
