@@ -226,7 +226,10 @@ fn rows(served: &Served) {
         ("a long text", "select repeat('x', 30000000)"),
         ("long bytes", "select repeat('x', 15000000)::bytea"),
         ("long rows", "select repeat('x', 1000000) from generate_series(1, 30)"),
-        ("a copy of them", "copy (select repeat('x', 1000000) from generate_series(1, 30)) to stdout"),
+        (
+            "a copy of them",
+            "copy (select repeat('x', 1000000) from generate_series(1, 30)) to stdout",
+        ),
     ] {
         let mut client = served.client();
         client.send(&message(b'Q', format!("{text}\0").as_bytes()));

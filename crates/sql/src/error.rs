@@ -329,11 +329,14 @@ impl From<remanent_engine::Error> for Error {
 
 impl From<ParserError> for Error {
     fn from(error: ParserError) -> Self {
-        let text = match error {
-            ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
-            ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
-        };
-        Self::new(SqlState::SYNTAX_ERROR, text)
+        match error {
+            ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+                Self::new(SqlState::SYNTAX_ERROR, text)
+            }
+            ParserError::RecursionLimitExceeded => {
+                Self::new(SqlState::TOO_COMPLEX, "the statement is nested too deeply")
+            }
+        }
     }
 }
 

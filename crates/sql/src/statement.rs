@@ -16,7 +16,8 @@ mod dialect;
 mod kind;
 
 pub(crate) use depth::LEVELS_MAX;
-pub(crate) use dialect::GRAMMAR;
+use depth::Levels;
+pub(crate) use dialect::Grammar;
 pub use kind::Kind;
 
 /// How deep statements may be nested.
@@ -63,8 +64,9 @@ impl Statement {
         );
         let has_signs = has_signs(&tokens);
         let levels = depth::levels_of(&tokens)?;
-        with_room(levels.parsed, || {
-            let mut parser = Parser::new(&GRAMMAR)
+        let grammar = Grammar::of(tokens.len());
+        with_room(room_of(&tokens, levels), || {
+            let mut parser = Parser::new(&grammar)
                 .with_recursion_limit(DEPTH_MAX)
                 .with_tokens_with_locations(tokens);
             let mut statements = parser.parse_statements().map_err(|error| located(error, text))?;
@@ -124,11 +126,12 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
     depth_max: usize,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
-    let parser = Parser::new(&GRAMMAR).with_recursion_limit(depth_max);
     let tokens = tokens(text)?;
+    let grammar = Grammar::of(tokens.len());
+    let parser = Parser::new(&grammar).with_recursion_limit(depth_max);
     let has_signs = has_signs(&tokens);
     let levels = depth::levels_of(&tokens)?;
-    with_room(levels.parsed, || {
+    with_room(room_of(&tokens, levels), || {
         let mut parser = parser.with_tokens_with_locations(tokens);
         let mut parsed = parse(&mut parser).map_err(|error| located(error, text))?;
         parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
@@ -139,6 +142,12 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
         crate::precedence::mend(&mut parsed);
         Ok(parsed)
     })
+}
+
+/// The levels for which the parser needs room: those of the text, and what it recurses into before
+/// it knows better.
+fn room_of(tokens: &[TokenWithSpan], levels: Levels) -> usize {
+    levels.parsed.max(tokens.len().min(DEPTH_MAX))
 }
 
 /// Whether signs follow each other, which would be printed as the beginning of a comment.
@@ -154,7 +163,9 @@ fn has_signs(tokens: &[TokenWithSpan]) -> bool {
 /// # Errors
 /// `SYNTAX_ERROR`.
 pub(crate) fn parse_name(text: &str) -> Result<ast::ObjectName> {
-    let mut parser = Parser::new(&GRAMMAR).with_tokens_with_locations(tokens(text)?);
+    let tokens = tokens(text)?;
+    let grammar = Grammar::of(tokens.len());
+    let mut parser = Parser::new(&grammar).with_tokens_with_locations(tokens);
     let name = parser.parse_object_name(false).map_err(|error| located(error, text))?;
     parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
     Ok(name)
@@ -203,7 +214,7 @@ fn plain_strings(tokens: &mut [TokenWithSpan]) -> Result<()> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&GRAMMAR, text).tokenize_with_location();
+    let tokens = Tokenizer::new(&Grammar::of(0), text).tokenize_with_location();
     tokens.map_err(|error| {
         let position = position_of(text, error.location.line, error.location.column);
         Error::new(crate::error::SqlState::SYNTAX_ERROR, error.message).at(position)

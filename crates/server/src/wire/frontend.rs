@@ -14,10 +14,17 @@ use super::Broken;
 #[derive(Debug)]
 pub(crate) enum Message {
     Query(Bytes),
-    Parse { name: String, text: Bytes, types: Vec<u32> },
+    Parse {
+        name: String,
+        text: Bytes,
+        types: Vec<u32>,
+    },
     Bind(Bind),
     Describe(Target, String),
-    Execute { portal: String, rows_max: u32 },
+    Execute {
+        portal: String,
+        rows_max: u32,
+    },
     Close(Target, String),
     Flush,
     Sync,

@@ -24,7 +24,9 @@ async fn sessions_are_shown_with_what_they_do() {
     let boss = roles(&running).await;
     let ann = running.client_as("ann").await.unwrap();
     let ben = running.client_as("ben").await.unwrap();
-    ann.batch_execute("set application_name = 'till'; begin; select 'secret of ann'").await.unwrap();
+    ann.batch_execute("set application_name = 'till'; begin; select 'secret of ann'")
+        .await
+        .unwrap();
     let seen = "select usename, application_name, state, query, client_addr, \
                 client_port > 0 as port, xact_start is not null as open, \
                 backend_start <= query_start and query_start <= state_change as ordered, \

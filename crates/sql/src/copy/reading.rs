@@ -133,7 +133,10 @@ impl Records {
                 false => self.text(byte),
             };
             if self.value.len() > VALUE_BYTES_MAX {
-                return Err(Error::new(SqlState::LIMIT_EXCEEDED, "a value of the copy is too long"));
+                return Err(Error::new(
+                    SqlState::LIMIT_EXCEEDED,
+                    "a value of the copy is too long",
+                ));
             }
             if self.record.len() > VALUES_MAX {
                 let text = "extra data after last expected column";

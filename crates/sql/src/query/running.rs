@@ -191,7 +191,9 @@ impl Rows {
                 *given += 1;
                 if row < batch.num_rows() {
                     let values = batch.columns().iter();
-                    break values.map(|array| Datum::from_array(array, row)).collect::<Result<_>>()?;
+                    break values
+                        .map(|array| Datum::from_array(array, row))
+                        .collect::<Result<_>>()?;
                 }
                 self.begun = None;
             }

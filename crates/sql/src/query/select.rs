@@ -23,6 +23,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
+use crate::statement::Grammar;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -117,11 +118,7 @@ impl Session {
     }
 
     /// Starts a plan.
-    pub(super) fn stream(
-        &self,
-        plan: Planned,
-        transaction: Arc<Transaction>,
-    ) -> Result<Rows> {
+    pub(super) fn stream(&self, plan: Planned, transaction: Arc<Transaction>) -> Result<Rows> {
         let stream = interrupt::start(&self.state, plan, &transaction)?;
         Ok(Rows::stream(stream, Guard { transaction: Some(transaction) }))
     }
@@ -274,8 +271,8 @@ pub(crate) fn parameter_types(logical: &LogicalPlan, given: &[SqlType]) -> Resul
 
 /// A query that selects these items from nothing.
 pub(crate) fn select_of(items: Vec<ast::SelectItem>) -> ast::Query {
-    let parsed =
-        sqlparser::parser::Parser::new(&crate::statement::GRAMMAR).try_with_sql("SELECT 1");
+    let grammar = Grammar::of(2);
+    let parsed = sqlparser::parser::Parser::new(&grammar).try_with_sql("SELECT 1");
     let mut query = match parsed.and_then(|mut parser| parser.parse_query()) {
         Ok(query) => *query,
         Err(error) => unreachable!("{error}"),

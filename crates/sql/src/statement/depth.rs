@@ -6,7 +6,8 @@
 //! most as many levels as there are of them, on top of what is nested between them.
 //!
 //! Chains of AND and of OR, which programs write by the thousand, are made flat trees once they are
-//! parsed ([`super::chains`]): only the parser sees their length.
+//! parsed ([`super::chains`]): only the parser sees their length, and what they link stands side by
+//! side, as between commas.
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -14,7 +15,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::error::{Error, Result, SqlState};
 
 /// Levels that a statement may have, chains of AND and OR left out.
-pub(crate) const LEVELS_MAX: usize = 1000;
+pub(crate) const LEVELS_MAX: usize = 500;
 
 /// Conditions that may follow each other by AND or OR.
 pub(crate) const LINKS_MAX: usize = 50_000;
@@ -22,11 +23,18 @@ pub(crate) const LINKS_MAX: usize = 50_000;
 /// What is nested within one pair of parentheses, or stands outside of all.
 #[derive(Clone, Copy, Default)]
 struct Nest {
-    /// Levels of the deepest stretch between two commas that has ended, links included or not.
+    /// Levels of the deepest stretch between two commas that has ended.
     deepest: Levels,
-    /// Operators of the stretch that has not.
-    own: Levels,
-    /// The deepest that is nested in that.
+    /// Operators of the stretch that has not, as the parser makes them.
+    parsed: usize,
+    /// Those that stand around conditions: named queries, joins, CASE.
+    around: usize,
+    /// BETWEEN, whose AND is no link, since the last OR.
+    between: usize,
+    /// All others since the last link, and the most between two links.
+    operand: usize,
+    operand_max: usize,
+    /// The deepest that is nested in the stretch.
     inner: Levels,
 }
 
@@ -38,19 +46,38 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    fn plus(self, other: Self) -> Self {
-        Self { parsed: self.parsed + other.parsed, kept: self.kept + other.kept }
-    }
-
     fn max(self, other: Self) -> Self {
         Self { parsed: self.parsed.max(other.parsed), kept: self.kept.max(other.kept) }
     }
 }
 
 impl Nest {
+    fn add(&mut self, token: &Token) {
+        let makes = makes_of(token);
+        self.parsed += usize::from(makes != Makes::Nothing);
+        match makes {
+            Makes::Nothing => {}
+            Makes::Around => self.around += 1,
+            Makes::Between => self.between += 1,
+            Makes::Operand => self.operand += 1,
+            Makes::And => self.end_operand(),
+            Makes::Or => {
+                self.end_operand();
+                self.between = 0;
+            }
+        }
+    }
+
+    fn end_operand(&mut self) {
+        self.operand_max = self.operand_max.max(self.operand + self.between);
+        self.operand = 0;
+    }
+
     fn end_stretch(&mut self) {
-        self.deepest = self.deepest.max(self.own.plus(self.inner));
-        (self.own, self.inner) = Default::default();
+        self.end_operand();
+        let kept = self.around + self.operand_max + self.inner.kept;
+        let parsed = self.parsed + self.inner.parsed;
+        *self = Self { deepest: self.deepest.max(Levels { parsed, kept }), ..Self::default() };
     }
 }
 
@@ -66,11 +93,7 @@ pub(crate) fn levels_of(tokens: &[TokenWithSpan]) -> Result<Levels> {
             Token::Comma | Token::SemiColon => nest.end_stretch(),
             Token::LParen | Token::LBracket | Token::LBrace => open.push(Nest::default()),
             Token::RParen | Token::RBracket | Token::RBrace => close(&mut open),
-            token => {
-                let links = usize::from(is_link(token));
-                let levels = usize::from(makes_level(token));
-                nest.own = nest.own.plus(Levels { parsed: links + levels, kept: levels });
-            }
+            token => nest.add(token),
         }
     }
     while open.len() > 1 {
@@ -96,49 +119,56 @@ fn close(open: &mut Vec<Nest>) {
     let Some(mut inner) = open.pop() else { return };
     inner.end_stretch();
     if let Some(around) = open.last_mut() {
-        let one = Levels { parsed: 1, kept: 1 };
-        around.inner = around.inner.max(inner.deepest.plus(one));
+        let Levels { parsed, kept } = inner.deepest;
+        around.inner = around.inner.max(Levels { parsed: parsed + 1, kept: kept + 1 });
     }
 }
 
-fn is_link(token: &Token) -> bool {
-    let Token::Word(word) = token else { return false };
-    word.quote_style.is_none() && matches!(word.keyword, Keyword::AND | Keyword::OR)
+/// What a token makes of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Makes {
+    Nothing,
+    And,
+    Or,
+    Between,
+    /// A level that may stand around conditions.
+    Around,
+    /// A level of what AND and OR link.
+    Operand,
 }
 
-/// Whether a token may stand for a level of the tree: every sign, and every word that is an
-/// operator or puts one thing around another.
-fn makes_level(token: &Token) -> bool {
+/// Every sign may make a level, and every word that is an operator or puts one thing around
+/// another.
+fn makes_of(token: &Token) -> Makes {
     match token {
-        Token::Word(word) => {
+        Token::Word(word) if word.quote_style.is_none() => {
             use Keyword as K;
-            let nests = matches!(
-                word.keyword,
+            match word.keyword {
+                K::AND => Makes::And,
+                K::OR => Makes::Or,
+                K::BETWEEN => Makes::Between,
+                K::CASE | K::UNION | K::EXCEPT | K::INTERSECT | K::JOIN | K::EXPLAIN => {
+                    Makes::Around
+                }
                 K::NOT
-                    | K::IS
-                    | K::NOTNULL
-                    | K::IN
-                    | K::LIKE
-                    | K::ILIKE
-                    | K::SIMILAR
-                    | K::BETWEEN
-                    | K::COLLATE
-                    | K::AT
-                    | K::CASE
-                    | K::UNION
-                    | K::EXCEPT
-                    | K::INTERSECT
-                    | K::JOIN
-                    | K::EXPLAIN
-                    | K::OVERLAPS
-                    | K::OPERATOR
-                    | K::DIV
-                    | K::XOR
-            );
-            let is_null = || word.value.eq_ignore_ascii_case("isnull");
-            (nests || is_null()) && word.quote_style.is_none()
+                | K::IS
+                | K::NOTNULL
+                | K::IN
+                | K::LIKE
+                | K::ILIKE
+                | K::SIMILAR
+                | K::COLLATE
+                | K::AT
+                | K::OVERLAPS
+                | K::OPERATOR
+                | K::DIV
+                | K::XOR => Makes::Operand,
+                _ if word.value.eq_ignore_ascii_case("isnull") => Makes::Operand,
+                _ => Makes::Nothing,
+            }
         }
-        Token::Whitespace(_)
+        Token::Word(_)
+        | Token::Whitespace(_)
         | Token::EOF
         | Token::Period
         | Token::Number(..)
@@ -150,7 +180,7 @@ fn makes_level(token: &Token) -> bool {
         | Token::NationalStringLiteral(_)
         | Token::HexStringLiteral(_)
         | Token::UnicodeStringLiteral(_)
-        | Token::SingleQuotedByteStringLiteral(_) => false,
-        _ => true,
+        | Token::SingleQuotedByteStringLiteral(_) => Makes::Nothing,
+        _ => Makes::Operand,
     }
 }

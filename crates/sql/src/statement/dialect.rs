@@ -1,4 +1,8 @@
-//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but for one point.
+//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but for two points.
+//!
+//! Where words could mean two things, the parser tries one after the other, and within each try all
+//! tries again: a text with a mistake deep within is read a number of times that doubles with each
+//! level. So it may begin to read expressions so often for each word of the text, and no oftener.
 //!
 //! Where a dialect lets any expression stand before `=>`, the parser reads each argument of a
 //! function once as a name and once more as a value: `f(f(f(..` takes twice as long with each call
@@ -10,28 +14,54 @@
 mod tests;
 
 use std::any::TypeId;
+use std::cell::Cell;
 
+use sqlparser::ast::Expr;
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
-/// The dialect.
-#[derive(Debug)]
-pub(crate) struct Grammar(PostgreSqlDialect);
+/// How often the parser may begin to read an expression, for each word: it does three times where
+/// nothing is wrong and much is nested.
+const TRIES_A_WORD: usize = 30;
 
-/// The dialect, for whoever reads a text.
-pub(crate) static GRAMMAR: Grammar = Grammar(PostgreSqlDialect {});
+/// The dialect, for whoever reads one text.
+#[derive(Debug)]
+pub(crate) struct Grammar {
+    postgres: PostgreSqlDialect,
+    /// How often an expression may still be begun.
+    tries: Cell<usize>,
+}
+
+impl Grammar {
+    /// The dialect of a text of so many words.
+    pub(crate) fn of(words: usize) -> Self {
+        let tries = Cell::new((words + 10) * TRIES_A_WORD);
+        Self { postgres: PostgreSqlDialect {}, tries }
+    }
+}
 
 /// Methods that answer as PostgreSQL's dialect does.
 macro_rules! as_postgres {
     ($($method:ident($($name:ident: $type:ty),*) -> $answer:ty;)+) => {
-        $(fn $method(&self, $($name: $type),*) -> $answer { self.0.$method($($name),*) })+
+        $(fn $method(&self, $($name: $type),*) -> $answer { self.postgres.$method($($name),*) })+
     };
 }
 
 impl Dialect for Grammar {
     fn dialect(&self) -> TypeId {
-        self.0.dialect()
+        self.postgres.dialect()
+    }
+
+    /// Leaves the reading to the parser, as long as it may.
+    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        match self.tries.get().checked_sub(1) {
+            Some(left) => {
+                self.tries.set(left);
+                None
+            }
+            None => Some(Err(ParserError::RecursionLimitExceeded)),
+        }
     }
 
     fn supports_named_fn_args_with_expr_name(&self) -> bool {

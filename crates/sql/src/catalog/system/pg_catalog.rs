@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::{absent, activity};
 use super::information::CATALOG;
 use super::pg_objects::{TYPES, class_oid, namespace_oid, oid, type_modifier, type_oid};
 use super::rows::Described;
+use super::{absent, activity};
 use crate::access::Actor;
 use crate::catalog::definition::list;
 use crate::catalog::names::{Name, quoted};

@@ -1,0 +1,186 @@
+//! Statements nested too deep, too long or too often: an answer or 54001, and the process lives.
+//!
+//! Who attacks: anybody who may send a text. With what: chains of operators that the parser makes in
+//! a loop, nests that it recurses into, views and named queries that multiply. Each shape is sent
+//! in several sizes from a thread with the stack that threads have by themselves; one that is too
+//! small for what recurses would end this process.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use remanent_sql::{Session, SqlDatabase};
+
+/// Sizes that must be answered, and sizes that may be refused.
+const SMALL: usize = 50;
+const LARGE: [usize; 2] = [400, 60_000];
+
+type Shape = (&'static str, fn(usize) -> String);
+
+/// Chains and nests of each kind that the grammar has.
+const SHAPES: &[Shape] = &[
+    ("sums", |n| format!("select {}", vec!["1"; n].join(" + "))),
+    ("differences of columns", |n| format!("select {} from t", vec!["v"; n].join(" - "))),
+    ("products", |n| format!("select {} from t", vec!["v"; n].join(" * "))),
+    ("sums of floats", |n| format!("select {} from t", vec!["v::float8"; n].join(" + "))),
+    ("texts", |n| format!("select length({}) from t", vec!["s"; n].join(" || "))),
+    ("casts", |n| format!("select 1{}", "::bigint".repeat(n))),
+    ("words of casts", |n| format!("select {}1{}", "cast(".repeat(n), " as int)".repeat(n))),
+    ("OR", |n| format!("select count(*) from t where {}", conditions(n, " or "))),
+    ("AND", |n| format!("select count(*) from t where {}", conditions(n, " and "))),
+    ("OR of AND", |n| {
+        let parts: Vec<String> = (0..n).map(|i| format!("v = {i} and s = 'x'")).collect();
+        format!("select count(*) from t where {}", parts.join(" or "))
+    }),
+    ("OR without an end", |n| format!("select count(*) from t where {} or", conditions(n, " or "))),
+    ("parentheses", |n| format!("select {}1{}", "(".repeat(n), ")".repeat(n))),
+    ("open parentheses", |n| format!("select {}", "(".repeat(n))),
+    ("NOT", |n| format!("select {}true", "not ".repeat(n))),
+    ("signs", |n| format!("select {}1", "- ".repeat(n))),
+    ("IS NULL", |n| format!("select 1{}", " is null".repeat(n))),
+    ("calls", |n| format!("select {}1{}", "abs(".repeat(n), ")".repeat(n))),
+    ("CASE", |n| format!("select {}1{}", "case when true then ".repeat(n), " end".repeat(n))),
+    ("arrays", |n| format!("select {}1{}", "array[".repeat(n), "]".repeat(n))),
+    ("subscripts", |n| format!("select (array[1]){}", "[1]".repeat(n))),
+    ("subqueries", |n| format!("select {}1{}", "(select ".repeat(n), ")".repeat(n))),
+    ("derived tables", |n| {
+        format!("{}select 1 as a{}", "select a from (".repeat(n), ") as d".repeat(n))
+    }),
+    ("UNION ALL", |n| format!("select 1{}", " union all select 1".repeat(n))),
+    ("EXCEPT", |n| format!("select 1{}", " except select 2".repeat(n))),
+    ("named queries", |n| {
+        let next = |i: usize| format!("c{i} as (select a from c{})", i.saturating_sub(1));
+        let all: Vec<String> = (1..n).map(next).collect();
+        format!("with c0 as (select 1 as a), {} select a from c{}", all.join(", "), n - 1)
+    }),
+    ("named queries that double", |n| {
+        let next = |i: usize| format!("c{i} as (select x.a from c{0} x, c{0} y)", i - 1);
+        let all: Vec<String> = (1..n.min(64)).map(next).collect();
+        let last = n.min(64) - 1;
+        format!("with c0 as (select 1 as a), {} select a from c{last}", all.join(", "))
+    }),
+    ("LIKE", |n| {
+        let parts: Vec<String> = (0..n).map(|i| format!("s like '%{i}%'")).collect();
+        format!("select count(*) from t where {}", parts.join(" or "))
+    }),
+    ("EXPLAIN", |n| format!("{}select 1", "explain ".repeat(n))),
+    ("a condition of a change", |n| format!("update t set v = v where {}", conditions(n, " or "))),
+    ("a value of a change", |n| format!("update t set v = {}", vec!["v"; n].join(" - "))),
+    ("a check", |n| format!("create table c{n} (a int check ({}))", conditions_of("a", n, " or "))),
+    ("a view", |n| format!("create view w{n} as select {} as a from t", vec!["v"; n].join(" - "))),
+    ("a prepared statement", |n| {
+        format!("prepare p{n} as select count(*) from t where {}", conditions(n, " or "))
+    }),
+];
+
+/// Shapes that are no statement, have no meaning here, or multiply, may be refused when small.
+const NESTS: &[&str] =
+    &["named queries that double", "OR without an end", "open parentheses", "subscripts"];
+
+fn conditions(n: usize, link: &str) -> String {
+    conditions_of("v", n, link)
+}
+
+fn conditions_of(column: &str, n: usize, link: &str) -> String {
+    let all: Vec<String> = (0..n).map(|i| format!("{column} <> {i}")).collect();
+    all.join(link)
+}
+
+fn database() -> Arc<SqlDatabase> {
+    let database = SqlDatabase::in_memory().expect("a database in memory opens");
+    let mut session = database.session();
+    let made =
+        "create table t (k int primary key, v int, s text); insert into t values (1, 0, 'x')";
+    session.execute(made).expect("the table is made");
+    database
+}
+
+/// The state of the error, if there is one.
+fn state(session: &mut Session, text: &str) -> Option<&'static str> {
+    session.execute(text).err().map(|error| error.state().as_str())
+}
+
+/// Nothing here may take longer than this, which is long: it is the growth that is looked for.
+const TIME_MAX: Duration = Duration::from_secs(20);
+
+#[test]
+fn every_shape_is_answered_or_refused() {
+    let database = database();
+    let mut session = database.session();
+    for (name, shape) in SHAPES {
+        println!("{name}");
+        let small = state(&mut session, &shape(SMALL));
+        let refused = ["42601", "42883", "54001"].map(Some);
+        let is_nest = NESTS.contains(name) || shape(SMALL).contains("((((");
+        assert!(small.is_none() || is_nest && refused.contains(&small), "{name}: {small:?}");
+        for n in LARGE {
+            // What takes long is stopped by the clock.
+            state(&mut session, "set statement_timeout = '300ms'");
+            let started = Instant::now();
+            let found = state(&mut session, &shape(n));
+            let classes = ["22", "42", "54", "57"];
+            let known = found.is_none_or(|it| classes.iter().any(|class| it.starts_with(class)));
+            assert!(known, "{name} of {n}: {found:?}");
+            assert!(started.elapsed() < TIME_MAX, "{name} of {n}: {:?}", started.elapsed());
+            state(&mut session, "set statement_timeout = 0");
+        }
+        assert_eq!(state(&mut session, "select count(*) from t"), None, "{name}");
+    }
+}
+
+#[test]
+fn chains_that_programs_write_are_answered() {
+    let mut session = database().session();
+    for (n, link) in [(3_000, " or "), (3_000, " and ")] {
+        let text = format!("select count(*) from t where {}", conditions(n, link));
+        assert_eq!(state(&mut session, &text), None, "{link}");
+    }
+    let list: Vec<String> = (0..5_000).map(|i| i.to_string()).collect();
+    let text = format!("select count(*) from t where k in ({})", list.join(", "));
+    assert_eq!(state(&mut session, &text), None);
+    let sum = format!("select {}", vec!["1"; 300].join(" + "));
+    let answer = session.query(&sum, &[]).expect("it is added up");
+    assert_eq!(answer.rows[0][0].as_i64(), Some(300));
+    let mixed = format!("select 1000 {}", "- 2 + 1 ".repeat(150));
+    let answer = session.query(&mixed, &[]).expect("it is added up");
+    assert_eq!(answer.rows[0][0].as_i64(), Some(850));
+}
+
+#[test]
+fn views_that_double_are_refused() {
+    let mut session = database().session();
+    session.execute("create view v0 as select v from t").expect("it is made");
+    let mut last = None;
+    for i in 1..30 {
+        let text = format!("create view v{i} as select a.v from v{0} a, v{0} b", i - 1);
+        last = state(&mut session, &text);
+        if last.is_some() {
+            break;
+        }
+    }
+    assert_eq!(last, Some("54001"));
+    assert_eq!(state(&mut session, "select * from v3"), None);
+}
+
+#[test]
+fn planning_ends_in_time() {
+    let mut session = database().session();
+    session.execute("set statement_timeout = '50ms'").expect("it is set");
+    for text in [
+        format!("select {} from t", vec!["v::float8"; 230].join(" + ")),
+        format!("select length({}) from t", vec!["s"; 480].join(" || ")),
+        format!("select 1{}", " union all select 1".repeat(480)),
+    ] {
+        let started = Instant::now();
+        assert_eq!(state(&mut session, &text), Some("57014"), "{}", &text[..40]);
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+    let handle = session.cancel_handle();
+    session.execute("set statement_timeout = 0").expect("it is set");
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        handle.cancel();
+    });
+    let text = format!("select {} from t", vec!["v::float8"; 230].join(" + "));
+    assert_eq!(state(&mut session, &text), Some("57014"));
+    stopper.join().expect("it stops it");
+}
