@@ -18,7 +18,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 30] = [
+const FLAGS: [Flag; 33] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -44,6 +44,19 @@ const FLAGS: [Flag; 30] = [
     flag("certificate", '\0', Some("FILE"), "the certificates for TLS, as PEM"),
     flag("key", '\0', Some("FILE"), "the key of the certificate, as PEM"),
     flag("connections-max", '\0', Some("N"), "the most connections at a time; 100"),
+    flag("superuser-reserved", '\0', Some("N"), "of these, for superusers alone; 3"),
+    flag(
+        "startup-timeout",
+        '\0',
+        Some("SECONDS"),
+        "how long a client may take until it is known; 60",
+    ),
+    flag(
+        "stall-timeout",
+        '\0',
+        Some("SECONDS"),
+        "how long a client may take nothing, or leave a message half said; 60",
+    ),
     flag("grace", '\0', Some("SECONDS"), "how long statements may go on at the end; 10"),
     flag("log-level", '\0', Some("LEVEL"), "error, warn, info, debug, trace or off; info"),
     flag("log-statements-over", '\0', Some("MS"), "logs statements that take longer"),
@@ -97,6 +110,9 @@ pub(crate) struct Flags {
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
     pub(crate) connections_max: Option<String>,
+    pub(crate) superuser_reserved: Option<String>,
+    pub(crate) startup_timeout: Option<String>,
+    pub(crate) stall_timeout: Option<String>,
     pub(crate) grace: Option<String>,
     pub(crate) log_level: Option<String>,
     pub(crate) log_statements_over: Option<String>,
@@ -155,6 +171,9 @@ impl Flags {
             "certificate" => self.certificate = Some(folder(parser)?),
             "key" => self.key = Some(folder(parser)?),
             "connections-max" => self.connections_max = Some(text(parser)?),
+            "superuser-reserved" => self.superuser_reserved = Some(text(parser)?),
+            "startup-timeout" => self.startup_timeout = Some(text(parser)?),
+            "stall-timeout" => self.stall_timeout = Some(text(parser)?),
             "grace" => self.grace = Some(text(parser)?),
             "log-level" => self.log_level = Some(text(parser)?),
             "log-statements-over" => self.log_statements_over = Some(text(parser)?),

@@ -15,13 +15,16 @@ use crate::flags::{self, Flags};
 use crate::recovering::{options, refused};
 use crate::{Failure, Outcome, answer, sizes};
 
-const FLAG_NAMES: [&str; 11] = [
+const FLAG_NAMES: [&str; 14] = [
     "listen",
     "trust",
     "certificate",
     "key",
     "superuser",
     "connections-max",
+    "superuser-reserved",
+    "startup-timeout",
+    "stall-timeout",
     "grace",
     "log-level",
     "log-statements-over",
@@ -88,6 +91,15 @@ fn server_options(flags: &Flags) -> Result<Options, Failure> {
     };
     if let Some(count) = number(flags.connections_max.as_deref(), "connections-max")? {
         options = options.connections_max(count as usize);
+    }
+    if let Some(count) = number(flags.superuser_reserved.as_deref(), "superuser-reserved")? {
+        options = options.superuser_reserved(count as usize);
+    }
+    if let Some(seconds) = number(flags.startup_timeout.as_deref(), "startup-timeout")? {
+        options = options.startup_timeout(Duration::from_secs(seconds));
+    }
+    if let Some(seconds) = number(flags.stall_timeout.as_deref(), "stall-timeout")? {
+        options = options.stall_timeout(Duration::from_secs(seconds));
     }
     if let Some(seconds) = number(flags.grace.as_deref(), "grace")? {
         options = options.grace(Duration::from_secs(seconds));

@@ -8,9 +8,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use socket2::{SockRef, TcpKeepalive};
 
 use crate::options::Options;
-use crate::wire::channel::Socket;
+use crate::wire::socket::Socket;
 
 /// The port that clients of PostgreSQL try.
 const PORT: u16 = 5432;
@@ -67,14 +70,16 @@ impl Listener {
 
     /// Waits for a connection.
     pub(crate) fn accept(&self) -> io::Result<Socket> {
-        match self {
+        Ok(match self {
             Self::Tcp(listener) => {
                 let (socket, _) = listener.accept()?;
-                socket.set_nodelay(true)?;
-                Ok(Socket::Tcp(socket))
+                // One that is gone already is found out soon enough.
+                let _ = socket.set_nodelay(true);
+                let _ = SockRef::from(&socket).set_tcp_keepalive(&keepalive());
+                Socket::Tcp(socket)
             }
-            Self::Unix(listener, _) => listener.accept().map(|(socket, _)| Socket::Unix(socket)),
-        }
+            Self::Unix(listener, _) => Socket::Unix(listener.accept()?.0),
+        })
     }
 
     /// Whether a connection comes from another machine, as far as this side of it says.
@@ -104,6 +109,12 @@ impl Drop for Listener {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Peers that died are noticed within two minutes.
+fn keepalive() -> TcpKeepalive {
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60));
+    keepalive.with_interval(Duration::from_secs(10)).with_retries(6)
 }
 
 fn check(text: &str, address: SocketAddr, options: &Options) -> Result<(), String> {

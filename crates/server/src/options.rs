@@ -23,6 +23,9 @@ pub struct Options {
     pub(crate) listen: Vec<String>,
     pub(crate) trust: bool,
     pub(crate) connections_max: usize,
+    pub(crate) superuser_reserved: usize,
+    pub(crate) startup_timeout: Duration,
+    pub(crate) stall_timeout: Duration,
     pub(crate) grace: Duration,
     pub(crate) log_statements_over: Option<Duration>,
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
@@ -36,6 +39,9 @@ impl Default for Options {
             listen: Vec::new(),
             trust: false,
             connections_max: 100,
+            superuser_reserved: 3,
+            startup_timeout: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),
             log_statements_over: None,
             certificate: None,
@@ -72,6 +78,29 @@ impl Options {
         self
     }
 
+    /// How many of these are for superusers alone: at most half of them.
+    #[must_use]
+    pub fn superuser_reserved(mut self, count: usize) -> Self {
+        self.superuser_reserved = count;
+        self
+    }
+
+    /// How long a client may take, from its first byte on, until it is known who it is; zero is for
+    /// ever.
+    #[must_use]
+    pub fn startup_timeout(mut self, timeout: Duration) -> Self {
+        self.startup_timeout = limit(timeout);
+        self
+    }
+
+    /// How long a client may leave a message half said, or take nothing of an answer. For each
+    /// 64 KiB of it there is a second more; zero is for ever.
+    #[must_use]
+    pub fn stall_timeout(mut self, timeout: Duration) -> Self {
+        self.stall_timeout = limit(timeout);
+        self
+    }
+
     /// How long statements may go on when the server is to end.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
@@ -92,4 +121,10 @@ impl Options {
         self.certificate = Some((certificate, key));
         self
     }
+}
+
+/// A limit as a clock can count it.
+fn limit(timeout: Duration) -> Duration {
+    let longest = Duration::from_secs(u32::MAX.into());
+    if timeout.is_zero() { longest } else { timeout.min(longest) }
 }

@@ -1,24 +1,26 @@
 //! What all connections share: the database, the options, and who is connected.
 //!
-//! Whoever is connected stands in one table from the moment that a session is its own until its
-//! thread ends, so that it can be cancelled, told to end, and waited for.
+//! Whoever is connected has a place in one table, which is given back when the thread of the
+//! connection ends, whatever ends it. Strangers, whose clients are not known yet, have places of
+//! their own: when these are all taken, the oldest goes, so that nobody who only connects keeps
+//! others out. The last of the other places are for superusers.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use remanent_sql::{Cancel, SqlDatabase};
+use remanent_sql::{Cancel, Error, SqlDatabase, SqlState};
 
 use crate::options::Options;
-use crate::wire::channel::Socket;
+use crate::wire::socket::Socket;
 
 /// Bytes of the secret by which a statement is cancelled.
 pub(crate) const SECRET_BYTES: usize = 4;
 
-/// Threads beyond the limit of connections, for those that are still to be refused or cancel.
-const STRANGERS_MAX: usize = 32;
+/// Connections whose clients are not known yet.
+pub(crate) const STRANGERS_MAX: usize = 128;
 
 pub(crate) struct Shared {
     pub(crate) database: Arc<SqlDatabase>,
@@ -29,7 +31,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(database: Arc<SqlDatabase>, options: Options) -> Self {
-        let connections = Connections::new(options.connections_max);
+        // A few places are not kept for superusers alone.
+        let reserved = options.superuser_reserved.min(options.connections_max / 2);
+        let connections = Connections::new(options.connections_max, reserved);
         Self { database, options, connections, stopping: AtomicBool::new(false) }
     }
 
@@ -46,21 +50,26 @@ impl Shared {
 /// Who is connected.
 pub(crate) struct Connections {
     max: usize,
-    next: AtomicI32,
+    /// Of these, those that only superusers get.
+    reserved: usize,
     table: Mutex<Table>,
     left: Condvar,
 }
 
 #[derive(Default)]
 struct Table {
-    entries: HashMap<i32, Entry>,
-    /// Those of them that have a session.
-    sessions: usize,
+    /// By their numbers, of which the lowest is the oldest until they begin anew.
+    entries: BTreeMap<i32, Entry>,
+    last: i32,
+    /// Strangers that were told to go and have not gone yet.
+    leaving: usize,
 }
 
 struct Entry {
     secret: [u8; SECRET_BYTES],
-    socket: Socket,
+    socket: Arc<Socket>,
+    /// Whether its client is known.
+    is_session: bool,
     cancel: Option<Arc<Cancel>>,
 }
 
@@ -71,14 +80,47 @@ pub(crate) struct Place {
     pub(crate) secret: [u8; SECRET_BYTES],
 }
 
+impl Table {
+    fn sessions(&self) -> usize {
+        self.entries.values().filter(|entry| entry.is_session).count()
+    }
+
+    /// A number that nobody has.
+    fn number(&mut self) -> i32 {
+        loop {
+            self.last = self.last.checked_add(1).unwrap_or(1);
+            if !self.entries.contains_key(&self.last) {
+                return self.last;
+            }
+        }
+    }
+
+    /// Ends the oldest connection whose client is not known; whether there was one.
+    fn leave_oldest_stranger(&mut self) -> bool {
+        let oldest = self.entries.iter().find(|(_, entry)| !entry.is_session);
+        let Some(process) = oldest.map(|(process, _)| *process) else { return false };
+        if let Some(entry) = self.entries.remove(&process) {
+            entry.socket.shut(Shutdown::Both);
+            self.leaving += 1;
+        }
+        true
+    }
+}
+
 impl Connections {
-    fn new(max: usize) -> Self {
-        let table = Mutex::default();
-        Self { max, next: AtomicI32::new(1), table, left: Condvar::new() }
+    fn new(max: usize, reserved: usize) -> Self {
+        Self { max, reserved, table: Mutex::default(), left: Condvar::new() }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the oldest connection whose client is not known, unless one is ending; whether there
+    /// was one.
+    pub(crate) fn make_room(&self) -> bool {
+        let mut table = self.table();
+        table.leaving > 0 || table.leave_oldest_stranger()
     }
 
     /// Stops the statement of a connection, if the secret is its own.
@@ -121,25 +163,42 @@ impl Connections {
 }
 
 impl Place {
-    /// A place for a connection that nothing is known of; `None` if there are far too many.
-    pub(crate) fn take(shared: &Arc<Shared>, socket: Socket) -> Option<Self> {
-        let connections = &shared.connections;
-        let mut table = connections.table();
-        if table.entries.len() >= connections.max.saturating_add(STRANGERS_MAX) {
-            return None;
+    /// A place for a connection that nothing is known of.
+    pub(crate) fn take(shared: &Arc<Shared>, socket: &Arc<Socket>) -> Self {
+        let mut table = shared.connections.table();
+        while table.entries.len() - table.sessions() >= STRANGERS_MAX {
+            table.leave_oldest_stranger();
         }
-        let process = connections.next.fetch_add(1, Ordering::Relaxed).max(1);
-        let secret = rand::random();
-        table.entries.insert(process, Entry { secret, socket, cancel: None });
-        Some(Self { shared: Arc::clone(shared), process, secret })
+        let (process, secret) = (table.number(), rand::random());
+        let socket = Arc::clone(socket);
+        let entry = Entry { secret, socket, is_session: false, cancel: None };
+        table.entries.insert(process, entry);
+        Self { shared: Arc::clone(shared), process, secret }
     }
 
-    /// Its client is known and can have a session; whether there is room for one more.
-    pub(crate) fn has_room(&self) -> bool {
-        let mut table = self.shared.connections.table();
-        let has_room = table.sessions < self.shared.connections.max;
-        table.sessions += usize::from(has_room);
-        has_room
+    /// Its client is known and is to have a session.
+    ///
+    /// # Errors
+    /// `TOO_MANY_CONNECTIONS` if there is no place for one more, or none for those that are no
+    /// superusers.
+    pub(crate) fn begin_session(&self, is_superuser: bool) -> Result<(), Error> {
+        let connections = &self.shared.connections;
+        let mut table = connections.table();
+        let free = connections.max.saturating_sub(table.sessions());
+        let refused = |text| Err(Error::new(SqlState::TOO_MANY_CONNECTIONS, text));
+        if free == 0 {
+            return refused("sorry, too many clients already");
+        }
+        if free <= connections.reserved && !is_superuser {
+            let text = "remaining connection slots are reserved for superuser connections";
+            return refused(text);
+        }
+        match table.entries.get_mut(&self.process) {
+            Some(entry) => entry.is_session = true,
+            // It was left for others that came later.
+            None => return refused("sorry, too many clients at a time"),
+        }
+        Ok(())
     }
 
     /// It has a session, whose statements can be stopped.
@@ -148,18 +207,16 @@ impl Place {
             entry.cancel = Some(cancel);
         }
     }
-
-    /// Its session has gone.
-    pub(crate) fn end(&self) {
-        let mut table = self.shared.connections.table();
-        table.sessions = table.sessions.saturating_sub(1);
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let connections = &self.shared.connections;
-        connections.table().entries.remove(&self.process);
+        let mut table = connections.table();
+        if table.entries.remove(&self.process).is_none() {
+            table.leaving = table.leaving.saturating_sub(1);
+        }
+        drop(table);
         connections.left.notify_all();
     }
 }

@@ -19,13 +19,14 @@ use crate::roster::{Place, Shared};
 use crate::startup::{self, Refused};
 use crate::wire::Broken;
 use crate::wire::backend;
-use crate::wire::channel::{Channel, Socket};
+use crate::wire::channel::Channel;
+use crate::wire::socket::Socket;
 
 /// Nested statements are planned and run by recursion.
 const STACK_BYTES: usize = 16 << 20;
 
-/// How long a client may take to say who it is.
-const HEARING_MAX: Duration = Duration::from_secs(60);
+/// How often the log says that nobody can be let in.
+const TOLD_AGAIN: Duration = Duration::from_secs(10);
 
 /// How long statements that were stopped may take to notice.
 const STOPPED_MAX: Duration = Duration::from_secs(2);
@@ -108,8 +109,9 @@ impl Server {
     }
 }
 
-/// Accepts until the server ends.
+/// Accepts until the server ends, whatever goes wrong with a connection.
 fn accept(listener: &Listener, shared: &Arc<Shared>) {
+    let mut told: Option<Instant> = None;
     loop {
         let accepted = listener.accept();
         if shared.is_stopping() {
@@ -118,9 +120,13 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
         match accepted {
             Ok(socket) => open(socket, shared),
             Err(error) => {
-                tracing::error!("cannot accept a connection: {error}");
-                // Too many files are open, most likely; some will be closed.
-                std::thread::sleep(Duration::from_millis(50));
+                if told.is_none_or(|told| told.elapsed() >= TOLD_AGAIN) {
+                    tracing::error!("cannot accept connections: {error}");
+                    told = Some(Instant::now());
+                }
+                // Too many files are open, most likely: a stranger's goes, or another will.
+                let goes = shared.connections.make_room();
+                std::thread::sleep(Duration::from_millis(if goes { 2 } else { 50 }));
             }
         }
     }
@@ -128,25 +134,27 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
 
 /// Begins the thread of a connection.
 fn open(socket: Socket, shared: &Arc<Shared>) {
-    let prepared = socket.set_timeouts(Some(HEARING_MAX)).and_then(|()| socket.try_clone());
-    let Some(place) = prepared.ok().and_then(|other| Place::take(shared, other)) else {
-        tracing::warn!("refuses a connection: too many wait to be heard");
-        return socket.shut(Shutdown::Both);
-    };
+    let socket = Arc::new(socket);
+    let place = Place::take(shared, &socket);
     let name = format!("connection {}", place.process);
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
-    if let Err(error) = thread.spawn(move || run(socket, &shared, place)) {
+    let connection = move || {
+        run(&socket, &shared, &place);
+        // Its file is closed before its place is given back.
+        drop(socket);
+        drop(place);
+    };
+    if let Err(error) = thread.spawn(connection) {
         tracing::error!("cannot begin a thread for a connection: {error}");
     }
 }
 
 /// A connection from its first byte to its end. What goes wrong in it stays in it.
-fn run(socket: Socket, shared: &Arc<Shared>, place: Place) {
+fn run(socket: &Arc<Socket>, shared: &Arc<Shared>, place: &Place) {
     let (peer, process) = (socket.peer(), place.process);
-    let last = socket.try_clone();
-    let ran = std::panic::catch_unwind(AssertUnwindSafe(|| serve(socket, shared, &place, &peer)));
-    match ran {
+    let served = AssertUnwindSafe(|| serve(socket, shared, place, &peer));
+    match std::panic::catch_unwind(served) {
         Ok(Ok(())) => {}
         Ok(Err(Broken::Closed(error))) => {
             tracing::debug!(connection = process, "is gone: {error}");
@@ -154,48 +162,43 @@ fn run(socket: Socket, shared: &Arc<Shared>, place: Place) {
         Ok(Err(Broken::Protocol(what))) => {
             tracing::warn!(connection = process, "does not speak the protocol: {what}");
         }
-        Err(_) => {
-            tracing::error!(connection = process, "ends by a fault of the server");
-            let mut out = bytes::BytesMut::new();
-            backend::fatal(&mut out, "XX000", "a fault of the server ended the connection");
-            if let Ok(mut last) = last {
-                // Over TLS it cannot be told.
-                let _ = std::io::Write::write_all(&mut last, &out);
-                last.shut(Shutdown::Both);
-            }
-        }
+        // What a client can be told of it, its conversation has said.
+        Err(_) => tracing::error!(connection = process, "ends by a fault of the server"),
     }
+    socket.shut(Shutdown::Both);
 }
 
-fn serve(socket: Socket, shared: &Arc<Shared>, place: &Place, peer: &str) -> Result<(), Broken> {
-    let is_far = Listener::is_far(&socket);
-    let mut channel = Channel::new(socket);
+fn serve(
+    socket: &Arc<Socket>,
+    shared: &Arc<Shared>,
+    place: &Place,
+    peer: &str,
+) -> Result<(), Broken> {
+    let is_far = Listener::is_far(socket);
+    let options = &shared.options;
+    let startup_until = Instant::now() + options.startup_timeout;
+    let mut channel = Channel::new(Arc::clone(socket), startup_until, options.stall_timeout)?;
     let client = match startup::hear(&mut channel, shared) {
         Ok(client) => client,
         Err(refused) => return refuse(&mut channel, refused, peer),
     };
-    if !place.has_room() {
-        let text = "sorry, too many clients already";
-        let error = Error::new(SqlState::TOO_MANY_CONNECTIONS, text);
-        return refuse(&mut channel, error.into(), peer);
-    }
-    let served = (|| {
-        let session = match startup::admit(&mut channel, shared, (&client, is_far)) {
-            Ok(session) => session,
-            Err(refused) => return refuse(&mut channel, refused, peer),
-        };
-        place.begin(session.cancel_handle());
-        backend::key_data(&mut channel.out, place.process, &place.secret);
-        channel.trust()?;
-        let encrypted = channel.is_tls();
-        tracing::info!(connection = place.process, user = ?client.user, encrypted, "from {peer}");
-        let ended =
-            Connection::new(channel, session, Arc::clone(shared), place.process)?.converse();
-        tracing::info!(connection = place.process, "has ended");
-        ended
-    })();
-    place.end();
-    served
+    let mut session = match startup::admit(&mut channel, (shared, place), (&client, is_far)) {
+        Ok(session) => session,
+        Err(refused) => return refuse(&mut channel, refused, peer),
+    };
+    let cancel = session.cancel_handle();
+    place.begin(Arc::clone(&cancel));
+    let (address, port) = socket.peer_address();
+    let woken = Arc::clone(socket);
+    let wake = Box::new(move || woken.shut(Shutdown::Read));
+    session.connect(remanent_sql::Client { process: place.process, address, port, wake });
+    backend::key_data(&mut channel.out, place.process, &place.secret);
+    channel.trust(shared.database.hold("a message"), cancel)?;
+    let encrypted = channel.is_tls();
+    tracing::info!(connection = place.process, user = ?client.user, encrypted, "from {peer}");
+    let ended = Connection::new(channel, session, Arc::clone(shared), place.process)?.converse();
+    tracing::info!(connection = place.process, "has ended");
+    ended
 }
 
 fn refuse(channel: &mut Channel, refused: Refused, peer: &str) -> Result<(), Broken> {

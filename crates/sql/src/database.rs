@@ -3,6 +3,7 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -21,6 +22,7 @@ use crate::error::Result;
 use crate::memory::BudgetPool;
 use crate::query::planner;
 use crate::query::sequences::Taken;
+use crate::session::activity::Activities;
 use crate::session::statements::Session;
 
 /// How long whoever logs in first waits for somebody's definitions.
@@ -54,6 +56,8 @@ pub struct SqlDatabase {
     pub(crate) statistics: Known,
     /// The number of the next session.
     pub(crate) sessions: AtomicU64,
+    /// Those of them that have clients.
+    pub(crate) activities: Activities,
     /// The last number that a catalog got.
     versions: AtomicU64,
     /// A secret for as long as this is open, where none can be written down.
@@ -84,6 +88,7 @@ impl SqlDatabase {
             taken: Taken::default(),
             statistics: Known::default(),
             sessions: AtomicU64::new(1),
+            activities: Activities::default(),
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
         });
@@ -115,6 +120,27 @@ impl SqlDatabase {
     /// A new session.
     pub fn session(self: &Arc<Self>) -> Session {
         Session::new(Arc::clone(self))
+    }
+
+    /// The functions that a statement may call, by name: those of rows, of groups and of windows.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let [scalar, aggregate, window] = SqlDatabase::in_memory()?.functions();
+    /// assert!(scalar.iter().any(|name| name == "upper"));
+    /// assert!(scalar.iter().any(|name| name == "pg_terminate_backend"));
+    /// assert!(aggregate.iter().any(|name| name == "sum"));
+    /// assert!(window.iter().any(|name| name == "row_number"));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn functions(self: &Arc<Self>) -> [Vec<String>; 3] {
+        let own = std::mem::take(&mut self.session().functions).into_keys();
+        let scalar = self.state.scalar_functions().keys().cloned().chain(own);
+        let aggregate = self.state.aggregate_functions().keys().cloned();
+        let window = self.state.window_functions().keys().cloned();
+        let sorted = |names: BTreeSet<String>| names.into_iter().collect();
+        [sorted(scalar.collect()), sorted(aggregate.collect()), sorted(window.collect())]
     }
 
     /// The catalog as it is now.

@@ -46,6 +46,7 @@ mod values;
 
 mod database;
 mod error;
+mod held;
 mod memory;
 
 pub use access::Role;
@@ -54,8 +55,10 @@ pub use copy::{Copy, CopyFormat, StatementKind};
 pub use cursor::CursorStatement;
 pub use database::SqlDatabase;
 pub use error::{Error, Result, SqlState, Subject};
+pub use held::Held;
 pub use join_order::rules as join_order_rules;
 pub use query::running::{ResultColumn, Rows};
+pub use session::activity::Client;
 pub use session::answer::{Answer, Outcome, Tag};
 pub use session::cancel::Cancel;
 pub use session::prepared::Prepared;

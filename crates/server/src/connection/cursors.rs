@@ -3,6 +3,7 @@
 //! A cursor is a portal that a statement opened, so it ends as portals do, unless it holds: then
 //! its rows have been read whole, and it ends with the connection. A client may describe it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use remanent_sql::{
@@ -12,7 +13,7 @@ use remanent_sql::{
 
 use super::extended::{Kept, Portal, Stage, unknown_portal};
 use super::rows::Running;
-use super::{Connection, Done};
+use super::{Connection, Done, weight};
 use crate::value::writing;
 
 /// Formats of a cursor whose rows are always in binary.
@@ -93,20 +94,27 @@ impl Connection {
             let text = format!("cursor \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, text).into());
         }
+        let mut keeping = self.keep_bytes("a cursor", weight::PORTAL_BYTES)?;
         let run = self.session.run_prepared(prepared, values);
         let outcome = Self::run(&self.runtime, &self.cancel, run)?;
         let tag = outcome.tag.clone();
-        let rows = match holds {
-            true => {
-                let all = Self::run(&self.runtime, &self.cancel, outcome.collect())?;
-                Rows::values(all.columns, all.rows.into())
-            }
-            false => outcome.rows.unwrap_or_else(|| Rows::values(Arc::new([]), [].into())),
-        };
+        let mut rows = outcome.rows.unwrap_or_else(|| Rows::values(Arc::new([]), [].into()));
+        if holds {
+            let all = Self::run(&self.runtime, &self.cancel, async {
+                let mut all = VecDeque::new();
+                while let Some(row) = rows.next_row().await? {
+                    keeping.grow(2 * size_of::<Vec<Datum>>() + weight::of_row(&row))?;
+                    all.push_back(row);
+                }
+                Ok(all)
+            });
+            rows = Rows::values(Arc::clone(rows.columns()), all?);
+        }
         let kept = Kept::of_cursor(Arc::clone(rows.columns()));
         let formats = if is_binary { BINARY.to_vec() } else { Vec::new() };
-        let stage = Stage::Running(Running { rows, tag });
-        let portal = Portal { kept: Arc::new(kept), values: Vec::new(), formats, stage, holds };
+        let (kept, stage) = (Arc::new(kept), Stage::Running(Running { rows, tag }));
+        let values = Vec::new();
+        let portal = Portal { kept, values, formats, stage, holds, _keeping: Some(keeping) };
         self.portals.insert(name, portal);
         Ok(())
     }

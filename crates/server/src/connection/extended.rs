@@ -11,8 +11,9 @@ use remanent_sql::{
     Datum, Error, Prepared, ResultColumn, SqlState, SqlType, Statement, StatementKind,
 };
 
+use super::keeping::Keeping;
 use super::rows::Running;
-use super::{Connection, Done};
+use super::{Connection, Done, weight};
 use crate::value::{Format, oid, reading, writing};
 use crate::wire::backend;
 use crate::wire::frontend::{Bind, Target};
@@ -20,6 +21,9 @@ use crate::wire::frontend::{Bind, Target};
 /// Statements about one key that are remembered by their text, at most, and of what length.
 const REPEATED_MAX: usize = 256;
 const REPEATED_LENGTH_MAX: usize = 4096;
+
+/// Bytes of a statement's text that are kept, to be shown.
+const SHOWN_BYTES_MAX: usize = 1024;
 
 /// A statement that was parsed.
 pub(crate) struct Kept {
@@ -31,8 +35,9 @@ pub(crate) struct Kept {
     pub(super) columns: Arc<[ResultColumn]>,
     /// The types of its parameters, as the client declared them or was told.
     types: Vec<u32>,
-    /// For the log.
-    text: Bytes,
+    /// The beginning, for the log and for others.
+    text: String,
+    _keeping: Option<Keeping>,
 }
 
 /// A statement with values.
@@ -43,21 +48,31 @@ pub(crate) struct Portal {
     pub(super) stage: Stage,
     /// Whether it outlives its transaction.
     pub(super) holds: bool,
+    pub(super) _keeping: Option<Keeping>,
+}
+
+impl Portal {
+    /// Whether rows of it are still to be read.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Running(_))
+    }
 }
 
 impl Kept {
     /// What stands for the statement of a cursor.
     pub(super) fn of_cursor(columns: Arc<[ResultColumn]>) -> Self {
-        let text = Bytes::from_static(b"a cursor");
-        Self { statement: None, prepared: None, columns, types: Vec::new(), text }
+        let text = "a cursor".to_owned();
+        let types = Vec::new();
+        Self { statement: None, prepared: None, columns, types, text, _keeping: None }
     }
 
     fn undescribed(
         statement: Option<(Statement, StatementKind)>,
         types: Vec<u32>,
-        text: Bytes,
+        (text, keeping): (String, Keeping),
     ) -> Self {
-        Self { statement, prepared: None, columns: Arc::new([]), types, text }
+        let (columns, keeping) = (Arc::new([]), Some(keeping));
+        Self { statement, prepared: None, columns, types, text, _keeping: keeping }
     }
 }
 
@@ -104,18 +119,25 @@ impl Connection {
     }
 
     fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<Kept> {
-        let text = bytes.clone();
-        let mut statements = Statement::parse_all(reading::str(bytes)?)?;
+        let whole = reading::str(bytes)?;
+        #[cfg(test)]
+        super::tests::fault(whole);
+        let weight = weight::of_text(whole);
+        self.channel.count(weight)?;
+        let keeping = self.keep_bytes("a statement", weight + weight::STATEMENT_BYTES)?;
+        let text = whole.chars().take(SHOWN_BYTES_MAX).collect();
+        let mut statements = Statement::parse_all(whole)?;
         if statements.len() > 1 {
             let text = "cannot insert multiple commands into a prepared statement";
             return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());
         }
         let Some(statement) = statements.pop() else {
-            return Ok(Kept::undescribed(None, declared, text));
+            return Ok(Kept::undescribed(None, declared, (text, keeping)));
         };
         let kind = statement.kind();
         if kind == StatementKind::Copy {
-            return Ok(Kept::undescribed(Some((statement, kind)), declared, text));
+            let statement = Some((statement, kind));
+            return Ok(Kept::undescribed(statement, declared, (text, keeping)));
         }
         let given = declared.iter().map(|oid| oid::to_sql(*oid).unwrap_or(SqlType::Unknown));
         let given: Vec<SqlType> = given.collect();
@@ -133,7 +155,8 @@ impl Connection {
             _ => oid::of(found),
         });
         let types = types.collect();
-        Ok(Kept { statement: Some((statement, kind)), prepared, columns, types, text })
+        let (statement, _keeping) = (Some((statement, kind)), Some(keeping));
+        Ok(Kept { statement, prepared, columns, types, text, _keeping })
     }
 
     pub(super) fn bind(&mut self, bind: Bind) -> Done {
@@ -153,13 +176,19 @@ impl Connection {
             let text = format!("cursor \"{}\" already exists", bind.portal);
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, text).into());
         }
+        let weight = bind.values.iter().zip(&kept.types).map(|(value, oid)| {
+            let bytes = value.as_ref().map_or(0, Bytes::len);
+            if oid::is_list(*oid) { bytes * weight::LIST_FACTOR } else { bytes }
+        });
+        let weight = weight.sum::<usize>() + wanted * size_of::<Datum>();
+        let keeping = self.keep_portal(&bind.portal, weight + weight::PORTAL_BYTES)?;
         let values =
             bind.values.iter().zip(&kept.types).enumerate().map(|(place, (value, oid))| {
                 reading::value(value.as_ref(), *oid, Format::of(&bind.formats, place))
             });
         let values = values.collect::<Result<_, _>>()?;
         let (formats, stage) = (bind.result_formats, Stage::Bound);
-        let portal = Portal { kept, values, formats, stage, holds: false };
+        let portal = Portal { kept, values, formats, stage, holds: false, _keeping: keeping };
         self.portals.insert(bind.portal, portal);
         backend::bare(&mut self.channel.out, backend::BIND_COMPLETE);
         Ok(())
@@ -190,9 +219,11 @@ impl Connection {
             return Err(unknown_portal(&name).into());
         };
         let started = Instant::now();
+        self.session.show_running(&portal.kept.text);
+        // Long values are copied on their way.
+        self.channel.count(weight::VALUE_FACTOR * weight::of_row(&portal.values))?;
         let executed = self.execute_portal(&mut portal, u64::from(rows_max));
-        let shown = String::from_utf8_lossy(&portal.kept.text);
-        self.log_if_slow(started, &shown);
+        self.log_if_slow(started, &portal.kept.text);
         executed?;
         self.portals.insert(name, portal);
         Ok(())

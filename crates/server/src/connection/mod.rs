@@ -7,13 +7,18 @@
 mod copying;
 mod cursors;
 mod extended;
+mod keeping;
 mod rows;
 mod simple;
+mod weight;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use remanent_sql::{Cancel, Error, Session, SqlState, TransactionStatus};
@@ -25,6 +30,7 @@ use crate::wire::Broken;
 use crate::wire::backend::{self, Severity};
 use crate::wire::channel::Channel;
 use crate::wire::frontend::Message;
+use crate::wire::socket::is_late;
 
 use extended::{Kept, Portal};
 
@@ -60,11 +66,6 @@ impl From<std::io::Error> for Stop {
 
 type Done<T = ()> = Result<T, Stop>;
 
-/// Whether nothing came in the time that there was.
-fn is_late(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
-}
-
 /// A client and its session.
 pub(crate) struct Connection {
     channel: Channel,
@@ -81,6 +82,8 @@ pub(crate) struct Connection {
     process: i32,
     /// After an error, all is skipped up to the next Sync.
     skips: bool,
+    /// What is kept for the client: statements and portals.
+    kept_bytes: Arc<AtomicUsize>,
     /// The settings, as the client was last told them.
     told: Vec<Option<String>>,
 }
@@ -88,14 +91,13 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(
         channel: Channel,
-        mut session: Session,
+        session: Session,
         shared: Arc<Shared>,
         process: i32,
     ) -> Result<Self, Broken> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let told = REPORTED.iter().map(|name| reported(&session, name)).collect();
         let cancel = session.cancel_handle();
-        session.set_process(process);
         Ok(Self {
             channel,
             portals: HashMap::new(),
@@ -107,59 +109,106 @@ impl Connection {
             shared,
             process,
             skips: false,
+            kept_bytes: Arc::default(),
             told,
         })
     }
 
-    /// Answers until the client goes or the server ends.
+    /// Answers until the client goes, is told to go, or the server ends.
     ///
     /// # Errors
     /// A client that is gone or does not speak the protocol.
     pub(crate) fn converse(mut self) -> Result<(), Broken> {
         self.ready();
         loop {
-            let idle_max = self.session.idle_max();
-            self.channel.wait_at_most(idle_max)?;
-            let message = match self.channel.next() {
+            let message = match self.channel.next(self.idle_max()) {
                 // Answers to what came before it are still owed.
                 Ok(Message::Terminate) => return Ok(self.channel.flush()?),
                 Ok(message) => message,
-                Err(Broken::Closed(error)) if idle_max.is_some() && is_late(&error) => {
-                    return self.leave_idle();
-                }
+                Err(Broken::Closed(error)) if is_late(&error) => return self.leave_silent(),
                 Err(broken) => return self.end(broken),
             };
             let ends_answer = matches!(message, Message::Query(_) | Message::Sync);
-            if let Err(broken) = self.answer(message) {
-                return self.end(broken);
+            match std::panic::catch_unwind(AssertUnwindSafe(|| self.answer(message))) {
+                Ok(Ok(())) => {}
+                Ok(Err(broken)) => return self.end(broken),
+                Err(fault) => return self.leave_by_fault(&*fault),
             }
-            if ends_answer && self.shared.is_stopping() {
+            if self.cancel.is_ended() || ends_answer && self.shared.is_stopping() {
                 return self.say_farewell();
             }
         }
     }
 
-    fn end(mut self, broken: Broken) -> Result<(), Broken> {
-        match broken {
-            Broken::Closed(_) if self.shared.is_stopping() => self.say_farewell(),
+    /// How long the next message may be waited for.
+    fn idle_max(&self) -> Option<Duration> {
+        match self.is_reading() {
+            true => self.session.idle_in_transaction_max(),
+            false => self.session.idle_max(),
+        }
+    }
+
+    /// Whether rows of a statement are still to be read, in the transaction of that statement.
+    fn is_reading(&self) -> bool {
+        self.portals.values().any(|portal| portal.is_running() && !portal.holds)
+    }
+
+    fn end(self, broken: Broken) -> Result<(), Broken> {
+        let is_told = self.shared.is_stopping() || self.cancel.is_ended();
+        match &broken {
+            Broken::Closed(_) if is_told => self.say_farewell(),
             Broken::Closed(_) => Err(broken),
             Broken::Protocol(what) => {
-                refuse(&mut self.channel, &Error::new(SqlState::PROTOCOL_VIOLATION, what));
+                self.leave(&Error::new(SqlState::PROTOCOL_VIOLATION, *what));
                 Err(broken)
             }
         }
     }
 
-    /// The client has left a transaction block open for too long.
-    fn leave_idle(mut self) -> Result<(), Broken> {
-        let text = "terminating connection due to idle-in-transaction timeout";
-        refuse(&mut self.channel, &Error::new(SqlState::IDLE_IN_TRANSACTION, text));
+    /// Ends the session, and then tells the client why: who does not listen keeps nothing.
+    fn leave(self, error: &Error) {
+        let Self { mut channel, portals, statements, repeated, session, .. } = self;
+        drop((portals, statements, repeated));
+        drop(session);
+        refuse(&mut channel, error);
+    }
+
+    /// The client has said nothing for too long, or not all of a message.
+    fn leave_silent(self) -> Result<(), Broken> {
+        let error = match (self.channel.is_idle_over(), self.session.status()) {
+            (false, _) => {
+                return self.end(Broken::Protocol("a message that did not come whole in time"));
+            }
+            (true, TransactionStatus::Idle) if !self.is_reading() => {
+                let text = "terminating connection due to idle-session timeout";
+                Error::new(SqlState::IDLE_SESSION, text)
+            }
+            (true, _) => {
+                let text = "terminating connection due to idle-in-transaction timeout";
+                Error::new(SqlState::IDLE_IN_TRANSACTION, text)
+            }
+        };
+        self.leave(&error);
         Ok(())
     }
 
-    fn say_farewell(mut self) -> Result<(), Broken> {
-        let text = "terminating connection because the server ends";
-        refuse(&mut self.channel, &Error::new(SqlState::SHUTDOWN, text));
+    /// The server has failed in a statement: nothing of the session is used any more.
+    fn leave_by_fault(mut self, fault: &(dyn Any + Send)) -> Result<(), Broken> {
+        let text = fault.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no text");
+        tracing::error!(connection = self.process, "a fault of the server: {text}");
+        self.channel.forget_unfinished();
+        let text = "a fault of the server ended the session; the server's log has more";
+        self.leave(&Error::new(SqlState::INTERNAL, text));
+        Ok(())
+    }
+
+    fn say_farewell(self) -> Result<(), Broken> {
+        let text = match self.shared.is_stopping() {
+            true => "terminating connection because the server ends",
+            false => "terminating connection due to administrator command",
+        };
+        self.leave(&Error::new(SqlState::SHUTDOWN, text));
         Ok(())
     }
 
@@ -169,6 +218,13 @@ impl Connection {
         }
         let done = match message {
             Message::Query(text) => return self.simple(&text),
+            Message::Refused(b'Q', error) => {
+                self.tell_error(&error);
+                self.ready();
+                return Ok(());
+            }
+            Message::Refused(b'd' | b'f', _) => return Ok(()),
+            Message::Refused(_, error) => Err(error.into()),
             Message::Sync => {
                 self.skips = false;
                 self.forget_portals();
@@ -200,6 +256,10 @@ impl Connection {
     }
 
     fn ready(&mut self) {
+        self.session.show_waiting();
+        if self.cancel.is_ended() {
+            return;
+        }
         backend::ready(&mut self.channel.out, self.session.status());
     }
 
@@ -212,6 +272,10 @@ impl Connection {
     }
 
     fn tell_error(&mut self, error: &Error) {
+        // The farewell says it.
+        if self.cancel.is_ended() {
+            return;
+        }
         tracing::debug!(connection = self.process, "{} {error}", error.state().as_str());
         if error.state() == SqlState::INTERNAL {
             tracing::error!(connection = self.process, "{error}");
@@ -263,3 +327,6 @@ impl Connection {
         tracing::warn!(connection = self.process, "took {millis:.3} ms: {}", &text[..end]);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

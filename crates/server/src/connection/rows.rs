@@ -59,17 +59,19 @@ impl Connection {
     ) -> Done<(u64, bool)> {
         let channel = &mut self.channel;
         let columns = std::sync::Arc::clone(rows.columns());
+        let counted = channel.counted();
         let mut broken = None;
         let read = Self::run(&self.runtime, &self.cancel, async {
             let mut sent = 0;
             while rows_max == 0 || sent < rows_max {
                 let Some(row) = rows.next_row().await? else { return Ok((sent, true)) };
-                writing::row(&mut channel.out, &columns, formats, &row);
                 sent += 1;
-                if let Err(error) = channel.flush_if_much() {
+                let row = writing::send_row(channel, &columns, formats, &row)?;
+                if let Err(error) = row.and_then(|()| channel.flush_if_much()) {
                     broken = Some(error);
                     break;
                 }
+                channel.count_down_to(counted);
             }
             Ok((sent, false))
         });

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use remanent_sql::{Outcome, Statement, StatementKind, TransactionStatus};
 
-use super::{Connection, Done, Stop};
+use super::{Connection, Done, Stop, weight};
 use crate::value::{reading, writing};
 use crate::wire::{Broken, backend};
 
@@ -31,6 +31,10 @@ impl Connection {
     fn simple_text(&mut self, text: &Bytes) -> Done {
         let started = Instant::now();
         let text = reading::str(text)?;
+        #[cfg(test)]
+        super::tests::fault(text);
+        self.session.show_running(text);
+        self.channel.count(weight::of_text(text))?;
         let ran = match self.session.run_text(text) {
             Some(ran) => ran.map_err(Stop::from).and_then(|outcome| self.answer_outcome(outcome)),
             None => self.simple_statements(text),

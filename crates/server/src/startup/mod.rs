@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use remanent_sql::{Error, Role, Session, SqlDatabase, SqlState};
 
-use crate::roster::Shared;
+use crate::roster::{Place, Shared};
 use crate::wire::Broken;
 use crate::wire::backend::{self, Severity};
 use crate::wire::channel::Channel;
@@ -132,7 +132,7 @@ fn client(parameters: Vec<(String, String)>) -> Result<Client, Error> {
 /// As [`Refused`].
 pub(crate) fn admit(
     channel: &mut Channel,
-    shared: &Shared,
+    (shared, place): (&Shared, &Place),
     (client, is_far): (&Client, bool),
 ) -> Result<Session, Refused> {
     if is_far && !channel.is_tls() {
@@ -147,6 +147,8 @@ pub(crate) fn admit(
         true => database.role(&client.user),
         false => Some(authenticate(channel, database, &client.user)?),
     };
+    // Who is trusted under a name that is no role may do everything.
+    place.begin_session(role.as_ref().is_none_or(|role| role.is_superuser))?;
     let mut session = database.session();
     match role {
         // As it was when it proved its password, or not at all.

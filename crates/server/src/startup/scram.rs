@@ -136,7 +136,7 @@ pub(super) fn exchange(
 const BAD: Broken = Broken::Protocol("a message that is not SCRAM");
 
 fn password(channel: &mut Channel) -> Result<bytes::Bytes, Broken> {
-    match channel.next()? {
+    match channel.next(None)? {
         Message::Password(body) => Ok(body),
         _ => Err(Broken::Protocol("something else than the password that was asked for")),
     }

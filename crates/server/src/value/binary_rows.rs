@@ -4,13 +4,16 @@
 //! values. Pieces may be cut anywhere.
 
 use bytes::{Buf, BufMut, BytesMut};
-use remanent_sql::{Datum, Error, ResultColumn, SqlState};
+use remanent_sql::{Datum, Error, Held, ResultColumn, SqlState};
 
 use crate::value::{Format, oid, reading, writing};
+use crate::wire::channel::FRAME_BYTES_MAX;
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 /// Signature, flags, and the length of what else the header has.
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
+/// Bytes that are not counted.
+const FREE_BYTES: usize = 64 << 10;
 /// Stands where the number of a row's values would.
 const END: i16 = -1;
 
@@ -35,20 +38,45 @@ pub(crate) fn put_end(out: &mut BytesMut) {
 }
 
 /// What has been received and is no whole row yet.
-#[derive(Default)]
 pub(crate) struct BinaryRows {
     pending: BytesMut,
+    /// What `pending` takes.
+    held: Held,
     begun: bool,
     ended: bool,
 }
 
 impl BinaryRows {
+    /// Nothing yet, of which what will be counts in `held`.
+    pub(crate) fn new(held: Held) -> Self {
+        Self { pending: BytesMut::new(), held, begun: false, ended: false }
+    }
+
     /// Takes a piece.
-    pub(crate) fn add(&mut self, piece: &[u8]) {
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` for a row that the budget does not hold; `LIMIT_EXCEEDED` for one that is
+    /// longer than a message.
+    pub(crate) fn add(&mut self, piece: &[u8]) -> Result<(), Error> {
         // What follows the mark of the end does not count.
-        if !self.ended {
-            self.pending.extend_from_slice(piece);
+        if self.ended {
+            return Ok(());
         }
+        let bytes = self.pending.len() + piece.len();
+        if bytes > 2 * FRAME_BYTES_MAX {
+            let text = "a row of the copy is longer than a message can be";
+            return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+        }
+        // What is there moves to a larger place.
+        let room = 2 * bytes;
+        if room > self.held.bytes() && room > FREE_BYTES {
+            self.held.resize(room + room / 2)?;
+        } else if self.pending.is_empty() {
+            self.pending = BytesMut::new();
+            self.held.resize(0)?;
+        }
+        self.pending.extend_from_slice(piece);
+        Ok(())
     }
 
     /// The next row that is there whole, and how many bytes it has.
@@ -124,6 +152,10 @@ impl BinaryRows {
         for _ in 0..columns {
             let Some(bytes) = self.pending.get(at..at + 4) else { return Ok(None) };
             let length = i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            if usize::try_from(length).is_ok_and(|length| length > FRAME_BYTES_MAX) {
+                let text = format!("a value of {length} bytes is longer than a message can be");
+                return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+            }
             if length < -1 {
                 return Err(bad("invalid field size"));
             }

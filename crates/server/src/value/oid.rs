@@ -72,6 +72,11 @@ pub(crate) fn to_sql(oid: u32) -> Option<SqlType> {
     })
 }
 
+/// Whether a type is one of lists.
+pub(crate) fn is_list(oid: u32) -> bool {
+    TYPES.iter().any(|known| known.1 == oid)
+}
+
 /// The bytes of each value of a type, or -1.
 pub(crate) fn size(oid: u32) -> i16 {
     TYPES.iter().find(|known| known.0 == oid).map_or(-1, |known| known.2)

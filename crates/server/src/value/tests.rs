@@ -2,17 +2,16 @@
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
-use remanent_sql::{Datum, ResultColumn, SqlType};
+use remanent_sql::{Datum, SqlType};
 
 use super::{Format, decimal, oid, reading, writing};
 
 /// The bytes of a value alone in a row.
 fn binary(datum: &Datum, sql_type: &SqlType) -> Bytes {
-    let columns = [ResultColumn { name: String::new(), sql_type: sql_type.clone() }];
     let mut out = BytesMut::new();
-    writing::row(&mut out, &columns, &[1], std::slice::from_ref(datum));
-    // Kind, length, count of columns, length of the value.
-    out.freeze().slice(11..)
+    writing::value(&mut out, datum, sql_type, Format::Binary);
+    // The length stands in front.
+    out.freeze().slice(4..)
 }
 
 fn there_and_back(datum: &Datum, sql_type: &SqlType) -> Datum {

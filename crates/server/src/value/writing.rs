@@ -3,12 +3,14 @@
 //! The type of the column decides the bytes of a number, not the value: a client counts on it.
 
 use std::fmt::Write;
+use std::io;
 
 use bytes::{BufMut, BytesMut};
-use remanent_sql::{Datum, ResultColumn, SqlType};
+use remanent_sql::{Datum, Error, ResultColumn, SqlState, SqlType};
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, Format, decimal, oid};
 use crate::wire::backend;
+use crate::wire::channel::Channel;
 
 /// Appends the description of a result's columns.
 pub(crate) fn describe(out: &mut BytesMut, columns: &[ResultColumn], formats: &[u16]) {
@@ -28,8 +30,126 @@ pub(crate) fn describe(out: &mut BytesMut, columns: &[ResultColumn], formats: &[
     });
 }
 
+/// Sends a row: appended to what is to be sent, but for large values, which go out from where
+/// they are.
+///
+/// # Errors
+/// `LIMIT_EXCEEDED` for a row that no message holds, `OUT_OF_MEMORY`; of the socket.
+pub(crate) fn send_row(
+    channel: &mut Channel,
+    columns: &[ResultColumn],
+    formats: &[u16],
+    values: &[Datum],
+) -> Result<io::Result<()>, Error> {
+    if !values.iter().any(is_large) {
+        row(&mut channel.out, columns, formats, values);
+        return Ok(Ok(()));
+    }
+    let mut pieces = Vec::with_capacity(values.len());
+    let mut length = 4 + 2;
+    for (place, (datum, column)) in values.iter().zip(columns).enumerate() {
+        let format = Format::of(formats, place);
+        let piece = match (datum, format, &column.sql_type) {
+            (Datum::Text(text), Format::Binary, SqlType::Uuid) if !is_large(datum) => {
+                rendered(&Datum::Text(text.clone()), &SqlType::Uuid, format)
+            }
+            (Datum::Text(text), _, _) => Piece::AsItIs(text.as_bytes()),
+            (Datum::Bytes(bytes), Format::Binary, _) => Piece::AsItIs(bytes),
+            (Datum::Bytes(bytes), Format::Text, _) => Piece::Hexadecimal(bytes),
+            (datum, format, sql_type) => {
+                channel.count(weight_of(datum))?;
+                rendered(datum, sql_type, format)
+            }
+        };
+        length += 4 + if datum.is_null() { 0 } else { piece.len() };
+        pieces.push(piece);
+    }
+    if length > MESSAGE_BYTES_MAX {
+        let text = format!("a row of {length} bytes is longer than a message can be");
+        return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+    }
+    channel.out.put_u8(b'D');
+    channel.out.put_u32(length as u32);
+    channel.out.put_u16(values.len() as u16);
+    Ok(values.iter().zip(&pieces).try_for_each(|(datum, piece)| {
+        if datum.is_null() {
+            channel.out.put_i32(-1);
+            return Ok(());
+        }
+        channel.out.put_u32(piece.len() as u32);
+        piece.send(channel)
+    }))
+}
+
+/// The longest message, whose length has a sign for clients.
+const MESSAGE_BYTES_MAX: usize = i32::MAX as usize;
+/// Bytes from which on a value is not copied to what is to be sent.
+const LARGE_BYTES: usize = 16 << 10;
+
+/// A value as it goes out.
+enum Piece<'d> {
+    AsItIs(&'d [u8]),
+    Hexadecimal(&'d [u8]),
+    Rendered(BytesMut),
+}
+
+impl Piece<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::AsItIs(bytes) => bytes.len(),
+            Self::Hexadecimal(bytes) => 2 + 2 * bytes.len(),
+            Self::Rendered(bytes) => bytes.len(),
+        }
+    }
+
+    fn send(&self, channel: &mut Channel) -> io::Result<()> {
+        match self {
+            Self::AsItIs(bytes) => channel.send_through(bytes),
+            Self::Rendered(bytes) => channel.send_through(bytes),
+            Self::Hexadecimal(bytes) => {
+                channel.out.put_slice(b"\\x");
+                for piece in bytes.chunks(LARGE_BYTES) {
+                    for byte in piece {
+                        let digits = [byte >> 4, byte & 15];
+                        let digits = digits.map(|digit| b"0123456789abcdef"[usize::from(digit)]);
+                        channel.out.put_slice(&digits);
+                    }
+                    channel.flush_if_much()?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn rendered(datum: &Datum, sql_type: &SqlType, format: Format) -> Piece<'static> {
+    let mut out = BytesMut::new();
+    value(&mut out, datum, sql_type, format);
+    let bytes = if datum.is_null() { BytesMut::new() } else { out.split_off(4) };
+    Piece::Rendered(bytes)
+}
+
+fn is_large(datum: &Datum) -> bool {
+    match datum {
+        Datum::Text(text) => text.len() > LARGE_BYTES,
+        Datum::Bytes(bytes) => bytes.len() > LARGE_BYTES,
+        Datum::List(elements) => elements.len() > LARGE_BYTES / 16 || elements.iter().any(is_large),
+        _ => false,
+    }
+}
+
+/// About as many bytes as a value has as text.
+fn weight_of(datum: &Datum) -> usize {
+    match datum {
+        Datum::Text(text) => 2 * text.len(),
+        Datum::Bytes(bytes) => 4 * bytes.len(),
+        Datum::List(elements) => elements.iter().map(|element| 4 + weight_of(element)).sum(),
+        _ => 40,
+    }
+}
+
 /// Appends a row.
-pub(crate) fn row(out: &mut BytesMut, columns: &[ResultColumn], formats: &[u16], row: &[Datum]) {
+fn row(out: &mut BytesMut, columns: &[ResultColumn], formats: &[u16], row: &[Datum]) {
     backend::message(out, b'D', |out| {
         out.put_u16(row.len() as u16);
         for (place, (datum, column)) in row.iter().zip(columns).enumerate() {
@@ -55,7 +175,11 @@ pub(crate) fn value(out: &mut BytesMut, datum: &Datum, sql_type: &SqlType, forma
 
 fn text(out: &mut BytesMut, datum: &Datum) {
     match datum {
-        Datum::Text(text) => out.put_slice(text.as_bytes()),
+        Datum::Text(text) => {
+            #[cfg(test)]
+            crate::connection::tests::fault(text);
+            out.put_slice(text.as_bytes());
+        }
         // Memory takes any text.
         other => drop(write!(out, "{other}")),
     }

@@ -1,38 +1,41 @@
 //! A connection as bytes: frames come in, messages go out when they are flushed.
 //!
 //! Reading and writing block the thread of the connection, which has nothing else to do. Memory
-//! for a frame grows as its bytes arrive, never by the length that it announces.
+//! for a frame grows as its bytes arrive, never by the length that it announces, and what is more
+//! than a little is counted in the database's budget before it is taken. A frame that has begun
+//! has to come whole, and what is sent has to be taken, each within a time that grows with its
+//! bytes.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use memmap2::MmapMut;
+use remanent_sql::{Cancel, Error, Held, SqlState};
 use rustls::{ServerConnection, StreamOwned};
 
 use super::Broken;
 use super::frontend::{First, Message};
+use super::socket::{Patient, Socket, is_late};
 
-/// Bytes asked for at once.
+/// Bytes asked for at once, at least and at most.
 const READ_BYTES: usize = 8 << 10;
+const READ_BYTES_MAX: usize = 256 << 10;
 /// Bytes that are sent without waiting for the end of an answer.
 pub(crate) const SEND_BYTES: usize = 64 << 10;
 /// The longest frame before a client is known.
 const FIRST_BYTES_MAX: usize = 10_000;
 /// The longest frame: a statement, or a value.
-const FRAME_BYTES_MAX: usize = 256 << 20;
-
-/// What bytes travel through.
-#[derive(Debug)]
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
+pub(crate) const FRAME_BYTES_MAX: usize = 256 << 20;
+/// Bytes of a frame that are not counted, and lie with those of the next.
+const FREE_BYTES: usize = 64 << 10;
+/// Bytes for each second beyond the time that every frame has.
+const SLOWEST_BYTES_PER_SECOND: usize = 64 << 10;
 
 enum Transport {
-    Plain(Socket),
-    Tls(Box<StreamOwned<ServerConnection, Socket>>),
+    Plain(Patient),
+    Tls(Box<StreamOwned<ServerConnection, Patient>>),
 }
 
 /// Both directions of a connection.
@@ -43,40 +46,51 @@ pub(crate) struct Channel {
     /// What is to be sent.
     pub(crate) out: BytesMut,
     frame_bytes_max: usize,
-    /// How long the other side may say nothing.
-    silent_max: Option<Duration>,
+    /// Until when a client has to be known; none once it is.
+    startup_until: Option<Instant>,
+    /// How long the other side may leave a frame half said, or take nothing.
+    stall_max: Duration,
+    /// What the message at hand takes, and what is made of it.
+    held: Option<Held>,
+    idle_until: Option<Instant>,
+    /// Since when the frame at hand is waited for, if it had not come whole.
+    frame_begun: Option<Instant>,
 }
 
 impl Channel {
-    pub(crate) fn new(socket: Socket) -> Self {
-        Self {
-            transport: Some(Transport::Plain(socket)),
+    /// A connection whose client has to be known by then.
+    pub(crate) fn new(
+        socket: Arc<Socket>,
+        startup_until: Instant,
+        stall_max: Duration,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            transport: Some(Transport::Plain(Patient::new(socket, startup_until)?)),
             input: BytesMut::with_capacity(READ_BYTES),
             out: BytesMut::with_capacity(READ_BYTES),
             frame_bytes_max: FIRST_BYTES_MAX,
-            silent_max: None,
-        }
+            startup_until: Some(startup_until),
+            stall_max,
+            held: None,
+            idle_until: None,
+            frame_begun: None,
+        })
     }
 
-    /// The client is known: from now on it may send much and take its time.
-    pub(crate) fn trust(&mut self) -> io::Result<()> {
+    /// The client is known: from now on it may send much and take its time. What it sends counts
+    /// in `held`, and `cancel` says when it is to be waited for no longer.
+    pub(crate) fn trust(&mut self, held: Held, cancel: Arc<Cancel>) -> io::Result<()> {
         self.frame_bytes_max = FRAME_BYTES_MAX;
-        self.socket()?.set_timeouts(None)
-    }
-
-    /// From now on the other side may say nothing for as long as that, or for ever.
-    pub(crate) fn wait_at_most(&mut self, silent_max: Option<Duration>) -> io::Result<()> {
-        if self.silent_max != silent_max {
-            self.socket()?.set_read_timeout(silent_max)?;
-            self.silent_max = silent_max;
-        }
+        self.startup_until = None;
+        self.held = Some(held);
+        self.patient()?.cancel = Some(cancel);
         Ok(())
     }
 
-    pub(crate) fn socket(&self) -> io::Result<&Socket> {
-        match &self.transport {
+    fn patient(&mut self) -> io::Result<&mut Patient> {
+        match &mut self.transport {
             Some(Transport::Plain(socket)) => Ok(socket),
-            Some(Transport::Tls(stream)) => Ok(&stream.sock),
+            Some(Transport::Tls(stream)) => Ok(&mut stream.sock),
             None => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -106,152 +120,219 @@ impl Channel {
 
     /// Waits for the first message.
     pub(crate) fn first(&mut self) -> Result<First, Broken> {
-        self.fill(4)?;
-        let body = self.body(0)?;
+        self.frame_begun = None;
+        let body = self.body(0)?.map_err(|_| Broken::Protocol("a message that is too long"))?;
         First::read(body)
     }
 
-    /// Waits for a message.
-    pub(crate) fn next(&mut self) -> Result<Message, Broken> {
-        self.fill(5)?;
+    /// Waits for a message, at most so long until it is there whole. What the one before took is
+    /// given back.
+    pub(crate) fn next(&mut self, idle_max: Option<Duration>) -> Result<Message, Broken> {
+        self.forget_message()?;
+        self.frame_begun = None;
+        self.idle_until = idle_max.and_then(|max| Instant::now().checked_add(max));
+        self.fill(1)?;
         let kind = self.input[0];
-        let body = self.body(1)?;
-        Message::read(kind, body)
+        match self.body(1)? {
+            Ok(body) => Message::read(kind, body),
+            Err(refused) => Ok(Message::Refused(kind, refused)),
+        }
     }
 
-    /// The body of a frame whose length stands at this place.
-    fn body(&mut self, place: usize) -> Result<Bytes, Broken> {
+    /// Whether the client was silent for as long as it may be.
+    pub(crate) fn is_idle_over(&self) -> bool {
+        self.idle_until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Counts what is made of the message at hand, until the next one is asked for.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), Error> {
+        match &mut self.held {
+            Some(held) if bytes > FREE_BYTES => held.grow(bytes),
+            _ => Ok(()),
+        }
+    }
+
+    /// How much is counted of the message at hand.
+    pub(crate) fn counted(&self) -> usize {
+        self.held.as_ref().map_or(0, Held::bytes)
+    }
+
+    /// Gives back what was counted since it was so much.
+    pub(crate) fn count_down_to(&mut self, bytes: usize) {
+        if let Some(held) = self.held.as_mut().filter(|held| held.bytes() > bytes) {
+            // Less is never refused.
+            let _ = held.resize(bytes);
+        }
+    }
+
+    /// Gives back what the message at hand took.
+    fn forget_message(&mut self) -> io::Result<()> {
+        match self.held.as_mut().filter(|held| held.bytes() > 0) {
+            Some(held) => held.resize(0).map_err(io::Error::other),
+            None => Ok(()),
+        }
+    }
+
+    /// The body of a frame whose length stands at this place; an error if there is no memory for
+    /// it, and then it was passed over.
+    fn body(&mut self, place: usize) -> Result<Result<Bytes, Error>, Broken> {
+        self.fill(place + 4)?;
         let mut length = [0; 4];
         length.copy_from_slice(&self.input[place..place + 4]);
         let length = u32::from_be_bytes(length) as usize;
         if length < 4 || length > self.frame_bytes_max {
             return Err(Broken::Protocol("a message of an impossible length"));
         }
-        self.fill(place + length)?;
-        let mut frame = self.input.split_to(place + length).freeze();
-        Ok(frame.split_off(place + 4))
+        let mut frame = if place + length <= FREE_BYTES {
+            self.fill(place + length)?;
+            self.input.split_to(place + length).freeze()
+        } else {
+            match self.fill_large(place + length)? {
+                Ok(frame) => frame,
+                Err(refused) => return Ok(Err(refused)),
+            }
+        };
+        Ok(Ok(frame.split_off(place + 4)))
     }
 
-    /// Waits until so many bytes are there.
+    /// Waits until so many bytes are there, which are few.
     fn fill(&mut self, count: usize) -> Result<(), Broken> {
         while self.input.len() < count {
-            // Whoever waits for the other side has said all that it has to say.
-            if !self.out.is_empty() {
-                self.flush()?;
-            }
+            self.flush()?;
             let before = self.input.len();
-            self.input.reserve(READ_BYTES);
+            self.limit_reading(before)?;
             self.input.resize(before + READ_BYTES, 0);
-            let read = self.read(before);
+            let read = read(&mut self.transport, &mut self.input[before..]);
             self.input.truncate(before + *read.as_ref().unwrap_or(&0));
-            if read? == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
+            read?;
         }
         Ok(())
     }
 
-    fn read(&mut self, from: usize) -> io::Result<usize> {
-        loop {
-            let room = &mut self.input[from..];
-            let read = match &mut self.transport {
-                Some(Transport::Plain(socket)) => socket.read(room),
-                Some(Transport::Tls(stream)) => stream.read(room),
-                None => Ok(0),
-            };
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read,
+    /// Waits for a frame of so many bytes, which are many; an error if they may not be held, and
+    /// then they were passed over. They have pages of their own from the beginning, of which the
+    /// system gives those that are written: nothing is copied as it grows, and all goes back to the
+    /// system at once.
+    fn fill_large(&mut self, count: usize) -> Result<Result<Bytes, Error>, Broken> {
+        let Ok(mut frame) = MmapMut::map_anon(count) else {
+            let text = format!("the machine has no memory for a message of {count} bytes");
+            let refused = Error::new(SqlState::OUT_OF_MEMORY, text);
+            return self.pass_over(count, self.input.len()).map(|()| Err(refused));
+        };
+        let mut filled = self.input.len().min(count);
+        frame[..filled].copy_from_slice(&self.input.split_to(filled));
+        while filled < count {
+            self.flush()?;
+            let next = READ_BYTES_MAX.min(count - filled);
+            if let Some(Err(refused)) = self.held.as_mut().map(|held| held.resize(filled + next)) {
+                drop(frame);
+                self.forget_message()?;
+                return self.pass_over(count, filled).map(|()| Err(refused));
             }
+            self.limit_reading(filled)?;
+            filled += read(&mut self.transport, &mut frame[filled..filled + next])?;
         }
+        Ok(Ok(Bytes::from_owner(frame)))
     }
 
-    /// Sends what is to be sent.
+    /// Reads what is left of a frame of so many bytes without keeping it.
+    fn pass_over(&mut self, count: usize, passed: usize) -> Result<(), Broken> {
+        let mut passed = passed;
+        self.input.clear();
+        let mut room = [0; READ_BYTES];
+        while passed < count {
+            self.limit_reading(passed)?;
+            let next = READ_BYTES.min(count - passed);
+            passed += read(&mut self.transport, &mut room[..next])?;
+        }
+        Ok(())
+    }
+
+    /// Sets until when the next bytes of a frame have to come, of which so many are there.
+    fn limit_reading(&mut self, received: usize) -> io::Result<()> {
+        if received > 0 {
+            self.frame_begun.get_or_insert_with(Instant::now);
+        }
+        let within = self.stall_max.saturating_add(time_of(received));
+        let frame_until = self.frame_begun.and_then(|begun| begun.checked_add(within));
+        let all = [self.startup_until, self.idle_until, frame_until];
+        self.patient()?.read_until = all.into_iter().flatten().min();
+        Ok(())
+    }
+
+    /// Sends what is to be sent: whoever waits for the other side has said all that it has to say.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        match &mut self.transport {
-            Some(Transport::Plain(socket)) => socket.write_all(&self.out)?,
-            Some(Transport::Tls(stream)) => {
-                stream.write_all(&self.out)?;
-                stream.flush()?;
-            }
-            None => {}
+        if self.out.is_empty() {
+            return Ok(());
         }
-        self.out.clear();
-        Ok(())
+        let out = std::mem::take(&mut self.out);
+        let sent = self.write(&out);
+        if out.capacity() <= 4 * SEND_BYTES {
+            self.out = out;
+            self.out.clear();
+        }
+        sent
     }
 
     /// Sends what is to be sent once it is much, so that no answer has to be held whole.
     pub(crate) fn flush_if_much(&mut self) -> io::Result<()> {
         if self.out.len() >= SEND_BYTES { self.flush() } else { Ok(()) }
     }
-}
 
-impl Socket {
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(match self {
-            Self::Tcp(socket) => Self::Tcp(socket.try_clone()?),
-            Self::Unix(socket) => Self::Unix(socket.try_clone()?),
-        })
+    /// Sends what is to be sent, and then these bytes, of which there may be many.
+    pub(crate) fn send_through(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.flush()?;
+        bytes.chunks(SEND_BYTES).try_for_each(|piece| self.write(piece))
     }
 
-    pub(crate) fn set_timeouts(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(socket) => {
-                socket.set_read_timeout(timeout)?;
-                socket.set_write_timeout(timeout)
-            }
-            Self::Unix(socket) => {
-                socket.set_read_timeout(timeout)?;
-                socket.set_write_timeout(timeout)
-            }
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let until = Instant::now().checked_add(self.stall_max.saturating_add(time_of(bytes.len())));
+        let startup_until = self.startup_until;
+        if let Some(until) = startup_until.or(until) {
+            self.patient()?.write_until = until;
         }
-    }
-
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(socket) => socket.set_read_timeout(timeout),
-            Self::Unix(socket) => socket.set_read_timeout(timeout),
-        }
-    }
-
-    /// Ends a direction; whoever waits for it is woken.
-    pub(crate) fn shut(&self, how: Shutdown) {
-        // One that is closed already needs nothing.
-        let _ = match self {
-            Self::Tcp(socket) => socket.shutdown(how),
-            Self::Unix(socket) => socket.shutdown(how),
+        let sent = match &mut self.transport {
+            Some(Transport::Plain(socket)) => socket.write_all(bytes),
+            Some(Transport::Tls(stream)) => stream.write_all(bytes).and_then(|()| stream.flush()),
+            None => Ok(()),
         };
+        if let Err(error) = &sent
+            && is_late(error)
+        {
+            tracing::warn!("a client takes nothing of its answer, and is left");
+        }
+        sent
     }
 
-    /// Who is on the other side, as the log names it.
-    pub(crate) fn peer(&self) -> String {
-        match self {
-            Self::Tcp(socket) => {
-                socket.peer_addr().map_or_else(|_| "gone".to_owned(), |peer| peer.to_string())
+    /// Takes back what was begun of a message and not ended.
+    pub(crate) fn forget_unfinished(&mut self) {
+        let mut whole = 0;
+        while let Some(length) = self.out.get(whole + 1..whole + 5) {
+            let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;
+            // A length that was not put in yet is 0.
+            if length < 4 || whole + 1 + length > self.out.len() {
+                break;
             }
-            Self::Unix(_) => "local".to_owned(),
+            whole += 1 + length;
         }
+        self.out.truncate(whole);
     }
 }
 
-impl Read for Socket {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(socket) => socket.read(room),
-            Self::Unix(socket) => socket.read(room),
-        }
-    }
+/// Reads some bytes, of which there is one at least.
+fn read(transport: &mut Option<Transport>, room: &mut [u8]) -> io::Result<usize> {
+    let read = match transport {
+        Some(Transport::Plain(socket)) => socket.read(room)?,
+        Some(Transport::Tls(stream)) => stream.read(room)?,
+        None => 0,
+    };
+    if read == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(read) }
 }
 
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(socket) => socket.write(bytes),
-            Self::Unix(socket) => socket.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// How long so many bytes may take beyond the time that every frame has.
+fn time_of(bytes: usize) -> Duration {
+    Duration::from_secs((bytes / SLOWEST_BYTES_PER_SECOND) as u64)
 }

@@ -6,16 +6,25 @@
 
 use bytes::{Buf, Bytes};
 
+use remanent_sql::Error;
+
 use super::Broken;
 
 /// A message after the start.
 #[derive(Debug)]
 pub(crate) enum Message {
     Query(Bytes),
-    Parse { name: String, text: Bytes, types: Vec<u32> },
+    Parse {
+        name: String,
+        text: Bytes,
+        types: Vec<u32>,
+    },
     Bind(Bind),
     Describe(Target, String),
-    Execute { portal: String, rows_max: u32 },
+    Execute {
+        portal: String,
+        rows_max: u32,
+    },
     Close(Target, String),
     Flush,
     Sync,
@@ -24,6 +33,8 @@ pub(crate) enum Message {
     CopyData(Bytes),
     CopyDone,
     CopyFail(Bytes),
+    /// One of this kind, for which there was no memory.
+    Refused(u8, Error),
 }
 
 /// Values for a statement.

@@ -22,6 +22,7 @@ use crate::copy::Copy;
 use crate::copy::building::Building;
 use crate::copy::reading::{Record, Records};
 use crate::error::{Error, Result, SqlState};
+use crate::held::Held;
 use crate::query::running::ResultColumn;
 use crate::session::answer::{Outcome, Tag};
 use crate::session::statements::Session;
@@ -32,6 +33,9 @@ use crate::values::text::utf8;
 /// Rows, or bytes of them, that are inserted at once.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 4 << 20;
+
+/// Bytes of a row that are not counted while it has not come whole.
+const FREE_BYTES: usize = 64 << 10;
 
 /// Bytes of rows that are to be frozen and are held until they fill a segment, at most and at least
 /// in a small budget, of which they may be such a part.
@@ -51,6 +55,8 @@ pub struct CopyIn {
     count: u64,
     storage: Storage,
     records: Records,
+    /// What a row takes that has not come whole.
+    held: Held,
     batch: Batch,
 }
 
@@ -123,8 +129,12 @@ impl CopyIn {
     /// [inserted at once](Session::copy_in_read); whether they are there.
     ///
     /// # Errors
-    /// `BAD_COPY`, `BAD_ENCODING`; as a cast of text to what a column is.
+    /// `BAD_COPY`, `BAD_ENCODING`; as a cast of text to what a column is; `OUT_OF_MEMORY`,
+    /// `LIMIT_EXCEEDED` for a row that is too long.
     pub fn read(&mut self, piece: &mut &[u8]) -> Result<bool> {
+        // Twice, for what is there moves to a larger place.
+        let bytes = 2 * (self.records.bytes() + piece.len());
+        self.held.resize(if bytes > FREE_BYTES { bytes } else { 0 })?;
         loop {
             match self.records.plain_line(piece, &mut self.batch.ends) {
                 Some(line) => self.batch.add_line(line, &self.records, &self.columns)?,
@@ -196,6 +206,7 @@ impl Session {
             count,
             storage,
             records,
+            held: self.database.hold("a row of the copy"),
             batch,
         })
     }

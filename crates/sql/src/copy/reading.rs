@@ -14,6 +14,9 @@ pub(crate) type Record = Vec<Option<Vec<u8>>>;
 /// The longest value.
 const VALUE_BYTES_MAX: usize = 256 << 20;
 
+/// The most values of a record; no table has as many columns.
+const VALUES_MAX: usize = 1 << 16;
+
 /// What has been read of a record.
 pub(crate) struct Records {
     format: CopyFormat,
@@ -109,6 +112,12 @@ impl Records {
         value == self.format.null
     }
 
+    /// Bytes of the record that has not come whole.
+    pub(crate) fn bytes(&self) -> usize {
+        let values = self.record.iter().flatten().map(Vec::len);
+        values.sum::<usize>() + self.value.len()
+    }
+
     /// The next record of this piece, which is taken off it; `None` once it has been read whole.
     ///
     /// # Errors
@@ -124,7 +133,14 @@ impl Records {
                 false => self.text(byte),
             };
             if self.value.len() > VALUE_BYTES_MAX {
-                return Err(Error::new(SqlState::BAD_COPY, "a value of the copy is too long"));
+                return Err(Error::new(
+                    SqlState::LIMIT_EXCEEDED,
+                    "a value of the copy is too long",
+                ));
+            }
+            if self.record.len() > VALUES_MAX {
+                let text = "extra data after last expected column";
+                return Err(Error::new(SqlState::BAD_COPY, text));
             }
             if ends_record && let Some(record) = self.finish()? {
                 return Ok(Some(record));

@@ -4,6 +4,7 @@
 //! ways to read them, rules, operators, rows.
 
 pub(crate) mod access;
+pub(crate) mod backends;
 pub(crate) mod binder;
 mod by_index;
 pub(crate) mod caller;

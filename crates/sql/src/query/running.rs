@@ -46,8 +46,11 @@ pub struct ResultColumn {
 pub struct Rows {
     columns: Arc<[ResultColumn]>,
     source: Source,
-    /// Rows of the batch that was read last and were not given out yet.
+    /// Rows that are at hand as values.
     pending: VecDeque<Vec<Datum>>,
+    /// The batch that was read last, and how many of its rows were given out: each is made
+    /// values when it is asked for, so that what is large is there once.
+    begun: Option<(RecordBatch, usize)>,
     /// Whether values are made what the columns say.
     casts: bool,
 }
@@ -72,6 +75,7 @@ impl Rows {
             columns,
             source: Source::Stream { stream, guard },
             pending: VecDeque::new(),
+            begun: None,
             casts: false,
         }
     }
@@ -79,12 +83,13 @@ impl Rows {
     /// Rows that are at hand.
     pub(crate) fn batches(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Self {
         let source = Source::Batches(batches.into());
-        Self { columns: columns_of(schema), source, pending: VecDeque::new(), casts: false }
+        let columns = columns_of(schema);
+        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
     }
 
     /// Rows that are at hand, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
-        Self { columns, source: Source::Values, pending: rows, casts: false }
+        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
     }
 
     /// The same rows with these columns, which the caller was told before; `None` if there are more
@@ -177,18 +182,27 @@ impl Rows {
     /// # Errors
     /// Whatever the query meets.
     pub async fn next_row(&mut self) -> Result<Option<Vec<Datum>>> {
-        while self.pending.is_empty() {
-            let Some(batch) = self.next_batch().await? else { return Ok(None) };
-            self.pending.reserve(batch.num_rows());
-            for row in 0..batch.num_rows() {
-                let values = batch.columns().iter().map(|array| Datum::from_array(array, row));
-                self.pending.push_back(values.collect::<Result<_>>()?);
+        let row = loop {
+            if let Some(row) = self.pending.pop_front() {
+                break row;
             }
-        }
-        match self.pending.pop_front() {
-            Some(row) if self.casts => self.cast(row).map(Some),
-            row => Ok(row),
-        }
+            if let Some((batch, given)) = &mut self.begun {
+                let row = *given;
+                *given += 1;
+                if row < batch.num_rows() {
+                    let values = batch.columns().iter();
+                    break values
+                        .map(|array| Datum::from_array(array, row))
+                        .collect::<Result<_>>()?;
+                }
+                self.begun = None;
+            }
+            match self.next_batch().await? {
+                Some(batch) => self.begun = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        };
+        if self.casts { self.cast(row).map(Some) } else { Ok(Some(row)) }
     }
 }
 

@@ -202,7 +202,7 @@ impl Session {
             S::Execute { name: Some(name), .. } => {
                 let name = name.to_string().trim_matches('"').to_lowercase();
                 let columns =
-                    self.prepared.get(&name).map(|prepared| Arc::clone(&prepared.columns));
+                    self.prepared.get(&name).map(|named| Arc::clone(&named.prepared.columns));
                 Ok((given.to_vec(), columns.unwrap_or_else(|| Arc::new([]))))
             }
             _ => Ok((given.to_vec(), Arc::new([]))),

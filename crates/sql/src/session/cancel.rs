@@ -17,6 +17,8 @@ const PATIENCE_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct Cancel {
     requested: AtomicBool,
+    /// Whether the session is to end: no statement goes on, and none begins.
+    ended: AtomicBool,
     has_deadline: AtomicBool,
     deadline: Mutex<Option<Instant>>,
     /// How long the statement may wait for definitions of others.
@@ -27,6 +29,28 @@ impl Cancel {
     /// Asks the statement that runs to stop; if none does, nothing happens.
     pub fn cancel(&self) {
         self.requested.store(true, Ordering::Relaxed);
+    }
+
+    /// Asks the session to end: the statement that runs fails, and so does every other.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// let mut session = db.session();
+    /// session.cancel_handle().end();
+    /// let ended = session.query("select count(*) from pg_class", &[]).unwrap_err();
+    /// assert_eq!(ended.state().as_str(), "57P01");
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.requested.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the session was asked to end.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     /// Runs what a session does to its end, or until it is to stop while it would wait.
@@ -48,7 +72,11 @@ impl Cancel {
 
     /// A statement begins, with this much time, of which it may wait so much for others.
     pub(crate) fn begin(&self, timeout: Option<Duration>, patience: Option<Duration>) {
-        self.requested.store(false, Ordering::Relaxed);
+        self.requested.store(false, Ordering::SeqCst);
+        // Whoever ends it sets this first.
+        if self.ended.load(Ordering::SeqCst) {
+            self.requested.store(true, Ordering::Relaxed);
+        }
         *self.patience.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = patience;
         if timeout.is_some() || self.has_deadline.load(Ordering::Relaxed) {
             let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -70,6 +98,10 @@ impl Cancel {
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.requested.load(Ordering::Relaxed) {
+            if self.is_ended() {
+                let text = "terminating connection due to administrator command";
+                return Err(Error::new(SqlState::SHUTDOWN, text));
+            }
             let text = "the statement was cancelled by request";
             return Err(Error::new(SqlState::CANCELLED, text));
         }

@@ -2,6 +2,7 @@
 //!
 //! A session is polled by one thread at a time, and polls what it runs itself.
 
+pub(crate) mod activity;
 pub(crate) mod answer;
 pub(crate) mod cancel;
 pub(crate) mod control;

@@ -12,6 +12,7 @@ use super::answer::Outcome;
 use super::statements::Session;
 use crate::catalog::names::fold;
 use crate::error::{Error, Result, SqlState};
+use crate::held::Held;
 use crate::point::PointPlan;
 use crate::point::compile::constant_of;
 use crate::query::running::ResultColumn;
@@ -30,6 +31,16 @@ pub struct Prepared {
     /// What its rows have; empty for statements without rows.
     pub columns: Arc<[ResultColumn]>,
 }
+
+/// A statement that PREPARE has made, and the memory that counts for it.
+pub(crate) struct Named {
+    pub(crate) prepared: Arc<Prepared>,
+    _held: Held,
+}
+
+/// What a statement is reckoned to take: by itself, and for each of its expressions.
+const STATEMENT_BYTES: usize = 8 << 10;
+const WORD_BYTES: usize = 1 << 10;
 
 impl Session {
     /// Describes a statement; types that are given for its first parameters are kept.
@@ -110,14 +121,16 @@ impl Session {
                 let given: Vec<SqlType> =
                     data_types.iter().map(SqlType::from_ast).collect::<Result<_>>()?;
                 let statement = Statement { ast: (**statement).clone() };
-                let prepared = self.prepare(&statement, &given)?;
-                self.prepared.insert(name, Arc::new(prepared));
+                let mut held = self.database.hold("a prepared statement");
+                held.resize(STATEMENT_BYTES + WORD_BYTES * words(&statement))?;
+                let prepared = Arc::new(self.prepare(&statement, &given)?);
+                self.prepared.insert(name, Named { prepared, _held: held });
                 Ok(Outcome::verb("PREPARE"))
             }
             ast::Statement::Execute { name: Some(name), parameters, .. } => {
                 let name = name.to_string();
                 let name = name.trim_matches('"').to_lowercase();
-                let prepared = self.prepared.get(&name).cloned();
+                let prepared = self.prepared.get(&name).map(|named| Arc::clone(&named.prepared));
                 let prepared = prepared.ok_or_else(|| unknown(&name))?;
                 let mut values = Vec::new();
                 for parameter in parameters {
@@ -144,6 +157,16 @@ impl Session {
             other => Err(Error::unsupported(other)),
         }
     }
+}
+
+/// How many expressions a statement has.
+fn words(statement: &Statement) -> usize {
+    let mut count = 0;
+    let _ = ast::visit_expressions(&statement.ast, |_| {
+        count += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    count
 }
 
 /// Values as parameters of these types have them: text is what it spells.

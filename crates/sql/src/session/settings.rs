@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) lock_timeout: Option<Duration>,
     /// How long a transaction block may be without a statement.
     pub(crate) idle_timeout: Option<Duration>,
+    /// The same outside a block.
+    pub(crate) idle_session_timeout: Option<Duration>,
     pub(crate) search_path: Vec<String>,
     /// How durable commits are; `None` for what the database does.
     pub(crate) durability: Option<Durability>,
@@ -43,6 +45,9 @@ pub(crate) struct Settings {
 
 /// How long a block may be without a statement, as clients of PostgreSQL say it.
 const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
+
+/// How long a session may be without a statement outside a block.
+const IDLE_SESSION_TIMEOUT: &str = "idle_session_timeout";
 
 /// The same for a block that has defined something, where nothing was set: it keeps all others from
 /// writing.
@@ -71,6 +76,10 @@ const KEPT: &[(&str, &str)] = &[
     ("xmloption", "content"),
 ];
 
+/// Bytes of settings that mean nothing here, and what each takes beside its name and value.
+const OTHERS_BYTES_MAX: usize = 64 << 10;
+const OTHER_BYTES: usize = 64;
+
 /// Names of the encoding that text has.
 const UTF8: [&str; 3] = ["utf8", "utf-8", "unicode"];
 
@@ -95,6 +104,7 @@ impl Default for Settings {
             statement_timeout: None,
             lock_timeout: None,
             idle_timeout: None,
+            idle_session_timeout: None,
             search_path: vec![PUBLIC.to_owned()],
             durability: None,
             user: "remanent".to_owned(),
@@ -114,6 +124,7 @@ impl Settings {
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
             IDLE_TIMEOUT => millis(self.idle_timeout),
+            IDLE_SESSION_TIMEOUT => millis(self.idle_session_timeout),
             "search_path" => self.search_path.join(", "),
             "durability" => {
                 self.durability.map_or("default".to_owned(), |d| format!("{d:?}").to_lowercase())
@@ -138,6 +149,7 @@ impl Settings {
             "default_transaction_read_only",
             "durability",
             IDLE_TIMEOUT,
+            IDLE_SESSION_TIMEOUT,
             "lock_timeout",
             "search_path",
             "statement_timeout",
@@ -180,6 +192,9 @@ impl Settings {
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
+            IDLE_SESSION_TIMEOUT => {
+                self.idle_session_timeout = timeout(&value).ok_or_else(bad)?;
+            }
             "search_path" => {
                 let schemas = values.iter().flat_map(|value| value.split(','));
                 let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
@@ -213,7 +228,7 @@ impl Settings {
                 return Err(bad().hint("Times with a zone are shown in UTC."));
             }
             known if KEPT.iter().any(|(name, _)| *name == known) || known.contains('.') => {
-                self.others.insert(name.to_owned(), value);
+                return self.set_other(name, value);
             }
             _ => {
                 let text = format!("unrecognized configuration parameter \"{name}\"");
@@ -225,6 +240,23 @@ impl Settings {
 }
 
 impl Settings {
+    /// Keeps a value that means nothing here, of which there may be few.
+    fn set_other(&mut self, name: &str, value: String) -> Result<()> {
+        let others = self.others.iter().filter(|(other, _)| *other != name);
+        let held: usize = others.map(|(name, value)| name.len() + value.len() + OTHER_BYTES).sum();
+        if held + name.len() + value.len() + OTHER_BYTES > OTHERS_BYTES_MAX {
+            let text = format!("the settings of a session hold at most {OTHERS_BYTES_MAX} bytes");
+            return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+        }
+        self.others.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// The program that has connected, by its own word.
+    pub(crate) fn application(&self) -> &str {
+        self.others.get("application_name").map_or("", String::as_str)
+    }
+
     fn reset_one(&mut self, name: &str) {
         let initial = Self::default();
         match name {
@@ -233,6 +265,7 @@ impl Settings {
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
             IDLE_TIMEOUT => self.idle_timeout = None,
+            IDLE_SESSION_TIMEOUT => self.idle_session_timeout = None,
             "search_path" => self.search_path = initial.search_path,
             "durability" | "synchronous_commit" => self.durability = None,
             other => drop(self.others.remove(other)),
@@ -353,9 +386,10 @@ impl Session {
         all
     }
 
-    /// How long the next statement may be waited for: none without a transaction block, and as long
-    /// as `idle_in_transaction_session_timeout` says in one. A block that has defined something
-    /// keeps all others from writing, and is waited for at most 60 s.
+    /// How long the next statement may be waited for: without a transaction block as long as
+    /// `idle_session_timeout` says, and in one as `idle_in_transaction_session_timeout` does. A
+    /// block that has defined something keeps all others from writing, and is waited for at most
+    /// 60 s.
     ///
     /// # Examples
     /// ```
@@ -369,7 +403,14 @@ impl Session {
     /// # Ok::<(), remanent_sql::Error>(())
     /// ```
     pub fn idle_max(&self) -> Option<Duration> {
-        self.block.as_ref()?;
+        if self.block.is_none() {
+            return self.settings.idle_session_timeout;
+        }
+        self.idle_in_transaction_max()
+    }
+
+    /// The same for whoever still reads rows of a statement.
+    pub fn idle_in_transaction_max(&self) -> Option<Duration> {
         let defines = self.defining.is_some().then_some(IDLE_DEFINING_MAX);
         self.settings.idle_timeout.or(defines)
     }

@@ -15,11 +15,12 @@ use datafusion::sql::sqlparser::ast;
 use remanent_engine::{Isolation, Savepoint, TransactionOptions};
 use tokio::runtime::Runtime;
 
+use super::activity::Activity;
 use super::answer::{Answer, Outcome};
 use super::cancel::Cancel;
 use super::control::Block;
 use super::defining::{Defining, Numbering};
-use super::prepared::Prepared;
+use super::prepared::Named;
 use super::settings::Settings;
 use super::transaction::Transaction;
 use super::waiting::WAIT;
@@ -32,7 +33,7 @@ use crate::point::TextCache;
 use crate::query::binder::{Binder, SessionFunctions};
 use crate::query::caller::Caller;
 use crate::query::explain::Noted;
-use crate::query::{rights, sequences};
+use crate::query::{backends, rights, sequences};
 use crate::statement::{Kind, Statement};
 use crate::values::datum::Datum;
 
@@ -61,7 +62,7 @@ pub struct Session {
     pub(crate) state: Arc<SessionState>,
     pub(crate) settings: Settings,
     pub(crate) block: Option<Block>,
-    pub(crate) prepared: HashMap<String, Arc<Prepared>>,
+    pub(crate) prepared: HashMap<String, Named>,
     /// On whose behalf it runs statements.
     pub(crate) actor: Actor,
     /// What it has defined and not committed.
@@ -79,6 +80,8 @@ pub struct Session {
     pub(crate) noted_plans: Mutex<Noted>,
     /// What `pg_backend_pid` says.
     pub(crate) process: i32,
+    /// What others are shown of it, if it has a client.
+    pub(crate) activity: Option<Arc<Activity>>,
     pub(crate) texts: TextCache,
     pub(crate) texts_version: u64,
     cancel: Arc<Cancel>,
@@ -122,6 +125,7 @@ impl Session {
             prepared: HashMap::new(),
             noted_plans: Mutex::default(),
             process: 0,
+            activity: None,
             texts: TextCache::default(),
             texts_version: 0,
             cancel: Arc::default(),
@@ -132,11 +136,6 @@ impl Session {
     /// What stops the statement that runs, from any thread.
     pub fn cancel_handle(&self) -> Arc<Cancel> {
         Arc::clone(&self.cancel)
-    }
-
-    /// The number by which the caller's connection is known.
-    pub fn set_process(&mut self, process: i32) {
-        self.process = process;
     }
 
     pub(crate) fn cancel(&self) -> &Arc<Cancel> {
@@ -450,7 +449,12 @@ impl Drop for Given<'_> {
 }
 
 fn functions_of(caller: &Arc<Caller>) -> SessionFunctions {
-    let all = [sequences::functions(caller), rights::functions(caller), system::functions(caller)];
+    let all = [
+        sequences::functions(caller),
+        rights::functions(caller),
+        backends::functions(caller),
+        system::functions(caller),
+    ];
     let named = |function: Arc<ScalarUDF>| (function.name().to_owned(), function);
     all.into_iter().flatten().map(named).collect()
 }
@@ -466,6 +470,7 @@ impl Drop for Session {
             self.settle_numbers();
         }
         self.database.taken.forget(self.id);
+        self.hide();
     }
 }
 

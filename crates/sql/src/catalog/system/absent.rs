@@ -103,7 +103,6 @@ const ABSENT: &[(&str, &[(&str, char)])] = &[
     ("pg_foreign_server", &[("oid", 'i'), ("srvname", 't')]),
     ("pg_foreign_table", &[("ftrelid", 'i'), ("ftserver", 'i')]),
     ("pg_partitioned_table", &[("partrelid", 'i'), ("partstrat", 't')]),
-    ("pg_stat_activity", &[("pid", 'i'), ("usename", 't'), ("state", 't'), ("query", 't')]),
 ];
 
 /// The columns of `pg_proc`.

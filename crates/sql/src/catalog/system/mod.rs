@@ -5,6 +5,7 @@
 //! clients of PostgreSQL ask.
 
 mod absent;
+mod activity;
 mod functions;
 mod information;
 mod pg_catalog;

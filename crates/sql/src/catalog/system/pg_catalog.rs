@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::absent;
 use super::information::CATALOG;
 use super::pg_objects::{TYPES, class_oid, namespace_oid, oid, type_modifier, type_oid};
 use super::rows::Described;
+use super::{absent, activity};
 use crate::access::Actor;
 use crate::catalog::definition::list;
 use crate::catalog::names::{Name, quoted};
@@ -40,6 +40,7 @@ pub(super) fn table(session: &Session, catalog: &Arc<Snapshot>, name: &str) -> O
         "pg_database" => databases(),
         "pg_roles" | "pg_user" | "pg_authid" => roles(session, catalog),
         "pg_settings" => settings(session),
+        "pg_stat_activity" => activity::sessions(session, catalog),
         other => Described::new(absent::columns(other)?),
     })
 }
