@@ -47,8 +47,8 @@ impl Drop for Keeping {
 }
 
 impl Connection {
-    /// Counts a portal, but for one without a name that is small: there is one of these, and another
-    /// with each statement.
+    /// Counts a portal, but for one without a name that is small: there is one of these, and it
+    /// goes with the next statement.
     ///
     /// # Errors
     /// As [`Keeping::grow`].
