@@ -1,6 +1,7 @@
-//! What clients make a server hold: never more than its budget, and a little for the program and
-//! each connection. The server is a process of its own, and the system says how much it took; its
-//! allocator gives back at once what is freed, so that this is what was held.
+//! What clients make a server hold, of memory and of files: never more than its budget, and a
+//! little for the program and each connection. The server is a process of its own, and the system
+//! says how much it took; its allocator gives back at once what is freed, so that this is what was
+//! held.
 #![cfg(all(feature = "sql", target_os = "linux"))]
 
 #[path = "../../server/tests/wire/raw.rs"]
@@ -23,8 +24,11 @@ struct Served {
 }
 
 impl Served {
-    fn start() -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_remanent"));
+    /// Starts a server that may open so many files.
+    fn start(files_max: usize) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files_max}; exec \"$@\""), "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_remanent"));
         command.args(["serve", ":memory:", "--trust", "--listen", "127.0.0.1:0"]);
         command.env("MIMALLOC_PURGE_DELAY", "0");
         command.args(["--memory", "128M", "--log-level", "error"]);
@@ -97,7 +101,7 @@ fn sync() -> Vec<u8> {
 
 #[test]
 fn no_client_takes_more_than_the_budget() {
-    let served = Served::start();
+    let served = Served::start(1024);
     let mut raw = served.client();
     assert_eq!(raw.query("create table t (a text); create table n (a int)").unwrap(), "");
     served.check("nothing", 1);
@@ -108,6 +112,17 @@ fn no_client_takes_more_than_the_budget() {
     rows(&served);
 }
 
+#[test]
+fn files_that_run_out_keep_nobody_out_for_long() {
+    let served = Served::start(48);
+    let silent: Vec<Raw> = (0..200).map(|_| Raw::silent(served.port)).collect();
+    let mut client = served.client();
+    assert_eq!(client.query("select 1").unwrap(), "");
+    drop(silent);
+    let mut other = served.client();
+    assert_eq!(other.query("select 1").unwrap(), "");
+}
+
 /// Messages that announce much, of which much comes and never the end.
 fn unfinished(served: &Served) {
     let mut clients: Vec<Raw> = (0..6).map(|_| served.client()).collect();
@@ -116,7 +131,7 @@ fn unfinished(served: &Served) {
         client.send(&[b'Q']);
         client.send(&(200_u32 << 20).to_be_bytes());
     }
-    for _ in 0..60 {
+    for _ in 0..40 {
         clients.iter_mut().for_each(|client| client.send(&piece));
     }
     let mut other = served.client();
@@ -136,13 +151,14 @@ fn unfinished(served: &Served) {
 /// Copies with a value that does not end, in each format.
 fn copies(served: &Served) {
     let mut header = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0".to_vec();
-    header.extend([0, 1, 0x7f, 0xff, 0xff, 0xff]);
+    // One value of 192 MiB.
+    header.extend([0, 1, 0x0c, 0, 0, 0]);
     for (format, begins) in [("binary", &header[..]), ("text", b"x"), ("csv", b"\"x")] {
         let mut client = served.client();
         client.query(&format!("copy t from stdin (format {format})")).unwrap();
         client.send(&message(b'd', begins));
         let piece = message(b'd', &vec![b'x'; 4 << 20]);
-        for _ in 0..100 {
+        for _ in 0..40 {
             client.send(&piece);
         }
         client.send(&message(b'c', b""));
@@ -223,8 +239,8 @@ fn texts(served: &Served) {
 /// Rows that are long.
 fn rows(served: &Served) {
     for (what, text) in [
-        ("a long text", "select repeat('x', 30000000)"),
-        ("long bytes", "select repeat('x', 15000000)::bytea"),
+        ("a long text", "select repeat('x', 10000000)"),
+        ("long bytes", "select repeat('x', 5000000)::bytea"),
         ("long rows", "select repeat('x', 1000000) from generate_series(1, 30)"),
         (
             "a copy of them",

@@ -85,18 +85,19 @@ impl Options {
         self
     }
 
-    /// How long a client may take, from its first byte on, until it is known who it is.
+    /// How long a client may take, from its first byte on, until it is known who it is; zero is for
+    /// ever.
     #[must_use]
     pub fn startup_timeout(mut self, timeout: Duration) -> Self {
-        self.startup_timeout = timeout;
+        self.startup_timeout = limit(timeout);
         self
     }
 
     /// How long a client may leave a message half said, or take nothing of an answer. For each
-    /// 64 KiB of it there is a second more.
+    /// 64 KiB of it there is a second more; zero is for ever.
     #[must_use]
     pub fn stall_timeout(mut self, timeout: Duration) -> Self {
-        self.stall_timeout = timeout;
+        self.stall_timeout = limit(timeout);
         self
     }
 
@@ -120,4 +121,10 @@ impl Options {
         self.certificate = Some((certificate, key));
         self
     }
+}
+
+/// A limit as a clock can count it.
+fn limit(timeout: Duration) -> Duration {
+    let longest = Duration::from_secs(u32::MAX.into());
+    if timeout.is_zero() { longest } else { timeout.min(longest) }
 }

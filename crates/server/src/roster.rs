@@ -61,6 +61,8 @@ struct Table {
     /// By their numbers, of which the lowest is the oldest until they begin anew.
     entries: BTreeMap<i32, Entry>,
     last: i32,
+    /// Strangers that were told to go and have not gone yet.
+    leaving: usize,
 }
 
 struct Entry {
@@ -99,6 +101,7 @@ impl Table {
         let Some(process) = oldest.map(|(process, _)| *process) else { return false };
         if let Some(entry) = self.entries.remove(&process) {
             entry.socket.shut(Shutdown::Both);
+            self.leaving += 1;
         }
         true
     }
@@ -113,9 +116,11 @@ impl Connections {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the oldest connection whose client is not known; whether there was one.
-    pub(crate) fn leave_oldest_stranger(&self) -> bool {
-        self.table().leave_oldest_stranger()
+    /// Ends the oldest connection whose client is not known, unless one is ending; whether there
+    /// was one.
+    pub(crate) fn make_room(&self) -> bool {
+        let mut table = self.table();
+        table.leaving > 0 || table.leave_oldest_stranger()
     }
 
     /// Stops the statement of a connection, if the secret is its own.
@@ -207,7 +212,11 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let connections = &self.shared.connections;
-        connections.table().entries.remove(&self.process);
+        let mut table = connections.table();
+        if table.entries.remove(&self.process).is_none() {
+            table.leaving = table.leaving.saturating_sub(1);
+        }
+        drop(table);
         connections.left.notify_all();
     }
 }

@@ -25,6 +25,9 @@ use crate::wire::socket::Socket;
 /// Nested statements are planned and run by recursion.
 const STACK_BYTES: usize = 16 << 20;
 
+/// How often the log says that nobody can be let in.
+const TOLD_AGAIN: Duration = Duration::from_secs(10);
+
 /// How long statements that were stopped may take to notice.
 const STOPPED_MAX: Duration = Duration::from_secs(2);
 
@@ -108,25 +111,22 @@ impl Server {
 
 /// Accepts until the server ends, whatever goes wrong with a connection.
 fn accept(listener: &Listener, shared: &Arc<Shared>) {
-    let mut fails = false;
+    let mut told: Option<Instant> = None;
     loop {
         let accepted = listener.accept();
         if shared.is_stopping() {
             return;
         }
         match accepted {
-            Ok(socket) => {
-                fails = false;
-                open(socket, shared);
-            }
+            Ok(socket) => open(socket, shared),
             Err(error) => {
-                if !fails {
+                if told.is_none_or(|told| told.elapsed() >= TOLD_AGAIN) {
                     tracing::error!("cannot accept connections: {error}");
+                    told = Some(Instant::now());
                 }
-                fails = true;
                 // Too many files are open, most likely: a stranger's goes, or another will.
-                shared.connections.leave_oldest_stranger();
-                std::thread::sleep(Duration::from_millis(50));
+                let goes = shared.connections.make_room();
+                std::thread::sleep(Duration::from_millis(if goes { 2 } else { 50 }));
             }
         }
     }
@@ -139,7 +139,13 @@ fn open(socket: Socket, shared: &Arc<Shared>) {
     let name = format!("connection {}", place.process);
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
-    if let Err(error) = thread.spawn(move || run(&socket, &shared, &place)) {
+    let connection = move || {
+        run(&socket, &shared, &place);
+        // Its file is closed before its place is given back.
+        drop(socket);
+        drop(place);
+    };
+    if let Err(error) = thread.spawn(connection) {
         tracing::error!("cannot begin a thread for a connection: {error}");
     }
 }
@@ -170,8 +176,7 @@ fn serve(
 ) -> Result<(), Broken> {
     let is_far = Listener::is_far(socket);
     let options = &shared.options;
-    let far_moment = Instant::now() + Duration::from_secs(u32::MAX.into());
-    let startup_until = Instant::now().checked_add(options.startup_timeout).unwrap_or(far_moment);
+    let startup_until = Instant::now() + options.startup_timeout;
     let mut channel = Channel::new(Arc::clone(socket), startup_until, options.stall_timeout)?;
     let client = match startup::hear(&mut channel, shared) {
         Ok(client) => client,

@@ -3,6 +3,7 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -119,6 +120,27 @@ impl SqlDatabase {
     /// A new session.
     pub fn session(self: &Arc<Self>) -> Session {
         Session::new(Arc::clone(self))
+    }
+
+    /// The functions that a statement may call, by name: those of rows, of groups and of windows.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let [scalar, aggregate, window] = SqlDatabase::in_memory()?.functions();
+    /// assert!(scalar.iter().any(|name| name == "upper"));
+    /// assert!(scalar.iter().any(|name| name == "pg_terminate_backend"));
+    /// assert!(aggregate.iter().any(|name| name == "sum"));
+    /// assert!(window.iter().any(|name| name == "row_number"));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn functions(self: &Arc<Self>) -> [Vec<String>; 3] {
+        let own = std::mem::take(&mut self.session().functions).into_keys();
+        let scalar = self.state.scalar_functions().keys().cloned().chain(own);
+        let aggregate = self.state.aggregate_functions().keys().cloned();
+        let window = self.state.window_functions().keys().cloned();
+        let sorted = |names: BTreeSet<String>| names.into_iter().collect();
+        [sorted(scalar.collect()), sorted(aggregate.collect()), sorted(window.collect())]
     }
 
     /// The catalog as it is now.

@@ -74,6 +74,8 @@ states! {
     NUMBER_OUT_OF_RANGE = "22003";
     /// A date or time that cannot be read.
     BAD_DATETIME = "22007";
+    /// A date or time beyond the calendar.
+    DATETIME_OUT_OF_RANGE = "22008";
     /// A division by zero.
     DIVISION_BY_ZERO = "22012";
     /// A parameter or setting with a value that it cannot have.
@@ -84,6 +86,10 @@ states! {
     BAD_TEXT = "22P02";
     /// Bytes that are not a value of the type asked for.
     BAD_BINARY = "22P03";
+    /// A power or root that there is not.
+    BAD_POWER = "2201F";
+    /// A regular expression that is none.
+    BAD_PATTERN = "2201B";
     /// Data of COPY that cannot be read.
     BAD_COPY = "22P04";
     /// A constraint was violated, whichever.
@@ -176,8 +182,6 @@ states! {
     IDLE_IN_TRANSACTION = "25P03";
     /// There are too many connections.
     TOO_MANY_CONNECTIONS = "53300";
-    /// More of something than there can be: a key that is too long, too many columns.
-    TOO_LARGE = "54000";
     /// A statement that is nested too deeply.
     TOO_COMPLEX = "54001";
     /// The memory budget is reached.
@@ -365,8 +369,16 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
                 let ArrowError::ExternalError(source) = error else { unreachable!() };
                 return source.downcast::<Self>().map_or_else(|_| unreachable!(), |own| *own);
             }
+            ArrowError::ExternalError(source) if source.is::<DataFusionError>() => {
+                let ArrowError::ExternalError(source) = error else { unreachable!() };
+                let source = source.downcast::<DataFusionError>();
+                return source.map_or_else(|_| unreachable!(), |source| (*source).into());
+            }
             ArrowError::MemoryError(_) => SqlState::OUT_OF_MEMORY,
             ArrowError::IoError(..) => SqlState::IO_ERROR,
+            ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
+                state_by_words(text).unwrap_or(SqlState::INTERNAL)
+            }
             _ => SqlState::INTERNAL,
         };
         let text = match error {
@@ -382,14 +394,17 @@ impl From<DataFusionError> for Error {
         match error {
             DataFusionError::External(source) => match source.downcast::<Self>() {
                 Ok(own) => *own,
-                Err(other) => Self::internal(other.to_string()),
+                Err(other) => Self::of_fault(&other.to_string()),
             },
             DataFusionError::Context(_, source) | DataFusionError::Diagnostic(_, source) => {
                 (*source).into()
             }
             DataFusionError::Shared(source) => match Self::of_shared(&source) {
                 Some(own) => own,
-                None => Self::internal(after_colon(&source.strip_backtrace())),
+                None => match source.find_root() {
+                    DataFusionError::Execution(text) => Self::of_values(after_colon(text)),
+                    root => Self::of_fault(after_colon(&root.strip_backtrace())),
+                },
             },
             DataFusionError::Collection(errors) => match errors.into_iter().next() {
                 Some(first) => first.into(),
@@ -403,17 +418,10 @@ impl From<DataFusionError> for Error {
                 Self::new(SqlState::FEATURE_NOT_SUPPORTED, text)
             }
             DataFusionError::Plan(text) => Self::of_plan(text),
-            // What a value is to blame for; what is not is an internal error.
-            DataFusionError::Execution(text) => {
-                let error = Self::of_execution(&text);
-                match error.state() == SqlState::INTERNAL {
-                    true => Self::new(SqlState::BAD_PARAMETER, text),
-                    false => error,
-                }
-            }
+            DataFusionError::Execution(text) => Self::of_values(after_colon(&text)),
             other => {
                 let text = other.strip_backtrace();
-                Self::of_execution(after_colon(&text))
+                Self::of_fault(after_colon(&text))
             }
         }
     }
@@ -469,18 +477,61 @@ impl Error {
         Self::new(state, text)
     }
 
-    fn of_execution(text: &str) -> Self {
-        let state = if text.contains("Divide by zero") {
-            SqlState::DIVISION_BY_ZERO
-        } else if text.contains("verflow") {
-            SqlState::NUMBER_OUT_OF_RANGE
-        } else if text.contains("more than one row") {
-            SqlState::CARDINALITY
-        } else {
-            SqlState::INTERNAL
-        };
-        Self::new(state, text)
+    /// What a function says of the values that it was called with.
+    fn of_values(text: &str) -> Self {
+        Self::new(state_by_words(text).unwrap_or(SqlState::BAD_PARAMETER), text)
     }
+
+    /// What should never be, unless a function says so of the values that it was called with.
+    fn of_fault(text: &str) -> Self {
+        Self::new(state_by_words(text).unwrap_or(SqlState::INTERNAL), text)
+    }
+}
+
+/// The states that errors in words alone have, each by any of its words; the first that fits
+/// counts. Functions check the types of their arguments when they are called, and tell it as they
+/// tell of values.
+const STATES_BY_WORDS: [(SqlState, &[&str]); 12] = [
+    (SqlState::DIVISION_BY_ZERO, &["Divide by zero"]),
+    (SqlState::CARDINALITY, &["more than one row"]),
+    (SqlState::OUT_OF_MEMORY, &["failed to allocate", "memory allocation"]),
+    (SqlState::LIMIT_EXCEEDED, &["maximum array size", "maximum allowed length"]),
+    (SqlState::BAD_PATTERN, &["egular expression", "regex parse error", "egex"]),
+    (SqlState::BAD_DATETIME, &["Error parsing timestamp", "as time", "Error parsing date"]),
+    (
+        SqlState::UNKNOWN_FUNCTION,
+        &[
+            "nsupported data type",
+            "nsupported type",
+            "does not support type",
+            "only support",
+            "only accepts",
+            "array arguments",
+            "expects at least",
+            "expects list",
+            "expects exactly",
+            "requires an odd number",
+            "requires an even number",
+            "requires at least",
+            "requires the input",
+            "requires exactly",
+            "must be a union",
+            "Cannot access field",
+            "exactly one argument",
+            "AvgAccumulator for",
+            "source dependent",
+        ],
+    ),
+    (SqlState::BAD_POWER, &["square root of a negative"]),
+    (SqlState::NUMBER_OUT_OF_RANGE, &["verflow", "out of range", "out of bounds", "too large"]),
+    (SqlState::BAD_PARAMETER, &["indices are 1 based", "failed to convert size"]),
+    (SqlState::BAD_PARAMETER, &["requires", "must be", "Expected a", "Expected an"]),
+    (SqlState::BAD_PARAMETER, &["invalid index", "not allowed"]),
+];
+
+fn state_by_words(text: &str) -> Option<SqlState> {
+    let fits = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    STATES_BY_WORDS.iter().find(|(_, words)| fits(words)).map(|(state, _)| *state)
 }
 
 impl From<Error> for DataFusionError {

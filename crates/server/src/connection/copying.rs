@@ -2,14 +2,16 @@
 //!
 //! At most one batch of rows is held, and what is still to be sent.
 
-use bytes::BufMut;
+use std::io;
+
+use bytes::{BufMut, BytesMut};
 use remanent_sql::{Copy, CopyIn, Datum, Error, SqlState, Statement};
 
-use super::{Connection, Done, Stop};
+use super::{Connection, Done, Stop, weight};
 use crate::value::binary_rows::{self, BinaryRows};
 use crate::wire::Broken;
 use crate::wire::backend;
-use crate::wire::channel::Channel;
+use crate::wire::channel::{Channel, SEND_BYTES};
 use crate::wire::frontend::Message;
 
 /// Rows in the binary format, or bytes of them, that are inserted at once.
@@ -21,6 +23,24 @@ struct BinaryBatch {
     received: BinaryRows,
     rows: Vec<Vec<Datum>>,
     bytes: usize,
+}
+
+/// Sends a row of a copy; one that is long goes out from where it is.
+///
+/// # Errors
+/// `LIMIT_EXCEEDED` for a row that no message holds; of the socket.
+fn send_line(channel: &mut Channel, line: &[u8]) -> Result<io::Result<()>, Error> {
+    if line.len() <= SEND_BYTES {
+        backend::message(&mut channel.out, b'd', |out| out.put_slice(line));
+        return Ok(channel.flush_if_much());
+    }
+    let Ok(length) = i32::try_from(line.len() + 4) else {
+        let text = "a row of the copy is longer than a message can be";
+        return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+    };
+    channel.out.put_u8(b'd');
+    channel.out.put_i32(length);
+    Ok(channel.send_through(line))
 }
 
 impl Connection {
@@ -43,34 +63,38 @@ impl Connection {
         let is_binary = copy.format.is_binary;
         backend::copy_begins(&mut self.channel.out, backend::COPY_OUT, columns.len(), is_binary);
         let channel = &mut self.channel;
-        let mut line = Vec::new();
-        let mut send = |channel: &mut Channel, row: &[Datum]| {
-            line.clear();
-            copy.format.write_line(&mut line, row);
-            backend::message(&mut channel.out, b'd', |out| out.put_slice(&line));
-        };
+        let counted = channel.counted();
         let mut broken = None;
         let sent = Self::run(&self.runtime, &self.cancel, async {
             if copy.format.has_header && !is_binary {
                 let names: Vec<Datum> = columns.iter().map(|c| c.name.as_str().into()).collect();
-                send(channel, &names);
+                let mut line = Vec::new();
+                copy.format.write_line(&mut line, &names);
+                backend::message(&mut channel.out, b'd', |out| out.put_slice(&line));
             }
             let mut sent = 0;
             while let Some(row) = rows.next_row().await? {
+                // A long row is there twice while it goes out, and as text with escapes.
+                channel.count(2 * weight::of_row(&row))?;
+                let mut line = Vec::new();
                 match is_binary {
-                    true => backend::message(&mut channel.out, b'd', |out| {
+                    true => {
+                        let mut bytes = BytesMut::new();
                         if sent == 0 {
-                            binary_rows::put_header(out);
+                            binary_rows::put_header(&mut bytes);
                         }
-                        binary_rows::put_row(out, &row, &columns);
-                    }),
-                    false => send(channel, &row),
+                        binary_rows::put_row(&mut bytes, &row, &columns);
+                        line = bytes.into();
+                    }
+                    false => copy.format.write_line(&mut line, &row),
                 }
+                drop(row);
                 sent += 1;
-                if let Err(error) = channel.flush_if_much() {
+                if let Err(error) = send_line(channel, &line)? {
                     broken = Some(error);
                     break;
                 }
+                channel.count_down_to(counted);
             }
             Ok(sent)
         });

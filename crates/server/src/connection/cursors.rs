@@ -114,7 +114,7 @@ impl Connection {
         let formats = if is_binary { BINARY.to_vec() } else { Vec::new() };
         let (kept, stage) = (Arc::new(kept), Stage::Running(Running { rows, tag }));
         let values = Vec::new();
-        let portal = Portal { kept, values, formats, stage, holds, _keeping: keeping };
+        let portal = Portal { kept, values, formats, stage, holds, _keeping: Some(keeping) };
         self.portals.insert(name, portal);
         Ok(())
     }

@@ -48,7 +48,7 @@ pub(crate) struct Portal {
     pub(super) stage: Stage,
     /// Whether it outlives its transaction.
     pub(super) holds: bool,
-    pub(super) _keeping: Keeping,
+    pub(super) _keeping: Option<Keeping>,
 }
 
 impl Portal {
@@ -181,7 +181,7 @@ impl Connection {
             if oid::is_list(*oid) { bytes * weight::LIST_FACTOR } else { bytes }
         });
         let weight = weight.sum::<usize>() + wanted * size_of::<Datum>();
-        let keeping = self.keep_bytes("a portal", weight + weight::PORTAL_BYTES)?;
+        let keeping = self.keep_portal(&bind.portal, weight + weight::PORTAL_BYTES)?;
         let values =
             bind.values.iter().zip(&kept.types).enumerate().map(|(place, (value, oid))| {
                 reading::value(value.as_ref(), *oid, Format::of(&bind.formats, place))
@@ -220,6 +220,8 @@ impl Connection {
         };
         let started = Instant::now();
         self.session.show_running(&portal.kept.text);
+        // Long values are copied on their way.
+        self.channel.count(weight::VALUE_FACTOR * weight::of_row(&portal.values))?;
         let executed = self.execute_portal(&mut portal, u64::from(rows_max));
         self.log_if_slow(started, &portal.kept.text);
         executed?;

@@ -19,6 +19,9 @@ pub(super) struct Keeping {
     all: Arc<AtomicUsize>,
 }
 
+/// What the one portal without a name may take uncounted.
+const UNNAMED_BYTES_MAX: usize = 64 << 10;
+
 impl Keeping {
     /// Makes it so much more.
     ///
@@ -44,6 +47,22 @@ impl Drop for Keeping {
 }
 
 impl Connection {
+    /// Counts a portal, but for one without a name that is small: there is one of these, and it
+    /// goes with the next statement.
+    ///
+    /// # Errors
+    /// As [`Keeping::grow`].
+    pub(super) fn keep_portal(
+        &mut self,
+        name: &str,
+        bytes: usize,
+    ) -> Result<Option<Keeping>, Error> {
+        match name.is_empty() && bytes <= UNNAMED_BYTES_MAX {
+            true => Ok(None),
+            false => self.keep_bytes("a portal", bytes).map(Some),
+        }
+    }
+
     /// Counts so many bytes for as long as what is returned is kept. Statements that are remembered
     /// for their own sake make room.
     pub(super) fn keep_bytes(&mut self, what: &str, bytes: usize) -> Result<Keeping, Error> {

@@ -59,6 +59,7 @@ impl Connection {
     ) -> Done<(u64, bool)> {
         let channel = &mut self.channel;
         let columns = std::sync::Arc::clone(rows.columns());
+        let counted = channel.counted();
         let mut broken = None;
         let read = Self::run(&self.runtime, &self.cancel, async {
             let mut sent = 0;
@@ -70,6 +71,7 @@ impl Connection {
                     broken = Some(error);
                     break;
                 }
+                channel.count_down_to(counted);
             }
             Ok((sent, false))
         });

@@ -6,7 +6,7 @@
 use remanent_sql::Datum;
 
 /// Bytes that a word of a statement becomes, in the parser and in plans.
-const WORD_BYTES: usize = 700;
+const WORD_BYTES: usize = 800;
 /// Bytes that a byte of a long literal becomes, by copies of it.
 const LETTER_BYTES: usize = 16;
 /// Texts up to here are not looked at.
@@ -15,6 +15,8 @@ const SHORT_BYTES: usize = 256;
 pub(super) const STATEMENT_BYTES: usize = 8 << 10;
 /// How many bytes become of one of a list in binary, at most: a NULL of four bytes is a value.
 pub(super) const LIST_FACTOR: usize = 16;
+/// How often a value that was bound is there while its statement runs.
+pub(super) const VALUE_FACTOR: usize = 4;
 /// What a portal takes beside its values, with the operators that run.
 pub(super) const PORTAL_BYTES: usize = 16 << 10;
 
@@ -28,7 +30,7 @@ pub(super) fn of_text(text: &str) -> usize {
 
 /// The words and signs of a text, of which a quoted one is one where it is plain where it ends.
 fn words(text: &[u8]) -> usize {
-    let next = text.iter().skip(1).chain(&[b' ']);
+    let next = text.iter().skip(1).chain(b" ");
     // Other quotes and comments could hide where quotes begin: then none are looked at.
     let is_odd = |(a, b): (&u8, &u8)| match a {
         b'"' | b'\\' => true,
@@ -45,7 +47,7 @@ fn words(text: &[u8]) -> usize {
             quoted = !quoted;
         }
         let is_letter = is_letter(byte);
-        if !quoted && !(is_letter && in_word) && !byte.is_ascii_whitespace() {
+        if !(quoted || byte.is_ascii_whitespace() || is_letter && in_word) {
             count += 1;
         }
         in_word = is_letter;

@@ -3,6 +3,8 @@
 //! Text stays text, for the SQL layer casts it to what the parameter is; binary values are of the
 //! type that the client has declared, or was told.
 
+use std::ops::RangeInclusive;
+
 use bytes::{Buf, Bytes};
 pub(crate) use remanent_sql::utf8 as str;
 use remanent_sql::{Datum, Error, SqlState, SqlType};
@@ -22,10 +24,35 @@ pub(crate) fn value(bytes: Option<&Bytes>, oid: u32, format: Format) -> Result<D
     if sql_type == SqlType::Text {
         return text(bytes);
     }
-    binary(bytes.clone(), oid, &sql_type).ok_or_else(|| {
+    let datum = binary(bytes.clone(), oid, &sql_type).ok_or_else(|| {
         let text = format!("incorrect binary data format for a parameter of type {sql_type}");
         Error::new(SqlState::BAD_BINARY, text)
-    })
+    })?;
+    match is_in_calendar(&datum) {
+        true => Ok(datum),
+        false => {
+            let text = format!("a parameter of type {sql_type} is out of range");
+            Err(Error::new(SqlState::DATETIME_OUT_OF_RANGE, text))
+        }
+    }
+}
+
+/// Days since 1970 of the years -9999 to 9999, which text has.
+const DAYS: RangeInclusive<i64> = -4_371_587..=2_932_896;
+/// Microseconds of a day.
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Whether a date, a time, or those of a list can be written as text.
+fn is_in_calendar(datum: &Datum) -> bool {
+    match datum {
+        Datum::Date(days) => DAYS.contains(&i64::from(*days)),
+        Datum::Time(micros) => (0..DAY_MICROS).contains(micros),
+        Datum::Timestamp(micros) | Datum::TimestampTz(micros) => {
+            DAYS.contains(&micros.div_euclid(DAY_MICROS))
+        }
+        Datum::List(elements) => elements.iter().all(is_in_calendar),
+        _ => true,
+    }
 }
 
 /// Text.
@@ -50,7 +77,7 @@ fn binary(mut bytes: Bytes, oid: u32, sql_type: &SqlType) -> Option<Datum> {
             let (unscaled, scale) = decimal::read(from.split_to(from.len()))?;
             Datum::Decimal(unscaled, scale)
         }
-        SqlType::Date => Datum::Date(from.try_get_i32().ok()?.checked_add(EPOCH_DAYS)?),
+        SqlType::Date => Datum::Date(from.try_get_i32().ok()?.saturating_add(EPOCH_DAYS)),
         SqlType::Time => Datum::Time(from.try_get_i64().ok()?),
         SqlType::Timestamp => Datum::Timestamp(moment(from)?),
         SqlType::TimestampTz => Datum::TimestampTz(moment(from)?),
@@ -77,7 +104,7 @@ fn binary(mut bytes: Bytes, oid: u32, sql_type: &SqlType) -> Option<Datum> {
 }
 
 fn moment(from: &mut Bytes) -> Option<i64> {
-    from.try_get_i64().ok()?.checked_add(EPOCH_MICROS)
+    Some(from.try_get_i64().ok()?.saturating_add(EPOCH_MICROS))
 }
 
 fn uuid(number: u128) -> String {

@@ -143,14 +143,6 @@ pub(crate) fn error(out: &mut BytesMut, severity: Severity, error: &Error) {
     });
 }
 
-/// Appends an error of the server's own, before or beside any statement.
-pub(crate) fn fatal(out: &mut BytesMut, state: &str, text: &str) {
-    message(out, b'E', |out| {
-        fields(out, ("FATAL", state), text);
-        out.put_u8(0);
-    });
-}
-
 pub(crate) fn notice(out: &mut BytesMut, state: &str, text: &str) {
     message(out, b'N', |out| {
         let word =

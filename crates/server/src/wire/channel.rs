@@ -155,6 +155,19 @@ impl Channel {
         }
     }
 
+    /// How much is counted of the message at hand.
+    pub(crate) fn counted(&self) -> usize {
+        self.held.as_ref().map_or(0, Held::bytes)
+    }
+
+    /// Gives back what was counted since it was so much.
+    pub(crate) fn count_down_to(&mut self, bytes: usize) {
+        if let Some(held) = self.held.as_mut().filter(|held| held.bytes() > bytes) {
+            // Less is never refused.
+            let _ = held.resize(bytes);
+        }
+    }
+
     /// Gives back what the message at hand took.
     fn forget_message(&mut self) -> io::Result<()> {
         match self.held.as_mut().filter(|held| held.bytes() > 0) {

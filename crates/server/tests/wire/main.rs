@@ -4,9 +4,11 @@
 //! and may do what, the anomalies of Hermitage in two sessions, the suites of SQL, and garbage.
 
 mod client;
+mod functions;
 mod garbage;
 mod harness;
 mod hermitage;
+mod hostile_values;
 mod logins;
 mod raw;
 mod rights;

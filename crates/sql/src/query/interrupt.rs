@@ -7,8 +7,10 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -30,7 +32,7 @@ use futures::StreamExt;
 use super::planner;
 use super::size;
 use super::subquery::Scope;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SqlState};
 use crate::session::cancel::Cancel;
 use crate::session::transaction::Transaction;
 use crate::stack::with_room;
@@ -53,7 +55,8 @@ pub(crate) async fn plan(
     });
     let plan = futures::future::poll_fn(|context| {
         let _entered = scope.enter();
-        with_room(levels, || planning.as_mut().poll(context))
+        evaluating(|| with_room(levels, || planning.as_mut().poll(context)))
+            .unwrap_or_else(|error| Poll::Ready(Err(error)))
     });
     Ok(Planned { plan: plan.await?, levels })
 }
@@ -82,10 +85,33 @@ pub(crate) fn start(
     let schema = stream.schema();
     let within = futures::stream::poll_fn(move |context| {
         let _entered = scope.enter();
-        with_room(levels, || stream.poll_next_unpin(context))
+        evaluating(|| with_room(levels, || stream.poll_next_unpin(context)))
+            .unwrap_or_else(|error| Poll::Ready(Some(Err(error.into()))))
     });
     let stream = Box::pin(RecordBatchStreamAdapter::new(schema, within));
     Ok(looking(stream, Arc::clone(&transaction.cancel)))
+}
+
+/// Evaluates expressions. Arrow panics where the values of one batch have more bytes than its
+/// numbers count, and DataFusion where a function of groups is called with more arguments than it
+/// has: that is the end of the statement alone. Other faults end the session.
+///
+/// # Errors
+/// `LIMIT_EXCEEDED`, `UNKNOWN_FUNCTION`.
+fn evaluating<T>(evaluate: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(evaluate)).or_else(|fault| {
+        let text = fault.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or_default();
+        if text.contains("offset overflow") || text.contains("capacity overflow") {
+            let text = "the values of a part of the result have more than 2 GiB";
+            return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+        }
+        if text.contains("single argument to update_batch") {
+            let text = "a function of groups takes one argument alone";
+            return Err(Error::new(SqlState::UNKNOWN_FUNCTION, text));
+        }
+        resume_unwind(fault)
+    })
 }
 
 /// The stream, which looks whether to stop each time it is polled.
@@ -96,7 +122,7 @@ fn looking(
     let schema = stream.schema();
     let looking = futures::stream::poll_fn(move |context| match cancel.check() {
         Ok(()) => stream.poll_next_unpin(context),
-        Err(error) => std::task::Poll::Ready(Some(Err(error.into()))),
+        Err(error) => Poll::Ready(Some(Err(error.into()))),
     });
     Box::pin(RecordBatchStreamAdapter::new(schema, looking))
 }

@@ -125,7 +125,7 @@ fn cursor_within(
     let ways = [(low, high), (low, None), (None, high)];
     for way in ways {
         match HeldCursor::new(transaction, (table, index), way) {
-            Err(error) if error.state() == SqlState::TOO_LARGE => {}
+            Err(error) if error.state() == SqlState::LIMIT_EXCEEDED => {}
             cursor => return cursor,
         }
     }

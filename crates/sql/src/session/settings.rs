@@ -228,8 +228,7 @@ impl Settings {
                 return Err(bad().hint("Times with a zone are shown in UTC."));
             }
             known if KEPT.iter().any(|(name, _)| *name == known) || known.contains('.') => {
-                self.check_room(name, &value)?;
-                self.others.insert(name.to_owned(), value);
+                return self.set_other(name, value);
             }
             _ => {
                 let text = format!("unrecognized configuration parameter \"{name}\"");
@@ -241,15 +240,16 @@ impl Settings {
 }
 
 impl Settings {
-    /// Checks that names and values that mean nothing here stay few.
-    fn check_room(&self, name: &str, value: &str) -> Result<()> {
+    /// Keeps a value that means nothing here, of which there may be few.
+    fn set_other(&mut self, name: &str, value: String) -> Result<()> {
         let others = self.others.iter().filter(|(other, _)| *other != name);
         let held: usize = others.map(|(name, value)| name.len() + value.len() + OTHER_BYTES).sum();
-        if held + name.len() + value.len() + OTHER_BYTES <= OTHERS_BYTES_MAX {
-            return Ok(());
+        if held + name.len() + value.len() + OTHER_BYTES > OTHERS_BYTES_MAX {
+            let text = format!("the settings of a session hold at most {OTHERS_BYTES_MAX} bytes");
+            return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
         }
-        let text = format!("the settings of a session hold at most {OTHERS_BYTES_MAX} bytes");
-        Err(Error::new(SqlState::LIMIT_EXCEEDED, text))
+        self.others.insert(name.to_owned(), value);
+        Ok(())
     }
 
     /// The program that has connected, by its own word.

@@ -25,7 +25,8 @@ pub fn utf8(bytes: &[u8]) -> Result<&str> {
 
 /// Days since 1970-01-01, as text.
 pub(crate) fn write_date(out: &mut String, days: i32) {
-    match civil::date(1970, 1, 1).checked_add(jiff::Span::new().days(days)) {
+    let span = jiff::Span::new().try_days(days);
+    match span.and_then(|span| civil::date(1970, 1, 1).checked_add(span)) {
         Ok(date) => write_str(out, format_args!("{date}")),
         Err(_) => write_str(out, format_args!("{days} days since 1970-01-01")),
     }
@@ -132,7 +133,7 @@ pub(crate) fn write_interval(out: &mut String, (months, days, nanos): (i32, i32,
         if nanos < 0 {
             out.push('-');
         }
-        write_time(out, nanos.abs() / 1000);
+        write_time(out, (nanos.unsigned_abs() / 1000) as i64);
     }
 }
 
@@ -219,7 +220,7 @@ pub(crate) fn parse_decimal(text: &str) -> Option<(i128, u32)> {
     }
     let joined = format!("{whole}{fraction}");
     let unscaled: i128 = joined.parse().ok()?;
-    let scale = fraction.len() as i32 - power;
+    let scale = i32::try_from(fraction.len()).ok()?.checked_sub(power)?;
     if scale >= 0 {
         return Some((unscaled, scale as u32));
     }
