@@ -340,8 +340,9 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
             {
                 return Self::new(SqlState::NUMBER_OUT_OF_RANGE, format!("out of range: {text}"));
             }
-            ArrowError::InvalidArgumentError(text) if text.contains("too large to store") => {
-                SqlState::NUMBER_OUT_OF_RANGE
+            ArrowError::InvalidArgumentError(text) if text.contains(" to store in a ") => {
+                return Self::new(SqlState::NUMBER_OUT_OF_RANGE, "numeric field overflow")
+                    .detail(text.clone());
             }
             ArrowError::CastError(text) if text.contains("out of range") => {
                 SqlState::NUMBER_OUT_OF_RANGE
@@ -354,6 +355,10 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
                 let ArrowError::ExternalError(source) = error else { unreachable!() };
                 return source.downcast::<Self>().map_or_else(|_| unreachable!(), |own| *own);
             }
+            ArrowError::ComputeError(text) if text.contains("verflow") => {
+                return Self::new(SqlState::NUMBER_OUT_OF_RANGE, format!("out of range: {text}"));
+            }
+            ArrowError::ComputeError(_) => SqlState::BAD_PARAMETER,
             ArrowError::MemoryError(_) => SqlState::OUT_OF_MEMORY,
             ArrowError::IoError(..) => SqlState::IO_ERROR,
             _ => SqlState::INTERNAL,

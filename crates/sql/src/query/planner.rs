@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     AggregateUDF, EmptyRelation, Expr, LogicalPlan, Projection, ScalarUDF,
 };
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -24,6 +25,7 @@ use super::average::Average;
 use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
+use super::constant_keys::WithoutConstantKeys;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::one_row::OneRow;
@@ -77,6 +79,7 @@ pub(crate) fn state(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
+        .with_optimizer_rules(logical_rules())
         .with_physical_optimizer_rules(physical_rules())
         .with_analyzer_rule(Arc::new(CheckedArithmetic::new()))
         .with_analyzer_rule(Arc::new(ListsOfConstants))
@@ -95,6 +98,16 @@ pub(crate) fn state(
         state.register_udf(function)?;
     }
     Ok(state)
+}
+
+/// DataFusion's rules for plans, one of them behind what it needs.
+fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let keys: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutConstantKeys::new());
+    let ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() == keys.name() {
+        true => Arc::clone(&keys),
+        false => rule,
+    };
+    Optimizer::new().rules.into_iter().map(ours).collect()
 }
 
 /// DataFusion's rules for operators with ours: before all of them, and where sorts stand and what
