@@ -109,7 +109,7 @@ fn number(expr: Expr) -> Transformed<Expr> {
             let number = ScalarValue::Decimal128(Some(i128::from(number)), 20, 0);
             Transformed::yes(Expr::Literal(number, metadata))
         }
-        // A sign before the least integer makes a bigint of it, as the sign and the digits would be.
+        // A sign before the least integer makes a bigint of it.
         Expr::Negative(inner)
             if matches!(*inner, Expr::Literal(ScalarValue::Int32(Some(i32::MIN)), _)) =>
         {

@@ -1,4 +1,4 @@
-//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but for two points.
+//! The dialect of every text that is read: PostgreSQL's as the parser knows it, but in two points.
 //!
 //! Where a dialect lets any expression stand before `=>`, the parser reads each argument of a
 //! function once as a name and once more as a value: `f(f(f(..` takes twice as long with each call

@@ -294,7 +294,8 @@ fn aggregate_plain(draw: &mut Draw, scope: &Scope) -> String {
 fn recursive(draw: &mut Draw) -> Statement {
     let (from, to, step) = (draw.below(5), 5 + draw.below(10), 1 + draw.below(3));
     let text = format!(
-        "with recursive r(n, t) as (select {from}, 'x' union all select n + {step}, t || 'y' from r \
+        "with recursive r(n, t) as \
+         (select {from}, 'x' union all select n + {step}, t || 'y' from r \
          where n < {to}) select n, t, length(t) from r order by 1, 2"
     );
     Statement::query(text, true)
