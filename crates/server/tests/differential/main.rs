@@ -197,7 +197,7 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
 
 /// As few of the statements as still differ in the last one, and what is answered to that.
 async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> String {
-    let mut last = replay(both, &kept).await;
+    let mut last = replay(both, &kept, what).await;
     if last.is_none() {
         return "It does not differ when it is done again.".to_owned();
     }
@@ -211,7 +211,7 @@ async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> Strin
             let from = end.saturating_sub(length);
             let mut fewer = kept.clone();
             fewer.drain(from..end);
-            if let Some(told) = replay(both, &fewer).await {
+            if let Some(told) = replay(both, &fewer, what).await {
                 (kept, last) = (fewer, Some(told));
             }
             end = from;
@@ -224,8 +224,8 @@ async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> Strin
     lines.join("\n")
 }
 
-/// Does statements again; what the last one is answered, if it differs there.
-async fn replay(both: &mut Both, statements: &[Statement]) -> Option<String> {
+/// Does statements again; what the last one is answered, if it differs there as before.
+async fn replay(both: &mut Both, statements: &[Statement], what: &str) -> Option<String> {
     both.clear().await;
     let (last, before) = statements.split_last()?;
     for Statement { text, way, .. } in before {
@@ -233,7 +233,7 @@ async fn replay(both: &mut Both, statements: &[Statement]) -> Option<String> {
         ask(&both.theirs, text, *way).await;
     }
     match both.judge(last).await {
-        (Verdict::Different(_), told, _) => Some(told),
+        (Verdict::Different(now), told, _) if now == what => Some(told),
         _ => None,
     }
 }
