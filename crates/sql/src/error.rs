@@ -355,8 +355,9 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
             {
                 return Self::new(SqlState::NUMBER_OUT_OF_RANGE, format!("out of range: {text}"));
             }
-            ArrowError::InvalidArgumentError(text) if text.contains("too large to store") => {
-                SqlState::NUMBER_OUT_OF_RANGE
+            ArrowError::InvalidArgumentError(text) if text.contains(" to store in a ") => {
+                return Self::new(SqlState::NUMBER_OUT_OF_RANGE, "numeric field overflow")
+                    .detail(text.clone());
             }
             ArrowError::CastError(text) if text.contains("out of range") => {
                 SqlState::NUMBER_OUT_OF_RANGE
@@ -374,10 +375,13 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
                 let source = source.downcast::<DataFusionError>();
                 return source.map_or_else(|_| unreachable!(), |source| (*source).into());
             }
+            ArrowError::ComputeError(text) if text.contains("verflow") => {
+                return Self::new(SqlState::NUMBER_OUT_OF_RANGE, format!("out of range: {text}"));
+            }
             ArrowError::MemoryError(_) => SqlState::OUT_OF_MEMORY,
             ArrowError::IoError(..) => SqlState::IO_ERROR,
             ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
-                state_by_words(text).unwrap_or(SqlState::INTERNAL)
+                state_by_words(text).unwrap_or(SqlState::BAD_PARAMETER)
             }
             _ => SqlState::INTERNAL,
         };

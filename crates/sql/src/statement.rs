@@ -64,7 +64,8 @@ impl Statement {
         );
         let has_signs = has_signs(&tokens);
         let levels = depth::levels_of(&tokens)?;
-        let grammar = Grammar::of(tokens.len());
+        let count = tokens.len();
+        let grammar = Grammar::of(count);
         with_room(room_of(&tokens, levels), || {
             let mut parser = Parser::new(&grammar)
                 .with_recursion_limit(DEPTH_MAX)
@@ -79,6 +80,8 @@ impl Statement {
             if is_distinct {
                 statements.iter_mut().for_each(crate::precedence::mend);
             }
+            let checked = |statement| depth::check_subqueries(statement, count);
+            statements.iter().try_for_each(checked)?;
             // A chain that is flat has as many levels as the digits of its length in base two.
             let levels = levels.kept + usize::BITS as usize;
             Ok(statements.into_iter().map(|ast| Self { ast, levels }).collect())

@@ -73,8 +73,13 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// Shapes that are no statement, have no meaning here, or multiply, may be refused when small.
-const NESTS: &[&str] =
-    &["named queries that double", "OR without an end", "open parentheses", "subscripts"];
+const NESTS: &[&str] = &[
+    "named queries that double",
+    "OR without an end",
+    "open parentheses",
+    "subscripts",
+    "subqueries",
+];
 
 fn conditions(n: usize, link: &str) -> String {
     conditions_of("v", n, link)

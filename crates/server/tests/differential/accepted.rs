@@ -21,6 +21,6 @@ pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
 pub(crate) fn states(ours: &str, theirs: &str, _message: &str) -> bool {
     // Of two faults in one statement either may be met first: a value that cannot be computed,
     // and one that a constraint refuses.
-    let is_either = |state: &str| state.starts_with("22") || state.starts_with("23");
+    let is_either = |state: &str| ["21", "22", "23"].contains(&&state[..2]);
     is_either(ours) && is_either(theirs)
 }

@@ -4,16 +4,23 @@
 //! It does not run as root, so that root starts it as the user `postgres`.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Where Debian puts the programs of PostgreSQL 15.
 const DEBIAN: &str = "/usr/lib/postgresql/15/bin";
 
+/// Runs the server until nobody writes to the program's input any more: the server ends with the
+/// test, however that ends.
+const WHILE_HELD: &str = "\"$@\" & cat; kill -INT $!; wait";
+
+/// How long it may take to start.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// The running server; dropping it ends it.
 pub(crate) struct Judge {
-    pub(crate) port: u16,
-    programs: PathBuf,
+    port: u16,
+    running: Child,
     folder: tempfile::TempDir,
 }
 
@@ -26,65 +33,59 @@ impl Judge {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its number").port();
         drop(listener);
-        let judge = Self { port, programs, folder };
-        let data = judge.data();
-        let made = judge.run("initdb", &["-D", &data, "-A", "trust", "-U", "judge", "-N"], |it| {
-            it.args(["--locale=C", "-E", "UTF8"])
-        });
+        let data = folder.path().join("data").display().to_string();
+        let made = command(folder.path(), &programs.join("initdb"))
+            .args(["-D", &data, "-A", "trust", "-U", "judge", "-N", "--locale=C", "-E", "UTF8"])
+            .output();
+        let made = made.expect("initdb starts");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let settings = format!(
-            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c fsync=off -c autovacuum=off \
-             -c synchronous_commit=off -c full_page_writes=off -c timezone=UTC",
-            judge.folder.path().display()
-        );
-        let log = judge.folder.path().join("log").display().to_string();
-        let start = ["-D", &data, "-l", &log, "-w", "-t", "60", "-o", &settings, "start"];
-        let started = judge.run("pg_ctl", &start, |it| it);
-        assert!(started.status.success(), "pg_ctl: {}", String::from_utf8_lossy(&started.stdout));
+        let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+        let mut command = command(folder.path(), Path::new("sh"));
+        command.args(["-c", WHILE_HELD, "sh"]).arg(programs.join("postgres"));
+        command.args(["-D", &data, "-p", &port.to_string(), "-k", ""]);
+        let settings =
+            ["listen_addresses=127.0.0.1", "fsync=off", "autovacuum=off", "timezone=UTC"];
+        settings.iter().for_each(|setting| _ = command.args(["-c", setting]));
+        let running = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).spawn();
+        let judge = Self { port, running: running.expect("postgres starts"), folder };
+        judge.wait();
         Some(judge)
+    }
+
+    fn wait(&self) {
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            let log = || std::fs::read_to_string(self.folder.path().join("log"));
+            assert!(begun.elapsed() < PATIENCE, "postgres: {}", log().unwrap_or_default());
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// How clients reach it.
     pub(crate) fn settings(&self) -> String {
         format!("host=127.0.0.1 port={} user=judge dbname=postgres", self.port)
     }
-
-    fn data(&self) -> String {
-        self.folder.path().join("data").display().to_string()
-    }
-
-    fn run(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        more: impl FnOnce(&mut Command) -> &mut Command,
-    ) -> Output {
-        let program = self.programs.join(program);
-        let mut command = match is_root() {
-            true => {
-                let mut command = Command::new("runuser");
-                command.args(["-u", "postgres", "--"]).arg(program);
-                command
-            }
-            false => Command::new(program),
-        };
-        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
-        // A server that outlives the command must not hold on to its pipes.
-        let (out, err) = (self.folder.path().join("out"), self.folder.path().join("err"));
-        let file = |path: &Path| std::fs::File::create(path).expect("a file");
-        let status = more(&mut command).stdout(file(&out)).stderr(file(&err)).status();
-        let status = status.expect("the program starts");
-        let read = |path: &Path| std::fs::read(path).unwrap_or_default();
-        Output { status, stdout: read(&out), stderr: read(&err) }
-    }
 }
 
 impl Drop for Judge {
     fn drop(&mut self) {
-        let data = self.data();
-        self.run("pg_ctl", &["-D", &data, "-m", "immediate", "-w", "stop"], |it| it);
-        std::thread::sleep(Duration::from_millis(50));
+        drop(self.running.stdin.take());
+        let _ = self.running.wait();
     }
+}
+
+/// A program that is run in the folder, by a user who may.
+fn command(folder: &Path, program: &Path) -> Command {
+    let mut command = match is_root() {
+        true => {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        }
+        false => Command::new(program),
+    };
+    command.current_dir(folder);
+    command
 }
 
 fn programs() -> Option<PathBuf> {

@@ -197,21 +197,26 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
 
 /// As few of the statements as still differ in the last one, and what is answered to that.
 async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> String {
-    let mut last = replay(both, &kept).await;
+    let mut last = replay(both, &kept, what).await;
     if last.is_none() {
         return "It does not differ when it is done again.".to_owned();
     }
     let mut tries = 0;
-    for place in (0..kept.len().saturating_sub(1)).rev() {
-        if tries >= TRIES_MAX || what == "the connection is lost" {
-            break;
+    let mut length = kept.len() / 2;
+    // Half of what is before, then a quarter, and so on, down to single statements.
+    while length > 0 && what != "the connection is lost" {
+        let mut end = kept.len() - 1;
+        while end > 0 && tries < TRIES_MAX {
+            tries += 1;
+            let from = end.saturating_sub(length);
+            let mut fewer = kept.clone();
+            fewer.drain(from..end);
+            if let Some(told) = replay(both, &fewer, what).await {
+                (kept, last) = (fewer, Some(told));
+            }
+            end = from;
         }
-        tries += 1;
-        let mut fewer = kept.clone();
-        fewer.remove(place);
-        if let Some(told) = replay(both, &fewer).await {
-            (kept, last) = (fewer, Some(told));
-        }
+        length /= 2;
     }
     let before = &kept[..kept.len().saturating_sub(1)];
     let mut lines: Vec<String> = before.iter().map(|it| format!("{};", it.text)).collect();
@@ -219,17 +224,16 @@ async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> Strin
     lines.join("\n")
 }
 
-/// Does statements again; what the last one is answered, if it differs there and not before.
-async fn replay(both: &mut Both, statements: &[Statement]) -> Option<String> {
+/// Does statements again; what the last one is answered, if it differs there as before.
+async fn replay(both: &mut Both, statements: &[Statement], what: &str) -> Option<String> {
     both.clear().await;
     let (last, before) = statements.split_last()?;
-    for statement in before {
-        if let (Verdict::Different(_), ..) = both.judge(statement).await {
-            return None;
-        }
+    for Statement { text, way, .. } in before {
+        ask(&both.ours, text, *way).await;
+        ask(&both.theirs, text, *way).await;
     }
     match both.judge(last).await {
-        (Verdict::Different(_), told, _) => Some(told),
+        (Verdict::Different(now), told, _) if now == what => Some(told),
         _ => None,
     }
 }

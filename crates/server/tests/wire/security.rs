@@ -53,7 +53,7 @@ async fn over_tls_a_password_is_proved_as_well() {
     );
     let (client, connection) = tokio_postgres::connect(&settings, tls).await.unwrap();
     tokio::spawn(connection);
-    assert_eq!(client.query_one("select 41 + 1", &[]).await.unwrap().get::<_, i64>(0), 42);
+    assert_eq!(client.query_one("select 41 + 1", &[]).await.unwrap().get::<_, i32>(0), 42);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Delete, FromTable};
 
 use super::rows::Changed;
 use super::target::{Target, parse_query};
-use super::update::{joined, split_numbers};
+use super::update::{joined, refuse_all, split_numbers};
 use crate::access::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
@@ -30,6 +30,9 @@ impl Session {
         }
         let reads =
             delete.selection.is_some() || delete.using.is_some() || delete.returning.is_some();
+        if delete.using.is_some() {
+            refuse_all(delete.returning.as_deref())?;
+        }
         let mut uses = vec![Privilege::Delete];
         uses.extend(reads.then_some(Privilege::Select));
         self.target_of(&from[0].relation, &uses)

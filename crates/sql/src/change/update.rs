@@ -12,7 +12,7 @@ use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::UInt64Type;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{
-    Expr, TableFactor, TableWithJoins, Update, UpdateTableFromKind, visit_expressions,
+    Expr, SelectItem, TableFactor, TableWithJoins, Update, UpdateTableFromKind, visit_expressions,
 };
 
 use super::insert::note_parameter;
@@ -52,6 +52,9 @@ impl Session {
             || update.from.is_some()
             || update.returning.is_some()
             || update.assignments.iter().any(|assignment| names_column(&assignment.value));
+        if update.from.is_some() {
+            refuse_all(update.returning.as_deref())?;
+        }
         let mut uses = vec![Privilege::Update];
         uses.extend(reads.then_some(Privilege::Select));
         self.target_of(&update.table.relation, &uses)
@@ -152,6 +155,18 @@ pub(super) fn split_numbers(
     let numbers = batch.column(last).as_primitive::<UInt64Type>().clone();
     let columns: Vec<usize> = (0..last).collect();
     Ok((batch.project(&columns)?, numbers))
+}
+
+/// Refuses RETURNING of all columns where there are other tables, whose columns they would include.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED`.
+pub(super) fn refuse_all(returning: Option<&[SelectItem]>) -> Result<()> {
+    match returning.unwrap_or_default().iter().any(|it| matches!(it, SelectItem::Wildcard(_))) {
+        true => Err(Error::unsupported("RETURNING * of several tables")
+            .hint("Name the columns of the table that is changed.")),
+        false => Ok(()),
+    }
 }
 
 /// Further tables in a FROM clause.

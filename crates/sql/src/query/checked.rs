@@ -30,6 +30,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::{converted, decimal};
 use crate::error::{Error, Result, SqlState};
+use crate::values::sql_type::SqlType;
 
 /// The rule.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ impl CheckedArithmetic {
             }
             Expr::Negative(inner) => {
                 let of = inner.get_type(schema)?;
-                if !of.is_signed_integer() {
+                if !of.is_signed_integer() && of != DataType::Float64 {
                     return Ok(Transformed::no(Expr::Negative(inner)));
                 }
                 let zero = Expr::Literal(ScalarValue::new_zero(&of)?, None);
@@ -188,11 +189,21 @@ fn apply(operator: Operator, left: &ArrayRef, right: &ArrayRef) -> PlanResult<Ar
         Operator::Divide => numeric::div(left, right),
         _ => numeric::mul(left, right),
     };
-    let result = result.map_err(Error::from)?;
-    if let Some(floats) = result.as_primitive_opt::<Float64Type>() {
-        check_floats(operator, floats, left.as_primitive(), right.as_primitive())?;
-    }
-    Ok(result)
+    let result = result.map_err(|error| match Error::from(error) {
+        error if error.state() == SqlState::NUMBER_OUT_OF_RANGE => {
+            let text = match SqlType::from_arrow(left.data_type()) {
+                SqlType::Numeric { .. } => "value overflows numeric format".to_owned(),
+                of => format!("{of} out of range"),
+            };
+            Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
+        }
+        other => other,
+    })?;
+    let Some(floats) = result.as_primitive_opt::<Float64Type>() else { return Ok(result) };
+    check_floats(operator, floats, left.as_primitive(), right.as_primitive())?;
+    // Zero with a sign equals zero without, which Arrow tells apart.
+    let floats: Float64Array = floats.unary(|number| number + 0.0);
+    Ok(Arc::new(floats))
 }
 
 /// Checks that nothing finite became infinite.

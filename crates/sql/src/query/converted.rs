@@ -1,8 +1,9 @@
 //! Casts that PostgreSQL makes by rules of its own: from text, into text, and to whole numbers.
 //!
 //! Text is read as an assignment to a column reads it. A numeric becomes a whole number rounded
-//! half away from zero, a float half to even; a numeric becomes the float that is next to it. Each such cast becomes a call of a function before
-//! constants are folded; all others are left to Arrow, and can be moved about by the planner.
+//! half away from zero, a float half to even; a numeric becomes the float that is next to it. Each
+//! such cast becomes a call of a function before constants are folded; all others are left to
+//! Arrow, and can be moved about by the planner.
 
 use std::sync::Arc;
 

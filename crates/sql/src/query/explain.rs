@@ -43,6 +43,15 @@ impl Session {
             let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
             found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
         };
+        let format = options.iter().flatten().find(|option| {
+            option.name.value.eq_ignore_ascii_case("format")
+                && option.arg.as_ref().is_some_and(|arg| {
+                    !arg.to_string().trim_matches('\'').eq_ignore_ascii_case("text")
+                })
+        });
+        if let Some(format) = format {
+            return Err(Error::unsupported(format!("EXPLAIN with {format}")));
+        }
         let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
         let is_change = !matches!(**statement, ast::Statement::Query(_));
         if analyze && is_change {

@@ -24,7 +24,7 @@ use datafusion::logical_expr::{
     Values, Volatility,
 };
 
-use super::division;
+use super::{division, windows};
 use crate::values::sql_type::SqlType;
 
 /// A function around a cast, with the text of its type as a second argument, which keeps the casts
@@ -109,6 +109,13 @@ fn number(expr: Expr) -> Transformed<Expr> {
             let number = ScalarValue::Decimal128(Some(i128::from(number)), 20, 0);
             Transformed::yes(Expr::Literal(number, metadata))
         }
+        // A sign before the least integer makes a bigint of it.
+        Expr::Negative(inner)
+            if matches!(*inner, Expr::Literal(ScalarValue::Int32(Some(i32::MIN)), _)) =>
+        {
+            let number = ScalarValue::Int64(Some(-i64::from(i32::MIN)));
+            Transformed::yes(Expr::Literal(number, None))
+        }
         // What is written with a power of ten may have fewer digits than none after the point.
         Expr::Literal(ScalarValue::Decimal128(Some(digits), _, scale), metadata) if scale < 0 => {
             let power = 10_i128.checked_pow(u32::from(scale.unsigned_abs()));
@@ -185,6 +192,7 @@ fn expression(expr: Expr, around: &mut Around) -> PlanResult<Transformed<Expr>> 
             let (_, further) = around.split_last().unwrap_or((&EMPTY, &[]));
             Transformed::yes(outer_column(expr, further))
         }
+        Expr::WindowFunction(_) => Transformed::yes(windows::unordered(expr)),
         other => {
             let schema = around.last().unwrap_or(&EMPTY);
             let typed = number(other);
@@ -210,7 +218,7 @@ fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             days.then(|| Expr::Cast(Cast::new(Box::new(expr.clone()), DataType::Int32)))
         }
         Expr::Cast(Cast { expr: inner, field })
-            if *field.data_type() == (SqlType::ANY_NUMERIC).to_arrow() =>
+            if *field.data_type() == (SqlType::ANY_NUMERIC).to_arrow() && has_its_type(inner) =>
         {
             match inner.get_type(schema).ok()? {
                 DataType::Decimal128(..) => Some(inner.as_ref().clone()),
@@ -230,6 +238,20 @@ fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+/// Whether the type of an expression is known before types are made to fit each other: that of
+/// several values of which one is taken is the first one's until then.
+fn has_its_type(expr: &Expr) -> bool {
+    let is_choice = |expr: &Expr| {
+        let is_ours = |name: &str| ["/", "ceil", "floor", "round", "trunc"].contains(&name);
+        match expr {
+            Expr::ScalarFunction(call) => !is_ours(call.func.name()),
+            Expr::Case(_) => true,
+            _ => false,
+        }
+    };
+    !expr.exists(|expr| Ok(is_choice(expr))).unwrap_or(true)
 }
 
 /// No rows around.

@@ -25,6 +25,7 @@ use super::average::Average;
 use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
+use super::constant_keys::WithoutConstantKeys;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::one_row::OneRow;
@@ -108,9 +109,15 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
-/// DataFusion's rules that make a plan a better one, then ours.
+/// DataFusion's rules that make a plan a better one, one of them behind what it needs, then ours.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let rules = Optimizer::new().rules.into_iter().chain(crate::join_order::rules());
+    let keys: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutConstantKeys::new());
+    let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() == keys.name() {
+        true => Arc::clone(&keys),
+        false => rule,
+    };
+    let rules = Optimizer::new().rules.into_iter().map(with_ours);
+    let rules = rules.chain(crate::join_order::rules());
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -343,6 +343,17 @@ fn named_cast(expr: &mut Expr) -> ControlFlow<Error> {
     }
 }
 
+/// A number with more digits than a numeric has, before the point or behind it, as a float.
+fn far_number(value: &ast::Value) -> Option<Expr> {
+    let ast::Value::Number(number, _) = value else { return None };
+    number.contains(['e', 'E']).then_some(())?;
+    if text::parse_decimal(number).is_some_and(|(_, scale)| scale <= 38) {
+        return None;
+    }
+    let call = format!("CAST('{number}' AS DOUBLE PRECISION)");
+    crate::change::parse_expression(&call).ok()
+}
+
 /// Takes the type off a sequence's name: `nextval('s'::regclass)`.
 fn name_sequence(function: &mut ast::Function) {
     let last = function.name.0.last().and_then(|part| part.as_ident()).map(fold);
@@ -505,6 +516,11 @@ impl VisitorMut for Rewriter<'_> {
                 return plain_operator(op);
             }
             Expr::Function(_) => return self.function(expr),
+            Expr::Value(value) => {
+                if let Some(float) = far_number(&value.value) {
+                    *expr = float;
+                }
+            }
             Expr::Identifier(ident) if ident.quote_style.is_none() => {
                 let name = ident.value.to_lowercase();
                 if ["current_user", "session_user", "current_role", "current_catalog"]

@@ -199,7 +199,7 @@ impl ScalarUDFImpl for Rounding {
             Some(numbers) => self.decimals(numbers, (arrays.get(1), args.return_type()))?,
             None => {
                 let numbers = arrays[0].as_primitive::<Float64Type>();
-                let rounded: Float64Array = numbers.unary(|number| self.way.float(number));
+                let rounded: Float64Array = numbers.unary(|number| self.way.float(number) + 0.0);
                 Arc::new(rounded)
             }
         };

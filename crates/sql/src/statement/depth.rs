@@ -9,6 +9,9 @@
 //! parsed ([`super::chains`]): only the parser sees their length, and what they link stands side by
 //! side, as between commas.
 
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{self, Expr, Visit, Visitor};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -19,6 +22,10 @@ pub(crate) const LEVELS_MAX: usize = 500;
 
 /// Conditions that may follow each other by AND or OR.
 pub(crate) const LINKS_MAX: usize = 50_000;
+
+/// Queries that may stand within each other as parts of expressions: what binds and plans them takes
+/// twice the time for each more.
+pub(crate) const SUBQUERIES_MAX: usize = 12;
 
 /// What is nested within one pair of parentheses, or stands outside of all.
 #[derive(Clone, Copy, Default)]
@@ -182,5 +189,58 @@ fn makes_of(token: &Token) -> Makes {
         | Token::UnicodeStringLiteral(_)
         | Token::SingleQuotedByteStringLiteral(_) => Makes::Nothing,
         _ => Makes::Operand,
+    }
+}
+
+/// Checks that queries within expressions are not nested too deeply.
+///
+/// # Errors
+/// `TOO_COMPLEX`.
+pub(super) fn check_subqueries(statement: &ast::Statement, tokens: usize) -> Result<()> {
+    // A nested query has three words at least: most texts cannot have too many.
+    if tokens < 3 * SUBQUERIES_MAX {
+        return Ok(());
+    }
+    match statement.visit(&mut Nested { depth: 0 }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => {
+            let text = "the statement is nested too deeply";
+            let hint = format!("At most {SUBQUERIES_MAX} subqueries stand within each other.");
+            Err(Error::new(SqlState::TOO_COMPLEX, text).hint(hint))
+        }
+    }
+}
+
+/// How many queries stand around a place in expressions.
+struct Nested {
+    depth: usize,
+}
+
+impl Nested {
+    fn is_query(expr: &Expr) -> bool {
+        match expr {
+            Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => true,
+            Expr::Function(function) => {
+                matches!(function.args, ast::FunctionArguments::Subquery(_))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Visitor for Nested {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.depth += usize::from(Self::is_query(expr));
+        match self.depth > SUBQUERIES_MAX {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.depth -= usize::from(Self::is_query(expr));
+        ControlFlow::Continue(())
     }
 }

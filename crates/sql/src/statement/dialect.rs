@@ -1,4 +1,4 @@
-//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but for two points.
+//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but in three points.
 //!
 //! Where words could mean two things, the parser tries one after the other, and within each try all
 //! tries again: a text with a mistake deep within is read a number of times that doubles with each
@@ -9,6 +9,9 @@
 //! around it. Here the name of an argument is a word, as in PostgreSQL's grammar, and nothing is
 //! read twice. All else is asked of the parser's own dialect, whose answers are listed one by one:
 //! a method that is missing here would answer as in no dialect.
+//!
+//! What follows IN is a query only if it is one up to the closing parenthesis: a list may begin with
+//! a query, too.
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +23,7 @@ use sqlparser::ast::Expr;
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 
 /// How often the parser may begin to read an expression, for each word: it does three times where
 /// nothing is wrong and much is nested.
@@ -48,6 +52,22 @@ macro_rules! as_postgres {
     };
 }
 
+/// What stands in the parentheses behind IN.
+fn list_or_query(parser: &mut Parser<'_>, expr: &Expr, negated: bool) -> Result<Expr, ParserError> {
+    let expr = Box::new(expr.clone());
+    let query = parser.maybe_parse(|parser| {
+        let query = parser.parse_query()?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(query)
+    })?;
+    if let Some(subquery) = query {
+        return Ok(Expr::InSubquery { expr, subquery, negated });
+    }
+    let list = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::InList { expr, list, negated })
+}
+
 impl Dialect for Grammar {
     fn dialect(&self) -> TypeId {
         self.postgres.dialect()
@@ -66,6 +86,28 @@ impl Dialect for Grammar {
 
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
+    }
+
+    /// A list whose first value is a query: `x IN ((SELECT 1), 2)`. The parser takes what begins
+    /// like a query in parentheses for one.
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        expr: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        let is = |place: usize, keyword: Keyword| {
+            matches!(&parser.peek_nth_token_ref(place).token,
+                Token::Word(word) if word.keyword == keyword)
+        };
+        let negated = is(0, Keyword::NOT);
+        let first = usize::from(negated);
+        let opens = |place: usize| parser.peek_nth_token_ref(place).token == Token::LParen;
+        if !is(first, Keyword::IN) || !opens(first + 1) || !opens(first + 2) {
+            return None;
+        }
+        (0..first + 2).for_each(|_| parser.advance_token());
+        Some(list_or_query(parser, expr, negated))
     }
 
     as_postgres! {

@@ -115,6 +115,8 @@ impl World {
             inner.columns.extend(self.scope(&other, "o").columns);
         }
         let set = assignments(draw, &table, &inner);
+        let returning =
+            if from { returning.replace('*', &format!("{name}.id")) } else { returning };
         let text = match from {
             true => format!(
                 "update {name} set {set} from {} o where o.id = {name}.id and {}{returning}",
@@ -135,7 +137,7 @@ impl World {
         let other = self.table(draw);
         let scope = self.scope(&table, name);
         let text = match draw.below(4) {
-            0 if other.name != *name => format!(
+            0 if other.name != *name && !returning.contains('*') => format!(
                 "delete from {name} using {} o where o.id = {name}.id and {}{returning}",
                 other.name,
                 condition(draw, &scope, 1)

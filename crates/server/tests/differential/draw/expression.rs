@@ -63,17 +63,52 @@ pub(crate) struct Scope {
 
 const TEXTS: [&str; 9] = ["''", "'a'", "'ab'", "'B'", "' x'", "'abc'", "'a%_'", "'Zz9'", "'it''s'"];
 
-/// A value for a row, which may be an extreme. In queries there are none: one that nobody computes
-/// is a fault to PostgreSQL, which folds constants first.
+/// A value for a row, which may be large, but not so that a query over rows may overflow: which
+/// rows are computed is nobody's promise.
 pub(crate) fn stored(draw: &mut Draw, kind: Kind) -> String {
     if draw.percent(95) {
         return constant(draw, kind);
     }
     match kind {
-        Kind::Small => (*draw.pick(&["32767", "-32768", "300"])).to_owned(),
-        Kind::Int => (*draw.pick(&["2147483647", "-2147483648", "100000"])).to_owned(),
-        Kind::Big => (*draw.pick(&["3000000000", "9223372036854775807"])).to_owned(),
+        Kind::Small => (*draw.pick(&["3000", "-3000", "300"])).to_owned(),
+        Kind::Int => (*draw.pick(&["20000000", "-20000000", "100000"])).to_owned(),
+        Kind::Big => (*draw.pick(&["3000000000", "-3000000000"])).to_owned(),
         _ => constant(draw, kind),
+    }
+}
+
+/// Arithmetic at the ends of what types hold, over no rows.
+pub(crate) fn edge(draw: &mut Draw) -> String {
+    const ENDS: [&str; 14] = [
+        "32767::smallint",
+        "(-32768)::smallint",
+        "2147483647",
+        "(-2147483648)",
+        "2147483648",
+        "9223372036854775807",
+        "(-9223372036854775808)",
+        "1::smallint",
+        "(-1)",
+        "0",
+        "2.5",
+        "(-1.5)",
+        "1e300::double precision",
+        "0.5::double precision",
+    ];
+    let (one, other) = (*draw.pick(&ENDS), *draw.pick(&ENDS));
+    match draw.below(9) {
+        0 => format!("{one} + {other}"),
+        1 => format!("{one} - {other}"),
+        2 => format!("{one} * {other}"),
+        3 => format!("{one} / {other}"),
+        4 if !format!("{one}{other}").contains("double") => format!("{one} % {other}"),
+        5 => format!("abs({one})"),
+        6 => format!("- {one}"),
+        7 => format!("{one} {} {other}", draw.pick(&["=", "<", ">="])),
+        _ => {
+            let to = draw.pick(&["smallint", "integer", "bigint", "numeric(6,2)", "text"]);
+            format!("cast({one} as {to})")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries: joins, subqueries, groups, windows, set operations, common table expressions.
 
-use super::expression::{KINDS, Kind, Scope, condition, constant, expression};
+use super::expression::{KINDS, Kind, Scope, condition, constant, edge, expression};
 use super::schema::World;
 use super::{Draw, Statement};
 
@@ -29,6 +29,7 @@ impl World {
             16 => recursive(draw),
             17 => twice(draw, &scope),
             18 => lateral(draw, &scope),
+            _ if draw.percent(60) => Statement::query(format!("select {} as o0", edge(draw)), true),
             _ => Statement::query(format!("{} order by 1", values(draw)), false),
         }
     }
@@ -169,7 +170,7 @@ fn joined(draw: &mut Draw, left: &Columns, right: &Columns) -> String {
         })
         .collect();
     if pairs.is_empty() {
-        return format!("{} = {}", left[0].0, right[0].0).replace(" = ", "::text = ") + "::text";
+        return format!("({} is null) = ({} is null)", left[0].0, right[right.len() - 1].0);
     }
     let (one, other) = *draw.pick(&pairs);
     format!("{one} = {other}")
@@ -293,7 +294,8 @@ fn aggregate_plain(draw: &mut Draw, scope: &Scope) -> String {
 fn recursive(draw: &mut Draw) -> Statement {
     let (from, to, step) = (draw.below(5), 5 + draw.below(10), 1 + draw.below(3));
     let text = format!(
-        "with recursive r(n, t) as (select {from}, 'x' union all select n + {step}, t || 'y' from r \
+        "with recursive r(n, t) as \
+         (select {from}, 'x' union all select n + {step}, t || 'y' from r \
          where n < {to}) select n, t, length(t) from r order by 1, 2"
     );
     Statement::query(text, true)
@@ -315,7 +317,7 @@ fn lateral(draw: &mut Draw, scope: &Scope) -> Statement {
     let (other, _) = draw.pick(&scope.tables[..3]).clone();
     let text = format!(
         "select a.id, l.n from {one} a cross join lateral \
-         (select count(*) as n from {other} b where b.id <= a.id) l"
+         (select count(*) as n from {other} b where b.id = a.id) l"
     );
     finished(draw, text, 2)
 }
