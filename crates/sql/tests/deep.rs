@@ -58,6 +58,10 @@ const SHAPES: &[Shape] = &[
         let last = n.min(64) - 1;
         format!("with c0 as (select 1 as a), {} select a from c{last}", all.join(", "))
     }),
+    ("tables of FROM", |n| {
+        let all: Vec<String> = (0..n).map(|i| format!("t as t{i}")).collect();
+        format!("select count(*) from {}", all.join(", "))
+    }),
     ("LIKE", |n| {
         let parts: Vec<String> = (0..n).map(|i| format!("s like '%{i}%'")).collect();
         format!("select count(*) from t where {}", parts.join(" or "))
@@ -79,6 +83,7 @@ const NESTS: &[&str] = &[
     "open parentheses",
     "subscripts",
     "subqueries",
+    "EXPLAIN",
 ];
 
 fn conditions(n: usize, link: &str) -> String {

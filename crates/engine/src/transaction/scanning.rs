@@ -141,10 +141,11 @@ impl ReadTransaction<'_> {
     /// use std::sync::Arc;
     /// use remanent_engine::{Database, Options, Piece, RowPredicate, schema::*};
     /// let db = Database::open(Options::new())?;
-    /// let schema = TableSchema::new("T").column("a", ColumnType::I64).column("b", ColumnType::I64);
-    /// let table = db.create_table(schema)?;
+    /// let (a, b) = (ColumnType::I64, ColumnType::I64);
+    /// let table = db.create_table(TableSchema::new("T").column("a", a).column("b", b))?;
     /// let (a, b) = (table.column("a")?, table.column("b")?);
-    /// let insert = |a: i64| db.write(|tx| tx.insert_values(&table, &[Some(a.into()), Some(0_i64.into())]));
+    /// let row = |a: i64| [Some(Value::I64(a)), Some(Value::I64(0))];
+    /// let insert = |a: i64| db.write(|tx| tx.insert_values(&table, &row(a)));
     /// let (one, two) = (insert(1)?, insert(2)?);
     ///
     /// let tx = db.begin_write()?;

@@ -28,7 +28,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::source::TableSourceOf;
-use super::{literals, multiplicity};
+use super::{literals, multiplicity, size};
 use crate::access::{Access, Actor, Privilege, of_relation};
 use crate::catalog::names::{Name, fold};
 use crate::catalog::snapshot::{Relation, View, unknown_table};
@@ -166,7 +166,10 @@ impl<'s> Binder<'s> {
             &mut context,
         );
         self.numbers_rows.set(around);
-        Ok(multiplicity::counted(literals::typed(bound?)?)?)
+        let bound = bound?;
+        // Before anything goes through it: named queries may have made it huge.
+        size::levels_of(&bound)?;
+        Ok(multiplicity::counted(literals::typed(bound)?)?)
     }
 
     /// An expression over the columns of these schemas.

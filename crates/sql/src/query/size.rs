@@ -1,8 +1,8 @@
 //! How large a plan is before it is optimised.
 //!
-//! A short text can stand for a huge plan: each reference to a view or to a named query is a copy of
-//! its plan, so some that refer to each other twice double it each time. Rules would go through it
-//! again and again, so it is refused first.
+//! A short text can stand for a huge plan: each reference to a view or to a named query is a copy
+//! of its plan, so some that refer to each other twice double it each time. Rules would go through
+//! it again and again, so it is refused first.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};

@@ -1,7 +1,7 @@
 //! Rules of the planner that look whether to stop.
 //!
-//! A rule goes through a whole plan, and there are a hundred of them: before each, the statement may
-//! have been cancelled or have run out of time.
+//! A rule goes through a whole plan, and there are a hundred of them: before each, the statement
+//! may have been cancelled or have run out of time.
 
 use std::sync::Arc;
 

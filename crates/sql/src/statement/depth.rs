@@ -9,6 +9,7 @@
 //! parsed ([`super::chains`]): only the parser sees their length, and what they link stands side by
 //! side, as between commas.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{self, Expr, Visit, Visitor};
@@ -23,9 +24,15 @@ pub(crate) const LEVELS_MAX: usize = 500;
 /// Conditions that may follow each other by AND or OR.
 pub(crate) const LINKS_MAX: usize = 50_000;
 
-/// Queries that may stand within each other as parts of expressions: what binds and plans them takes
-/// twice the time for each more.
+/// Queries that may stand within each other as parts of expressions: what binds and plans them
+/// takes twice the time for each more.
 pub(crate) const SUBQUERIES_MAX: usize = 12;
+
+/// Named queries of one WITH, and tables of one FROM: each may be built upon the one before.
+pub(crate) const NAMES_MAX: usize = 500;
+
+/// Uses of named queries, each with those that it uses itself.
+pub(crate) const USES_MAX: usize = 2_000;
 
 /// What is nested within one pair of parentheses, or stands outside of all.
 #[derive(Clone, Copy, Default)]
@@ -192,7 +199,8 @@ fn makes_of(token: &Token) -> Makes {
     }
 }
 
-/// Checks that queries within expressions are not nested too deeply.
+/// Checks that queries within expressions are not nested too deeply, and that no query names too
+/// many others.
 ///
 /// # Errors
 /// `TOO_COMPLEX`.
@@ -205,7 +213,10 @@ pub(super) fn check_subqueries(statement: &ast::Statement, tokens: usize) -> Res
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => {
             let text = "the statement is nested too deeply";
-            let hint = format!("At most {SUBQUERIES_MAX} subqueries stand within each other.");
+            let hint = format!(
+                "At most {SUBQUERIES_MAX} subqueries stand within each other, and at most \
+                 {NAMES_MAX} names in one WITH or FROM."
+            );
             Err(Error::new(SqlState::TOO_COMPLEX, text).hint(hint))
         }
     }
@@ -231,6 +242,19 @@ impl Nested {
 impl Visitor for Nested {
     type Break = ();
 
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let named = query.with.as_ref().map_or(0, |with| with.cte_tables.len());
+        let tables = match query.body.as_ref() {
+            ast::SetExpr::Select(select) => select.from.len(),
+            _ => 0,
+        };
+        let uses = query.with.as_ref().map_or(0, uses_of);
+        match named.max(tables) > NAMES_MAX || uses > USES_MAX {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.depth += usize::from(Self::is_query(expr));
         match self.depth > SUBQUERIES_MAX {
@@ -243,4 +267,20 @@ impl Visitor for Nested {
         self.depth -= usize::from(Self::is_query(expr));
         ControlFlow::Continue(())
     }
+}
+
+/// How often the queries of a WITH are built, if each is built anew wherever it is named.
+fn uses_of(with: &ast::With) -> usize {
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for named in &with.cte_tables {
+        let mut own = 1_usize;
+        let _ = ast::visit_relations(&named.query, |relation| {
+            let name = relation.0.last().and_then(|part| part.as_ident());
+            let used = name.and_then(|name| uses.get(&name.value.to_lowercase()));
+            own = own.saturating_add(used.copied().unwrap_or(0));
+            ControlFlow::<()>::Continue(())
+        });
+        uses.insert(named.alias.name.value.to_lowercase(), own);
+    }
+    uses.values().copied().max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The dialect of every text that is read: PostgreSQL's, as the parser knows it, but in three points.
+//! The dialect of every text that is read: PostgreSQL's as the parser has it, but in three points.
 //!
 //! Where words could mean two things, the parser tries one after the other, and within each try all
 //! tries again: a text with a mistake deep within is read a number of times that doubles with each
@@ -10,8 +10,8 @@
 //! read twice. All else is asked of the parser's own dialect, whose answers are listed one by one:
 //! a method that is missing here would answer as in no dialect.
 //!
-//! What follows IN is a query only if it is one up to the closing parenthesis: a list may begin with
-//! a query, too.
+//! What follows IN is a query only if it is one up to the closing parenthesis: a list may begin
+//! with a query, too.
 
 #[cfg(test)]
 mod tests;
