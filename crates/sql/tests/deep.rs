@@ -1,9 +1,9 @@
 //! Statements nested too deep, too long or too often: an answer or 54001, and the process lives.
 //!
-//! Who attacks: anybody who may send a text. With what: chains of operators that the parser makes in
-//! a loop, nests that it recurses into, views and named queries that multiply. Each shape is sent
-//! in several sizes from a thread with the stack that threads have by themselves; one that is too
-//! small for what recurses would end this process.
+//! Who attacks: anybody who may send a text. With what: chains of operators that the parser makes
+//! in a loop, nests that it recurses into, views and named queries that multiply. Each shape is
+//! sent in several sizes from a thread with the stack that threads have by themselves; one that is
+//! too small for what recurses would end this process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

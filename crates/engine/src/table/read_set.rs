@@ -4,8 +4,8 @@
 //! 1981; Neumann, Muehlbauer, Kemper, SIGMOD 2015): a row that was found, a key that may not have
 //! been there, a range of keys that a cursor passed, a whole table, the rows of a table that meet a
 //! predicate. Rows, keys and tables are words of one hash set; a range is a small block in a list.
-//! Where memory for remembering is refused, the set says that *everything* was read: never less than
-//! was.
+//! Where memory for remembering is refused, the set says that *everything* was read: never less
+//! than was.
 //!
 //! For a snapshot that may expire the same set holds the rows that were handed out, whose versions
 //! stay when it has. Others read it then, while its holder can add no more; only such a set shows
