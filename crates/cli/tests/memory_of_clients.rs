@@ -59,7 +59,7 @@ impl Served {
     /// Checks that the server held no more than it may, and answers.
     fn check(&self, attack: &str, connections: usize) {
         let (peak, limit) = (self.peak(), BUDGET + BESIDE + connections * EACH);
-        println!("{attack}: {} MiB of {}", peak >> 20, limit >> 20);
+        eprintln!("{attack}: {} MiB of {}", peak >> 20, limit >> 20);
         assert!(peak <= limit, "{attack}: {} MiB, not {}", peak >> 20, limit >> 20);
         // What the attack held is given back as its connections end.
         soon("an answer that needs memory", || {
@@ -128,7 +128,7 @@ fn unfinished(served: &Served) {
     let mut clients: Vec<Raw> = (0..6).map(|_| served.client()).collect();
     let piece = vec![b'x'; 1 << 20];
     for client in &mut clients {
-        client.send(&[b'Q']);
+        client.send(b"Q");
         client.send(&(200_u32 << 20).to_be_bytes());
     }
     for _ in 0..40 {
@@ -140,7 +140,7 @@ fn unfinished(served: &Served) {
     let mut whole = served.client();
     let (length, mut body) = ((200 << 20) + 4_u32, vec![b' '; 200 << 20]);
     *body.last_mut().unwrap() = 0;
-    whole.send(&[&[b'Q'], &length.to_be_bytes()[..]].concat());
+    whole.send(&[b"Q", &length.to_be_bytes()[..]].concat());
     whole.send(&body);
     assert_eq!(state(&whole.answer().unwrap()), "53200");
     assert_eq!(whole.query("select 1").unwrap(), "");

@@ -14,6 +14,9 @@ use remanent_engine::{
     RowPredicate, Table,
 };
 
+/// A value of `a` at which a range ends, and whether rows with it are in the range.
+type End = Option<(i32, bool)>;
+
 struct World {
     db: Database,
     table: Table,
@@ -75,7 +78,7 @@ impl World {
     fn range_survives(
         &self,
         changed: i32,
-        (low, high): (Option<(i32, bool)>, Option<(i32, bool)>),
+        (low, high): (End, End),
         backwards: bool,
     ) -> Result<bool> {
         self.survives(changed, |tx| {

@@ -117,7 +117,7 @@ fn every_shape_is_answered_or_refused() {
     let database = database();
     let mut session = database.session();
     for (name, shape) in SHAPES {
-        println!("{name}");
+        eprintln!("{name}");
         let small = state(&mut session, &shape(SMALL));
         let refused = ["42601", "42883", "54001"].map(Some);
         let is_nest = NESTS.contains(name) || shape(SMALL).contains("((((");

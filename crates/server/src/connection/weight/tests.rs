@@ -23,6 +23,6 @@ fn many_words_weigh_much_and_a_long_one_little() {
     let literal = format!("select '{}'", "x".repeat(1 << 20));
     assert!(of_text(&literal) < LETTER_BYTES * literal.len() + 10 * WORD_BYTES);
     let list = format!("select {}", "1,".repeat(1 << 10));
-    assert!(of_text(&list) >= 2 * WORD_BYTES << 10);
+    assert!(of_text(&list) >= (2 * WORD_BYTES) << 10);
     assert_eq!(of_text(&"1,".repeat(SHORT_BYTES / 2)), 0);
 }
