@@ -15,7 +15,7 @@ async fn roles(running: &Running) -> Client {
 }
 
 async fn pid(client: &Client) -> i64 {
-    client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0)
+    client.query_one("select pg_backend_pid()", &[]).await.unwrap().get::<_, i32>(0).into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
