@@ -176,6 +176,15 @@ pub(crate) fn check(address: *const u8) {
     assert!(!freed, "a freed block is used");
 }
 
+/// As [`check`], for the first and the last of `len` bytes. No bytes at all are in no block: they
+/// may lie where a block ends and a freed one begins.
+pub(crate) fn check_bytes(first: *const u8, len: usize) {
+    if len != 0 {
+        check(first);
+        check(first.wrapping_add(len - 1));
+    }
+}
+
 impl Drop for Allocating {
     fn drop(&mut self) {
         if let Some(number) = self.0 {

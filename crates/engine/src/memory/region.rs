@@ -314,7 +314,7 @@ impl Region {
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> &[u8] {
         debug_assert!(offset + len as u64 <= self.capacity);
         #[cfg(shuttle)]
-        super::modelled::check(self.base.as_ptr().wrapping_add(offset as usize));
+        super::modelled::check_bytes(self.base.as_ptr().wrapping_add(offset as usize), len);
         // SAFETY: within the region; published bytes are immutable until their grace period ends.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(offset as usize), len) }
     }
