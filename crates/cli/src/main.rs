@@ -34,6 +34,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use flags::Flags;
+#[cfg(feature = "sql")]
+use {mimalloc::MiMalloc, remanent_sql::CountingAllocator};
 
 /// Why a run failed.
 #[derive(Debug)]
@@ -50,10 +52,11 @@ enum Failure {
 
 type Outcome = Result<(), Failure>;
 
-/// Batches of queries come and go; their figures were made under this allocator.
+/// Batches of queries come and go; their figures were made under this allocator. What it gives out
+/// counts in the memory budget.
 #[cfg(feature = "sql")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: CountingAllocator<MiMalloc> = CountingAllocator::new(MiMalloc);
 
 fn main() -> ExitCode {
     let outcome = Flags::parse(std::env::args_os().skip(1)).and_then(|flags| run(&flags));

@@ -11,6 +11,7 @@ use remanent_schema::{IndexSchema, Record, SetSchema, TableSchema};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::MemoryUse;
+use crate::memory::atomic::Relaxed;
 use crate::options::Options;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
 use crate::transaction::define::Beside;
@@ -625,6 +626,42 @@ impl Database {
     /// ```
     pub fn memory(&self) -> MemoryUse {
         self.instance.memory_use()
+    }
+
+    /// What the budget has room for beside what the database holds.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// let db = Database::open(Options::new().budget(4 << 20))?;
+    /// let memory = db.memory();
+    /// assert_eq!(db.memory_left(), memory.budget - memory.held);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn memory_left(&self) -> u64 {
+        let account = &self.instance.memory().header().account;
+        account.budget.load(Relaxed).saturating_sub(account.used.load(Relaxed))
+    }
+
+    /// Counts what the program holds of its own against the same budget: `count` says how much
+    /// that is now, and is asked whenever the database takes pages for anything but what frees
+    /// memory. It must be quick, and must not use the database. It takes the place of any before.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new().budget(4 << 20))?;
+    /// let table = db.create_table(TableSchema::new("T").column("data", ColumnType::BLOB))?;
+    /// db.count_program_memory(|| 4 << 20);
+    /// let large = vec![1; 1 << 20];
+    /// let insert = || db.write(|tx| tx.insert_values(&table, &[Some((&large).into())]));
+    /// assert!(insert().unwrap_err().is_out_of_memory());
+    /// db.count_program_memory(|| 0);
+    /// insert()?;
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn count_program_memory(&self, count: impl Fn() -> u64 + Send + Sync + 'static) {
+        self.instance.memory().region().program().set(Box::new(count));
     }
 
     /// Changes the budget while the database is in use. If it becomes smaller than what is held,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use remanent_sql::{Error, SqlDatabase, SqlState};
+use remanent_sql::{CountingAllocator, Error, SqlDatabase, SqlState};
 
 use crate::connection::Connection;
 use crate::listen::Listener;
@@ -144,6 +144,7 @@ fn open(socket: Socket, shared: &Arc<Shared>) {
         // Its file is closed before its place is given back.
         drop(socket);
         drop(place);
+        CountingAllocator::<()>::thread_ends();
     };
     if let Err(error) = thread.spawn(connection) {
         tracing::error!("cannot begin a thread for a connection: {error}");

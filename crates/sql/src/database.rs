@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use datafusion::execution::SessionState;
+use datafusion::execution::memory_pool::MemoryPool;
 use remanent_engine::{Database, Options, TransactionOptions};
 
 use crate::access::SECRET;
@@ -48,6 +49,7 @@ pub(crate) const NO_VERSION: u64 = 0;
 /// ```
 pub struct SqlDatabase {
     pub(crate) engine: Arc<Database>,
+    pub(crate) budget: Arc<BudgetPool>,
     pub(crate) store: Arc<Store>,
     catalog: RwLock<Arc<Snapshot>>,
     version: AtomicU64,
@@ -76,9 +78,12 @@ impl SqlDatabase {
     pub fn new(engine: Arc<Database>) -> Result<Arc<Self>> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
         let catalog = committed(&store, (&Snapshot::default(), 1))?;
-        let state = planner::state(Arc::new(BudgetPool::new(&engine)), Vec::new())?;
+        let budget = Arc::new(BudgetPool::new(&engine));
+        let pool: Arc<dyn MemoryPool> = Arc::clone(&budget) as _;
+        let state = planner::state(pool, Vec::new())?;
         let database = Arc::new(Self {
             engine,
+            budget,
             store,
             version: AtomicU64::new(catalog.version),
             versions: AtomicU64::new(catalog.version),

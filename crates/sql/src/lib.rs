@@ -58,6 +58,7 @@ pub use database::SqlDatabase;
 pub use error::{Error, Result, SqlState, Subject};
 pub use held::Held;
 pub use join_order::rules as join_order_rules;
+pub use memory::heap::CountingAllocator;
 pub use query::running::{ResultColumn, Rows};
 pub use session::activity::Client;
 pub use session::answer::{Answer, Outcome, Tag};

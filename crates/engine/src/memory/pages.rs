@@ -110,8 +110,13 @@ pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitleme
     let state = &header.pages;
     let _latched = state.latch.lock();
     let bytes = u64::from(count) << PAGE_SHIFT;
-    if !header.account.allows(bytes, entitlement == Entitlement::Reserve) {
-        return Err(budget_reached(&header.account, bytes));
+    // What frees memory is not kept from it by what the program holds beside.
+    let (entitled, program) = match entitlement {
+        Entitlement::Reserve => (true, 0),
+        Entitlement::Ordinary => (false, region.program().bytes()),
+    };
+    if !header.account.allows(bytes.saturating_add(program), entitled) {
+        return Err(budget_reached((&header.account, program), bytes));
     }
     let page = match take_free_run(region, count) {
         Some(page) => page,
@@ -300,9 +305,13 @@ pub(crate) fn is_of_rows(region: &Region, page: u32) -> bool {
     entry(region, page).kind.load(Relaxed) == PageKind::ROWS
 }
 
-fn budget_reached(account: &AccountState, bytes: u64) -> Error {
+fn budget_reached((account, program): (&AccountState, u64), bytes: u64) -> Error {
+    let program = match program {
+        0 => String::new(),
+        program => format!(", {program} by the program beside,"),
+    };
     Error::new(ErrorKind::BudgetReached).because(format!(
-        "{} more bytes were needed, {} of {} are in use and {} are kept in reserve",
+        "{} more bytes were needed, {} of {} are in use{program} and {} are kept in reserve",
         bytes,
         account.used.load(Relaxed),
         account.budget.load(Relaxed),
@@ -338,7 +347,7 @@ fn extend(region: &Region, count: u32) -> Result<u32> {
     let state = &header.pages;
     let page = state.frontier.load(Relaxed);
     let Some(end) = page.checked_add(count).filter(|&end| end <= state.pages.load(Relaxed)) else {
-        return Err(budget_reached(&header.account, u64::from(count) << PAGE_SHIFT));
+        return Err(budget_reached((&header.account, 0), u64::from(count) << PAGE_SHIFT));
     };
     let wanted = u64::from(end) << PAGE_SHIFT;
     if wanted > state.committed.load(Relaxed) {

@@ -8,6 +8,7 @@
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::{PoisonError, RwLock};
 
 use remanent_schema::RowBytes;
 
@@ -146,7 +147,14 @@ pub(crate) struct Region {
     backing: Backing,
     /// Whether what is committed is locked.
     locked: bool,
+    program: ProgramMemory,
 }
+
+/// What the program counts of its own against the same budget.
+#[derive(Default)]
+pub(crate) struct ProgramMemory(RwLock<Option<CountMemory>>);
+
+type CountMemory = Box<dyn Fn() -> u64 + Send + Sync>;
 
 #[derive(Debug)]
 enum Backing {
@@ -229,7 +237,31 @@ impl CallerMemory {
     }
 }
 
+impl ProgramMemory {
+    /// From now on it is asked.
+    pub(crate) fn set(&self, count: CountMemory) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(count);
+    }
+
+    /// How much it is now.
+    pub(crate) fn bytes(&self) -> u64 {
+        let count = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        count.as_ref().map_or(0, |count| count())
+    }
+}
+
+impl std::fmt::Debug for ProgramMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes())
+    }
+}
+
 impl Region {
+    /// What the program counts of its own against the budget.
+    pub(crate) fn program(&self) -> &ProgramMemory {
+        &self.program
+    }
+
     /// Reserves `capacity` bytes of addresses; nothing is committed yet.
     pub(crate) fn reserve(capacity: u64) -> Result<Self> {
         let len = capacity as usize + REGION_ALIGNMENT;
@@ -246,7 +278,7 @@ impl Region {
         let base = unsafe { start.add(skip) };
         #[cfg(shuttle)]
         super::modelled::watch(base.as_ptr(), capacity);
-        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len }, locked: false })
+        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len }, locked: false, program: ProgramMemory::default() })
     }
 
     /// A region in the caller's memory.
@@ -262,7 +294,8 @@ impl Region {
         // SAFETY: the header lies within the memory, checked above; an all-zero header is valid.
         unsafe { std::ptr::write_bytes(base.as_ptr(), 0, size_of::<RegionHeader>()) };
         let backing = Backing::Caller(memory.owner);
-        let region = Self { base, capacity, backing, locked: false };
+        let program = ProgramMemory::default();
+        let region = Self { base, capacity, backing, locked: false, program };
         if capacity > HUGE_FROM {
             region.ask_for_huge_pages();
         }

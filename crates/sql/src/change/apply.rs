@@ -404,11 +404,6 @@ impl Session {
         }
         Ok(())
     }
-
-    /// Whether rows of other tables may refer to the target's.
-    pub(super) fn is_referenced(&self, target: &Target) -> bool {
-        !referrers(&target.catalog, &target.table).is_empty()
-    }
 }
 
 /// A table that refers to another.

@@ -262,7 +262,7 @@ impl Session {
         let source = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
         let plan = self.add_defaults(&copy.target, plan, &copy.places)?;
-        let (_, mut batches) = self.collect_plan(&plan, &copy.transaction).await?;
+        let mut batches = self.collect_plan(&plan, &copy.transaction).await?.batches;
         if let (Storage::Frozen, Some(first)) = (copy.storage, batches.first()) {
             batches = vec![concat_batches(&first.schema(), &batches)?];
         }

@@ -15,7 +15,7 @@ use super::update::{joined, refuse_all, split_numbers};
 use crate::access::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
-use crate::query::select::with_values;
+use crate::query::select::{Gathered, with_values};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -47,7 +47,7 @@ impl Session {
         given: &[SqlType],
     ) -> Result<LogicalPlan> {
         let mut items = Vec::new();
-        if delete.returning.is_some() || self.is_referenced(target) {
+        if delete.returning.is_some() {
             items = target.table.columns.iter().map(|c| target.column(&c.name)).collect();
         }
         items.push(target.column(ROW_COLUMN));
@@ -64,10 +64,11 @@ impl Session {
         delete: &Delete,
         parameters: &[Datum],
     ) -> Result<Changed> {
+        self.cancel().frees_memory();
         let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
         let plan = self.delete_source(target, delete, &given)?;
         let plan = with_values(plan, parameters)?;
-        let (_, batches) = self.collect_plan(&plan, transaction).await?;
+        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
         let mut changed = Changed::default();
         let mut seen = HashSet::new();
         for batch in batches {

@@ -15,7 +15,7 @@ use super::target::{Target, not_default, parse_query};
 use crate::access::Privilege;
 use crate::catalog::names::fold;
 use crate::error::{Error, Result, SqlState};
-use crate::query::select::with_values;
+use crate::query::select::{Gathered, with_values};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -164,7 +164,7 @@ impl Session {
         let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
         let (plan, _) = self.insert_source(target, insert, &given)?;
         let plan = with_values(plan, parameters)?;
-        let (_, batches) = self.collect_plan(&plan, transaction).await?;
+        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
         let mut changed = Changed::default();
         for batch in batches {
             self.check_cancelled()?;

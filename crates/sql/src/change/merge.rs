@@ -21,7 +21,7 @@ use crate::access::Privilege;
 use crate::catalog::names::quoted;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result, SqlState};
-use crate::query::select::with_values;
+use crate::query::select::{Gathered, with_values};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -129,7 +129,7 @@ impl Session {
         let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
         let (plan, clauses) = self.merge_source(target, merge, &given)?;
         let plan = with_values(plan, parameters)?;
-        let (_, batches) = self.collect_plan(&plan, transaction).await?;
+        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
         let mut changed = Changed::default();
         let mut seen = HashSet::new();
         let width = target.table.columns.len();

@@ -16,7 +16,7 @@ use crate::catalog::names::quoted;
 use crate::error::Result;
 use crate::query::binder::OWN_SCHEMA;
 use crate::query::running::Rows;
-use crate::query::select::with_values;
+use crate::query::select::{Gathered, with_values};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -52,7 +52,7 @@ impl Session {
     ) -> Result<Rows> {
         let plan = self.returning_plan(target, items, changed.rows.clone())?;
         let plan = with_values(plan, parameters)?;
-        let (schema, batches) = self.collect_plan(&plan, transaction).await?;
-        Ok(Rows::batches(&schema, batches))
+        let Gathered { schema, batches, held } = self.collect_plan(&plan, transaction).await?;
+        Ok(Rows::batches(&schema, batches, Some(held)))
     }
 }

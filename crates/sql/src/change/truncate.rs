@@ -17,6 +17,7 @@ impl Session {
     /// # Errors
     /// `UNKNOWN_TABLE`; `FEATURE_NOT_SUPPORTED` for a table that others refer to, without CASCADE.
     pub(crate) async fn truncate(&mut self, truncate: &Truncate) -> Result<Outcome> {
+        self.cancel().frees_memory();
         let catalog = self.catalog();
         let access = self.access(&catalog);
         let mut tables = Vec::new();

@@ -22,7 +22,7 @@ use crate::access::Privilege;
 use crate::catalog::names::fold;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
-use crate::query::select::with_values;
+use crate::query::select::{Gathered, with_values};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -122,7 +122,7 @@ impl Session {
         let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
         let (plan, places) = self.update_source(target, update, &given)?;
         let plan = with_values(plan, parameters)?;
-        let (_, batches) = self.collect_plan(&plan, transaction).await?;
+        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
         let mut changed = Changed::default();
         let mut seen = HashSet::new();
         for batch in batches {

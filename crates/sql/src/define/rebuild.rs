@@ -210,7 +210,7 @@ impl Session {
             let access = Access { catalog: &catalog, actor, path: &[] };
             Binder::new(&self.state, access, (&self.functions, &*self)).bind(query)?
         };
-        let (_, batches) = self.collect_plan(&plan, &transaction).await?;
+        let batches = self.collect_plan(&plan, &transaction).await?.batches;
         let batch = batches.iter().find(|batch| batch.num_rows() == 1);
         let no_answer = || Error::new(SqlState::CARDINALITY, "a check gave no answer");
         let batch = batch.ok_or_else(no_answer)?;

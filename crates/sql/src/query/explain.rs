@@ -155,5 +155,5 @@ fn plan_rows(text: &str) -> Result<Outcome> {
     let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
     let lines = StringArray::from_iter_values(text.lines().collect::<Vec<_>>());
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?;
-    Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch])))
+    Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch], None)))
 }

@@ -28,13 +28,14 @@ use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
+use super::measured::MeasuredFunctions;
 use super::one_row::OneRow;
 use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{literals, rounding};
+use super::{literals, pad, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -89,7 +90,7 @@ pub(crate) fn state(
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
     for function in
-        functions.into_iter().chain(rounding::functions()).chain([literals::named_cast()])
+        functions.into_iter().chain(rounding::functions()).chain(pad::functions()).chain([literals::named_cast()])
     {
         state.register_udf(function)?;
     }
@@ -98,10 +99,11 @@ pub(crate) fn state(
 
 /// DataFusion's rules for what was bound, then ours.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 5] = [
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 6] = [
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
         Arc::new(OneRow),
+        Arc::new(MeasuredFunctions),
         Arc::new(Subqueries),
         Arc::new(ForgetKeys),
     ];

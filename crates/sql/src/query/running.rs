@@ -14,6 +14,7 @@ use futures::StreamExt;
 use super::rewrite::shown;
 use crate::catalog::table::type_of_field;
 use crate::error::Result;
+use crate::held::Held;
 use crate::session::transaction::Transaction;
 use crate::values::arrow_in::array_of;
 use crate::values::datum::Datum;
@@ -57,7 +58,7 @@ pub struct Rows {
 
 enum Source {
     Stream { stream: SendableRecordBatchStream, guard: Guard },
-    Batches(VecDeque<RecordBatch>),
+    Batches { batches: VecDeque<RecordBatch>, _held: Option<Held> },
     Values,
 }
 
@@ -81,8 +82,8 @@ impl Rows {
     }
 
     /// Rows that are at hand.
-    pub(crate) fn batches(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Self {
-        let source = Source::Batches(batches.into());
+    pub(crate) fn batches(schema: &SchemaRef, batches: Vec<RecordBatch>, held: Option<Held>) -> Self {
+        let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
         Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
     }
@@ -144,7 +145,7 @@ impl Rows {
         loop {
             let batch = match &mut self.source {
                 Source::Stream { stream, .. } => stream.next().await.transpose()?,
-                Source::Batches(batches) => batches.pop_front(),
+                Source::Batches { batches, .. } => batches.pop_front(),
                 Source::Values => self.pending_batch()?,
             };
             match batch {

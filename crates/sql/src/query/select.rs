@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::ParamValues;
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast;
@@ -20,12 +22,20 @@ use super::interrupt::{self, Planned};
 use super::running::{Guard, ResultColumn, Rows, columns_of};
 use crate::database::NO_VERSION;
 use crate::error::{Error, Result, SqlState};
+use crate::held::Held;
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::statement::Grammar;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
+
+/// All rows of a query that is part of another statement, counted in the budget.
+pub(crate) struct Gathered {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+    pub(crate) held: Held,
+}
 
 impl Session {
     /// A query.
@@ -131,13 +141,20 @@ impl Session {
         &self,
         logical: &LogicalPlan,
         transaction: &Arc<Transaction>,
-    ) -> Result<(datafusion::arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
+    ) -> Result<Gathered> {
         let plan = interrupt::plan(&self.state, logical, transaction).await?;
         self.note_plan(&plan.plan);
         let schema = plan.plan.schema();
-        let stream = interrupt::start(&self.state, plan, transaction)?;
-        let batches: Vec<RecordBatch> = stream.try_collect().await?;
-        Ok((schema, batches))
+        let mut stream = interrupt::start(&self.state, plan, transaction)?;
+        let (mut batches, mut held) = (Vec::new(), self.database.hold("rows that are gathered"));
+        let mut counted = RecordBatchMemoryCounter::new();
+        while let Some(batch) = stream.try_next().await? {
+            // Batches may share what they hold.
+            counted.count_batch(&batch);
+            held.resize(counted.memory_usage())?;
+            batches.push(batch);
+        }
+        Ok(Gathered { schema, batches, held })
     }
 
     /// The value of an expression without columns.
@@ -151,7 +168,7 @@ impl Session {
     ) -> Result<Datum> {
         let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
         let (logical, transaction) = self.bind_and_begin(&query, parameters)?;
-        let (_, batches) = self.collect_plan(&logical, &transaction).await?;
+        let Gathered { batches, .. } = self.collect_plan(&logical, &transaction).await?;
         match batches.iter().find(|batch| batch.num_rows() == 1) {
             Some(batch) => Datum::from_array(batch.column(0), 0),
             None => Err(Error::new(SqlState::CARDINALITY, "an expression gave no value")),

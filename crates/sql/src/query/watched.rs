@@ -14,14 +14,14 @@ use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::{PhysicalOptimizerContext, PhysicalOptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::subquery::Scope;
+use crate::session::cancel::Cancel;
 
 /// The rule, which looks first.
 #[derive(Debug)]
 pub(super) struct Watched<R: ?Sized>(pub(super) Arc<R>);
 
 fn look() -> PlanResult<()> {
-    Ok(Scope::check_current()?)
+    Ok(Cancel::check_current()?)
 }
 
 impl AnalyzerRule for Watched<dyn AnalyzerRule + Send + Sync> {

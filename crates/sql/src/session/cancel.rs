@@ -1,14 +1,17 @@
-//! Stopping a statement from outside, or by the clock.
+//! Stopping a statement from outside, by the clock, or because it takes too much memory.
 //!
-//! Somebody else sets a flag; whoever reads rows looks at it between batches. A deadline is looked
-//! at as often.
+//! Somebody else sets a flag; whoever reads rows looks at it between batches. A deadline and the
+//! memory that was taken are looked at as often. Functions are not told for which statement they
+//! are called: the thread that runs one knows.
 
-use std::sync::Mutex;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result, SqlState};
+use crate::memory::{self, BudgetPool};
 
 /// How long a statement waits for definitions of others, if `lock_timeout` does not say.
 const PATIENCE_MAX: Duration = Duration::from_secs(60);
@@ -23,9 +26,58 @@ pub struct Cancel {
     deadline: Mutex<Option<Instant>>,
     /// How long the statement may wait for definitions of others.
     patience: Mutex<Option<Duration>>,
+    /// Whether the statement frees memory: then it may take a little that there is no room for.
+    frees: AtomicBool,
+    /// The budget from which the statement takes its memory.
+    budget: Option<Arc<BudgetPool>>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Cancel>>> = const { RefCell::new(None) };
 }
 
 impl Cancel {
+    /// Of a session that takes memory from this budget.
+    pub(crate) fn of(budget: &Arc<BudgetPool>) -> Arc<Self> {
+        Arc::new(Self { budget: Some(Arc::clone(budget)), ..Self::default() })
+    }
+
+    /// Whoever polls this works for this statement meanwhile.
+    pub(crate) async fn within<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|context| {
+            let _entered = self.enter();
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// The thread works for this statement until the answer is dropped.
+    pub(crate) fn enter(self: &Arc<Self>) -> Entered {
+        Entered { before: CURRENT.replace(Some(Arc::clone(self))) }
+    }
+
+    /// Looks whether the statement for which this thread works is to stop.
+    ///
+    /// # Errors
+    /// As [`Cancel::check`].
+    pub(crate) fn check_current() -> Result<()> {
+        CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |cancel| cancel.check()))
+    }
+
+    /// Whether the statement for which this thread works may make values of so many bytes, of
+    /// which the largest has so many.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`, `LIMIT_EXCEEDED`.
+    pub(crate) fn check_values(bytes: usize, largest: usize) -> Result<()> {
+        memory::check_value(largest)?;
+        CURRENT.with_borrow(|current| match current.as_ref().and_then(|it| it.budget.as_ref()) {
+            Some(budget) => budget.check_values(bytes, largest),
+            None => Ok(()),
+        })
+    }
+
     /// Asks the statement that runs to stop; if none does, nothing happens.
     pub fn cancel(&self) {
         self.requested.store(true, Ordering::Relaxed);
@@ -73,6 +125,7 @@ impl Cancel {
     /// A statement begins, with this much time, of which it may wait so much for others.
     pub(crate) fn begin(&self, timeout: Option<Duration>, patience: Option<Duration>) {
         self.requested.store(false, Ordering::SeqCst);
+        self.frees.store(false, Ordering::Relaxed);
         // Whoever ends it sets this first.
         if self.ended.load(Ordering::SeqCst) {
             self.requested.store(true, Ordering::Relaxed);
@@ -85,6 +138,20 @@ impl Cancel {
         }
     }
 
+    /// The statement that runs frees memory: a full budget does not keep it from that.
+    pub(crate) fn frees_memory(&self) {
+        self.frees.store(true, Ordering::Relaxed);
+    }
+
+    fn frees(&self) -> bool {
+        self.frees.load(Ordering::Relaxed)
+    }
+
+    /// Whether the statement for which this thread works frees memory.
+    pub(crate) fn current_frees() -> bool {
+        CURRENT.with_borrow(|current| current.as_ref().is_some_and(|cancel| cancel.frees()))
+    }
+
     /// How long the statement that runs may wait for definitions of others.
     pub(crate) fn patience(&self) -> Duration {
         let patience = *self.patience.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -94,7 +161,7 @@ impl Cancel {
     /// Whether to go on.
     ///
     /// # Errors
-    /// `CANCELLED`.
+    /// `CANCELLED`; `OUT_OF_MEMORY`.
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.requested.load(Ordering::Relaxed) {
@@ -106,9 +173,12 @@ impl Cancel {
             return Err(Error::new(SqlState::CANCELLED, text));
         }
         if self.has_deadline.load(Ordering::Relaxed) {
-            return self.check_deadline();
+            self.check_deadline()?;
         }
-        Ok(())
+        match &self.budget {
+            Some(budget) => budget.check(self.frees()),
+            None => Ok(()),
+        }
     }
 
     fn check_deadline(&self) -> Result<()> {
@@ -118,5 +188,16 @@ impl Cancel {
             return Err(Error::new(SqlState::CANCELLED, text));
         }
         Ok(())
+    }
+}
+
+/// The thread works for what it did before when it is dropped.
+pub(crate) struct Entered {
+    before: Option<Arc<Cancel>>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.before.take());
     }
 }

@@ -111,6 +111,7 @@ impl Session {
             numbering: Arc::clone(&numbering),
             database: Arc::downgrade(&database),
         });
+        let cancel = Cancel::of(&database.budget);
         Self {
             id,
             actor: Actor::Program,
@@ -129,7 +130,7 @@ impl Session {
             activity: None,
             texts: TextCache::default(),
             texts_version: 0,
-            cancel: Arc::default(),
+            cancel,
             runtime: None,
         }
     }
@@ -211,10 +212,11 @@ impl Session {
         }
         self.check_not_failed()?;
         self.mark_start();
+        let cancel = Arc::clone(&self.cancel);
         // Whoever waits for this may give it up at any moment.
         let given = Given(self);
         let dispatched = given.0.dispatch(&statement.ast, parameters);
-        let ran = WithRoom::new(statement.levels, dispatched).await;
+        let ran = cancel.within(WithRoom::new(statement.levels, dispatched)).await;
         if let Err(error) = &ran {
             given.0.failed_with(error);
         }

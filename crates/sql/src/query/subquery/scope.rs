@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::execution::{SessionState, TaskContext};
 
-use crate::error::Result;
 use crate::query::planner;
+use crate::session::cancel;
 use crate::session::transaction::Transaction;
 
 /// What a query runs in.
@@ -38,18 +38,8 @@ impl Scope {
 
     /// Makes this the scope of the thread until the answer is dropped.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
-        Entered { before: CURRENT.replace(Some(Arc::clone(self))) }
-    }
-
-    /// Looks whether the statement for which this thread works is to stop.
-    ///
-    /// # Errors
-    /// `CANCELLED`.
-    pub(crate) fn check_current() -> Result<()> {
-        CURRENT.with_borrow(|scope| match scope {
-            Some(scope) => scope.transaction.cancel.check(),
-            None => Ok(()),
-        })
+        let statement = self.transaction.cancel.enter();
+        Entered { before: CURRENT.replace(Some(Arc::clone(self))), _statement: statement }
     }
 
     /// The scope of the query that is being read.
@@ -61,6 +51,7 @@ impl Scope {
 /// Leaves a scope when it is dropped.
 pub(crate) struct Entered {
     before: Option<Arc<Scope>>,
+    _statement: cancel::Entered,
 }
 
 impl Drop for Entered {

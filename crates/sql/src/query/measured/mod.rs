@@ -1,0 +1,257 @@
+//! Functions whose results may be large are asked how large before they are called.
+//!
+//! `repeat` makes gigabytes of a letter, and any function doubles a column of large texts. So each
+//! function whose results have no fixed size is called through one that knows how large they can
+//! be ([`growth`]), asks the memory budget, and hands it rows in parts that take no longer than it
+//! should take until somebody looks whether to stop.
+
+mod growth;
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::concat;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{
+    ColumnarValue, Documentation, Expr, ExpressionPlacement, LogicalPlan, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use self::growth::size_of;
+use crate::error::{Error, SqlState};
+use crate::session::cancel::Cancel;
+
+/// Nobody is asked for less, and it is made in one part.
+const SMALL_BYTES: usize = 1 << 20;
+
+/// What levenshtein compares, at most: it looks at each letter of the one for each of the other.
+const LEVENSHTEIN_MAX: usize = 255;
+
+/// The functions that make texts and arrays, by name, but for those that ask by themselves.
+static GROWING: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    use datafusion::functions::{crypto, encoding, regex, string, unicode};
+    let all = [
+        string::functions(),
+        unicode::functions(),
+        regex::functions(),
+        crypto::functions(),
+        encoding::functions(),
+        datafusion::functions_nested::all_default_nested_functions(),
+    ];
+    let names = all.iter().flatten().flat_map(|function| {
+        let name = std::iter::once(function.name().to_owned());
+        name.chain(function.aliases().iter().cloned())
+    });
+    names.filter(|name| !matches!(name.as_str(), "lpad" | "rpad")).collect()
+});
+
+/// The rule that puts [`Measured`] in.
+#[derive(Debug)]
+pub(super) struct MeasuredFunctions;
+
+impl AnalyzerRule for MeasuredFunctions {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
+        let plan = plan.transform_up_with_subqueries(|plan| {
+            plan.map_expressions(|expr| expr.transform_up(|expr| Ok(measured(expr))))
+        })?;
+        Ok(plan.data)
+    }
+
+    fn name(&self) -> &str {
+        "measured_functions"
+    }
+}
+
+/// The expression with the function that it calls measured; those in its arguments are left.
+pub(super) fn measured(expr: Expr) -> Transformed<Expr> {
+    match expr {
+        Expr::ScalarFunction(call) if grows(&call) => {
+            let inner = Measured { inner: call.func };
+            let func = Arc::new(ScalarUDF::from(inner));
+            Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args: call.args }))
+        }
+        other => Transformed::no(other),
+    }
+}
+
+fn grows(call: &ScalarFunction) -> bool {
+    GROWING.contains(call.func.name()) && !call.func.inner().is::<Measured>()
+}
+
+/// A function that asks before it is called.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Measured {
+    inner: Arc<ScalarUDF>,
+}
+
+impl Measured {
+    fn function(&self) -> &dyn ScalarUDFImpl {
+        self.inner.inner().as_ref()
+    }
+
+    /// Calls it with some rows at a time, as many as make parts of a small size.
+    fn in_parts(&self, args: &ScalarFunctionArgs, bytes: usize) -> PlanResult<ColumnarValue> {
+        let rows = args.number_rows;
+        let in_part = (rows.saturating_mul(SMALL_BYTES) / bytes.max(1)).max(1);
+        let mut parts: Vec<ArrayRef> = Vec::with_capacity(rows / in_part + 1);
+        let mut first = 0;
+        while first < rows {
+            Cancel::check_current()?;
+            let count = in_part.min(rows - first);
+            let slice = |arg: &ColumnarValue| match arg {
+                ColumnarValue::Array(array) => ColumnarValue::Array(array.slice(first, count)),
+                ColumnarValue::Scalar(scalar) => ColumnarValue::Scalar(scalar.clone()),
+            };
+            let part = ScalarFunctionArgs {
+                args: args.args.iter().map(slice).collect(),
+                arg_fields: args.arg_fields.clone(),
+                number_rows: count,
+                return_field: Arc::clone(&args.return_field),
+                config_options: Arc::clone(&args.config_options),
+            };
+            parts.push(self.function().invoke_with_args(part)?.into_array(count)?);
+            first += count;
+        }
+        let parts: Vec<&dyn datafusion::arrow::array::Array> =
+            parts.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(concat(&parts)?))
+    }
+}
+
+/// All is the function's within, but for the call.
+impl ScalarUDFImpl for Measured {
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
+        let size = size_of(self.name(), &args.args, args.number_rows);
+        if size.total <= SMALL_BYTES {
+            return self.function().invoke_with_args(args);
+        }
+        if has_no_fixed_size(args.return_type()) {
+            Cancel::check_values(size.total, size.largest)?;
+        }
+        if self.name() == "levenshtein" && size.largest > LEVENSHTEIN_MAX * 8 {
+            let text = format!("levenshtein compares at most {LEVENSHTEIN_MAX} letters");
+            return Err(Error::new(SqlState::BAD_PARAMETER, text).into());
+        }
+        let has_rows = args.args.iter().any(|arg| matches!(arg, ColumnarValue::Array(_)));
+        if has_rows
+            && args.number_rows > 1
+            && self.signature().volatility != Volatility::Volatile
+        {
+            return self.in_parts(&args, size.total);
+        }
+        Cancel::check_current()?;
+        self.function().invoke_with_args(args)
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> PlanResult<ExprSimplifyResult> {
+        Ok(match self.function().simplify(args, info)? {
+            ExprSimplifyResult::Simplified(expr) => {
+                let expr = expr.transform_up(|expr| Ok(measured(expr)))?;
+                ExprSimplifyResult::Simplified(expr.data)
+            }
+            original => original,
+        })
+    }
+
+    fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
+        let updated = self.function().with_updated_config(config)?;
+        Some(ScalarUDF::from(Self { inner: Arc::new(updated) }))
+    }
+
+    fn name(&self) -> &str {
+        self.function().name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.function().aliases()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> PlanResult<String> {
+        self.function().schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.function().signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
+        self.function().return_type(types)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> PlanResult<FieldRef> {
+        self.function().return_field_from_args(args)
+    }
+
+    fn is_strict(&self) -> bool {
+        self.function().is_strict()
+    }
+
+    fn preimage(
+        &self,
+        args: &[Expr],
+        literal: &Expr,
+        info: &SimplifyContext,
+    ) -> PlanResult<datafusion::logical_expr::preimage::PreimageResult> {
+        self.function().preimage(args, literal, info)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.function().short_circuits()
+    }
+
+    fn conditional_arguments<'a>(
+        &self,
+        args: &'a [Expr],
+    ) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        self.function().conditional_arguments(args)
+    }
+
+    fn evaluate_bounds(&self, inputs: &[&Interval]) -> PlanResult<Interval> {
+        self.function().evaluate_bounds(inputs)
+    }
+
+    fn propagate_constraints(
+        &self,
+        interval: &Interval,
+        inputs: &[&Interval],
+    ) -> PlanResult<Option<Vec<Interval>>> {
+        self.function().propagate_constraints(interval, inputs)
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> PlanResult<SortProperties> {
+        self.function().output_ordering(inputs)
+    }
+
+    fn preserves_lex_ordering(&self, inputs: &[ExprProperties]) -> PlanResult<bool> {
+        self.function().preserves_lex_ordering(inputs)
+    }
+
+    fn strictly_order_preserving(&self, inputs: &[ExprProperties]) -> PlanResult<bool> {
+        self.function().strictly_order_preserving(inputs)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> PlanResult<Vec<DataType>> {
+        self.function().coerce_types(types)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.function().documentation()
+    }
+
+    fn placement(&self, args: &[ExpressionPlacement]) -> ExpressionPlacement {
+        self.function().placement(args)
+    }
+}
+
+fn has_no_fixed_size(data_type: &DataType) -> bool {
+    data_type.primitive_width().is_none() && !matches!(data_type, DataType::Boolean)
+}
