@@ -32,6 +32,9 @@ const VALUE_MAX: usize = (1 << 30) - 1;
 /// part of the budget.
 const VALUE_PART: usize = 8;
 
+/// Arrays are copied for each row that a join or unnesting makes of one; so they may take less.
+const LIST_PART: usize = 64;
+
 /// In small budgets it may take so much nevertheless.
 const VALUE_MAX_LEAST: usize = 1 << 20;
 
@@ -85,20 +88,33 @@ impl BudgetPool {
         Err(reached("the statement needs more than is left").detail(detail))
     }
 
+    /// Whether an array may have so many bytes.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn check_list(&self, bytes: usize) -> Result<()> {
+        self.check_part(bytes, LIST_PART)
+    }
+
+    fn check_part(&self, bytes: usize, part: usize) -> Result<()> {
+        let limit = (self.budget() / part).max(VALUE_MAX_LEAST);
+        if bytes <= limit {
+            return Ok(());
+        }
+        let detail = format!(
+            "It would have {bytes} bytes, and {limit} are the limit: a part in {part} of the \
+             memory budget."
+        );
+        Err(reached("a value is too large for it").detail(detail))
+    }
+
     /// Whether there would be room for values that are about to be made: in all, and the largest.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY`; `LIMIT_EXCEEDED` for a value that is too large whatever the budget.
     pub(crate) fn check_values(&self, bytes: usize, largest: usize) -> Result<()> {
         check_value(largest)?;
-        let limit = (self.budget() / VALUE_PART).max(VALUE_MAX_LEAST);
-        if largest > limit {
-            let detail = format!(
-                "It would have {largest} bytes, and {limit} are the limit: a part in {VALUE_PART} \
-                 of the memory budget."
-            );
-            return Err(reached("a value is too large for it").detail(detail));
-        }
+        self.check_part(largest, VALUE_PART)?;
         let left = self.room().saturating_sub(used(&self.asked));
         if bytes > left {
             let detail = format!("They would have {bytes} bytes, and {left} are left.");

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Statistics, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::view::ViewTable;
@@ -28,7 +27,6 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
-use super::measured::measured;
 use super::source::TableSourceOf;
 use super::{literals, multiplicity, size};
 use crate::access::{Access, Actor, Privilege, of_relation};
@@ -382,10 +380,7 @@ impl ContextProvider for Binder<'_> {
         };
         // Functions of tables take constants; what can be computed is one.
         let simplifier = ExprSimplifier::new(SimplifyContext::default());
-        let args = args.into_iter().map(|arg| {
-            let arg = arg.transform_up(|expr| Ok(measured(expr)))?;
-            simplifier.simplify(arg.data)
-        });
+        let args = args.into_iter().map(|arg| simplifier.simplify(arg));
         let args = args.collect::<PlanResult<Vec<_>>>()?;
         let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))

@@ -29,6 +29,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
+use super::copying;
+use super::measured::Planning;
 use super::planner;
 use super::size;
 use super::subquery::Scope;
@@ -54,7 +56,7 @@ pub(crate) async fn plan(
         Ok::<_, Error>(interruptible(plan, &transaction.cancel)?)
     });
     let plan = futures::future::poll_fn(|context| {
-        let _entered = scope.enter();
+        let (_entered, _planning) = (scope.enter(), Planning::begin());
         evaluating(|| with_room(levels, || planning.as_mut().poll(context)))
             .unwrap_or_else(|error| Poll::Ready(Err(error)))
     });
@@ -150,8 +152,9 @@ fn interruptible(
         } else if plan.is::<CrossJoinExec>() || plan.is::<SortMergeJoinExec>() {
             plan
         } else {
-            return Ok(Transformed::no(plan));
+            return Ok(Transformed::yes(copying::in_parts(plan)?));
         };
+        let join = copying::join_in_parts(join)?;
         Ok(Transformed::yes(Arc::new(LookExec { join, cancel: Arc::clone(cancel) }) as Arc<_>))
     })?;
     Ok(changed.data)

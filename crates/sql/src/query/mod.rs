@@ -14,6 +14,7 @@ pub(crate) mod checked;
 mod condition;
 mod constant_keys;
 mod converted;
+mod copying;
 mod decimal;
 mod division;
 pub(crate) mod explain;

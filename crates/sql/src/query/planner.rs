@@ -28,14 +28,14 @@ use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
-use super::measured::MeasuredFunctions;
+use super::measured::{MeasuredFunctions, Planning};
 use super::one_row::OneRow;
 use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{literals, pad, rounding};
+use super::{literals, measured, pad, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -93,6 +93,12 @@ pub(crate) fn state(
         functions.into_iter().chain(rounding::functions()).chain(pad::functions()).chain([literals::named_cast()])
     {
         state.register_udf(function)?;
+    }
+    for function in measured::functions(&state) {
+        state.register_udf(function)?;
+    }
+    for function in measured::aggregates() {
+        state.register_udaf(function)?;
     }
     Ok(state)
 }
@@ -157,6 +163,7 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
         .with_config_options(Arc::clone(state.config_options()))
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)
         .build();
+    let _planning = Planning::begin();
     Ok(ExprSimplifier::new(context).simplify(expr.unalias())?)
 }
 

@@ -57,6 +57,17 @@ impl Cancel {
         Entered { before: CURRENT.replace(Some(Arc::clone(self))) }
     }
 
+    /// Whether the statement for which this thread works may make an array of so many bytes.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn check_list(bytes: usize) -> Result<()> {
+        CURRENT.with_borrow(|current| match current.as_ref().and_then(|it| it.budget.as_ref()) {
+            Some(budget) => budget.check_list(bytes),
+            None => Ok(()),
+        })
+    }
+
     /// Looks whether the statement for which this thread works is to stop.
     ///
     /// # Errors

@@ -256,7 +256,7 @@ impl Sizes {
     }
 }
 
-fn scalar_size(scalar: &ScalarValue) -> usize {
+pub(super) fn scalar_size(scalar: &ScalarValue) -> usize {
     match scalar {
         ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => {
             text.as_ref().map_or(0, String::len)
@@ -271,6 +271,14 @@ fn scalar_size(scalar: &ScalarValue) -> usize {
     }
 }
 
+/// The bytes of the largest value of a column.
+pub(super) fn largest_of(array: &ArrayRef) -> usize {
+    match array_sizes(array) {
+        Sizes::All(size) => size,
+        Sizes::Each(sizes) => sizes.into_iter().max().unwrap_or(0),
+    }
+}
+
 fn array_sizes(array: &ArrayRef) -> Sizes {
     let rows = 0..array.len();
     match array.data_type() {
@@ -282,6 +290,10 @@ fn array_sizes(array: &ArrayRef) -> Sizes {
         ),
         DataType::Utf8 => {
             let texts = array.as_string::<i32>();
+            Sizes::Each(rows.map(|row| texts.value_length(row) as usize).collect())
+        }
+        DataType::LargeUtf8 => {
+            let texts = array.as_string::<i64>();
             Sizes::Each(rows.map(|row| texts.value_length(row) as usize).collect())
         }
         DataType::Binary => {

@@ -5,28 +5,36 @@
 //! be ([`growth`]), asks the memory budget, and hands it rows in parts that take no longer than it
 //! should take until somebody looks whether to stop.
 
+mod aggregate;
+mod concat;
 mod growth;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::compute::concat;
+use datafusion::arrow::compute::{cast, concat};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Documentation, Expr, ExpressionPlacement, LogicalPlan, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    BinaryExpr, ColumnarValue, Documentation, Expr, ExpressionPlacement, LogicalPlan, Operator,
+    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use self::growth::size_of;
+pub(super) use self::aggregate::aggregates;
+use self::growth::{Size, size_of};
 use crate::error::{Error, SqlState};
 use crate::session::cancel::Cancel;
 
@@ -54,14 +62,79 @@ static GROWING: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names.filter(|name| !matches!(name.as_str(), "lpad" | "rpad")).collect()
 });
 
-/// The rule that puts [`Measured`] in.
+/// A constant that is larger is not made while a statement is planned: plans are copied often.
+const CONSTANT_BYTES: usize = 64 << 10;
+
+thread_local! {
+    static PLANS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The thread plans a statement until this is dropped.
+pub(super) struct Planning {
+    before: bool,
+}
+
+impl Planning {
+    pub(super) fn begin() -> Self {
+        Self { before: PLANS.replace(true) }
+    }
+}
+
+impl Drop for Planning {
+    fn drop(&mut self) {
+        PLANS.set(self.before);
+    }
+}
+
+/// Whether values that are about to be made have room.
+fn check_size(size: Size) -> PlanResult<()> {
+    if PLANS.get() && size.total > CONSTANT_BYTES {
+        let text = "a constant is too large for a plan";
+        return Err(Error::new(SqlState::OUT_OF_MEMORY, text).into());
+    }
+    Ok(Cancel::check_values(size.total, size.largest)?)
+}
+
+/// Whether an array of so many bytes may be: joins and unnesting copy it for each row.
+fn check_list(bytes: usize) -> PlanResult<()> {
+    check_size(Size { total: bytes, largest: bytes })?;
+    Ok(Cancel::check_list(bytes)?)
+}
+
+/// Texts as joins hand them on without copying them.
+fn as_view(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        other => other,
+    }
+}
+
+/// The functions of a state that may give large values, measured.
+pub(super) fn functions(state: &SessionState) -> Vec<Arc<ScalarUDF>> {
+    let growing = state.scalar_functions().values().filter(|function| grows(function));
+    growing.map(|function| Arc::new(ScalarUDF::from(Measured::new(function)))).collect()
+}
+
+/// The rule that puts [`Measured`] in where the planner itself calls a function, and `||`.
 #[derive(Debug)]
 pub(super) struct MeasuredFunctions;
 
 impl AnalyzerRule for MeasuredFunctions {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
         let plan = plan.transform_up_with_subqueries(|plan| {
-            plan.map_expressions(|expr| expr.transform_up(|expr| Ok(measured(expr))))
+            let mut schema = merge_schema(&plan.inputs());
+            if let LogicalPlan::TableScan(scan) = &plan {
+                schema.merge(&DFSchema::try_from_qualified_schema(
+                    scan.table_name.clone(),
+                    &scan.source.schema(),
+                )?);
+            }
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let changed = expr.transform_up(|expr| rewritten(expr, &schema))?;
+                Ok(changed.update_data(|expr| name.restore(expr)))
+            })
         })?;
         Ok(plan.data)
     }
@@ -71,31 +144,63 @@ impl AnalyzerRule for MeasuredFunctions {
     }
 }
 
-/// The expression with the function that it calls measured; those in its arguments are left.
-pub(super) fn measured(expr: Expr) -> Transformed<Expr> {
+fn rewritten(expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
     match expr {
-        Expr::ScalarFunction(call) if grows(&call) => {
-            let inner = Measured { inner: call.func };
-            let func = Arc::new(ScalarUDF::from(inner));
-            Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args: call.args }))
+        Expr::BinaryExpr(binary @ BinaryExpr { op: Operator::StringConcat, .. }) => {
+            Ok(Transformed::yes(concat::call(binary, schema)?))
+        }
+        other => Ok(measured(other)),
+    }
+}
+
+/// The expression with the function that it calls measured; those in its arguments are left.
+fn measured(expr: Expr) -> Transformed<Expr> {
+    match expr {
+        Expr::ScalarFunction(ScalarFunction { func, args }) if grows(&func) => {
+            let func = Arc::new(ScalarUDF::from(Measured { inner: func, keeps_type: true }));
+            Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
         }
         other => Transformed::no(other),
     }
 }
 
-fn grows(call: &ScalarFunction) -> bool {
-    GROWING.contains(call.func.name()) && !call.func.inner().is::<Measured>()
+fn grows(function: &ScalarUDF) -> bool {
+    GROWING.contains(function.name()) && !function.inner().is::<Measured>()
 }
 
 /// A function that asks before it is called.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Measured {
     inner: Arc<ScalarUDF>,
+    /// Whether texts are given out as the function does: where what is around it was bound so.
+    keeps_type: bool,
 }
 
 impl Measured {
+    fn new(inner: &Arc<ScalarUDF>) -> Self {
+        Self { inner: Arc::clone(inner), keeps_type: false }
+    }
+
     fn function(&self) -> &dyn ScalarUDFImpl {
         self.inner.inner().as_ref()
+    }
+
+    /// Calls it, and makes what it gives what was said.
+    fn call(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
+        let told = args.return_type().clone();
+        let given = self.function().invoke_with_args(args)?;
+        if given.data_type() == told || !told.is_string() {
+            return Ok(given);
+        }
+        Ok(match given {
+            ColumnarValue::Scalar(ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text))
+                if told == DataType::Utf8View =>
+            {
+                ColumnarValue::Scalar(ScalarValue::Utf8View(text))
+            }
+            ColumnarValue::Scalar(other) => ColumnarValue::Scalar(other.cast_to(&told)?),
+            ColumnarValue::Array(array) => ColumnarValue::Array(cast(&array, &told)?),
+        })
     }
 
     /// Calls it with some rows at a time, as many as make parts of a small size.
@@ -118,7 +223,7 @@ impl Measured {
                 return_field: Arc::clone(&args.return_field),
                 config_options: Arc::clone(&args.config_options),
             };
-            parts.push(self.function().invoke_with_args(part)?.into_array(count)?);
+            parts.push(self.call(part)?.into_array(count)?);
             first += count;
         }
         let parts: Vec<&dyn datafusion::arrow::array::Array> =
@@ -131,11 +236,13 @@ impl Measured {
 impl ScalarUDFImpl for Measured {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let size = size_of(self.name(), &args.args, args.number_rows);
-        if size.total <= SMALL_BYTES {
-            return self.function().invoke_with_args(args);
+        if size.total <= CONSTANT_BYTES || size.total <= SMALL_BYTES && !PLANS.get() {
+            return self.call(args);
         }
-        if has_no_fixed_size(args.return_type()) {
-            Cancel::check_values(size.total, size.largest)?;
+        match args.return_type() {
+            DataType::List(_) | DataType::LargeList(_) => check_list(size.largest)?,
+            of if of.primitive_width().is_none() => check_size(size)?,
+            _ => {}
         }
         if self.name() == "levenshtein" && size.largest > LEVENSHTEIN_MAX * 8 {
             let text = format!("levenshtein compares at most {LEVENSHTEIN_MAX} letters");
@@ -149,7 +256,7 @@ impl ScalarUDFImpl for Measured {
             return self.in_parts(&args, size.total);
         }
         Cancel::check_current()?;
-        self.function().invoke_with_args(args)
+        self.call(args)
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> PlanResult<ExprSimplifyResult> {
@@ -164,7 +271,7 @@ impl ScalarUDFImpl for Measured {
 
     fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
         let updated = self.function().with_updated_config(config)?;
-        Some(ScalarUDF::from(Self { inner: Arc::new(updated) }))
+        Some(ScalarUDF::from(Self { inner: Arc::new(updated), keeps_type: self.keeps_type }))
     }
 
     fn name(&self) -> &str {
@@ -184,11 +291,17 @@ impl ScalarUDFImpl for Measured {
     }
 
     fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
-        self.function().return_type(types)
+        let of = self.function().return_type(types)?;
+        Ok(if self.keeps_type { of } else { as_view(of) })
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> PlanResult<FieldRef> {
-        self.function().return_field_from_args(args)
+        let field = self.function().return_field_from_args(args)?;
+        if self.keeps_type || as_view(field.data_type().clone()) == *field.data_type() {
+            return Ok(field);
+        }
+        let data_type = as_view(field.data_type().clone());
+        Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
     }
 
     fn is_strict(&self) -> bool {
@@ -250,8 +363,4 @@ impl ScalarUDFImpl for Measured {
     fn placement(&self, args: &[ExpressionPlacement]) -> ExpressionPlacement {
         self.function().placement(args)
     }
-}
-
-fn has_no_fixed_size(data_type: &DataType) -> bool {
-    data_type.primitive_width().is_none() && !matches!(data_type, DataType::Boolean)
 }

@@ -1,0 +1,189 @@
+//! Operators that make many rows of one, and copy its arrays for each.
+//!
+//! Texts lie outside of their columns, and rows that a join makes share them; arrays do not. A join
+//! that hands on arrays makes few rows at a time, and unnesting gets as few as make a batch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::unnest::UnnestExec;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use futures::StreamExt;
+
+use super::planner::BATCH_ROWS;
+
+/// Rows that a join which copies arrays makes at a time.
+const COPIED_ROWS: usize = 32;
+
+/// What an operator knows of its inputs stays as it is.
+const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+
+/// The operator, one that copies arrays with its inputs so that it copies few at a time.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(super) fn in_parts(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let Some(unnest) = plan.downcast_ref::<UnnestExec>() else { return Ok(plan) };
+    let lists = unnest.list_column_indices().iter();
+    let way = Way::Elements(lists.map(|list| list.index_in_input_schema).collect());
+    let input = Arc::new(PartsExec { input: Arc::clone(unnest.input()), way });
+    Ok(plan.replace_children(vec![input], UNCHANGED)?)
+}
+
+/// A join, if it copies arrays one that makes few rows at a time; what is below makes batches of
+/// the size that they have.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(super) fn join_in_parts(join: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    if !copies(&join.schema()) {
+        return Ok(join);
+    }
+    // Each row of the one side with a whole batch of the other, however many rows it is to make.
+    let is_product = join.is::<CrossJoinExec>() || join.is::<NestedLoopJoinExec>();
+    let inputs = join.children().into_iter().enumerate().map(|(side, input)| {
+        let way = Way::Rows(BATCH_ROWS);
+        let input: Arc<dyn ExecutionPlan> = Arc::new(PartsExec { input: Arc::clone(input), way });
+        match is_product && side == 1 {
+            true => Arc::new(PartsExec { input, way: Way::Elements(Vec::new()) }),
+            false => input,
+        }
+    });
+    let inputs: Vec<Arc<dyn ExecutionPlan>> = inputs.collect();
+    let join = join.replace_children(inputs, UNCHANGED)?;
+    Ok(Arc::new(PartsExec { input: join, way: Way::Rows(COPIED_ROWS) }))
+}
+
+fn copies(schema: &Schema) -> bool {
+    schema.fields().iter().any(|field| match field.data_type() {
+        DataType::Utf8View | DataType::BinaryView | DataType::Boolean | DataType::Null => false,
+        other => other.primitive_width().is_none(),
+    })
+}
+
+/// How a part is measured.
+#[derive(Clone, Debug)]
+enum Way {
+    /// The operator below makes so many rows at a time.
+    Rows(usize),
+    /// What it makes is cut so that these lists have about a batch of elements together; without
+    /// lists, into few rows.
+    Elements(Vec<usize>),
+}
+
+/// Gives on what is below in parts.
+#[derive(Debug)]
+struct PartsExec {
+    input: Arc<dyn ExecutionPlan>,
+    way: Way,
+}
+
+impl DisplayAs for PartsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.way {
+            Way::Rows(rows) => write!(f, "Parts: {rows} rows"),
+            Way::Elements(_) => f.write_str("Parts: of few elements"),
+        }
+    }
+}
+
+impl ExecutionPlan for PartsExec {
+    fn name(&self) -> &str {
+        "PartsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(input) => Arc::new(Self { input, way: self.way.clone() }),
+            None => self,
+        })
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+    ) -> PlanResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> PlanResult<SendableRecordBatchStream> {
+        match &self.way {
+            Way::Rows(rows) => {
+                let config = context.session_config().clone().with_batch_size(*rows);
+                let context = TaskContext::default()
+                    .with_session_config(config)
+                    .with_runtime(context.runtime_env());
+                self.input.execute(partition, Arc::new(context))
+            }
+            Way::Elements(lists) => {
+                let (input, lists) = (self.input.execute(partition, context)?, lists.clone());
+                let schema = input.schema();
+                let parts = input.flat_map(move |batch| {
+                    let parts = match batch {
+                        Ok(batch) => parts(&batch, &lists).into_iter().map(Ok).collect(),
+                        Err(error) => vec![Err(error)],
+                    };
+                    futures::stream::iter(parts)
+                });
+                Ok(Box::pin(RecordBatchStreamAdapter::new(schema, parts)))
+            }
+        }
+    }
+}
+
+/// The batch in parts whose lists have about a batch of elements, and one row at least.
+fn parts(batch: &RecordBatch, lists: &[usize]) -> Vec<RecordBatch> {
+    let (mut parts, mut first, mut elements) = (Vec::new(), 0, 0);
+    let least = if lists.is_empty() { BATCH_ROWS / COPIED_ROWS } else { 1 };
+    for row in 0..batch.num_rows() {
+        let lengths = lists.iter().map(|list| length(batch.column(*list).as_ref(), row));
+        let longest = lengths.max().unwrap_or(0).max(least);
+        if row > first && elements + longest > BATCH_ROWS {
+            parts.push(batch.slice(first, row - first));
+            (first, elements) = (row, 0);
+        }
+        elements += longest;
+    }
+    parts.push(batch.slice(first, batch.num_rows() - first));
+    parts
+}
+
+fn length(array: &dyn Array, row: usize) -> usize {
+    match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().value_length(row) as usize,
+        DataType::LargeList(_) => array.as_list::<i64>().value_length(row) as usize,
+        DataType::FixedSizeList(_, length) => *length as usize,
+        _ => 1,
+    }
+}

@@ -1,0 +1,111 @@
+//! `||` of texts.
+//!
+//! A chain of them is one call, for each level of a plan's expression is named by all that is
+//! below; and it is known how large the results will be before they are made.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{ExprSchema, ScalarValue};
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::check_size;
+use super::growth::Size;
+
+/// The function: of all texts one behind the other, NULL if one of them is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Concatenated {
+    signature: Signature,
+}
+
+/// The call for `||` of two texts, of which the left one may be a chain that this lengthens.
+pub(super) fn call(binary: BinaryExpr, schema: &dyn ExprSchema) -> PlanResult<Expr> {
+    let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+    if !type_of(&left, &right).is_ok_and(|of| of.is_string()) {
+        return Ok(Expr::BinaryExpr(binary));
+    }
+    let mut args = match *binary.left {
+        Expr::ScalarFunction(chain) if chain.func.inner().is::<Concatenated>() => chain.args,
+        left => vec![left],
+    };
+    args.push(*binary.right);
+    let signature = Signature::any(args.len(), Volatility::Immutable);
+    let function = Arc::new(ScalarUDF::from(Concatenated { signature }));
+    Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
+}
+
+fn type_of(left: &DataType, right: &DataType) -> PlanResult<DataType> {
+    BinaryTypeCoercer::new(left, &Operator::StringConcat, right).get_result_type()
+}
+
+fn spelled(args: &[Expr], spell: impl Fn(&Expr) -> String) -> String {
+    let args: Vec<String> = args.iter().map(spell).collect();
+    args.join(" || ")
+}
+
+fn concatenated(texts: &[ArrayRef], rows: usize) -> PlanResult<ArrayRef> {
+    let texts = texts.iter().map(|array| cast(array, &DataType::Utf8View));
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    let texts: Vec<_> = texts.iter().map(|array| array.as_string_view()).collect();
+    let mut size = Size::default();
+    for row in 0..rows {
+        let bytes = texts.iter().map(|texts| texts.views()[row] as u32 as usize).sum();
+        size.total += bytes;
+        size.largest = size.largest.max(bytes);
+    }
+    check_size(size)?;
+    let mut built = StringViewBuilder::with_capacity(rows);
+    let mut value = String::new();
+    for row in 0..rows {
+        if texts.iter().any(|texts| texts.is_null(row)) {
+            built.append_null();
+            continue;
+        }
+        value.clear();
+        texts.iter().for_each(|texts| value.push_str(texts.value(row)));
+        built.append_value(&value);
+    }
+    Ok(Arc::new(built.finish()))
+}
+
+impl ScalarUDFImpl for Concatenated {
+    fn name(&self) -> &str {
+        "||"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
+        types[1..].iter().try_fold(types[0].clone(), |left, right| type_of(&left, right))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
+        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_scalar { 1 } else { args.number_rows };
+        let texts = args.args.iter().map(|arg| arg.to_array(rows));
+        let result = concatenated(&texts.collect::<PlanResult<Vec<_>>>()?, rows)?;
+        let result = cast(&result, args.return_type())?;
+        Ok(match is_scalar {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
+            false => ColumnarValue::Array(result),
+        })
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> PlanResult<String> {
+        Ok(spelled(args, |expr| expr.schema_name().to_string()))
+    }
+
+    fn display_name(&self, args: &[Expr]) -> PlanResult<String> {
+        Ok(spelled(args, ToString::to_string))
+    }
+}
