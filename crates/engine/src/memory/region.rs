@@ -278,7 +278,13 @@ impl Region {
         let base = unsafe { start.add(skip) };
         #[cfg(shuttle)]
         super::modelled::watch(base.as_ptr(), capacity);
-        Ok(Self { base, capacity, backing: Backing::Anonymous { start, len }, locked: false, program: ProgramMemory::default() })
+        Ok(Self {
+            base,
+            capacity,
+            backing: Backing::Anonymous { start, len },
+            locked: false,
+            program: ProgramMemory::default(),
+        })
     }
 
     /// A region in the caller's memory.

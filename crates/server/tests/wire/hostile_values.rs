@@ -167,7 +167,8 @@ fn a_long_value_in_many_rows_is_no_fault() {
         "select rpad('x', 9223372036854775807, 'y')".to_owned(),
     ] {
         let found = raw.query(&text).unwrap();
-        let fits = ["53200", "54000", "22003", "22023"].contains(&found.as_str());
+        // A text that is made once for all rows has room.
+        let fits = ["", "53200", "54000", "22003", "22023"].contains(&found.as_str());
         assert!(fits, "{found}: {}..{}", &text[..20], &text[text.len() - 30..]);
     }
     assert_eq!(raw.query("select 1").unwrap(), "");

@@ -49,6 +49,8 @@ impl<A> CountingAllocator<A> {
 
 // SAFETY: all is done by the allocator within; counting does not allocate, and does not fail.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
+    /// # Safety
+    /// As of [`GlobalAlloc::alloc`].
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -59,6 +61,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         block
     }
 
+    /// # Safety
+    /// As of [`GlobalAlloc::alloc_zeroed`].
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -69,6 +73,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         block
     }
 
+    /// # Safety
+    /// As of [`GlobalAlloc::realloc`].
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -79,6 +85,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         block
     }
 
+    /// # Safety
+    /// As of [`GlobalAlloc::dealloc`].
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));

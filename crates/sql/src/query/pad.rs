@@ -164,9 +164,9 @@ impl ScalarUDFImpl for Pad {
         }
         let padded = self.padded(&arrays[0], &arrays[1], &arrays[2])?;
         Ok(match is_scalar {
-            true => ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(
-                &padded, 0,
-            )?),
+            true => {
+                ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(&padded, 0)?)
+            }
             false => ColumnarValue::Array(padded),
         })
     }

@@ -89,8 +89,11 @@ pub(crate) fn state(
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
-    for function in
-        functions.into_iter().chain(rounding::functions()).chain(pad::functions()).chain([literals::named_cast()])
+    for function in functions
+        .into_iter()
+        .chain(rounding::functions())
+        .chain(pad::functions())
+        .chain([literals::named_cast()])
     {
         state.register_udf(function)?;
     }

@@ -82,7 +82,11 @@ impl Rows {
     }
 
     /// Rows that are at hand.
-    pub(crate) fn batches(schema: &SchemaRef, batches: Vec<RecordBatch>, held: Option<Held>) -> Self {
+    pub(crate) fn batches(
+        schema: &SchemaRef,
+        batches: Vec<RecordBatch>,
+        held: Option<Held>,
+    ) -> Self {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
         Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }

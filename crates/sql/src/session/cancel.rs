@@ -5,8 +5,8 @@
 //! are called: the thread that runs one knows.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
 use super::check_size;
@@ -87,6 +87,13 @@ impl ScalarUDFImpl for Concatenated {
 
     fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
         types[1..].iter().try_fold(types[0].clone(), |left, right| type_of(&left, right))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> PlanResult<FieldRef> {
+        let types = args.arg_fields.iter().map(|field| field.data_type().clone());
+        let data_type = self.return_type(&types.collect::<Vec<_>>())?;
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), data_type, nullable)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {

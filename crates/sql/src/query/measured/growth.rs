@@ -179,9 +179,8 @@ impl Row<'_> {
     /// How many steps a series has: from the first argument to the second, by the third; of one
     /// argument, from zero.
     fn steps(&self) -> usize {
-        let is_number = |arg: usize| {
-            self.scalar(arg).is_some_and(|scalar| scalar.data_type().is_integer())
-        };
+        let is_number =
+            |arg: usize| self.scalar(arg).is_some_and(|scalar| scalar.data_type().is_integer());
         let by = |low: i64, high: i64, step: i64| {
             let distance = i128::from(high) - i128::from(low);
             let steps = distance.checked_div(i128::from(step)).unwrap_or(0) + 1;

@@ -249,10 +249,7 @@ impl ScalarUDFImpl for Measured {
             return Err(Error::new(SqlState::BAD_PARAMETER, text).into());
         }
         let has_rows = args.args.iter().any(|arg| matches!(arg, ColumnarValue::Array(_)));
-        if has_rows
-            && args.number_rows > 1
-            && self.signature().volatility != Volatility::Volatile
-        {
+        if has_rows && args.number_rows > 1 && self.signature().volatility != Volatility::Volatile {
             return self.in_parts(&args, size.total);
         }
         Cancel::check_current()?;
