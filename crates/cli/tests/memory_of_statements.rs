@@ -12,8 +12,9 @@ mod served;
 
 use served::Served;
 
-/// What a statement may be told: nothing, no room, too large, too complex, out of time.
-const STATES: [&str; 5] = ["", "53200", "54000", "54001", "57014"];
+/// What a statement may be told: nothing, no room, too large, too complex, out of time, too long for
+/// a function.
+const STATES: [&str; 6] = ["", "53200", "54000", "54001", "57014", "22023"];
 
 /// 300,000 rows of some 36 MB together, and fewer.
 const TABLES: &str = "
@@ -59,13 +60,14 @@ const GROUPS: &[&str] = &[
     "select max(array_length(s, 1)) from (select i % 9, array_agg(t) s from big group by 1) x",
     "select count(distinct t || i) from big",
     "select t || i, count(*) from big group by 1 order by 2 limit 1",
-    "select string_agg(t, '') over () from b",
-    "select array_agg(t) over () from b",
-    "select string_agg(t, '') over (order by i) from b",
-    "select array_agg(t) over (order by i) from b",
+    "select max(length(a)) from (select string_agg(t, '') over () a from b) x",
+    "select max(array_length(a, 1)) from (select array_agg(t) over () a from b) x",
+    "select max(length(a)) from (select string_agg(t, '') over (order by i) a from b) x",
+    "select max(array_length(a, 1)) from (select array_agg(t) over (order by i) a from b) x",
     "select sum(i) over (partition by t order by i rows between unbounded preceding and current \
      row) from big order by 1 limit 1",
-    "select max(a) over () from (select repeat('x', 5000000) a from b) x",
+    "select max(length(m)) from (select max(a) over () m from \
+     (select repeat('x', 5000000) a from b) x) y",
 ];
 
 /// Joins, sets, sorts.
@@ -88,6 +90,9 @@ const OPERATORS: &[&str] = &[
      generate_series(1, 100000) s(i) group by 2) x on b.i % 10 = x.m",
     "select count(*) from (select unnest(array_repeat(repeat('x', 1000), 100)) from b) x",
     "select unnest(generate_series(1, 100000)) from b limit 1000000",
+    "select count(a) from (select generate_series(1, 100000) a from b offset 0) x",
+    "select count(a) from (select case when i % 2 = 1 then generate_series(1, 100000) end a from b \
+     offset 0) x",
 ];
 
 /// Statements that gather rows.

@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use crate::raw::{Raw, soon};
+use crate::raw::Raw;
 
 /// The budget of the server.
 const BUDGET: usize = 128 << 20;
@@ -49,17 +49,6 @@ impl Served {
         let peak = bytes("VmHWM") - bytes("RssFile");
         std::fs::write(format!("{folder}/clear_refs"), "5").unwrap();
         peak
-    }
-
-    /// Checks that the server held no more than it may, and answers.
-    pub(crate) fn check(&self, attack: &str, connections: usize) {
-        self.check_peak(attack, connections);
-        // What the attack held is given back as its connections end.
-        soon("an answer that needs memory", || {
-            let mut raw = Raw::ready(self.port, "other");
-            raw.query(&format!("select length('{}')", "x".repeat(1 << 20))).unwrap().is_empty()
-        });
-        self.peak();
     }
 
     /// Checks that the server held no more than it may.

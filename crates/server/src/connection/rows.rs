@@ -60,10 +60,12 @@ impl Connection {
         let channel = &mut self.channel;
         let columns = std::sync::Arc::clone(rows.columns());
         let counted = channel.counted();
-        let mut broken = None;
+        let (cancel, mut broken) = (&self.cancel, None);
         let read = Self::run(&self.runtime, &self.cancel, async {
             let mut sent = 0;
             while rows_max == 0 || sent < rows_max {
+                // A batch may have thousands of rows of megabytes each.
+                cancel.check()?;
                 let Some(row) = rows.next_row().await? else { return Ok((sent, true)) };
                 sent += 1;
                 let row = writing::send_row(channel, &columns, formats, &row)?;

@@ -1,7 +1,8 @@
 //! Operators that make many rows of one, and copy its arrays for each.
 //!
 //! Texts lie outside of their columns, and rows that a join makes share them; arrays do not. A join
-//! that hands on arrays makes few rows at a time, and unnesting gets as few as make a batch.
+//! that hands on arrays makes few rows at a time, unnesting gets as few as make a batch, and so does
+//! a projection that puts one array beside all rows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +10,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::{
@@ -35,6 +38,14 @@ const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPr
 /// # Errors
 /// A fault of DataFusion's.
 pub(super) fn in_parts(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        if !repeats_array(projection)? {
+            return Ok(plan);
+        }
+        let input = Arc::clone(projection.input());
+        let input = Arc::new(PartsExec { input, way: Way::Elements(Vec::new()) });
+        return Ok(plan.replace_children(vec![input], UNCHANGED)?);
+    }
     let Some(unnest) = plan.downcast_ref::<UnnestExec>() else { return Ok(plan) };
     let lists = unnest.list_column_indices().iter();
     let way = Way::Elements(lists.map(|list| list.index_in_input_schema).collect());
@@ -64,6 +75,20 @@ pub(super) fn join_in_parts(join: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn 
     let inputs: Vec<Arc<dyn ExecutionPlan>> = inputs.collect();
     let join = join.replace_children(inputs, UNCHANGED)?;
     Ok(Arc::new(PartsExec { input: join, way: Way::Rows(COPIED_ROWS) }))
+}
+
+/// Whether each row gets an array that is the same for all.
+fn repeats_array(projection: &ProjectionExec) -> PlanResult<bool> {
+    let schema = projection.input().schema();
+    let mut found = false;
+    for item in projection.expr() {
+        item.expr.apply(|expr| {
+            let is_list = matches!(expr.data_type(&schema)?, DataType::List(_));
+            found |= is_list && collect_columns(expr).is_empty();
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+    }
+    Ok(found)
 }
 
 fn copies(schema: &Schema) -> bool {

@@ -1,5 +1,5 @@
 //! The types of whole numbers in the text of a statement: an integer as far as it fits, then a
-//! bigint, then a numeric.
+//! bigint, then a numeric. Long texts become views.
 //!
 //! The binder takes each for a bigint, or for what is unsigned. Here, behind the binder and before
 //! any rule, they get the types that PostgreSQL gives them, and the schemas of all plans above
@@ -26,6 +26,9 @@ use datafusion::logical_expr::{
 
 use super::{division, windows};
 use crate::values::sql_type::SqlType;
+
+/// Texts up to so many bytes may be copied for each row.
+const SHORT_TEXT: usize = 256;
 
 /// A function around a cast, with the text of its type as a second argument, which keeps the casts
 /// of a column to several types apart: the binder calls each by the name of the column alone.
@@ -108,6 +111,10 @@ fn number(expr: Expr) -> Transformed<Expr> {
         Expr::Literal(ScalarValue::UInt64(Some(number)), metadata) => {
             let number = ScalarValue::Decimal128(Some(i128::from(number)), 20, 0);
             Transformed::yes(Expr::Literal(number, metadata))
+        }
+        // Rows share what a view has.
+        Expr::Literal(ScalarValue::Utf8(Some(text)), metadata) if text.len() > SHORT_TEXT => {
+            Transformed::yes(Expr::Literal(ScalarValue::Utf8View(Some(text)), metadata))
         }
         // A sign before the least integer makes a bigint of it.
         Expr::Negative(inner)

@@ -152,12 +152,8 @@ impl ScalarUDFImpl for Pad {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if is_scalar { 1 } else { args.number_rows };
-        let mut arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        for (array, arg) in arrays.iter_mut().zip(&args.args) {
-            if array.len() != rows {
-                *array = arg.to_array(rows)?;
-            }
-        }
+        let arrays = args.args.iter().map(|arg| arg.to_array(rows));
+        let mut arrays = arrays.collect::<PlanResult<Vec<_>>>()?;
         if arrays.len() == 2 {
             let space = ColumnarValue::Scalar(datafusion::common::ScalarValue::from(" "));
             arrays.push(space.to_array(rows)?);

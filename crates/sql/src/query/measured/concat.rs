@@ -52,8 +52,6 @@ fn spelled(args: &[Expr], spell: impl Fn(&Expr) -> String) -> String {
 }
 
 fn concatenated(texts: &[ArrayRef], rows: usize) -> PlanResult<ArrayRef> {
-    let texts = texts.iter().map(|array| cast(array, &DataType::Utf8View));
-    let texts = texts.collect::<Result<Vec<_>, _>>()?;
     let texts: Vec<_> = texts.iter().map(|array| array.as_string_view()).collect();
     let mut size = Size::default();
     for row in 0..rows {
@@ -99,7 +97,9 @@ impl ScalarUDFImpl for Concatenated {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if is_scalar { 1 } else { args.number_rows };
-        let texts = args.args.iter().map(|arg| arg.to_array(rows));
+        // Rows share the text of a constant that is a view.
+        let view = |arg: &ColumnarValue| arg.cast_to(&DataType::Utf8View, None)?.to_array(rows);
+        let texts = args.args.iter().map(view);
         let result = concatenated(&texts.collect::<PlanResult<Vec<_>>>()?, rows)?;
         let result = cast(&result, args.return_type())?;
         Ok(match is_scalar {
