@@ -34,7 +34,7 @@ mod read_predicate;
 pub(crate) mod rewrite;
 pub(crate) mod rights;
 mod rounding;
-mod rows_of;
+pub(crate) mod rows_of;
 pub(crate) mod running;
 pub(crate) mod scan;
 mod scan_rows;
