@@ -87,6 +87,8 @@ states! {
     BAD_TEXT = "22P02";
     /// Bytes that are not a value of the type asked for.
     BAD_BINARY = "22P03";
+    /// A logarithm of what has none.
+    BAD_LOGARITHM = "2201E";
     /// A power or root that there is not.
     BAD_POWER = "2201F";
     /// A regular expression that is none.

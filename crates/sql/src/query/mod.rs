@@ -19,6 +19,7 @@ mod division;
 pub(crate) mod explain;
 mod forget_keys;
 pub(crate) mod frozen;
+mod functions;
 pub(crate) mod interrupt;
 mod join_keys;
 mod key_set;

@@ -34,7 +34,7 @@ use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{literals, rounding};
+use super::{functions, literals, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -52,10 +52,7 @@ pub(super) const KEY_DENSITY_MIN: f64 = 0.008;
 ///
 /// # Errors
 /// A fault of DataFusion's.
-pub(crate) fn state(
-    pool: Arc<dyn MemoryPool>,
-    functions: Vec<Arc<ScalarUDF>>,
-) -> Result<SessionState> {
+pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Result<SessionState> {
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_batch_size(BATCH_ROWS)
@@ -88,11 +85,11 @@ pub(crate) fn state(
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
-    for function in
-        functions.into_iter().chain(rounding::functions()).chain([literals::named_cast()])
-    {
+    let ours = rounding::functions().into_iter().chain([literals::named_cast()]);
+    for function in more.into_iter().chain(ours).chain(functions::functions()) {
         state.register_udf(function)?;
     }
+    state.register_expr_planner(Arc::new(functions::Operators))?;
     Ok(state)
 }
 
