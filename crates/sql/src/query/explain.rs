@@ -45,18 +45,7 @@ impl Session {
             let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
             found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
         };
-        let format = options.iter().flatten().find_map(|option| {
-            let is_it = option.name.value.eq_ignore_ascii_case("format");
-            let arg = option.arg.as_ref().filter(|_| is_it)?;
-            Some(arg.to_string().trim_matches('\'').to_lowercase())
-        });
-        let is_json = match format.as_deref() {
-            None | Some("text") => false,
-            Some("json") => true,
-            Some(other) => {
-                return Err(Error::unsupported(format!("EXPLAIN with the format {other}")));
-            }
-        };
+        let is_json = is_json(options.as_deref().unwrap_or_default())?;
         let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
         let is_change = !matches!(**statement, ast::Statement::Query(_));
         if is_json && (analyze || verbose) {
@@ -142,6 +131,20 @@ impl Session {
     fn exchange_noted(&self, noted: Noted) -> Noted {
         let mut plans = self.noted_plans.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut plans, noted)
+    }
+}
+
+/// Whether the plan is to be JSON, not text.
+fn is_json(options: &[ast::UtilityOption]) -> Result<bool> {
+    let format = options.iter().find_map(|option| {
+        let is_it = option.name.value.eq_ignore_ascii_case("format");
+        let arg = option.arg.as_ref().filter(|_| is_it)?;
+        Some(arg.to_string().trim_matches('\'').to_lowercase())
+    });
+    match format.as_deref() {
+        None | Some("text") => Ok(false),
+        Some("json") => Ok(true),
+        Some(other) => Err(Error::unsupported(format!("EXPLAIN with the format {other}"))),
     }
 }
 

@@ -26,9 +26,11 @@ use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
+use super::floats::FloatsBesideNumerics;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::one_row::OneRow;
+use super::ordered::OrdersOfTheirOwn;
 use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
@@ -93,16 +95,18 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     Ok(state)
 }
 
-/// DataFusion's rules for what was bound, then ours.
+/// Rules for what was bound: one of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 5] = [
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 6] = [
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
         Arc::new(OneRow),
         Arc::new(Subqueries),
+        Arc::new(OrdersOfTheirOwn),
         Arc::new(ForgetKeys),
     ];
-    let rules = Analyzer::new().rules.into_iter().chain(ours);
+    let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
+    let rules = std::iter::once(first).chain(Analyzer::new().rules).chain(ours);
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -1,4 +1,6 @@
 //! Logarithms: of what has none, an error and no infinity.
+//!
+//! They are those of floats, as they are of numerics here.
 
 use datafusion::arrow::datatypes::DataType;
 

@@ -1,5 +1,7 @@
 //! Operators on moments and intervals, as functions: the difference of two moments is an interval,
 //! an interval times a number is one, and intervals are compared by how long they are.
+//!
+//! Where a type is not known yet the operation is left as it is.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;

@@ -1,4 +1,6 @@
 //! Text: md5, concat and concat_ws, quote_literal and quote_nullable.
+//!
+//! What is put together is what a client would be shown of each value.
 
 use datafusion::arrow::datatypes::DataType;
 use md5::{Digest, Md5};
