@@ -114,7 +114,9 @@ pub(crate) fn help() -> String {
          usage: lab WORKLOAD.. [flags] run workloads, then write the report\n       \
          lab list               workloads, contenders, what is missing\n       \
          lab report [DIR]       one HTML page from the records in DIR\n       \
-         lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n\nflags:\n",
+         lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n       \
+         lab conflicts [flags]  clients on keys of their own; see lab conflicts --help\n\n\
+         flags:\n",
     );
     for flag in FLAGS {
         let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));

@@ -7,6 +7,7 @@ use std::io::Write;
 use comfy_table::{ContentArrangement, Table};
 use lab_harness::{Outcome, Tier};
 
+use crate::conflicts;
 use crate::contenders;
 use crate::table;
 use crate::tpch;
@@ -18,8 +19,13 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     for workload in workloads::ALL {
         writeln!(out, "  {:<12} {}", workload.name(), workload.summary())?;
     }
-    writeln!(out, "  {:<12} {}", tpch::NAME, tpch::SUMMARY)?;
-    writeln!(out, "  {:<12} contenders: {}", "", tpch::CONTENDERS)?;
+    for (name, summary, contenders) in [
+        (tpch::NAME, tpch::SUMMARY, tpch::CONTENDERS),
+        (conflicts::NAME, conflicts::SUMMARY, conflicts::CONTENDERS),
+    ] {
+        writeln!(out, "  {name:<12} {summary}")?;
+        writeln!(out, "  {:<12} contenders: {contenders}", "")?;
+    }
     writeln!(out, "\ncontenders")?;
     writeln!(out, "{}", contender_table())?;
     for contender in contenders::all() {

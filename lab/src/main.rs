@@ -47,6 +47,10 @@ mod workloads;
 
 mod tpch;
 
+mod conflicts;
+
+mod program;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -67,9 +71,9 @@ fn main() -> ExitCode {
 fn command() -> Outcome<ExitCode> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some((first, rest)) = arguments.split_first()
-        && first == tpch::NAME
+        && let Some(name) = [tpch::NAME, conflicts::NAME].into_iter().find(|name| first == *name)
     {
-        return tpch::run(rest);
+        return program::run(name, rest);
     }
     let command = command::understand(flags::parse(arguments)?)?;
     let mut out = io::stdout().lock();

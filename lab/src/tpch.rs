@@ -1,19 +1,11 @@
 //! `lab tpch`: TPC-H is measured by a program of its own, which alone links DataFusion.
 //!
-//! This program starts it, with the profile that compiles it in less time, and shows its records on
-//! the page with those of all others: for each scale a table of CPU times, a line for each query
-//! and a column for each contender.
-
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
-
-use lab_harness::Outcome;
+//! Here its records become tables: for each scale one of CPU times, with a line for each query and
+//! a column for each contender.
 
 use crate::record::Record;
-use crate::report;
 use crate::sheet::{Sheet, contenders, number};
+use std::collections::BTreeSet;
 
 /// The word on the command line and in records.
 pub(crate) const NAME: &str = "tpch";
@@ -24,30 +16,6 @@ pub(crate) const SUMMARY: &str =
 
 /// Who takes part; the program itself has their configuration (`lab tpch list`).
 pub(crate) const CONTENDERS: &str = "duckdb, duckdb-file, hyper, datafusion, datafusion-ordered";
-
-/// Runs the program with these arguments, then writes the page.
-///
-/// # Errors
-///
-/// When it cannot be started or the page not be written.
-pub(crate) fn run(arguments: &[OsString]) -> Outcome<ExitCode> {
-    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["run", "--quiet", "--profile", "analytics", "--package", "lab-tpch"]);
-    command.args(["--manifest-path", workspace, "--"]).args(arguments);
-    let status = command.status()?;
-    let out = out_of(arguments);
-    if out.join(Record::file_name(NAME)).exists() {
-        report::write(&out)?;
-    }
-    Ok(u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from))
-}
-
-fn out_of(arguments: &[OsString]) -> PathBuf {
-    let place = arguments.iter().position(|argument| argument == "--out");
-    place.and_then(|place| arguments.get(place + 1)).map_or("target/lab".into(), PathBuf::from)
-}
 
 /// A table of CPU times for each scale.
 pub(crate) fn sheets(records: &[Record]) -> Vec<Sheet> {

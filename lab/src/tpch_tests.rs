@@ -37,10 +37,3 @@ fn a_line_for_each_query_and_a_column_for_each_contender() {
     ];
     assert_eq!(sheets[0].lines, expected);
 }
-
-#[test]
-fn the_page_goes_where_the_records_go() {
-    let arguments = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-    assert_eq!(out_of(&arguments(&["--quick"])), PathBuf::from("target/lab"));
-    assert_eq!(out_of(&arguments(&["--out", "there"])), PathBuf::from("there"));
-}

@@ -32,6 +32,7 @@ struct Parts {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<usize>,
+    routine: Option<&'static str>,
     subject: Subject,
 }
 
@@ -86,12 +87,18 @@ states! {
     BAD_TEXT = "22P02";
     /// Bytes that are not a value of the type asked for.
     BAD_BINARY = "22P03";
+    /// A logarithm of what has none.
+    BAD_LOGARITHM = "2201E";
     /// A power or root that there is not.
     BAD_POWER = "2201F";
     /// A regular expression that is none.
     BAD_PATTERN = "2201B";
     /// Data of COPY that cannot be read.
     BAD_COPY = "22P04";
+    /// Nothing is wrong.
+    SUCCESSFUL = "00000";
+    /// Something was passed over that need not be as it was meant.
+    WARNING = "01000";
     /// A constraint was violated, whichever.
     INTEGRITY = "23000";
     /// A column that must have a value has none.
@@ -212,7 +219,15 @@ impl Error {
     pub fn new(state: SqlState, message: impl Into<String>) -> Self {
         let message = message.into();
         let subject = Subject::default();
-        Self(Box::new(Parts { state, message, detail: None, hint: None, position: None, subject }))
+        Self(Box::new(Parts {
+            state,
+            message,
+            detail: None,
+            hint: None,
+            position: None,
+            routine: None,
+            subject,
+        }))
     }
 
     /// The same error with what else is known of the case.
@@ -226,6 +241,14 @@ impl Error {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with the function of PostgreSQL's that says it, by which some clients know
+    /// it among others of its state.
+    #[must_use]
+    pub fn of_routine(mut self, routine: &'static str) -> Self {
+        self.0.routine = Some(routine);
         self
     }
 
@@ -294,6 +317,11 @@ impl Error {
     /// Where in the text of the statement, in characters from 1.
     pub fn position(&self) -> Option<usize> {
         self.0.position
+    }
+
+    /// The function of PostgreSQL's that says it, where clients look for that.
+    pub fn routine(&self) -> Option<&'static str> {
+        self.0.routine
     }
 
     /// Whether the transaction cannot go on after it: what it has read or written no longer holds.

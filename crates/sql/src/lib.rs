@@ -61,7 +61,7 @@ pub use join_order::rules as join_order_rules;
 pub use memory::heap::CountingAllocator;
 pub use query::running::{ResultColumn, Rows};
 pub use session::activity::Client;
-pub use session::answer::{Answer, Outcome, Tag};
+pub use session::answer::{Answer, Notice, Outcome, Severity, Tag};
 pub use session::cancel::Cancel;
 pub use session::prepared::Prepared;
 pub use session::statements::{Session, TransactionStatus};

@@ -224,17 +224,20 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>> {
     })
 }
 
-/// The error of the parser with the place that its message names, or the end of the text.
+/// The error of the parser with the place that its message names, which is taken out of it, or the
+/// end of the text.
 fn located(error: ParserError, text: &str) -> Error {
     let error = Error::from(error);
-    let place = error.message().rsplit_once(" at Line: ").and_then(|(_, place)| {
-        let (line, column) = place.split_once(", Column: ")?;
-        position_of(text, line.trim().parse().ok()?, column.trim().parse().ok()?)
-    });
     // What is missing is missing at the end.
     let is_end = error.message().ends_with("found: EOF");
     let end = is_end.then(|| text.trim_end().chars().count() + 1);
-    error.at(place.or(end))
+    let Some((message, place)) = error.message().rsplit_once(" at Line: ") else {
+        return error.at(end);
+    };
+    let place = place.split_once(", Column: ").and_then(|(line, column)| {
+        position_of(text, line.trim().parse().ok()?, column.trim().parse().ok()?)
+    });
+    Error::new(error.state(), message).at(place)
 }
 
 /// Characters from 1, of a line and a column from 1.

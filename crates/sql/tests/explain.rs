@@ -72,3 +72,20 @@ fn roles_explain_what_they_may_run() {
     }
     assert_eq!(text(&mut session, "select count(*) from part"), "100");
 }
+
+#[test]
+fn a_plan_is_json_when_it_is_asked_for_so() {
+    let mut session = session();
+    for (statement, node) in [
+        ("explain (format json) select sum(price) from part where id > 5", "Exec"),
+        ("explain (format json) update part set price = 1", "ModifyTable"),
+    ] {
+        let plan: serde_json::Value = serde_json::from_str(&text(&mut session, statement)).unwrap();
+        let top = &plan[0]["Plan"];
+        assert!(top["Node Type"].as_str().unwrap().contains(node), "{plan}");
+        assert!(top["Plans"].as_array().is_some_and(|below| !below.is_empty()), "{plan}");
+    }
+    assert_eq!(text(&mut session, "select min(price) from part"), "10");
+    let refused = session.execute("explain (analyze, format json) select 1").unwrap_err();
+    assert_eq!(refused.state(), SqlState::FEATURE_NOT_SUPPORTED);
+}

@@ -10,6 +10,7 @@ use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
 use super::{Run, bursts, course, over_bytes, over_readers, sheets};
+use crate::conflicts;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
@@ -64,6 +65,9 @@ fn section_of_run(run: &Run) -> String {
     text.push_str(&legend());
     match workloads::find(&run.workload).map(Workload::view) {
         None if run.workload == tpch::NAME => text.push_str(&sheets::of_queries(&run.records)),
+        None if run.workload == conflicts::NAME => {
+            text.push_str(&sheets::of_conflicts(&run.records));
+        }
         None | Some(View::Phases) => text.push_str(&sections_of_phases(&run.records)),
         Some(View::OverReaders) => text.push_str(&over_readers::sections(&run.records)),
         Some(View::Course) => text.push_str(&course::sections(&run.records)),

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::lines::{self, Drawing, Series, Upright};
 use super::page::{escape, kind_of};
+use crate::conflicts;
 use crate::quantity;
 use crate::record::Record;
 use crate::sheet::{self, Sheet, Time};
@@ -56,6 +57,13 @@ pub(super) fn of_rungs(records: &[Record]) -> String {
 pub(super) fn of_queries(records: &[Record]) -> String {
     let mut text = String::from("<h3>Queries</h3>");
     tpch::sheets(records).iter().for_each(|sheet| text.push_str(&card(sheet)));
+    text
+}
+
+/// Clients on keys of their own, statement by statement.
+pub(super) fn of_conflicts(records: &[Record]) -> String {
+    let mut text = String::from("<h3>Four clients on keys of their own</h3>");
+    conflicts::sheets(records).iter().for_each(|sheet| text.push_str(&card(sheet)));
     text
 }
 

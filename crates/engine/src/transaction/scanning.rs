@@ -221,6 +221,47 @@ impl ReadTransaction<'_> {
         self.status()
     }
 
+    /// The same for the rows that meet a predicate, and nothing else counts as read: see
+    /// [`ReadTransaction::scan_pieces_where`].
+    ///
+    /// # Errors
+    /// `UnknownTable`, `SnapshotExpired`, and what `visit` returns.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use remanent_engine::{Database, Options, RowPredicate, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// # let a = table.column("a")?;
+    /// let rows = [[Some(Value::I32(7))], [Some(Value::I32(8))]];
+    /// db.write(|tx| tx.insert_all_values(&table, rows))?;
+    /// let is_large: RowPredicate = Arc::new(move |row| row.get::<i32>(a) > Some(7));
+    /// let mut sum = 0;
+    /// db.read(|tx| {
+    ///     tx.each_row_where(&table, &is_large, |row| {
+    ///         sum += row.get::<i32>(a).unwrap_or(0);
+    ///         Ok(())
+    ///     })
+    /// })?;
+    /// assert_eq!(sum, 8);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn each_row_where(
+        &self,
+        table: &Table,
+        predicate: &RowPredicate,
+        mut visit: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.enter()?;
+        if let Some(reads) = &self.reads {
+            reads.add_predicate(table.core.id, predicate);
+        }
+        let mut visit_met = |row: Row<'_>| if predicate(&row) { visit(row) } else { Ok(()) };
+        scan::each_row(self.table_at(table)?, self.reader(), &mut visit_met)?;
+        self.status()
+    }
+
     /// Whether there is a row with this id. Unlike [`ReadTransaction::row`] it takes no memory.
     pub(crate) fn has_row(&self, table: &Table, row: RowId) -> Result<bool> {
         self.enter()?;

@@ -263,7 +263,10 @@ impl Connection {
                 match outcome.rows {
                     Some(rows) => {
                         let rows = rows.as_told(&portal.kept.columns).ok_or_else(|| {
-                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, backend::OTHER_RESULT)
+                            let text = "cached plan must not change result type";
+                            // Clients that know it by the routine prepare the statement anew.
+                            Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
+                                .of_routine("RevalidateCachedQuery")
                         })?;
                         Running { rows, tag: outcome.tag }
                     }

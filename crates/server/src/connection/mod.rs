@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use remanent_sql::{Cancel, Error, Session, SqlState, TransactionStatus};
+use remanent_sql::{Cancel, Error, Notice, Session, SqlState, TransactionStatus};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::roster::Shared;
@@ -283,15 +283,8 @@ impl Connection {
         backend::error(&mut self.channel.out, Severity::Error, error);
     }
 
-    fn tell_notice(&mut self, text: &str) {
-        // Of a block that is there already or is not there, PostgreSQL warns.
-        let is_warning = text.contains("transaction");
-        let state = match is_warning {
-            true if text.contains("already") => "25001",
-            true => "25P01",
-            false => "00000",
-        };
-        backend::notice(&mut self.channel.out, state, text);
+    fn tell_notice(&mut self, notice: &Notice) {
+        backend::notice(&mut self.channel.out, notice);
     }
 
     /// Tells the client settings that are other than it knows.

@@ -9,7 +9,7 @@ pub(crate) mod tls;
 
 use std::sync::Arc;
 
-use remanent_sql::{Error, Role, Session, SqlDatabase, SqlState};
+use remanent_sql::{Error, Notice, Role, Session, SqlDatabase, SqlState};
 
 use crate::roster::{Place, Shared};
 use crate::wire::Broken;
@@ -215,7 +215,8 @@ pub(crate) fn reported(session: &Session, name: &str) -> Option<String> {
 fn configure(channel: &mut Channel, session: &mut Session, name: &str, value: &str) {
     if let Err(error) = session.configure(name, value) {
         // A client that would like another time zone can do without.
-        backend::notice(&mut channel.out, "01000", &format!("ignored: {error}"));
+        let notice = Notice::warning(SqlState::WARNING, format!("ignored: {error}"));
+        backend::notice(&mut channel.out, &notice);
     }
 }
 

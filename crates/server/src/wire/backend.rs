@@ -3,7 +3,7 @@
 //! A message is written where it is sent from: its length is put in once its body stands there.
 
 use bytes::{BufMut, BytesMut};
-use remanent_sql::{Error, TransactionStatus};
+use remanent_sql::{Error, Notice, TransactionStatus};
 
 /// Appends a message of this kind with what `body` writes.
 pub(crate) fn message(out: &mut BytesMut, kind: u8, body: impl FnOnce(&mut BytesMut)) {
@@ -103,11 +103,6 @@ pub(crate) fn copy_begins(out: &mut BytesMut, kind: u8, columns: usize, is_binar
 pub(crate) const COPY_IN: u8 = b'G';
 pub(crate) const COPY_OUT: u8 = b'H';
 
-/// What PostgreSQL says where a prepared statement would give other columns than it was described
-/// with; clients prepare it anew when they are told by this routine.
-pub(crate) const OTHER_RESULT: &str = "cached plan must not change result type";
-const OTHER_RESULT_ROUTINE: &str = "RevalidateCachedQuery";
-
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Severity {
@@ -132,7 +127,7 @@ pub(crate) fn error(out: &mut BytesMut, severity: Severity, error: &Error) {
             (b't', subject.table.as_deref()),
             (b'c', subject.column.as_deref()),
             (b'n', subject.constraint.as_deref()),
-            (b'R', (error.message() == OTHER_RESULT).then_some(OTHER_RESULT_ROUTINE)),
+            (b'R', error.routine()),
         ];
         for (field, text) in more {
             let Some(text) = text else { continue };
@@ -143,11 +138,9 @@ pub(crate) fn error(out: &mut BytesMut, severity: Severity, error: &Error) {
     });
 }
 
-pub(crate) fn notice(out: &mut BytesMut, state: &str, text: &str) {
+pub(crate) fn notice(out: &mut BytesMut, notice: &Notice) {
     message(out, b'N', |out| {
-        let word =
-            if state.starts_with("01") || state.starts_with("25") { "WARNING" } else { "NOTICE" };
-        fields(out, (word, state), text);
+        fields(out, (notice.severity.word(), notice.state.as_str()), &notice.text);
         out.put_u8(0);
     });
 }

@@ -10,6 +10,7 @@ mod harness;
 mod hermitage;
 mod hostile_values;
 mod logins;
+mod notices;
 mod raw;
 mod rights;
 mod security;

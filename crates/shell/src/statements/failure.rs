@@ -31,10 +31,7 @@ impl Shell {
 /// The lines about a statement's error.
 fn told(error: &Error, place: Option<(&Cut, &Lines)>) -> String {
     let spot = place.zip(error.position()).and_then(|((cut, _), at)| spot(&cut.text, at));
-    let message = match error.message().rsplit_once(" at Line: ") {
-        Some((message, _)) if error.position().is_some() => message,
-        _ => error.message(),
-    };
+    let message = error.message();
     let line = spot.as_ref().map_or(0, |spot| spot.line);
     let mut text = format!("{}ERROR:  {}: {message}", prefix(place, line), error.state().as_str());
     if let Some(spot) = spot {

@@ -49,9 +49,7 @@ impl Shell {
         if let Some(notice) = &outcome.notice
             && !self.quiet
         {
-            // Of a block that is there already or is not there, PostgreSQL warns.
-            let severity = if notice.contains("transaction") { "WARNING" } else { "NOTICE" };
-            self.streams.tell(&format!("{severity}:  {notice}"));
+            self.streams.tell(&format!("{}:  {}", notice.severity.word(), notice.text));
         }
         let Some(rows) = outcome.rows else { return self.tell_tag(&outcome.tag) };
         let count = self.print(rows, Frame::default())?;

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::Schema;
 use remanent_engine::schema::{ColumnValues, Value};
-use remanent_engine::{ColumnHandle, ErrorKind, Find, Row, RowId};
+use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId, RowPredicate};
 
 use super::target::Target;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::{Action, Index, Reference, Table};
 use crate::error::{Error, Result, SqlState};
 use crate::point::compile::constant_of;
+use crate::query::rows_of::key_values;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::arrow_in::array_of;
@@ -567,7 +568,8 @@ fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
 }
 
 /// The rows of `child` whose columns, in the order of the key that is referred to, have one of
-/// these keys. That there are no others is to hold at the commit, whatever the isolation.
+/// these keys. That there are no others is to hold at the commit, whatever the isolation; what else
+/// others do with the table is no matter.
 fn referring(
     transaction: &Transaction,
     child: &Arc<Table>,
@@ -575,48 +577,50 @@ fn referring(
     keys: &Gone,
 ) -> Result<Vec<RowId>> {
     let _kept = transaction.writing()?.keep_reads();
+    let reading = transaction.reading()?;
     let mut found = Vec::new();
-    let mut refers = |row: &Row<'_>| {
-        let values = values_of(child, row, columns);
-        let is_one = !values.iter().any(Datum::is_null) && keys.contains_key(&Key::of_all(&values));
-        if is_one {
-            found.push(row.id());
-        }
-        is_one
+    let mut add = |row: Row<'_>| {
+        found.push(row.id());
+        Ok(())
     };
-    let leads = |index: &&Index| {
-        let mut first: Vec<usize> = index.columns.iter().copied().take(columns.len()).collect();
-        let mut wanted = columns.to_vec();
-        first.sort_unstable();
-        wanted.sort_unstable();
-        index.ordered && first == wanted
-    };
-    let Some(index) = child.indexes.iter().find(leads) else {
-        for row in transaction.reading()?.scan(&child.handle)? {
-            refers(&row);
-        }
+    let Some(index) = child.indexes.iter().find(|index| leads(index, columns)) else {
+        let refers = refers(child, columns, keys);
+        reading.each_row_where(&child.handle, &refers, add)?;
         return Ok(found);
     };
     for key in keys.values().filter(|key| !key.iter().any(Datum::is_null)) {
         let parts = index.columns.iter().take(columns.len()).map(|column| {
             let place = columns.iter().position(|other| other == column).unwrap_or_default();
-            key[place].cast(&child.columns[*column].sql_type)
+            let sql_type = &child.columns[*column].sql_type;
+            let part = key[place].cast(sql_type)?;
+            Ok((Key::from(&part) == Key::from(&key[place])).then_some(part))
         });
         // A key that no row can have, none refers to.
-        let Ok(parts) = parts.collect::<Result<Vec<Datum>>>() else { continue };
-        let stored = index.columns.iter().map(|&column| &child.columns[column].stored);
-        let values: Vec<Value<'_>> =
-            parts.iter().zip(stored).map(|(part, stored)| part.to_value(stored)).collect();
-        let mut cursor = transaction.reading()?.cursor(&child.handle, index.handle)?;
-        let mut row = cursor.find(Find::Equal, &values)?;
-        while let Some(here) = row {
-            if !refers(&here) {
-                break;
-            }
-            row = cursor.next();
-        }
+        let Ok(Some(parts)) = parts.collect::<Result<Option<Vec<Datum>>>>() else { continue };
+        let values = key_values(child, &index.columns, &parts);
+        reading.each(&child.handle, index.handle, &values, &mut add)?;
     }
     Ok(found)
+}
+
+/// Whether an index leads to the rows with these columns: they are all of a hash index, or the
+/// first ones of an ordered one.
+fn leads(index: &Index, columns: &[usize]) -> bool {
+    let mut first: Vec<usize> = index.columns.iter().copied().take(columns.len()).collect();
+    let mut wanted = columns.to_vec();
+    first.sort_unstable();
+    wanted.sort_unstable();
+    first == wanted && (index.ordered || index.columns.len() == columns.len())
+}
+
+/// Whether a row has one of the keys.
+fn refers(child: &Arc<Table>, columns: &[usize], keys: &Gone) -> RowPredicate {
+    let (child, columns) = (Arc::clone(child), columns.to_vec());
+    let keys: HashSet<Vec<Key>> = keys.keys().cloned().collect();
+    Arc::new(move |row| {
+        let values = values_of(&child, row, &columns);
+        !values.iter().any(Datum::is_null) && keys.contains(&Key::of_all(&values))
+    })
 }
 
 /// The row that a number of the hidden column means.

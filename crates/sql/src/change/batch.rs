@@ -3,13 +3,17 @@
 //! They meet the table's columns by place, and all that an INSERT meets: types, NOT NULL, checks,
 //! keys, references.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
 use super::apply::Storage;
 use crate::access::Privilege;
 use crate::error::{Error, Result, SqlState};
+use crate::session::changing::Tries;
 use crate::session::statements::Session;
+use crate::session::transaction::Transaction;
 
 impl Session {
     /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
@@ -36,31 +40,42 @@ impl Session {
         batch: &RecordBatch,
         storage: Storage,
     ) -> Result<u64> {
-        self.check_not_failed()?;
+        self.begin_without_text()?;
+        let inserted = self.insert_whole(table, batch, storage);
+        if let Err(error) = &inserted {
+            self.failed_with(error);
+        }
+        inserted
+    }
+
+    fn insert_whole(&mut self, table: &str, batch: &RecordBatch, storage: Storage) -> Result<u64> {
         let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
-        let target = self.target(&name, None, &[Privilege::Insert])?;
+        let mut tries = Tries::default();
+        loop {
+            let changing = self.begin_change(&mut tries)?;
+            let done = self.insert_in(&changing.transaction, &name, batch, storage);
+            if let Some(rows) = self.end_change(changing, done, &mut tries)? {
+                return Ok(rows);
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn insert_in(
+        &mut self,
+        transaction: &Arc<Transaction>,
+        name: &ObjectName,
+        batch: &RecordBatch,
+        storage: Storage,
+    ) -> Result<u64> {
+        let target = self.target(name, None, &[Privilege::Insert])?;
         if batch.num_columns() != target.table.columns.len() {
             let (has, wants) = (batch.num_columns(), target.table.columns.len());
             let text = format!("a batch of {has} columns for a table of {wants}");
             return Err(Error::new(SqlState::CARDINALITY, text));
         }
         let rows = self.new_rows(&target, batch)?;
-        let alone = self.block.is_none();
-        let transaction = self.transaction(true)?;
-        let before = transaction.writing()?.savepoint();
-        match self.insert_rows(&transaction, &target, &rows, storage) {
-            Ok(()) if alone => drop(transaction.commit()?),
-            Ok(()) => {}
-            Err(error) if alone => {
-                transaction.roll_back();
-                return Err(error);
-            }
-            Err(error) => {
-                self.take_back_to(&transaction, before)?;
-                self.failed_with(&error);
-                return Err(error);
-            }
-        }
+        self.insert_rows(transaction, &target, &rows, storage)?;
         Ok(rows.num_rows() as u64)
     }
 }

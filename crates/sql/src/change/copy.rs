@@ -13,7 +13,7 @@ use datafusion::common::ScalarValue;
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::sql::sqlparser::ast::ObjectName;
-use remanent_engine::{SEGMENT_ROWS, Savepoint};
+use remanent_engine::SEGMENT_ROWS;
 
 use super::apply::Storage;
 use super::target::Target;
@@ -25,6 +25,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::held::Held;
 use crate::query::running::ResultColumn;
 use crate::session::answer::{Outcome, Tag};
+use crate::session::changing::{Changing, Tries};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -49,9 +50,8 @@ pub struct CopyIn {
     columns: Arc<[ResultColumn]>,
     /// Whether the statement lists them.
     is_listed: bool,
-    transaction: Arc<Transaction>,
-    /// Of a block, where it goes back to.
-    before: Option<Savepoint>,
+    /// None once it has failed.
+    changing: Option<Changing>,
     count: u64,
     storage: Storage,
     records: Records,
@@ -167,7 +167,9 @@ impl Session {
     /// # Errors
     /// `NO_PRIVILEGE`; tables and columns that are not there; as a transaction that begins.
     pub fn copy_in(&mut self, copy: &Copy) -> Result<CopyIn> {
-        self.begin_copy()?;
+        self.begin_without_text()?;
+        // Definitions wait for whoever writes: the table stays what it is.
+        let changing = self.begin_change(&mut Tries::default())?;
         let Some((name, listed)) = copy.table() else {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM needs a table"));
         };
@@ -185,11 +187,6 @@ impl Session {
             sql_type: target.table.columns[place].sql_type.clone(),
         });
         let (columns, is_listed) = (columns.collect(), !listed.is_empty());
-        let transaction = self.transaction(true)?;
-        let before = match self.block {
-            Some(_) => Some(transaction.writing()?.savepoint()),
-            None => None,
-        };
         let records = Records::new(&copy.format);
         let skips_header = copy.format.has_header;
         let storage = if copy.freezes { Storage::Frozen } else { Storage::Hot };
@@ -201,8 +198,7 @@ impl Session {
             places,
             columns,
             is_listed,
-            transaction,
-            before,
+            changing: Some(changing),
             count,
             storage,
             records,
@@ -243,7 +239,8 @@ impl Session {
         self.copy_in_batch(copy, &batch).await
     }
 
-    /// Inserts the rows of a batch, which has the copy's columns.
+    /// Inserts the rows of a batch, which has the copy's columns. Where another transaction was
+    /// first the first batch is inserted again, as an INSERT is; rows before a later one are gone.
     ///
     /// # Errors
     /// As INSERT; the copy is to be [given up](Session::copy_undo) then.
@@ -252,23 +249,56 @@ impl Session {
         copy: &mut CopyIn,
         batch: &RecordBatch,
     ) -> Result<()> {
-        self.check_cancelled()?;
-        copy.count += batch.num_rows() as u64;
+        let mut tries = Tries::default();
+        loop {
+            self.check_cancelled()?;
+            let changing = match copy.changing.take() {
+                Some(changing) => changing,
+                None => self.begin_copy_again(copy, &mut tries)?,
+            };
+            let inserted = self.insert_copied(copy, &changing.transaction, batch).await;
+            if inserted.is_ok() || copy.count > 0 {
+                copy.changing = Some(changing);
+                copy.count += batch.num_rows() as u64;
+                return inserted;
+            }
+            self.end_change(changing, inserted, &mut tries)?;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The copy's next transaction, in which the table may be no other.
+    fn begin_copy_again(&mut self, copy: &CopyIn, tries: &mut Tries) -> Result<Changing> {
+        let changing = self.begin_change(tries)?;
+        if copy.target.catalog.version != self.catalog_version() {
+            self.give_up_change(&changing)?;
+            let text = "another session has defined something while the copy waited";
+            return Err(Error::new(SqlState::SERIALIZATION_FAILURE, text));
+        }
+        Ok(changing)
+    }
+
+    async fn insert_copied(
+        &mut self,
+        copy: &CopyIn,
+        transaction: &Arc<Transaction>,
+        batch: &RecordBatch,
+    ) -> Result<()> {
         if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
             let whole = self.new_rows(&copy.target, batch)?;
-            return self.insert_rows(&copy.transaction, &copy.target, &whole, copy.storage);
+            return self.insert_rows(transaction, &copy.target, &whole, copy.storage);
         }
         let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
         let source = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
         let plan = self.add_defaults(&copy.target, plan, &copy.places)?;
-        let mut batches = self.collect_plan(&plan, &copy.transaction).await?.batches;
+        let mut batches = self.collect_plan(&plan, transaction).await?.batches;
         if let (Storage::Frozen, Some(first)) = (copy.storage, batches.first()) {
             batches = vec![concat_batches(&first.schema(), &batches)?];
         }
         for batch in batches {
             let whole = self.new_rows(&copy.target, &batch)?;
-            self.insert_rows(&copy.transaction, &copy.target, &whole, copy.storage)?;
+            self.insert_rows(transaction, &copy.target, &whole, copy.storage)?;
         }
         Ok(())
     }
@@ -288,8 +318,8 @@ impl Session {
     /// # Errors
     /// As a commit.
     pub fn copy_done(&mut self, copy: CopyIn) -> Result<Outcome> {
-        if copy.before.is_none() {
-            copy.transaction.commit()?;
+        if let Some(changing) = &copy.changing {
+            self.keep_change(changing)?;
         }
         Ok(Outcome::done(Tag::counted("COPY", copy.count)))
     }
@@ -299,9 +329,8 @@ impl Session {
     /// # Errors
     /// As the engine.
     pub fn copy_undo(&mut self, copy: CopyIn, cause: &Error) -> Result<()> {
-        match copy.before {
-            None => copy.transaction.roll_back(),
-            Some(before) => self.take_back_to(&copy.transaction, before)?,
+        if let Some(changing) = &copy.changing {
+            self.give_up_change(changing)?;
         }
         drop(copy);
         self.failed_with(cause);
@@ -361,14 +390,6 @@ impl Batch {
             return Err(error.detail(format!("in line {} of the copy", self.line)));
         }
         Ok(false)
-    }
-}
-
-impl Session {
-    /// What every statement begins with.
-    fn begin_copy(&mut self) -> Result<()> {
-        self.begin_statement();
-        self.check_not_failed()
     }
 }
 

@@ -26,6 +26,7 @@ use crate::copy::{Columnar, Copy};
 use crate::error::{Error, Result, SqlState};
 use crate::query::planner::BATCH_ROWS;
 use crate::session::answer::{Outcome, Tag};
+use crate::session::changing::Tries;
 use crate::session::statements::Session;
 use crate::statement::Statement;
 
@@ -51,8 +52,22 @@ impl Session {
         if copy.to_caller {
             return self.write_file(&copy, path, format).await;
         }
+        let mut tries = Tries::default();
+        loop {
+            match self.read_once(&copy, path, format).await {
+                Err(error)
+                    if self.block.is_none() && self.runs_again_alone(&error, &mut tries)? =>
+                {
+                    tokio::task::yield_now().await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn read_once(&mut self, copy: &Copy, path: &Path, format: Columnar) -> Result<Outcome> {
         let (schema, batches) = open(path, format).map_err(|error| of_file(error, path))?;
-        let mut into = self.copy_in(&copy)?;
+        let mut into = self.copy_in(copy)?;
         match self.read_file(&mut into, &schema, batches, path).await {
             Ok(()) => self.copy_done(into),
             Err(error) => {

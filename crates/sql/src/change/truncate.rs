@@ -3,12 +3,13 @@
 //! Tables that others refer to are emptied only together with those.
 
 use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
-use remanent_engine::RowId;
+use remanent_engine::{RowId, WriteTransaction};
 
 use crate::access::{Access, Allowed, Privilege};
 use crate::error::{Error, Result, SqlState};
 use crate::query::sequences;
 use crate::session::answer::Outcome;
+use crate::session::changing::Tries;
 use crate::session::statements::Session;
 
 impl Session {
@@ -17,7 +18,21 @@ impl Session {
     /// # Errors
     /// `UNKNOWN_TABLE`; `FEATURE_NOT_SUPPORTED` for a table that others refer to, without CASCADE.
     pub(crate) async fn truncate(&mut self, truncate: &Truncate) -> Result<Outcome> {
-        self.cancel().frees_memory();
+        let mut tries = Tries::default();
+        loop {
+            let changing = self.begin_change(&mut tries)?;
+            self.cancel().frees_memory();
+            let done = self.empty(changing.writing()?, truncate);
+            if let Some(emptied) = self.end_change(changing, done, &mut tries)? {
+                self.restart(&emptied, truncate)?;
+                return Ok(Outcome::verb("TRUNCATE TABLE"));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Deletes all rows; of these tables.
+    fn empty(&self, writing: &WriteTransaction<'_>, truncate: &Truncate) -> Result<Vec<Allowed>> {
         let catalog = self.catalog();
         let access = self.access(&catalog);
         let mut tables = Vec::new();
@@ -26,40 +41,30 @@ impl Session {
         }
         let cascade = matches!(truncate.cascade, Some(CascadeOption::Cascade));
         add_referrers(access, &mut tables, cascade)?;
-        let alone = self.block.is_none();
-        let transaction = self.transaction(true)?;
-        let before = transaction.writing()?.savepoint();
-        let emptied = tables.iter().try_for_each(|table| {
-            let writing = transaction.writing()?;
+        for table in &tables {
             let ids: Vec<RowId> = writing.scan(&table.handle)?.map(|row| row.id()).collect();
             for id in ids {
                 self.check_cancelled()?;
                 writing.delete(&table.handle, id)?;
             }
-            Ok(())
-        });
-        match (alone, emptied) {
-            (true, Ok(())) => drop(transaction.commit()?),
-            (true, Err(error)) => {
-                transaction.roll_back();
-                return Err(error);
-            }
-            (false, Ok(())) => {}
-            (false, Err(error)) => {
-                self.take_back_to(&transaction, before)?;
-                return Err(error);
+        }
+        Ok(tables)
+    }
+
+    /// With RESTART IDENTITY, sequences of emptied tables begin anew.
+    fn restart(&self, tables: &[Allowed], truncate: &Truncate) -> Result<()> {
+        if truncate.identity != Some(TruncateIdentityOption::Restart) {
+            return Ok(());
+        }
+        let catalog = self.catalog();
+        for column in tables.iter().flat_map(|table| &table.columns) {
+            let Some(identity) = &column.identity else { continue };
+            if let Some(sequence) = catalog.sequence_of(identity.sequence) {
+                let start = sequence.options.start;
+                sequences::put(&self.database, &self.caller, sequence, (start, false))?;
             }
         }
-        if truncate.identity == Some(TruncateIdentityOption::Restart) {
-            for sequence in tables.iter().flat_map(|table| &table.columns) {
-                let Some(identity) = &sequence.identity else { continue };
-                if let Some(sequence) = catalog.sequence_of(identity.sequence) {
-                    let start = sequence.options.start;
-                    sequences::put(&self.database, &self.caller, sequence, (start, false))?;
-                }
-            }
-        }
-        Ok(Outcome::verb("TRUNCATE TABLE"))
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::catalog::snapshot::Relation;
 use crate::catalog::table::Table;
 use crate::catalog::written;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::Outcome;
+use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 use crate::values::sql_type::SqlType;
 
@@ -35,7 +35,9 @@ impl Session {
             let catalog = self.catalog();
             let table = match self.access(&catalog).find_own(&name) {
                 Err(error) if alter.if_exists && error.state() == SqlState::UNKNOWN_TABLE => {
-                    return Ok(Outcome::notice("ALTER TABLE", error.message()));
+                    let text = format!("{error}, skipping");
+                    let notice = Notice::new(SqlState::SUCCESSFUL, text);
+                    return Ok(Outcome::notice("ALTER TABLE", notice));
                 }
                 found => found?,
             };

@@ -11,7 +11,7 @@ use crate::catalog::definition::unknown_column;
 use crate::catalog::names::{Name, check_new, fold};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::Outcome;
+use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 
 impl Session {
@@ -43,7 +43,8 @@ impl Session {
         let full = Name::new(&table.name.schema, &name);
         if catalog.index(&full).is_some() || catalog.has(&full) {
             if create.if_not_exists {
-                let notice = format!("relation {name} already exists, skipping");
+                let text = format!("relation {name} already exists, skipping");
+                let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
                 return Ok(Outcome::notice("CREATE INDEX", notice));
             }
             let text = format!("relation {name} already exists");

@@ -23,7 +23,7 @@ use crate::catalog::names::{Name, PUBLIC, check_new, fold};
 use crate::catalog::store::{Kind, Object, ObjectId};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::Outcome;
+use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 use crate::values::datum::Datum;
 
@@ -151,8 +151,8 @@ impl Session {
         if full {
             engine.release_memory();
         }
-        let notice = format!("{rows} rows frozen: {before} bytes have become {after}");
-        Ok(Outcome::notice("VACUUM", notice))
+        let text = format!("{rows} rows frozen: {before} bytes have become {after}");
+        Ok(Outcome::notice("VACUUM", Notice::new(SqlState::SUCCESSFUL, text)))
     }
 
     fn drop_object(
@@ -190,7 +190,8 @@ impl Session {
         let exists = self.catalog().schemas.contains_key(&name);
         if exists || SYSTEM_SCHEMAS.contains(&name.as_str()) {
             if if_not_exists {
-                let notice = format!("schema {name} exists already");
+                let text = format!("schema {name} exists already");
+                let notice = Notice::new(SqlState::DUPLICATE_SCHEMA, text);
                 return Ok(Outcome::notice("CREATE SCHEMA", notice));
             }
             let text = format!("schema {name} already exists");

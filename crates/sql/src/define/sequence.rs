@@ -14,7 +14,7 @@ use crate::catalog::sequence::Options;
 use crate::catalog::store::{Kind, ObjectId};
 use crate::catalog::stored;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::Outcome;
+use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 use crate::statement;
 
@@ -30,7 +30,8 @@ impl Session {
         if catalog.has(new.name()) {
             let name = new.name();
             if if_not_exists {
-                let notice = format!("relation {name} already exists, skipping");
+                let text = format!("relation {name} already exists, skipping");
+                let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
                 return Ok(Outcome::notice("CREATE SEQUENCE", notice));
             }
             let text = format!("relation {name} already exists");

@@ -17,7 +17,7 @@ use crate::catalog::store::{Kind, Object, ObjectId};
 use crate::catalog::stored;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::{Outcome, Tag};
+use crate::session::answer::{Notice, Outcome, Tag};
 use crate::session::statements::Session;
 use crate::statement::Statement;
 use crate::values::datum::Datum;
@@ -38,7 +38,8 @@ impl Session {
         let catalog = self.catalog();
         let new = self.access(&catalog).new_name(&create.name, self.home())?;
         if create.if_not_exists && catalog.has(new.name()) {
-            let notice = format!("relation {} already exists, skipping", new.name());
+            let text = format!("relation {} already exists, skipping", new.name());
+            let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
             return Ok(Outcome::notice("CREATE TABLE", notice));
         }
         match &create.query {

@@ -18,7 +18,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::query::rewrite::shown;
 use crate::query::running::columns_of;
 use crate::query::select::parameter_types;
-use crate::session::answer::Outcome;
+use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 use crate::values::sql_type::SqlType;
 
@@ -33,7 +33,8 @@ impl Session {
         let before = catalog.id_of(Kind::View, &name);
         if catalog.has(&name) && !(create.or_replace && before.is_some()) {
             if create.if_not_exists {
-                let notice = format!("relation {name} already exists, skipping");
+                let text = format!("relation {name} already exists, skipping");
+                let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
                 return Ok(Outcome::notice("CREATE VIEW", notice));
             }
             let text = format!("relation {name} already exists");

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
@@ -19,14 +19,12 @@ use crate::error::{Error, Result, SqlState};
 use crate::query::running::{ResultColumn, Rows};
 use crate::query::sequences;
 use crate::session::answer::{Outcome, Tag};
+use crate::session::changing::Tries;
 use crate::session::statements::{Session, TransactionStatus};
 use crate::session::transaction::begin_write;
 use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
-
-/// How long a statement by itself is tried again.
-const RETRY_MAX: Duration = Duration::from_secs(10);
 
 /// What a plan did, or that the long way has to be gone.
 enum Ran {
@@ -119,7 +117,7 @@ impl Session {
         let engine = Arc::clone(&self.database.engine);
         let options = self.options(self.settings.isolation.engine());
         self.check_writable()?;
-        let mut started = None;
+        let mut tries = Tries::default();
         loop {
             let writing = begin_write(&engine, &options, self.cancel())?;
             if !plan.holds(self.catalog_version(), &self.settings.search_path) {
@@ -133,36 +131,29 @@ impl Session {
                 other => other,
             };
             match ended {
-                Err(error) if error.ends_transaction() => {
-                    let started = *started.get_or_insert_with(Instant::now);
-                    if started.elapsed() > RETRY_MAX {
-                        return Err(error);
-                    }
-                    self.check_cancelled()?;
-                    std::thread::yield_now();
-                }
+                Err(error) => match self.runs_again_alone(&error, &mut tries)? {
+                    true => std::thread::yield_now(),
+                    false => return Err(error),
+                },
                 ended => return ended,
             }
         }
     }
 
     fn point_write_in_block(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
-        let mut begun = None;
+        let mut tries = Tries::default();
         loop {
-            let transaction = self.transaction(true)?;
-            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
-                return Ok(Ran::LongWay);
+            let changing = self.begin_change(&mut tries)?;
+            let ran = match plan.holds(self.catalog_version(), &self.settings.search_path) {
+                true => self.write(plan, changing.writing()?, parameters),
+                false => Ok(Ran::LongWay),
+            };
+            if matches!(ran, Ok(Ran::LongWay)) {
+                self.give_up_change(&changing)?;
+                return ran;
             }
-            let writing = transaction.writing()?;
-            let before = writing.savepoint();
-            let written = self.write(plan, writing, parameters);
-            if !matches!(written, Ok(Ran::Done(_))) {
-                self.take_back_to(&transaction, before)?;
-            }
-            let Err(error) = &written else { return written };
-            let begun = *begun.get_or_insert_with(Instant::now);
-            if !self.runs_again(&transaction, error, begun)? {
-                return written;
+            if let Some(ran) = self.end_change(changing, ran, &mut tries)? {
+                return Ok(ran);
             }
         }
     }

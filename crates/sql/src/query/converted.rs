@@ -45,7 +45,7 @@ fn is_ours(from: &DataType, to: &DataType) -> bool {
                     T::Float32 | T::Float64 | T::Decimal128(..) | T::Boolean | T::Date32
                 )
                 || matches!(to, T::Timestamp(TimeUnit::Microsecond, _))
-                || matches!(to, T::Time64(TimeUnit::Microsecond))
+                || matches!(to, T::Time64(_))
         }
         (from, T::Utf8 | T::Utf8View | T::LargeUtf8) => {
             is_broken || matches!(from, T::Boolean | T::Timestamp(..) | T::Interval(_))

@@ -4,14 +4,16 @@
 //! A change is run as without EXPLAIN, and its plans, one for its rows and others for what it looks
 //! up, are noted as they are made. What it changed stays changed, as in PostgreSQL.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use datafusion::arrow::array::{RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::sql::sqlparser::ast;
+use serde_json::json;
 
 use super::interrupt;
 use super::running::{ResultColumn, Rows};
@@ -43,17 +45,12 @@ impl Session {
             let mut found = options.filter(|option| option.name.value.eq_ignore_ascii_case(name));
             found.any(|option| option.arg.as_ref().is_none_or(|arg| is_on(&arg.to_string())))
         };
-        let format = options.iter().flatten().find(|option| {
-            option.name.value.eq_ignore_ascii_case("format")
-                && option.arg.as_ref().is_some_and(|arg| {
-                    !arg.to_string().trim_matches('\'').eq_ignore_ascii_case("text")
-                })
-        });
-        if let Some(format) = format {
-            return Err(Error::unsupported(format!("EXPLAIN with {format}")));
-        }
+        let is_json = is_json(options.as_deref().unwrap_or_default())?;
         let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
         let is_change = !matches!(**statement, ast::Statement::Query(_));
+        if is_json && (analyze || verbose) {
+            return Err(Error::unsupported("EXPLAIN as JSON with ANALYZE or VERBOSE"));
+        }
         if analyze && is_change {
             return self.analyze_change(statement, parameters, verbose).await;
         }
@@ -65,6 +62,10 @@ impl Session {
         };
         let planned = interrupt::plan(&self.state, &logical, &transaction).await?;
         let plan = Arc::clone(&planned.plan);
+        if is_json {
+            let change = is_change.then(|| verb_of(statement));
+            return json_row(&plan, change);
+        }
         let mut text = String::new();
         if is_change {
             text.push_str(&format!("{}\n", verb_of(statement)));
@@ -133,6 +134,20 @@ impl Session {
     }
 }
 
+/// Whether the plan is to be JSON, not text.
+fn is_json(options: &[ast::UtilityOption]) -> Result<bool> {
+    let format = options.iter().find_map(|option| {
+        let is_it = option.name.value.eq_ignore_ascii_case("format");
+        let arg = option.arg.as_ref().filter(|_| is_it)?;
+        Some(arg.to_string().trim_matches('\'').to_lowercase())
+    });
+    match format.as_deref() {
+        None | Some("text") => Ok(false),
+        Some("json") => Ok(true),
+        Some(other) => Err(Error::unsupported(format!("EXPLAIN with the format {other}"))),
+    }
+}
+
 fn is_on(text: &str) -> bool {
     !["off", "false", "0"].contains(&text.to_lowercase().as_str())
 }
@@ -146,9 +161,42 @@ fn verb_of(statement: &ast::Statement) -> &'static str {
     }
 }
 
+/// A plan as JSON, in PostgreSQL's shape: what it is, what else is to say, and the plans below it.
+fn json_row(plan: &Arc<dyn ExecutionPlan>, change: Option<&str>) -> Result<Outcome> {
+    let below = json_of(plan.as_ref());
+    let whole = match change {
+        Some(verb) => json!({"Node Type": "ModifyTable", "Operation": verb, "Plans": [below]}),
+        None => below,
+    };
+    let whole = json!([{ "Plan": whole }]);
+    let text = serde_json::to_string_pretty(&whole)
+        .map_err(|error| Error::internal(format!("a plan that is no JSON: {error}")))?;
+    let column = plan_column_of(SqlType::Json);
+    let rows = VecDeque::from([vec![Datum::from(text)]]);
+    Ok(Outcome::rows("EXPLAIN", Rows::values(Arc::from([column]), rows)))
+}
+
+fn json_of(plan: &dyn ExecutionPlan) -> serde_json::Value {
+    let shown = displayable(plan).one_line().to_string();
+    let mut node = json!({"Node Type": plan.name()});
+    // What stands behind the name.
+    if let Some((_, more)) = shown.trim_end().split_once(": ") {
+        node["Details"] = json!(more);
+    }
+    let below: Vec<_> = plan.children().into_iter().map(|child| json_of(child.as_ref())).collect();
+    if !below.is_empty() {
+        node["Plans"] = json!(below);
+    }
+    node
+}
+
 /// The column that an explained plan is in.
 pub(super) fn plan_column() -> ResultColumn {
-    ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text }
+    plan_column_of(SqlType::Text)
+}
+
+fn plan_column_of(sql_type: SqlType) -> ResultColumn {
+    ResultColumn { name: "QUERY PLAN".to_owned(), sql_type }
 }
 
 fn plan_rows(text: &str) -> Result<Outcome> {

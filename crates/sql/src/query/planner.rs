@@ -26,16 +26,18 @@ use super::by_index::OrderByIndex;
 use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
+use super::floats::FloatsBesideNumerics;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::measured::{MeasuredFunctions, Planning};
 use super::one_row::OneRow;
+use super::ordered::OrdersOfTheirOwn;
 use super::scan::Current;
 use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{literals, measured, pad, rounding};
+use super::{functions, literals, measured, pad, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -53,10 +55,7 @@ pub(super) const KEY_DENSITY_MIN: f64 = 0.008;
 ///
 /// # Errors
 /// A fault of DataFusion's.
-pub(crate) fn state(
-    pool: Arc<dyn MemoryPool>,
-    functions: Vec<Arc<ScalarUDF>>,
-) -> Result<SessionState> {
+pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Result<SessionState> {
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_batch_size(BATCH_ROWS)
@@ -89,14 +88,12 @@ pub(crate) fn state(
     state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
-    for function in functions
-        .into_iter()
-        .chain(rounding::functions())
-        .chain(pad::functions())
-        .chain([literals::named_cast()])
-    {
+    let ours = rounding::functions().into_iter().chain(pad::functions());
+    let ours = ours.chain([literals::named_cast()]).chain(functions::functions());
+    for function in more.into_iter().chain(ours) {
         state.register_udf(function)?;
     }
+    state.register_expr_planner(Arc::new(functions::Operators))?;
     for function in measured::functions(&state) {
         state.register_udf(function)?;
     }
@@ -106,7 +103,7 @@ pub(crate) fn state(
     Ok(state)
 }
 
-/// DataFusion's rules for what was bound, then ours.
+/// Rules for what was bound: one of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 6] = [
         Arc::new(CheckedArithmetic::new()),
@@ -114,9 +111,11 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(OneRow),
         Arc::new(MeasuredFunctions),
         Arc::new(Subqueries),
+        Arc::new(OrdersOfTheirOwn),
         Arc::new(ForgetKeys),
     ];
-    let rules = Analyzer::new().rules.into_iter().chain(ours);
+    let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
+    let rules = std::iter::once(first).chain(Analyzer::new().rules).chain(ours);
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -147,6 +147,14 @@ impl Rewriter<'_> {
             let array = false;
             let (kind, inner) = (ast::CastKind::Cast, Box::new(expr.clone()));
             *expr = Expr::Cast { kind, expr: inner, data_type, array, format: None };
+        } else if name == "age"
+            && let FunctionArguments::List(list) = &mut function.args
+            && list.args.len() == 1
+        {
+            // Of one moment, from it to this midnight.
+            let today = crate::change::parse_expression("current_date");
+            let today = today.map(|today| FunctionArg::Unnamed(FunctionArgExpr::Expr(today)));
+            list.args.splice(0..0, today.ok());
         } else if let Some(constant) = self.constant(&name) {
             *expr = constant;
         } else if name == "current_setting"
@@ -318,6 +326,16 @@ pub(crate) fn shown(name: &str) -> &str {
     }
 }
 
+/// The text of an interval, as the binder reads it.
+fn plain_interval(expr: &mut Expr) {
+    if let Expr::Value(value) = expr
+        && let ast::Value::SingleQuotedString(text) = &mut value.value
+        && let Some(words) = super::functions::in_words(text)
+    {
+        *text = words;
+    }
+}
+
 /// Puts a name around a cast of anything but a constant.
 fn named_cast(expr: &mut Expr) -> ControlFlow<Error> {
     let Expr::Cast { expr: inner, data_type, .. } = &*expr else {
@@ -483,6 +501,9 @@ impl VisitorMut for Rewriter<'_> {
         }
         match expr {
             Expr::Cast { data_type, expr: inner, .. } => {
+                if matches!(data_type, ast::DataType::Interval { .. }) {
+                    plain_interval(inner);
+                }
                 if let Some(list) = list_of(inner, data_type) {
                     match list {
                         Ok(list) => **inner = list,
@@ -498,6 +519,7 @@ impl VisitorMut for Rewriter<'_> {
                 return named_cast(expr);
             }
             Expr::TypedString(typed) => known_type(&mut typed.data_type),
+            Expr::Interval(interval) => plain_interval(&mut interval.value),
             Expr::Subquery(query) => {
                 if let Some(condition) = self.single(query) {
                     *expr = Expr::Case {

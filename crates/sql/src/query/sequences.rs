@@ -23,6 +23,8 @@ use crate::catalog::store::ObjectId;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
 use crate::statement;
+use crate::values::arrow_out::assign;
+use crate::values::sql_type::SqlType;
 
 /// What sessions took from sequences, by the number of the session.
 #[derive(Default)]
@@ -227,9 +229,13 @@ impl ScalarUDFImpl for SequenceFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let database = self.caller.database()?;
         let rows = args.number_rows;
-        let arrays = args.args.iter().map(|value| {
+        let arrays = args.args.iter().enumerate().map(|(place, value)| {
             let array = value.clone().into_array(rows)?;
             let to = match array.data_type() {
+                // A number in quotes.
+                DataType::Utf8 | DataType::Utf8View if place == 1 && self.call == Call::Set => {
+                    return Ok(assign(&array, &SqlType::BigInt)?);
+                }
                 DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
                 data_type if data_type.is_integer() => DataType::Int64,
                 _ => return Ok(array),

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Result, SqlState};
 use crate::query::running::{ResultColumn, Rows};
 use crate::values::datum::Datum;
 
@@ -25,7 +25,48 @@ pub struct Outcome {
     /// The rows, of statements that have some.
     pub rows: Option<Rows>,
     /// What the caller should know beside.
-    pub notice: Option<String>,
+    pub notice: Option<Notice>,
+}
+
+/// What the caller should know beside an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What kind of notice it is.
+    pub state: SqlState,
+    /// In words.
+    pub text: String,
+}
+
+/// How much a notice matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// It is as asked for.
+    Notice,
+    /// It may not be what was meant.
+    Warning,
+}
+
+impl Severity {
+    /// As PostgreSQL writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Notice => "NOTICE",
+            Self::Warning => "WARNING",
+        }
+    }
+}
+
+impl Notice {
+    pub(crate) fn new(state: SqlState, text: impl Into<String>) -> Self {
+        Self { severity: Severity::Notice, state, text: text.into() }
+    }
+
+    /// A warning.
+    pub fn warning(state: SqlState, text: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, state, text: text.into() }
+    }
 }
 
 /// What a statement answered, whole.
@@ -72,8 +113,8 @@ impl Outcome {
         Self { tag: Tag::new(verb), rows: Some(rows), notice: None }
     }
 
-    pub(crate) fn notice(verb: &'static str, notice: impl Into<String>) -> Self {
-        Self { tag: Tag::new(verb), rows: None, notice: Some(notice.into()) }
+    pub(crate) fn notice(verb: &'static str, notice: Notice) -> Self {
+        Self { tag: Tag::new(verb), rows: None, notice: Some(notice) }
     }
 
     /// Reads all rows.

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use remanent_engine::{Isolation, Savepoint};
 
-use super::answer::Outcome;
+use super::answer::{Notice, Outcome};
 use super::statements::Session;
 use super::transaction::Transaction;
 use crate::catalog::names::fold;
@@ -118,7 +118,9 @@ impl Session {
 
     fn begin(&mut self, modes: &[TransactionMode]) -> Result<Outcome> {
         if self.block.is_some() {
-            return Ok(Outcome::notice("BEGIN", "there is already a transaction in progress"));
+            let text = "there is already a transaction in progress";
+            let notice = Notice::warning(SqlState::ACTIVE_TRANSACTION, text);
+            return Ok(Outcome::notice("BEGIN", notice));
         }
         self.mark_start();
         let mut block = Block::new(self.settings.isolation, self.settings.read_only);
@@ -136,7 +138,7 @@ impl Session {
     pub(crate) fn set_transaction(&mut self, modes: &[TransactionMode]) -> Result<Outcome> {
         let Some(block) = &mut self.block else {
             let text = "SET TRANSACTION can only be used in transaction blocks";
-            return Ok(Outcome::notice("SET", text));
+            return Ok(Outcome::notice("SET", Notice::warning(SqlState::NO_TRANSACTION, text)));
         };
         if block.transaction.is_some() {
             let text = "SET TRANSACTION must be called before any query";
@@ -148,7 +150,7 @@ impl Session {
 
     fn commit(&mut self, chain: bool) -> Result<Outcome> {
         let Some(block) = self.block.take() else {
-            return Ok(Outcome::notice("COMMIT", "there is no transaction in progress"));
+            return Ok(Outcome::notice("COMMIT", nothing_to_end()));
         };
         if block.failed {
             self.block = Some(block);
@@ -168,7 +170,7 @@ impl Session {
 
     fn roll_back(&mut self, chain: bool) -> Result<Outcome> {
         let Some(block) = self.block.take() else {
-            return Ok(Outcome::notice("ROLLBACK", "there is no transaction in progress"));
+            return Ok(Outcome::notice("ROLLBACK", nothing_to_end()));
         };
         if chain {
             self.chain(&block);
@@ -229,6 +231,10 @@ impl Session {
             }
         }
     }
+}
+
+fn nothing_to_end() -> Notice {
+    Notice::warning(SqlState::NO_TRANSACTION, "there is no transaction in progress")
 }
 
 fn place_of(block: &Block, name: &str) -> Result<usize> {

@@ -5,10 +5,10 @@
 pub(crate) mod activity;
 pub(crate) mod answer;
 pub(crate) mod cancel;
+pub(crate) mod changing;
 pub(crate) mod control;
 pub(crate) mod defining;
 pub(crate) mod prepared;
 pub(crate) mod settings;
 pub(crate) mod statements;
 pub(crate) mod transaction;
-pub(crate) mod waiting;

@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::ScalarUDF;
@@ -18,12 +17,12 @@ use tokio::runtime::Runtime;
 use super::activity::Activity;
 use super::answer::{Answer, Outcome};
 use super::cancel::Cancel;
+use super::changing::{Tries, WAIT};
 use super::control::Block;
 use super::defining::{Defining, Numbering};
 use super::prepared::Named;
 use super::settings::Settings;
 use super::transaction::Transaction;
-use super::waiting::WAIT;
 use crate::access::Actor;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::system;
@@ -37,9 +36,6 @@ use crate::query::{backends, rights, sequences};
 use crate::stack::WithRoom;
 use crate::statement::{Kind, Statement};
 use crate::values::datum::Datum;
-
-/// How long a statement by itself is tried again.
-const RETRY_MAX: Duration = Duration::from_secs(10);
 
 /// One caller's statements.
 ///
@@ -380,45 +376,20 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a change: in the block's transaction with a savepoint around it, or in one of its own
-    /// that is tried again where another was first.
+    /// Runs a change.
     async fn change(
         &mut self,
         statement: &ast::Statement,
         parameters: &[Datum],
     ) -> Result<Outcome> {
-        let started = Instant::now();
-        if self.block.is_some() {
-            loop {
-                let transaction = self.transaction(true)?;
-                let before = transaction.writing()?.savepoint();
-                self.unfinished = Some(before);
-                let changed = self.change_in(&transaction, statement, parameters).await;
-                self.unfinished = None;
-                let Err(error) = changed else { return changed };
-                self.take_back_to(&transaction, before)?;
-                if !self.runs_again(&transaction, &error, started)? {
-                    return Err(error);
-                }
-            }
-        }
+        let mut tries = Tries::default();
         loop {
-            let transaction = self.transaction(true)?;
-            let changed = self.change_in(&transaction, statement, parameters).await;
-            let ended = match changed {
-                Ok(outcome) => transaction.commit().map(|_| outcome),
-                Err(error) => {
-                    transaction.roll_back();
-                    Err(error)
-                }
-            };
-            match ended {
-                Err(error) if error.ends_transaction() && started.elapsed() < RETRY_MAX => {
-                    self.cancel.check()?;
-                    tokio::task::yield_now().await;
-                }
-                ended => return ended,
+            let changing = self.begin_change(&mut tries)?;
+            let done = self.change_in(&changing.transaction, statement, parameters).await;
+            if let Some(outcome) = self.end_change(changing, done, &mut tries)? {
+                return Ok(outcome);
             }
+            tokio::task::yield_now().await;
         }
     }
 

@@ -116,11 +116,15 @@ pub(crate) fn write_list(out: &mut String, elements: &[Datum]) {
 /// Months, days and nanoseconds.
 pub(crate) fn write_interval(out: &mut String, (months, days, nanos): (i32, i32, i64)) {
     let start = out.len();
+    // What is positive says so behind what is not.
+    let mut was_negative = false;
     let mut part = |number: i32, unit: &str| {
         if number != 0 {
             let space = if out.len() > start { " " } else { "" };
+            let sign = if was_negative && number > 0 { "+" } else { "" };
             let plural = if number == 1 { "" } else { "s" };
-            write_str(out, format_args!("{space}{number} {unit}{plural}"));
+            write_str(out, format_args!("{space}{sign}{number} {unit}{plural}"));
+            was_negative = number < 0;
         }
     };
     part(months / 12, "year");
@@ -130,8 +134,10 @@ pub(crate) fn write_interval(out: &mut String, (months, days, nanos): (i32, i32,
         if out.len() > start {
             out.push(' ');
         }
-        if nanos < 0 {
-            out.push('-');
+        match nanos < 0 {
+            true => out.push('-'),
+            false if was_negative => out.push('+'),
+            false => {}
         }
         write_time(out, (nanos.unsigned_abs() / 1000) as i64);
     }
@@ -337,7 +343,23 @@ fn bad_text(text: &str, sql_type: &SqlType) -> Error {
     Error::new(SqlState::BAD_TEXT, text)
 }
 
+/// Text that is no date or time; or it is written as one, and there is none such.
 fn bad_time(text: &str) -> Error {
+    let numbers = |word: &str, sign: char| {
+        let mut parts = word.trim().split(sign);
+        let is_number = |part: &str| {
+            !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        };
+        let count = parts.clone().count();
+        parts.all(is_number).then_some(count)
+    };
+    let words: Vec<&str> = text.trim().split([' ', 'T']).filter(|word| !word.is_empty()).collect();
+    let is_day = |word: &str| numbers(word, '-') == Some(3);
+    let is_time = |word: &str| matches!(numbers(word, ':'), Some(2 | 3));
+    if !words.is_empty() && words.iter().all(|word| is_day(word) || is_time(word)) {
+        let text = format!("date/time field value out of range: \"{text}\"");
+        return Error::new(SqlState::DATETIME_OUT_OF_RANGE, text);
+    }
     Error::new(SqlState::BAD_DATETIME, format!("\"{text}\" is not a date or time"))
 }
 

@@ -20,12 +20,14 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// A table with these columns: a name and a letter each, `t` for text, `i` for a number, `b`
-    /// for truth, `l` for a list of numbers, `s` for a list of text, `z` for a moment.
+    /// A table with these columns: a name and a letter each, `t` for text, `i` for a number, `n`
+    /// for one of four bytes, `b` for truth, `l` for a list of numbers, `s` for a list of text, `z`
+    /// for a moment.
     pub(super) fn new(columns: &[(&str, char)]) -> Self {
         let columns = columns.iter().map(|(name, letter)| {
             let sql_type = match letter {
                 'i' => SqlType::BigInt,
+                'n' => SqlType::Integer,
                 'b' => SqlType::Boolean,
                 'd' => SqlType::Double,
                 'z' => SqlType::TimestampTz,

@@ -1,0 +1,98 @@
+//! What was measured, as lines of JSON in the laboratory's format.
+//!
+//! A record whose sum was wrong says so and carries no figures.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use lab_harness::Outcome;
+use serde_json::{Value, json};
+
+use crate::clients::Work;
+use crate::contenders::CLIENTS;
+use crate::run::Cell;
+
+/// What all records of a run have.
+pub(crate) struct Header {
+    pub(crate) machine: String,
+    pub(crate) commit: String,
+    pub(crate) run: String,
+    pub(crate) rows: usize,
+}
+
+/// Appends everything to the workload's file.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub(crate) fn append(
+    out: &Path,
+    header: &Header,
+    cells: &[Cell],
+    missing: Option<&str>,
+) -> Outcome<()> {
+    let mut text = String::new();
+    let skipped = missing.map(|reason| of_skipped(header, "postgresql", reason));
+    for record in cells.iter().map(|cell| of_cell(header, cell)).chain(skipped) {
+        text.push_str(&record.to_string());
+        text.push('\n');
+    }
+    let path = out.join("conflicts.jsonl");
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn of_cell(header: &Header, cell: &Cell) -> Value {
+    if let Some(reason) = &cell.skipped {
+        let mut record = of_skipped(header, cell.contender, reason);
+        record["statement"] = json!(cell.statement.text);
+        return record;
+    }
+    let mut record = json!({
+        "workload": "conflicts", "contender": cell.contender, "version": cell.version,
+        "setting": "memory", "medium": "memory", "phase": cell.statement.phase,
+        "statement": cell.statement.text, "rows": header.rows, "clients": CLIENTS,
+        "rounds": cell.rounds.len(), "verified": cell.wrong.is_none(),
+        "note": cell.wrong.as_ref().unwrap_or(&cell.note),
+        "machine": header.machine, "commit": header.commit, "run": header.run,
+    });
+    if let Some(share) = cell.refused_share() {
+        record["refused_share"] = json!(share);
+        record["operations"] = json!(cell.rounds.iter().map(|work| work.committed).sum::<u64>());
+        record["wall_ns_per_op"] = spread(&cell.rounds, |work| work.wall_ns);
+        record["cpu_ns_per_op"] = spread(&cell.rounds, |work| work.cpu_ns);
+    }
+    record
+}
+
+fn of_skipped(header: &Header, contender: &str, reason: &str) -> Value {
+    json!({
+        "workload": "conflicts", "contender": contender, "skipped": reason,
+        "machine": header.machine, "commit": header.commit, "run": header.run,
+    })
+}
+
+/// The least, the middle and the greatest time for each commit.
+fn spread(rounds: &[Work], time_ns: fn(&Work) -> u64) -> Value {
+    let rounds = rounds.iter().filter(|work| work.committed > 0);
+    let samples: Vec<f64> =
+        rounds.map(|work| time_ns(work) as f64 / work.committed as f64).collect();
+    let least = samples.iter().copied().reduce(f64::min);
+    let greatest = samples.iter().copied().reduce(f64::max);
+    match (least, median(samples), greatest) {
+        (Some(min), Some(median), Some(max)) => json!({"min": min, "median": median, "max": max}),
+        _ => Value::Null,
+    }
+}
+
+/// The middle of some samples.
+pub(crate) fn median(mut samples: Vec<f64>) -> Option<f64> {
+    samples.sort_by(f64::total_cmp);
+    let middle = samples.len() / 2;
+    match samples.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(samples[middle]),
+        _ => Some((samples[middle - 1] + samples[middle]) / 2.0),
+    }
+}

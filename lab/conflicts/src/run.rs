@@ -1,0 +1,139 @@
+//! A run: every statement with every contender in turn, round by round.
+//!
+//! Each time the tables are made anew; the order of contenders turns round with the rounds. The
+//! sum of all numbers is compared afterwards with what the committed transactions must have made of
+//! it: a figure stands in a record only if it is the same.
+
+use std::fs;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use lab_harness::{Outcome, machine};
+
+use crate::choice::Choice;
+use crate::clients::{self, Work};
+use crate::contenders::{Contender, told, value};
+use crate::record::{self, Header};
+use crate::statements::{self, SUM, Statement};
+use crate::table;
+
+/// One contender's transactions of one statement, round by round.
+pub(crate) struct Cell {
+    pub(crate) statement: Statement,
+    pub(crate) contender: &'static str,
+    pub(crate) version: String,
+    pub(crate) note: String,
+    pub(crate) rounds: Vec<Work>,
+    /// Why there is no figure: the server does not know the statement.
+    pub(crate) skipped: Option<String>,
+    /// Why there is no figure: the sum is another one.
+    pub(crate) wrong: Option<String>,
+}
+
+impl Cell {
+    /// Of all transactions of all rounds, those that were refused.
+    pub(crate) fn refused_share(&self) -> Option<f64> {
+        let refused: u64 = self.rounds.iter().map(|work| work.refused).sum();
+        let all = refused + self.rounds.iter().map(|work| work.committed).sum::<u64>();
+        (self.is_right() && all > 0).then(|| refused as f64 / all as f64)
+    }
+
+    /// Wall time for each commit of all clients, at the median of the rounds.
+    pub(crate) fn wall_ns(&self) -> Option<f64> {
+        let rounds = self.rounds.iter().filter(|work| work.committed > 0);
+        let samples = rounds.map(|work| work.wall_ns as f64 / work.committed as f64).collect();
+        self.is_right().then(|| record::median(samples)).flatten()
+    }
+
+    pub(crate) fn is_right(&self) -> bool {
+        self.wrong.is_none() && self.skipped.is_none()
+    }
+}
+
+/// Runs what was chosen.
+///
+/// # Errors
+///
+/// When a server is lost, or records cannot be written.
+pub(crate) fn run(
+    choice: &Choice,
+    contenders: &mut [Contender],
+    missing: Option<&str>,
+    out: &mut dyn Write,
+) -> Outcome<ExitCode> {
+    fs::create_dir_all(&choice.out)?;
+    let header = Header {
+        machine: machine::describe(),
+        commit: machine::commit(),
+        run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        rows: choice.rows,
+    };
+    let mut cells = Vec::new();
+    for statement in statements::all()? {
+        if choice.only.as_ref().is_none_or(|words| statement.text.contains(words.as_str())) {
+            cells.extend(measure(choice, contenders, &statement)?);
+        }
+    }
+    record::append(&choice.out, &header, &cells, missing)?;
+    table::print(out, &cells, missing)?;
+    let right = !cells.is_empty() && cells.iter().all(|cell| cell.wrong.is_none());
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Does one statement with every contender, in all rounds.
+///
+/// # Errors
+///
+/// When a server is lost.
+pub(crate) fn measure(
+    choice: &Choice,
+    contenders: &mut [Contender],
+    statement: &Statement,
+) -> Outcome<Vec<Cell>> {
+    let mut cells = Vec::new();
+    for contender in contenders.iter_mut() {
+        prepare(contender, choice.rows)?;
+        cells.push(Cell {
+            statement: statement.clone(),
+            contender: contender.name,
+            version: contender.version.clone(),
+            note: contender.note.clone(),
+            rounds: Vec::new(),
+            skipped: clients::trial(contender, statement).err().map(|why| why.to_string()),
+            wrong: None,
+        });
+    }
+    for round in 0..choice.rounds as usize {
+        for turn in 0..contenders.len() {
+            let at = (turn + round) % contenders.len();
+            let (cell, contender) = (&mut cells[at], &mut contenders[at]);
+            if cell.is_right() {
+                let before = prepare(contender, choice.rows)?;
+                let work = clients::work(contender, statement, choice.rows, choice.time)?;
+                let (found, expected) = (sum(contender)?, before + work.effect);
+                if found != expected {
+                    cell.wrong = Some(format!("the sum is {found} and not {expected}"));
+                }
+                cell.rounds.push(work);
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// Makes the tables anew; the sum of their numbers.
+fn prepare(contender: &mut Contender, rows: usize) -> Outcome<i64> {
+    let after = contender.after_load;
+    let client = contender.clients.first_mut().ok_or("no clients")?;
+    let tables = statements::tables(rows);
+    for text in [tables.as_str()].iter().chain(after) {
+        client.batch_execute(text).map_err(|error| told(text, &error))?;
+    }
+    sum(contender)
+}
+
+fn sum(contender: &mut Contender) -> Outcome<i64> {
+    let client = contender.clients.first_mut().ok_or("no clients")?;
+    Ok(value(client, SUM)?.parse()?)
+}

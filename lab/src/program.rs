@@ -1,0 +1,43 @@
+//! A workload that is a program of its own: TPC-H, which links DataFusion, and conflicts, which
+//! speak with servers.
+//!
+//! This program starts it, with the profile that compiles it in less time, and shows its records
+//! on the page with those of all others.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use lab_harness::Outcome;
+
+use crate::record::Record;
+use crate::report;
+
+/// Runs the package `lab-NAME` with these arguments, then writes the page.
+///
+/// # Errors
+///
+/// When it cannot be started or the page not be written.
+pub(crate) fn run(name: &str, arguments: &[OsString]) -> Outcome<ExitCode> {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let package = format!("lab-{name}");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["run", "--quiet", "--profile", "analytics", "--package", &package]);
+    command.args(["--manifest-path", workspace, "--"]).args(arguments);
+    let status = command.status()?;
+    let out = out_of(arguments);
+    if out.join(Record::file_name(name)).exists() {
+        report::write(&out)?;
+    }
+    Ok(u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn out_of(arguments: &[OsString]) -> PathBuf {
+    let place = arguments.iter().position(|argument| argument == "--out");
+    place.and_then(|place| arguments.get(place + 1)).map_or("target/lab".into(), PathBuf::from)
+}
+
+#[cfg(test)]
+#[path = "program_tests.rs"]
+mod tests;
