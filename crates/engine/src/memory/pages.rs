@@ -6,7 +6,6 @@
 //! both neighbours in constant time. Everything here happens under one latch; slots' caches keep
 //! it rare. The budget is checked here: a page is the unit in which memory is counted.
 
-use super::account::AccountState;
 use super::allocator::Entitlement;
 use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
 use super::class::{PAGE_SHIFT, PAGE_SIZE};
@@ -111,7 +110,7 @@ pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitleme
     let _latched = state.latch.lock();
     let bytes = u64::from(count) << PAGE_SHIFT;
     if !header.account.allows(bytes, entitlement == Entitlement::Reserve) {
-        return Err(budget_reached(&header.account, bytes));
+        return Err(header.account.budget_reached(bytes));
     }
     let page = match take_free_run(region, count) {
         Some(page) => page,
@@ -250,8 +249,7 @@ pub(crate) fn set_budget(region: &Region, budget: u64) -> Result<()> {
     }
     let header = region.header();
     let _latched = header.pages.latch.lock();
-    header.account.budget.store(budget, Relaxed);
-    header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
+    header.account.set_budget(budget);
     Ok(())
 }
 
@@ -300,16 +298,6 @@ pub(crate) fn is_of_rows(region: &Region, page: u32) -> bool {
     entry(region, page).kind.load(Relaxed) == PageKind::ROWS
 }
 
-fn budget_reached(account: &AccountState, bytes: u64) -> Error {
-    Error::new(ErrorKind::BudgetReached).because(format!(
-        "{} more bytes were needed, {} of {} are in use and {} are kept in reserve",
-        bytes,
-        account.used.load(Relaxed),
-        account.budget.load(Relaxed),
-        account.reserve.load(Relaxed),
-    ))
-}
-
 fn take_free_run(region: &Region, count: u32) -> Option<u32> {
     let state = &region.header().pages;
     for bin in bin_of(count)..BINS {
@@ -338,7 +326,7 @@ fn extend(region: &Region, count: u32) -> Result<u32> {
     let state = &header.pages;
     let page = state.frontier.load(Relaxed);
     let Some(end) = page.checked_add(count).filter(|&end| end <= state.pages.load(Relaxed)) else {
-        return Err(budget_reached(&header.account, u64::from(count) << PAGE_SHIFT));
+        return Err(header.account.budget_reached(u64::from(count) << PAGE_SHIFT));
     };
     let wanted = u64::from(end) << PAGE_SHIFT;
     if wanted > state.committed.load(Relaxed) {
