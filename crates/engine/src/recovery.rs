@@ -286,6 +286,8 @@ impl Attempt<'_> {
             None => (Database::open(options)?, ImageHead::default()),
             Some(name) => self.load(name, options, &mut told)?,
         };
+        // What was in a full database finds room again, wherever it comes to lie.
+        db.instance.memory().header().account.open_reserve(true);
         let database = image.map(|_| head.database);
         let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
         // A file that was to be used again may have got its new header and lost its new name.
@@ -632,7 +634,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
             })
         }
         Operation::Delete { row, .. } => {
-            tx.change_any(table, target(row), |at, heap, snapshot| at.delete(heap, snapshot, row))
+            return tx.delete_any(table, RowId(row));
         }
         Operation::Define { .. } => return Ok(()),
     }
@@ -645,6 +647,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
 fn settle(db: &Database, timestamp: u64) -> Result<u64> {
     let memory = db.instance.memory();
     reclaim::everything(&db.instance);
+    memory.header().account.open_reserve(false);
     db.instance.forget_counts();
     for core in db.instance.catalog().all() {
         memory.get(core.root).directory.thread_free(memory);

@@ -527,9 +527,7 @@ impl<'m> OrderedIndex<'m> {
                 node.unlock();
             }
         }
-        if room {
-            retire_key_block(heap, leaf);
-        }
+        retire_key_block(heap, leaf);
         while thin {
             thin = self.try_collapse(heap, entry).unwrap_or(true);
         }
@@ -692,10 +690,21 @@ pub(crate) fn create_key_block(heap: Heap<'_>, key: &[u8], row: u32) -> Result<L
     Ok(Leaf::keyed(at))
 }
 
-/// Frees the key block of a leaf that no index refers to any more, after its last reader.
+/// Frees the key block of a leaf that no index refers to any more, after its last reader. Whoever
+/// removes entries has promised room for it or, where there is no memory, has some apart.
 pub(crate) fn retire_key_block(heap: Heap<'_>, leaf: Leaf) {
-    if let Some(block) = leaf.block() {
-        heap.retire(block, Purpose::Indexes);
+    let Some(block) = leaf.block() else { return };
+    let queue = &heap.cache.retired;
+    let room = || queue.make_room(heap, 1, Entitlement::Reserve).is_ok();
+    if queue.redeem_keyed() || room() {
+        return heap.retire(block, Purpose::Indexes);
+    }
+    if !queue.is_pressed() {
+        let pressed = queue.press();
+        if room() {
+            heap.retire(block, Purpose::Indexes);
+        }
+        queue.relax(pressed);
     }
 }
 

@@ -10,7 +10,6 @@ use super::segment::SEGMENT_SHIFT;
 use super::table::TableAt;
 use super::version::{Version, bytes_at};
 use crate::error::Result;
-use crate::memory::atomic::Relaxed;
 use crate::memory::row_blocks::free_beside;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::{Begin, resolve};
@@ -65,7 +64,7 @@ impl<'m> TableAt<'m> {
             Begin::Committed(timestamp) => timestamp,
             Begin::InFlight(_) => return Ok(0),
         };
-        if version.older.load(Relaxed) != 0 || version.is_tombstone() {
+        if version.older() != 0 || version.has_end() || version.is_tombstone() {
             return Ok(0);
         }
         let Some(copy) = Version::copy_packed(heap, old, committed)? else { return Ok(0) };

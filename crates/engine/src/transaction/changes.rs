@@ -8,6 +8,7 @@ use super::write_set::{WriteSet, Written};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::{Relaxed, Release};
+use crate::table::ended::rows_of;
 use crate::table::table::{Change, TableAt};
 use crate::table::version::{Version, chain};
 
@@ -18,6 +19,8 @@ pub(crate) enum RowChange<'b> {
     Version(Change),
     /// It inserted the row with these bytes, which lie in columns.
     Laid { row: u32, bytes: &'b [u8] },
+    /// It deleted the row, whose only version has ended in place.
+    Ended { row: u32 },
 }
 
 /// Calls `visit` with each change, oldest first. The versions of runs are looked up, so none of
@@ -34,7 +37,7 @@ pub(crate) fn each(
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
             for row in first..first + count {
-                let change = Change { row, version: at.oldest_version(row) };
+                let change = Change::new(row, at.oldest_version(row));
                 visit(table, RowChange::Version(change));
             }
         }
@@ -42,6 +45,9 @@ pub(crate) fn each(
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
             at.each_laid((first, count), |row, bytes| visit(table, RowChange::Laid { row, bytes }));
+        }
+        Written::Ended { first, bits } => {
+            rows_of(first, bits).for_each(|row| visit(table, RowChange::Ended { row }));
         }
     });
 }
@@ -68,6 +74,12 @@ pub(crate) fn stamp(
             return at.stamp_segment(first, (own, timestamp), |newest| {
                 stamp_chain(memory, newest, own, timestamp);
             });
+        }
+        Written::Ended { first, bits } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            let at = TableAt { memory, core: &core };
+            return rows_of(first, bits)
+                .for_each(|row| at.stamp_end(row, (own, timestamp), versions_are_held));
         }
     };
     let Some(core) = db.catalog().by_id(table) else { return };

@@ -6,24 +6,36 @@
 //! number of changes; rolling back takes entries off the end, and no run reaches over a savepoint.
 //! A *segment* is one entry too: rows that were inserted as columns (`table/laid_segment.rs`).
 //!
-//! Each change has left one promise of room in the retire queue behind; of a run two are kept,
-//! and one of a segment, which is what clearing it away takes.
+//! Rows that end in place are noted by a bit for each, 64 to an entry, also where they come in no
+//! order and memory fails (`stretch`): a deletion of any size takes a hundredth of what it deletes.
+//!
+//! Each change has left promises of room in the retire queue behind, one and those that it says; of
+//! a run or of rows that have ended two are kept, of a segment one: what clearing them away takes.
 
-use std::cell::Cell;
+mod stretch;
+
+use std::cell::{Cell, RefCell};
 
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, AtomicU64, Relaxed};
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::slot::Slot;
 use crate::table::table::Change;
+use stretch::Condensed;
 
 const CHUNK_ENTRIES: usize = 31;
 /// In an entry's word: it is a run, and the word's other bits are how many rows it has.
 const RUN: u64 = 1;
 /// It is a segment, and the word's bits above these two are how many rows it has.
 const SEGMENT: u64 = 2;
-/// Promises that are kept for a run.
+/// Promises that are kept for a run, and for rows that have ended.
 const PROMISES_OF_RUN: u64 = 2;
+pub(crate) const PROMISES_OF_ENDED: u64 = 2;
+/// The high bits of an entry's table are the promises that a change has left behind the first, or
+/// this: it is rows that have ended, of the 64 from `row` on those whose bits are set in the word.
+const TABLE_BITS: u32 = 24;
+const ENDED: u32 = 0xff << TABLE_BITS;
+const ROWS_OF_ENDED: u32 = 64;
 
 /// The changes of one transaction.
 pub(crate) struct WriteSet<'m> {
@@ -37,6 +49,12 @@ pub(crate) struct WriteSet<'m> {
     sealed: Cell<bool>,
     /// Whether there may be segments among the entries.
     has_segments: Cell<bool>,
+    /// Whether the newest entries are a stretch of rows that have ended, where that begins, and
+    /// whether the first of them are in order, and which.
+    in_stretch: Cell<bool>,
+    stretch_start: Cell<(u64, usize)>,
+    is_condensed: Cell<bool>,
+    condensed: RefCell<Condensed>,
 }
 
 /// What an entry is about.
@@ -48,6 +66,8 @@ pub(crate) enum Written {
     Run { first: u32, count: u32 },
     /// So many rows inserted as columns; the first of them.
     Segment { first: u32, count: u32 },
+    /// Rows that have ended in place: those whose bits are set, of the 64 from the first on.
+    Ended { first: u32, bits: u64 },
 }
 
 /// Where a write set ends: to go on with it later.
@@ -76,6 +96,7 @@ impl Written {
         match self {
             Self::One(_) => 1,
             Self::Run { count, .. } | Self::Segment { count, .. } => u64::from(count),
+            Self::Ended { bits, .. } => bits.count_ones().into(),
         }
     }
 
@@ -83,7 +104,9 @@ impl Written {
     pub(crate) fn promises(self) -> u64 {
         match self {
             Self::Segment { .. } => 1,
-            _ => self.len().min(PROMISES_OF_RUN),
+            Self::One(change) => 1 + u64::from(change.places),
+            Self::Run { .. } => self.len().min(PROMISES_OF_RUN),
+            Self::Ended { .. } => PROMISES_OF_ENDED,
         }
     }
 }
@@ -97,7 +120,7 @@ impl<'m> WriteSet<'m> {
     pub(crate) fn new(heap: Heap<'m>, slot: &Slot) -> Result<Self> {
         let mut first = slot.write_set.load(Relaxed);
         if first == 0 {
-            heap.cache.retired.keep_back(heap)?;
+            heap.cache.retired.keep_apart(heap)?;
             let size = size_of::<Chunk>();
             first = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
             heap.region().fresh_bytes(first, size).fill(0);
@@ -111,6 +134,10 @@ impl<'m> WriteSet<'m> {
             len: Cell::new(0),
             sealed: Cell::new(true),
             has_segments: Cell::new(false),
+            in_stretch: Cell::new(false),
+            stretch_start: Cell::new((0, 0)),
+            is_condensed: Cell::new(false),
+            condensed: RefCell::new(Condensed::default()),
         })
     }
 
@@ -125,6 +152,10 @@ impl<'m> WriteSet<'m> {
             len: Cell::new(len),
             sealed: Cell::new(true),
             has_segments: Cell::new(true),
+            in_stretch: Cell::new(false),
+            stretch_start: Cell::new((0, 0)),
+            is_condensed: Cell::new(false),
+            condensed: RefCell::new(Condensed::default()),
         }
     }
 
@@ -146,6 +177,7 @@ impl<'m> WriteSet<'m> {
     #[inline]
     pub(crate) fn mark(&self) -> u64 {
         self.sealed.set(true);
+        self.in_stretch.set(false);
         self.len.get()
     }
 
@@ -168,13 +200,87 @@ impl<'m> WriteSet<'m> {
         if fresh && self.extend(table, change.row) {
             return;
         }
+        if change.is_end() {
+            return self.push_ended(table, change.row);
+        }
         let place = self.place.get();
         let entry = &self.chunk(self.current.get()).entries[place];
-        entry.table.store(table, Relaxed);
+        entry.table.store(table | u32::from(change.places) << TABLE_BITS, Relaxed);
         entry.row.store(change.row, Relaxed);
         entry.word.store(change.version, Relaxed);
         self.place.set(place + 1);
         self.sealed.set(!fresh);
+        self.in_stretch.set(false);
+    }
+
+    /// Adds a row that has ended in place.
+    fn push_ended(&self, table: u32, row: u32) {
+        let bit = 1 << (row % ROWS_OF_ENDED);
+        if let Some(entry) = self.ended_beside(table, row) {
+            return entry.word.store(entry.word.load(Relaxed) | bit, Relaxed);
+        }
+        let place = self.place.get();
+        if !self.in_stretch.replace(true) {
+            self.stretch_start.set((self.current.get(), place));
+            self.is_condensed.set(false);
+        }
+        let entry = &self.chunk(self.current.get()).entries[place];
+        entry.table.store(table | ENDED, Relaxed);
+        entry.row.store(row - row % ROWS_OF_ENDED, Relaxed);
+        entry.word.store(bit, Relaxed);
+        self.place.set(place + 1);
+        self.sealed.set(true);
+    }
+
+    /// Promises of room that the end of a row in place has to make.
+    #[inline]
+    pub(crate) fn promises_of_end(&self, table: u32, row: u32) -> u64 {
+        if self.ended_beside(table, row).is_some() { 0 } else { PROMISES_OF_ENDED }
+    }
+
+    /// The entry that this row's end can be added to.
+    #[inline]
+    fn ended_beside(&self, table: u32, row: u32) -> Option<&'m Entry> {
+        if !self.in_stretch.get() {
+            return None;
+        }
+        let chunk = self.chunk(self.current.get());
+        let newest = match self.place.get() {
+            0 => &self.chunk(chunk.previous.load(Relaxed)).entries[CHUNK_ENTRIES - 1],
+            place => &chunk.entries[place - 1],
+        };
+        let wanted = (table | ENDED, row - row % ROWS_OF_ENDED);
+        if newest.key() == wanted {
+            return Some(newest);
+        }
+        if !self.is_condensed.get() {
+            return None;
+        }
+        self.condensed.borrow().find(self.heap.memory, wanted)
+    }
+
+    /// Makes the newest entries fewer, if they are of rows that have ended; whether they are now.
+    #[cold]
+    pub(crate) fn condense(&self) -> bool {
+        if !self.in_stretch.get() {
+            return false;
+        }
+        let (memory, end) = (self.heap.memory, (self.current.get(), self.place.get()));
+        let (condensed, gone) = Condensed::of(memory, self.stretch_start.get(), end);
+        self.heap.cache.retired.redeem_many(gone as u64 * PROMISES_OF_ENDED);
+        let (chunk, place) = condensed.end();
+        let mut freed = self.chunk(chunk).next.load(Relaxed);
+        self.chunk(chunk).next.store(0, Relaxed);
+        while freed != 0 {
+            let next = self.chunk(freed).next.load(Relaxed);
+            self.heap.free(freed, size_of::<Chunk>(), Purpose::Internal);
+            freed = next;
+        }
+        self.current.set(chunk);
+        self.place.set(place);
+        self.condensed.replace(condensed);
+        self.is_condensed.set(true);
+        gone > 0
     }
 
     /// Adds a segment of so many rows from `first` on, for which room was made.
@@ -187,6 +293,7 @@ impl<'m> WriteSet<'m> {
         entry.word.store(u64::from(count) << 2 | SEGMENT, Relaxed);
         self.place.set(place + 1);
         self.sealed.set(true);
+        self.in_stretch.set(false);
         self.has_segments.set(true);
     }
 
@@ -261,6 +368,7 @@ impl<'m> WriteSet<'m> {
     }
 
     fn newest(&self) -> Option<&'m Entry> {
+        self.in_stretch.set(false);
         if self.len.get() == 0 {
             return None;
         }
@@ -308,6 +416,7 @@ impl<'m> WriteSet<'m> {
         self.len.set(0);
         self.sealed.set(true);
         self.has_segments.set(false);
+        self.in_stretch.set(false);
     }
 
     #[cold]
@@ -330,16 +439,29 @@ impl<'m> WriteSet<'m> {
 }
 
 impl Entry {
+    /// What rows that have ended are in the order of.
+    #[inline]
+    fn key(&self) -> (u32, u32) {
+        (self.table.load(Relaxed), self.row.load(Relaxed))
+    }
+
     #[inline]
     fn read(&self) -> (u32, Written) {
         let (row, word) = (self.row.load(Relaxed), self.word.load(Relaxed));
-        let written = if word & RUN != 0 {
+        let table = self.table.load(Relaxed);
+        let (table, places) = (table & !ENDED, (table >> TABLE_BITS) as u8);
+        let written = if places == u8::MAX {
+            Written::Ended { first: row, bits: word }
+        } else if word & RUN != 0 {
             Written::Run { first: row, count: (word >> 1) as u32 }
         } else if word & SEGMENT != 0 {
             Written::Segment { first: row, count: (word >> 2) as u32 }
         } else {
-            Written::One(Change { row, version: word })
+            Written::One(Change { row, version: word, places })
         };
-        (self.table.load(Relaxed), written)
+        (table, written)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,7 +105,7 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
 
 /// Rules for what was bound: one of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 6] = [
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 7] = [
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
         Arc::new(OneRow),

@@ -6,6 +6,7 @@
 use super::{Savepoint, WriteTransaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::counts::Counted;
+use crate::table::ended::rows_of;
 use crate::table::table::TableAt;
 use crate::transaction::changes::{self, RowChange};
 use crate::transaction::write_set::Written;
@@ -133,6 +134,7 @@ impl WriteTransaction<'_> {
                 match change {
                     RowChange::Version(change) => at.remember_change(reads, change),
                     RowChange::Laid { bytes, .. } => at.remember_laid(reads, bytes),
+                    RowChange::Ended { row } => reads.add_row(table, row),
                 }
             }
         });
@@ -165,6 +167,11 @@ impl WriteTransaction<'_> {
             let at = TableAt { memory, core: &core };
             match written {
                 Written::One(change) => at.undo(self.heap, change),
+                Written::Ended { first, bits } => {
+                    let own = self.read.snapshot.get().own;
+                    rows_of(first, bits).for_each(|row| at.undo_end(row, own));
+                    self.heap.cache.retired.redeem_many(promises);
+                }
                 Written::Run { first, count } => {
                     at.undo_run(self.heap, (first, count), promises);
                     self.undone.set(self.undone.get() + u64::from(count));
