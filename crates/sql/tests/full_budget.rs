@@ -10,7 +10,7 @@ use std::sync::Arc;
 use remanent_engine::{Database, Options};
 use remanent_sql::{Session, SqlDatabase};
 
-const BUDGET: u64 = 8 << 20;
+const BUDGET: u64 = 3 << 19;
 
 /// A table, and the values of a row after the number.
 struct Shape {
@@ -103,11 +103,16 @@ fn a_full_table_is_emptied() {
                 if beside == "tried twice" && !found.is_empty() {
                     found = state(&mut session, what);
                 }
+                // Whoever has read a table keeps it.
+                if beside != "nobody" && what.starts_with("drop") {
+                    assert_eq!(found, "55006", "{case}");
+                    continue;
+                }
                 if !found.is_empty() {
                     failures.push(format!("{case}: {found}"));
                     continue;
                 }
-                if left {
+                if left && rows > 0 {
                     assert!(count(&mut session) >= rows / 2, "{case}");
                 }
                 reader.execute("rollback").unwrap();

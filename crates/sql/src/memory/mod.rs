@@ -61,6 +61,21 @@ impl BudgetPool {
         usize::try_from(database.memory_left()).unwrap_or(usize::MAX)
     }
 
+    /// Whether there is room for so many bytes more: if not at once, when what was deleted has been
+    /// worked off.
+    fn has_room(&self, bytes: usize) -> bool {
+        let has_room = || used(&self.asked).saturating_add(bytes) <= self.room();
+        if has_room() {
+            return true;
+        }
+        let Some(database) = self.database.upgrade() else { return false };
+        if database.memory().reclaimable == 0 {
+            return false;
+        }
+        database.reclaim();
+        has_room()
+    }
+
     fn budget(&self) -> usize {
         let database = self.database.upgrade();
         let budget = database.map_or(0, |database| database.memory().budget);
@@ -80,10 +95,10 @@ impl BudgetPool {
     }
 
     fn check_used(&self) -> Result<()> {
-        let (used, room) = (used(&self.asked), self.room());
-        if used <= room {
+        if self.has_room(0) {
             return Ok(());
         }
+        let (used, room) = (used(&self.asked), self.room());
         let detail = format!("Statements hold {used} bytes, and there is room for {room}.");
         Err(reached("the statement needs more than is left").detail(detail))
     }
@@ -115,8 +130,8 @@ impl BudgetPool {
     pub(crate) fn check_values(&self, bytes: usize, largest: usize) -> Result<()> {
         check_value(largest)?;
         self.check_part(largest, VALUE_PART)?;
-        let left = self.room().saturating_sub(used(&self.asked));
-        if bytes > left {
+        if !self.has_room(bytes) {
+            let left = self.room().saturating_sub(used(&self.asked));
             let detail = format!("They would have {bytes} bytes, and {left} are left.");
             return Err(reached("no room for the values of an expression").detail(detail));
         }
@@ -169,7 +184,7 @@ impl MemoryPool for BudgetPool {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> PlanResult<()> {
         let before = self.asked.fetch_add(additional, Ordering::Relaxed);
         let is_little = || before + additional <= FREEING_BYTES;
-        if used(&self.asked) <= self.room() || Cancel::current_frees() && is_little() {
+        if self.has_room(0) || Cancel::current_frees() && is_little() {
             return Ok(());
         }
         self.asked.fetch_sub(additional, Ordering::Relaxed);
