@@ -17,6 +17,12 @@ pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
     is_text(ours) && is_text(theirs)
 }
 
+/// How far numbers may be apart: a cast to a numeric without digits is one to NUMERIC(38,10), where
+/// PostgreSQL keeps all digits.
+pub(crate) fn apart(text: &str) -> f64 {
+    if text.contains("as numeric)") { 1e-8 } else { 0.0 }
+}
+
 /// Whether a statement that both refuse may be refused for another reason.
 pub(crate) fn states(ours: &str, theirs: &str, _message: &str) -> bool {
     // Of two faults in one statement either may be met first: a value that cannot be computed,

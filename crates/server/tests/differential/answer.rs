@@ -171,7 +171,9 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
                 }
             }
             let is_ordered = way == Way::Prepared { ordered: true };
-            match columns.len() == named.len() && same_rows(rows, judged, is_ordered) {
+            match columns.len() == named.len()
+                && same_rows(rows, judged, is_ordered, accepted::apart(text))
+            {
                 true => Verdict::Same,
                 false => differ("other rows"),
             }
@@ -180,12 +182,13 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
     }
 }
 
-fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> bool {
+fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool, apart: f64) -> bool {
     if ours.len() != theirs.len() {
         return false;
     }
     let same = |(one, other): (&Vec<Cell>, &Vec<Cell>)| {
-        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_near(one, other))
+        one.len() == other.len()
+            && one.iter().zip(other).all(|(one, other)| is_near(one, other, apart))
     };
     if is_ordered {
         return ours.iter().zip(theirs).all(same);
@@ -201,11 +204,13 @@ fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> bool
     })
 }
 
-fn is_near(one: &Cell, other: &Cell) -> bool {
+fn is_near(one: &Cell, other: &Cell, apart: f64) -> bool {
     match (one, other) {
         (Cell::Number(one), Cell::Number(other)) => {
             let scale = one.abs().max(other.abs()).max(1e-3);
-            (one.is_nan() && other.is_nan()) || one == other || (one - other).abs() <= scale * 1e-9
+            (one.is_nan() && other.is_nan())
+                || one == other
+                || (one - other).abs() <= scale * 1e-9 + apart
         }
         (one, other) => one == other,
     }

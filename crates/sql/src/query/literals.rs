@@ -247,11 +247,14 @@ fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     }
 }
 
+/// Functions whose type is that of their first argument, or known otherwise.
+const KEEP_TYPES: [&str; 7] = ["/", "ceil", "floor", "round", "trunc", "abs", "nullif"];
+
 /// Whether the type of an expression is known before types are made to fit each other: that of
 /// several values of which one is taken is the first one's until then.
 fn has_its_type(expr: &Expr) -> bool {
     let is_choice = |expr: &Expr| {
-        let is_ours = |name: &str| ["/", "ceil", "floor", "round", "trunc"].contains(&name);
+        let is_ours = |name: &str| KEEP_TYPES.contains(&name);
         match expr {
             Expr::ScalarFunction(call) => !is_ours(call.func.name()),
             Expr::Case(_) => true,

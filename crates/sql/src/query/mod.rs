@@ -29,6 +29,7 @@ mod lists;
 mod literals;
 mod measured;
 mod multiplicity;
+mod not_in;
 mod one_row;
 mod ordered;
 mod pad;

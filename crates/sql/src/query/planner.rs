@@ -30,6 +30,7 @@ use super::floats::FloatsBesideNumerics;
 use super::forget_keys::{ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::measured::{MeasuredFunctions, Planning};
+use super::not_in::{self, NotInConstants};
 use super::one_row::OneRow;
 use super::ordered::OrdersOfTheirOwn;
 use super::scan::Current;
@@ -122,11 +123,13 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// DataFusion's rules that make a plan a better one, one of them behind what it needs, then ours.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let keys: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutConstantKeys::new());
-    let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() == keys.name() {
-        true => Arc::clone(&keys),
-        false => rule,
+    let not_in: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(NotInConstants);
+    let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
+        name if name == keys.name() => vec![Arc::clone(&keys)],
+        not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        _ => vec![rule],
     };
-    let rules = Optimizer::new().rules.into_iter().map(with_ours);
+    let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);
     let rules = rules.chain(crate::join_order::rules());
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }

@@ -194,7 +194,16 @@ pub(crate) fn expression(draw: &mut Draw, scope: &Scope, kind: Kind, depth: usiz
             2 => format!("({})::date", of(draw, Kind::Moment)),
             _ => of(draw, Kind::Date),
         },
-        Kind::Moment => match draw.below(4) {
+        Kind::Moment => match draw.below(6) {
+            3 => {
+                let span = format!("({} - {})", of(draw, Kind::Moment), of(draw, Kind::Moment));
+                format!("({} + {span})", of(draw, Kind::Moment))
+            }
+            4 => {
+                let span = *draw.pick(&["1 day", "1 month 3 days", "02:30:10", "-1 day 01:00"]);
+                let factor = *draw.pick(&["3", "0.5", "-1.5"]);
+                format!("({} + interval '{span}' * {factor})", of(draw, Kind::Moment))
+            }
             0 => format!("({})::timestamp", of(draw, Kind::Date)),
             1 => {
                 let part = *draw.pick(&["year", "month", "day", "hour"]);
@@ -253,7 +262,9 @@ fn numeric(draw: &mut Draw, of: &mut Of<'_>) -> String {
 }
 
 fn float(draw: &mut Draw, of: &mut Of<'_>) -> String {
-    match draw.below(10) {
+    match draw.below(12) {
+        9 => format!("ln(abs({}) + 0.5)", of(draw, Kind::Float)),
+        10 => format!("log(abs({}) + 1)", of(draw, Kind::Float)),
         0 => format!("({} + {})", of(draw, Kind::Float), of(draw, Kind::Float)),
         1 => format!("({} - {})", of(draw, Kind::Float), of(draw, Kind::Int)),
         2 => format!("({} * {})", of(draw, Kind::Float), of(draw, Kind::Numeric)),
@@ -267,10 +278,35 @@ fn float(draw: &mut Draw, of: &mut Of<'_>) -> String {
     }
 }
 
+/// Patterns of `to_char`.
+const MOMENTS: [&str; 6] = [
+    "YYYY-MM-DD HH24:MI:SS.US",
+    "FMDDth FMMonth YYYY, FMDay",
+    "Dy Mon DD HH12:MI AM",
+    "IYYY-IW-ID Q DDD",
+    "Day|Month|WW|J",
+    "YY/FMMM/FMDD MS SSSS CC",
+];
+const NUMBERS: [&str; 7] =
+    ["999", "FM9999", "09999", "9,999.99", "S99999", "99999MI", "FM999G999D00"];
+
 fn text(draw: &mut Draw, of: &mut Of<'_>) -> String {
     let small = draw.below(5);
     let inner = of(draw, Kind::Text);
-    match draw.below(19) {
+    match draw.below(26) {
+        18 => format!("md5({inner})"),
+        19 => format!("concat({}, {inner})", of(draw, Kind::Bool)),
+        20 => format!("concat_ws({inner}, {}, {})", of(draw, Kind::Date), of(draw, Kind::Text)),
+        21 => {
+            let pattern = *draw.pick(&MOMENTS);
+            format!("to_char({}, '{pattern}')", of(draw, Kind::Moment))
+        }
+        22 => {
+            let pattern = *draw.pick(&NUMBERS);
+            format!("to_char({}, '{pattern}')", of(draw, Kind::Int))
+        }
+        23 => format!("cast(age({}, {}) as text)", of(draw, Kind::Moment), of(draw, Kind::Moment)),
+        24 => format!("quote_nullable({inner})"),
         0 | 1 => format!("({inner} || {})", of(draw, Kind::Text)),
         2 => format!("upper({inner})"),
         3 => format!("lower({inner})"),

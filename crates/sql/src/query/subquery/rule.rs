@@ -14,9 +14,11 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 
 use super::shape::{is_join, is_joined_value, outer_columns};
 use super::subplan::{Around, Asked, call};
@@ -163,7 +165,7 @@ fn membership(member: InSubquery, around: &Around<'_>, place: Place) -> PlanResu
             is_join(&subquery.subquery, around.columns)?
         }
         (Place::Condition, true) => {
-            subquery.outer_ref_columns.is_empty() && !value.column_refs().is_empty()
+            subquery.outer_ref_columns.is_empty() && !is_constant(&value, around)
         }
         _ => false,
     };
@@ -171,6 +173,17 @@ fn membership(member: InSubquery, around: &Around<'_>, place: Place) -> PlanResu
         return Ok(Expr::InSubquery(InSubquery { expr: Box::new(value), subquery, negated }));
     }
     Ok(negate(call(Asked::Membership, Some(value), subquery.subquery, around)?, negated))
+}
+
+/// Whether the planner will find that a value is the same in all rows.
+fn is_constant(value: &Expr, around: &Around<'_>) -> bool {
+    let schema = Arc::new(around.columns.clone());
+    let simplifier = ExprSimplifier::new(SimplifyContext::builder().with_schema(schema).build());
+    match simplifier.simplify(value.clone()) {
+        Ok(simple) => simple.column_refs().is_empty(),
+        // It fails where it is computed.
+        Err(_) => value.column_refs().is_empty(),
+    }
 }
 
 fn negate(expr: Expr, negated: bool) -> Expr {
