@@ -75,11 +75,15 @@ pub(crate) fn after_transaction(
     let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
     let is_due = count >= WORTHWHILE && count >= look_at;
     let is_short = is_due && heap.memory.header().account.is_short();
-    if heap.cache.pressed.load(Relaxed) != 0 || is_short {
+    let pressed = heap.cache.pressed.load(Relaxed) != 0;
+    if pressed || is_short {
         // What its own snapshot held back is to be free for the next.
         heap.cache.pressed.store(0, Relaxed);
         for _ in 0..PASSES {
             work_off(db, heap, own, Thoroughness::All);
+        }
+        if pressed {
+            compact::much(db, heap, own);
         }
     } else if is_due {
         work_off(db, heap, own, Thoroughness::AsNeeded);
