@@ -298,8 +298,8 @@ fn take_free(region: &Region, granules: usize) -> Option<u64> {
     Some(block)
 }
 
-/// As [`take_free`], from a page in which less than so many bytes are free. Looks at a few blocks of
-/// a few sizes.
+/// As [`take_free`], from a page in which less than so many bytes are free. Looks at a few blocks
+/// of a few sizes.
 fn take_beside(region: &Region, granules: usize, free: u64) -> Option<u64> {
     let bins = &region.header().row_bins;
     let _latched = bins.latch.lock();

@@ -16,8 +16,8 @@ use remanent_engine::{ReadTransaction, Row, WriteTransaction};
 use super::Shared;
 use crate::random::Random;
 
-/// Old transactions that only read: how often one is begun, in so many of 1000 transactions, and for
-/// how many of them it stays at most.
+/// Old transactions that only read: how often one is begun, in so many of 1000 transactions, and
+/// for how many of them it stays at most.
 const OLD_PER_MILLE: u64 = 10;
 const OLD_MAX: u64 = 60;
 /// How often the rows are frozen, in so many of 1000 transactions of the age of small rows.
