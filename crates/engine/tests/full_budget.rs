@@ -5,7 +5,9 @@
 //! it: `remanent-simulator soak` does the same with several.
 
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
-use remanent_engine::{Database, Error, ErrorKind, Options, Result, RowId, Table};
+use remanent_engine::{
+    Database, Error, ErrorKind, Options, Result, RowId, Table, WriteTransaction,
+};
 
 const BUDGET: u64 = 8 << 20;
 
@@ -265,5 +267,97 @@ fn an_idle_transaction_does_not_keep_others_from_deleting() -> Result<()> {
     assert!(is_full(&refused) && refused.to_string().contains("snapshot"), "{refused}");
     drop(idle);
     db.write(|tx| tx.insert_values(&table, &values(1, 1)))?;
+    Ok(())
+}
+
+/// Updates rows twice and deletes them, so that each has old versions: such a deletion takes memory
+/// of the reserve. How many of them one transaction deletes until that is gone.
+fn use_up_the_reserve(tx: &WriteTransaction<'_>, table: &Table, rows: &[RowId]) -> usize {
+    rows.iter().take_while(|row| tx.delete(table, **row).is_ok()).count()
+}
+
+/// What others left is worked off without any memory: entries that it leaves behind go to a chunk
+/// that nothing else can use.
+#[test]
+fn what_is_superseded_is_reclaimed_when_all_of_the_reserve_is_gone() -> Result<()> {
+    let db = open();
+    let table = numbers(&db)?;
+    let b = table.column("b")?;
+    let mut numbers = Numbers(7);
+    let rows = db.write(|tx| {
+        let rows = 0..12_000;
+        rows.map(|i| tx.insert_values(&table, &values(i, i))).collect::<Result<Vec<_>>>()
+    })?;
+    let old = db.begin_read()?;
+    assert_eq!(old.scan(&table)?.count(), rows.len());
+    for row in &rows {
+        let updated =
+            db.write(|tx| tx.update_values(&table, *row, &[(b, Value::U64(numbers.next()))]));
+        if updated.is_err() {
+            break;
+        }
+    }
+    fill_with(&db, &table, 1 << 32)?;
+    // The queue is with the place that the updates had, which nobody else must have now.
+    let theirs = db.begin_write()?;
+    let idle = db.begin_write()?;
+    drop(theirs);
+    assert!(use_up_the_reserve(&idle, &table, &rows) > 100);
+    let before = db.memory();
+    assert!(before.held + (32 << 10) > before.budget, "the reserve is gone: {before:?}");
+    drop(old);
+    db.reclaim();
+    let after = db.memory();
+    assert!(after.rows + (200 << 10) < before.rows, "{} of {} bytes", after.rows, before.rows);
+    Ok(())
+}
+
+/// Inserts rows with keys from one on, until the budget is reached.
+fn fill_with(db: &Database, table: &Table, first: u64) -> Result<u64> {
+    for key in first.. {
+        match db.write(|tx| tx.insert_values(table, &values(key, key))) {
+            Ok(_) => {}
+            Err(error) if is_full(&error) => return Ok(key),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(first)
+}
+
+/// Pages that deletions had opened in the reserve were filled by whatever was inserted next: in the
+/// end nothing of the reserve was left for deletions.
+#[test]
+fn ordinary_work_leaves_half_of_the_reserve() -> Result<()> {
+    let db = open();
+    let table = numbers(&db)?;
+    let b = table.column("b")?;
+    let mut numbers = Numbers(8);
+    let rows = db.write(|tx| {
+        let rows = 0..10_000;
+        rows.map(|i| tx.insert_values(&table, &values(i, i))).collect::<Result<Vec<_>>>()
+    })?;
+    let old = db.begin_write()?;
+    assert_eq!(old.scan(&table)?.count(), rows.len());
+    for row in &rows[..6000] {
+        db.write(|tx| tx.update_values(&table, *row, &[(b, Value::U64(numbers.next()))]))?;
+    }
+    let mut next = 1 << 32;
+    for some in rows[..6000].chunks(100) {
+        // Each of these deletions takes a tombstone of the reserve, which stays for the old one.
+        if delete(&db, &table, some).is_err() {
+            break;
+        }
+        next = fill_with(&db, &table, next)? + 1;
+        let memory = db.memory();
+        let ordinary_max = memory.budget - memory.reserve / 2;
+        if memory.held > ordinary_max {
+            let refused = db.write(|tx| tx.insert_values(&table, &values(next, next)));
+            assert!(refused.is_err_and(|error| is_full(&error)), "{memory:?}");
+            let live = memory.rows;
+            let _ = fill_with(&db, &table, next + 1)?;
+            assert!(db.memory().rows <= live + 100, "free places there are not for insertions");
+        }
+    }
+    assert!(db.memory().held > db.memory().budget - db.memory().reserve / 2);
     Ok(())
 }

@@ -10,7 +10,7 @@
 use remanent_schema::KeyBuffer;
 
 use super::node::{
-    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, smaller,
+    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, size_of_kind, smaller,
 };
 use super::pack::unpack;
 use super::{EntryKey, LeafKeys};
@@ -354,12 +354,15 @@ impl<'m> OrderedIndex<'m> {
         let Some(((above, above_version), above_byte)) = parent else {
             return Err(Stop::Restart);
         };
+        let kind = larger(node.kind());
+        node.validate(version)?;
+        heap.stock(size_of_kind(kind), Entitlement::Ordinary)?;
         above.lock(above_version)?;
         if node.lock(version).is_err() {
             above.unlock_unchanged();
             return Err(Stop::Restart);
         }
-        match node.copy_as(heap, larger(node.kind())) {
+        match node.copy_as(heap, kind) {
             Ok(grown) => {
                 grown.add_child(self.region, byte, Child::Leaf(leaf));
                 above.replace_child(self.region, above_byte, Child::Node(grown.reference()));
@@ -656,6 +659,10 @@ impl<'m> OrderedIndex<'m> {
         (node, version): Read<'m>,
         byte: u8,
     ) -> Result<(), Restart> {
+        if let Some(kind) = smaller(node.kind(), node.count().saturating_sub(1)) {
+            // Where there is none, the node stays as large as it is.
+            let _ = heap.stock(size_of_kind(kind), Entitlement::Ordinary);
+        }
         above.lock(above_version)?;
         if let Err(restart) = node.lock(version) {
             above.unlock_unchanged();

@@ -316,6 +316,23 @@ impl<'m> Heap<'m> {
         Ok(block)
     }
 
+    /// Sees to it that the next block of this size, which is not of a row, is at hand: for who is
+    /// about to take a latch that others wait for, under which memory is not to be looked for.
+    ///
+    /// # Errors
+    /// As [`Heap::allocate`].
+    #[inline]
+    pub(crate) fn stock(&self, size: usize, entitlement: Entitlement) -> Result<()> {
+        let Some(class) = class_of(size) else { return Ok(()) };
+        let magazine = &self.cache.magazines[class];
+        if magazine.count.load(Relaxed) == 0 {
+            #[cfg(shuttle)]
+            let _inside = modelled::allocating();
+            self.refill(class, magazine, entitlement)?;
+        }
+        Ok(())
+    }
+
     /// A zeroed object of the engine's own.
     pub(crate) fn create<T>(&self, purpose: Purpose) -> Result<Ref<T>> {
         let at = self.allocate(size_of::<T>(), purpose, Entitlement::Ordinary)?;

@@ -419,7 +419,7 @@ impl RetireQueue {
             at += 1;
             // The second entry of a run has a count in place of its stamp.
             let is_count = std::mem::take(&mut counts);
-            counts = !is_count && matches!(item, Retired::Rows { .. });
+            counts = !is_count && item.takes_two();
             if number > 0 && !is_count && !counts && visit(entry.stamp.load(Relaxed), item) {
                 entry.item.store(Retired::Void.to_word(), Relaxed);
             }
@@ -460,6 +460,11 @@ const SLOTS: u64 = 7;
 const _: () = assert!((PURPOSES as u64) <= DELETION);
 
 impl Retired {
+    /// Whether the next entry belongs to it.
+    fn takes_two(self) -> bool {
+        matches!(self, Self::Rows { .. } | Self::Ended { .. } | Self::Buried { .. })
+    }
+
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
     /// a run of them, bit 2 a segment, both rows that have ended, which bit 3 says are buried; else
     /// bits 1 to 3 hold another block's purpose, or that it is a deletion or slots. A row's word is

@@ -7,9 +7,9 @@
 //! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`ended`] whole rows
 //! whose deletion took no memory, [`compact`] moves rows together. [`lookup`] finds rows by key, a
 //! [`key_range`] of them if asked for one, [`position`] keeps a place among them, [`scan`] reads
-//! all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a reader
-//! holds, [`draft`] one in the making. [`reader`] is who reads, [`copies`] what he was given of
-//! frozen rows, [`read_set`] what was read, [`pins`] which snapshots need which versions.
+//! all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a
+//! reader holds, [`draft`] one in the making. [`reader`] is who reads, [`copies`] what he was given
+//! of frozen rows, [`read_set`] what was read, [`pins`] which snapshots need which versions.
 //! [`describe`] puts rows into words, [`set`] keeps network sets in tables, [`measure`] adds up
 //! what they take. Nothing here knows how transactions commit, or of any log.
 

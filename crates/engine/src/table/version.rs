@@ -99,14 +99,19 @@ impl Version {
         version.length.store(content.length() as u32 | flags, Relaxed);
     }
 
-    /// A copy of a version that was committed at this timestamp and has none before it, in fresh
-    /// memory; `None` if it takes pages of its own.
+    /// A copy of a version that was committed at this timestamp and has none before it, in memory
+    /// as [`allocate_packed`] finds it; `None` if it takes pages of its own, or there is none.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    pub(crate) fn copy_packed(heap: Heap<'_>, at: u64, timestamp: u64) -> Result<Option<u64>> {
+    pub(crate) fn copy_packed(
+        heap: Heap<'_>,
+        at: u64,
+        timestamp: u64,
+        short: Option<u64>,
+    ) -> Result<Option<u64>> {
         let old = Self::at(heap.memory, at);
-        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length())? else {
+        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length(), short)? else {
             return Ok(None);
         };
         let version: &Self = heap.memory.get(Ref::new(copy));

@@ -31,7 +31,26 @@ pub(crate) fn each(
     writes: &WriteSet<'_>,
     mut visit: impl FnMut(u32, RowChange<'_>),
 ) {
-    writes.each(|table, written| match written {
+    writes.each(|table, written| each_of(db, (table, written), &mut visit));
+}
+
+/// As [`each`], of the changes behind the oldest `len` alone.
+pub(crate) fn each_behind(
+    db: &Instance,
+    writes: &WriteSet<'_>,
+    len: u64,
+    mut visit: impl FnMut(u32, RowChange<'_>),
+) {
+    writes.each_behind(len, |table, written| each_of(db, (table, written), &mut visit));
+}
+
+#[inline]
+fn each_of(
+    db: &Instance,
+    (table, written): (u32, Written),
+    visit: &mut impl FnMut(u32, RowChange<'_>),
+) {
+    match written {
         Written::One(change) => visit(table, RowChange::Version(change)),
         Written::Run { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
@@ -49,7 +68,7 @@ pub(crate) fn each(
         Written::Ended { first, bits } => {
             rows_of(first, bits).for_each(|row| visit(table, RowChange::Ended { row }));
         }
-    });
+    }
 }
 
 /// Writes the timestamp into the versions of an entry that carry the stamp `own`. A change's own

@@ -75,11 +75,15 @@ pub(crate) fn after_transaction(
     let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
     let is_due = count >= WORTHWHILE && count >= look_at;
     let is_short = is_due && heap.memory.header().account.is_short();
-    if heap.cache.pressed.load(Relaxed) != 0 || is_short {
+    let pressed = heap.cache.pressed.load(Relaxed) != 0;
+    if pressed || is_short {
         // What its own snapshot held back is to be free for the next.
         heap.cache.pressed.store(0, Relaxed);
         for _ in 0..PASSES {
             work_off(db, heap, own, Thoroughness::All);
+        }
+        if pressed {
+            compact::much(db, heap, own);
         }
     } else if is_due {
         work_off(db, heap, own, Thoroughness::AsNeeded);
@@ -172,7 +176,7 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     let thorough = thoroughness == Thoroughness::All;
     work_off_retired(db, heap, horizon, Work { limit, pins: None, own, thorough });
     if cache.pinned.count() > 0 && cache.pinned_until.load(Relaxed) <= horizon.rows {
-        work_off_pinned(db, heap, horizon, None);
+        work_off_pinned(db, heap, horizon, Work { limit, pins: None, own, thorough });
     }
     let left = cache.retired.count();
     cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
@@ -212,7 +216,7 @@ fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize, thorough: bo
     let (memory, cache) = (heap.memory, heap.cache);
     snapshots::expire(db);
     let passed = snapshots::pass_by(memory, own);
-    let Some(pins) = Pins::collect(memory, own) else { return };
+    let pins = Pins::collect(memory, own);
     // Anew: what was retired just now may be in the hands of transactions that have begun since.
     let horizon = clock::horizon(memory, own);
     let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
@@ -221,7 +225,7 @@ fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize, thorough: bo
     let releases = memory.header().releases.load(SeqCst);
     if cache.releases_seen.load(Relaxed) != releases {
         cache.releases_seen.store(releases, Relaxed);
-        work_off_pinned(db, heap, horizon, Some(&pins));
+        work_off_pinned(db, heap, horizon, work);
     }
 }
 
@@ -511,96 +515,132 @@ fn pop_bits(heap: Heap<'_>) {
 }
 
 /// Looks again at the rows that an old snapshot held on to.
-fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option<&Pins<'_>>) {
+fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<'_>) {
     let Cache { retired, pinned, pinned_until, .. } = heap.cache;
+    let mut tables = Tables { db, newest: None };
     pinned_until.store(u64::MAX, Relaxed);
     let mut entries = pinned.count();
     while entries > 0 {
         let Some((stamp, item)) = pinned.front(heap) else { return };
-        // For the notes, and for the entry itself if it goes to the end.
-        let room = pinned.make_room(heap, NOTES_MAX + 2, Entitlement::Reserve);
-        let more = retired.make_room(heap, PROMISES_OF_ENDED, Entitlement::Reserve);
-        if room.is_err() || more.is_err() {
+        // What has to stay goes to the end, and may leave notes there; what is due needs no room.
+        let is_due = stamp <= horizon.rows;
+        let room = is_due
+            || pinned.make_room(heap, NOTES_MAX + 2, Entitlement::Reserve).is_ok()
+                && retired.make_room(heap, PROMISES_OF_ENDED, Entitlement::Reserve).is_ok();
+        let worked_off = room
+            && match item {
+                Retired::Row { .. } | Retired::Void => {
+                    entries -= 1;
+                    is_due && prune_due(&mut tables, heap, (stamp, item), horizon, work)
+                        || !is_due && look_again(&mut tables, heap, (stamp, item), work.pins)
+                }
+                Retired::Ended { .. } | Retired::Buried { .. } => {
+                    entries = entries.saturating_sub(2);
+                    bury_pinned(&mut tables, heap, (stamp, item), horizon, work)
+                }
+                _ => unreachable!("only rows are pinned"),
+            };
+        if !worked_off {
             pinned_until.store(0, Relaxed);
-            return;
-        }
-        let pins = pins.filter(|_| stamp > horizon.rows);
-        match item {
-            Retired::Ended { table, row } => {
-                entries -= 2;
-                let bits = pinned.front_bits(heap);
-                pinned.pop(heap);
-                pinned.pop(heap);
-                let left = bury_pinned(db, heap, (table, row, bits), horizon, (stamp, pins));
-                if left != 0 {
-                    pin(heap, stamp, (item, left));
-                }
-            }
-            Retired::Row { table, row } => {
-                entries -= 1;
-                pinned.pop(heap);
-                if !prune_pinned(db, heap, (table, row), horizon, (stamp, pins)) {
-                    push_pinned(heap, stamp, item);
-                    pinned_until.store(0, Relaxed);
-                }
-            }
-            _ => unreachable!("only rows are pinned"),
-        }
-    }
-}
-
-/// Prunes a row that was pinned, as far as can be; `false` if it stays pinned.
-fn prune_pinned(
-    db: &Instance,
-    heap: Heap<'_>,
-    (table, row): (u32, u32),
-    horizon: Horizon,
-    (stamp, pins): (u64, Option<&Pins<'_>>),
-) -> bool {
-    let Some(core) = db.catalog().by_id(table) else { return true };
-    let at = TableAt { memory: heap.memory, core: &core };
-    match pins {
-        Some(pins) => {
-            push_pinned(heap, stamp, Retired::Row { table, row });
-            let _ = prune_between(at, heap, row, pins, |stamp| {
-                push_pinned(heap, stamp, Retired::Row { table, row });
-                true
+            return pinned.each_behind(heap, |stamp, item| {
+                stamp <= horizon.rows && prune_due(&mut tables, heap, (stamp, item), horizon, work)
             });
-            true
         }
-        None if stamp <= horizon.rows => prune(at, heap, row, horizon.rows) == Pruned::Done,
-        None => {
-            push_pinned(heap, stamp, Retired::Row { table, row });
-            true
+        if matches!(item, Retired::Row { .. } | Retired::Void) {
+            pinned.pop(heap);
         }
     }
 }
 
-/// Buries rows that were pinned, as far as can be, and gives the bits of the others.
-fn bury_pinned(
-    db: &Instance,
+/// Prunes a pinned row that no snapshot holds on to any more; `false` if there is no room.
+fn prune_due(
+    tables: &mut Tables<'_>,
     heap: Heap<'_>,
-    (table, row, bits): (u32, u32, u64),
+    (stamp, item): (u64, Retired),
     horizon: Horizon,
-    (stamp, pins): (u64, Option<&Pins<'_>>),
-) -> u64 {
-    let Some(core) = db.catalog().by_id(table) else { return 0 };
-    if pins.is_none() && stamp > horizon.rows {
-        return bits;
+    work: Work<'_>,
+) -> bool {
+    match item {
+        Retired::Row { table, row } => prune_row(tables, heap, (stamp, table, row), horizon, work),
+        item => item == Retired::Void,
     }
-    let retired = &heap.cache.retired;
-    let room = retired.promise_many(heap, PROMISES_OF_ENDED, Entitlement::Reserve);
-    if room.is_err() {
-        return bits;
+}
+
+/// Prunes a pinned row as far as can be; it stays pinned. Room was made.
+fn look_again(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, item): (u64, Retired),
+    pins: Option<&Pins<'_>>,
+) -> bool {
+    let Retired::Row { table, row } = item else { return true };
+    push_pinned(heap, stamp, item);
+    if let (Some(core), Some(pins)) = (tables.by_id(table), pins) {
+        let at = TableAt { memory: heap.memory, core };
+        let _ = prune_between(at, heap, row, pins, |stamp| {
+            push_pinned(heap, stamp, item);
+            true
+        });
     }
-    let at = TableAt { memory: heap.memory, core: &core };
-    let bury = |row| at.bury_ended(heap, row, horizon.rows, pins);
+    true
+}
+
+/// Buries rows at the front of the pinned ones that have ended, as far as can be, and frees those
+/// that are buried; `false` if they have to stay where they are.
+fn bury_pinned(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, item): (u64, Retired),
+    horizon: Horizon,
+    work: Work<'_>,
+) -> bool {
+    let Cache { retired, pinned, .. } = heap.cache;
+    let (Retired::Ended { table, row } | Retired::Buried { table, row }) = item else {
+        return false;
+    };
+    let bits = pinned.front_bits(heap);
+    let pop = || {
+        pinned.pop(heap);
+        pinned.pop(heap);
+    };
+    let Some(core) = tables.by_id(table) else {
+        pop();
+        return true;
+    };
+    let at = TableAt { memory: heap.memory, core };
+    if matches!(item, Retired::Buried { .. }) {
+        if stamp <= horizon.blocks {
+            rows_of(row, bits).for_each(|row| at.clear_buried(heap, row));
+            pop();
+        }
+        return stamp <= horizon.blocks;
+    }
+    let has_room = retired.promise_many(heap, PROMISES_OF_ENDED, Entitlement::Reserve).is_ok();
+    let pins = work.pins.filter(|_| stamp > horizon.rows);
+    let bury = |row| match stamp > horizon.rows && pins.is_none() {
+        true => Burial::Needed,
+        false => at.bury_ended(heap, row, horizon.rows, pins),
+    };
     let (buried, needed, left) = bury_some((row, bits), bury);
+    let rest = needed | left;
+    if !has_room {
+        let (stamp, item) = match rest {
+            0 => (heap.stamp_of_now(), Retired::Buried { table, row }),
+            _ => (stamp, item),
+        };
+        pinned.set_front_bits(heap, stamp, (item, buried | rest));
+        return false;
+    }
     retired.redeem_many(PROMISES_OF_ENDED);
     if buried != 0 {
         retired.push_bits(heap, heap.stamp_of_now(), (Retired::Buried { table, row }, buried));
     }
-    needed | left
+    if rest != 0 && !pin(heap, stamp, (item, rest)) {
+        pinned.set_front_bits(heap, stamp, (item, rest));
+        return false;
+    }
+    pop();
+    true
 }
 
 /// Adds a row to the pinned ones; room was made.

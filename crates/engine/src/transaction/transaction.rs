@@ -34,6 +34,7 @@ use crate::table::laid_segment::RowsAsColumns;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
+use crate::table::version::bytes_at;
 use crate::table::{ColumnHandle, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
@@ -410,9 +411,16 @@ impl<'db> WriteTransaction<'db> {
         // Holds the newest state until this slot does: versions between the two may be cut.
         let newest = ReadTransaction::begin(self.read.db)?;
         let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
-        // At least up to the newest state. What a range ends with has not changed then, so it is
-        // a version that the new snapshot sees as well.
+        // At least up to the newest state.
         self.counted(validate(&self.read, self.heap, own.timestamp, Latched::No))?;
+        if let Some(reads) = &self.read.reads {
+            reads.let_versions_go(|(table, ordinal), version, key| {
+                let core = self.read.db.catalog().by_id(table);
+                let index = core.as_ref().and_then(|core| core.index(ordinal));
+                let bytes = bytes_at(self.read.memory(), version);
+                index.is_some_and(|index| index.plan.encode_row(bytes, key).is_ok())
+            });
+        }
         self.forget_places();
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });

@@ -385,20 +385,39 @@ impl<'m> WriteSet<'m> {
 
     /// Calls `visit` with each entry, oldest first.
     #[inline]
-    pub(crate) fn each(&self, mut visit: impl FnMut(u32, Written)) {
-        let mut at = self.first;
+    pub(crate) fn each(&self, visit: impl FnMut(u32, Written)) {
+        self.each_from((self.first, 0), visit);
+    }
+
+    /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be rolled
+    /// back to: it takes as long as those are many.
+    pub(crate) fn each_behind(&self, len: u64, visit: impl FnMut(u32, Written)) {
+        let (mut at, mut place, mut left) = (self.current.get(), self.place.get(), self.len.get());
+        while left > len {
+            if place == 0 {
+                (at, place) = (self.chunk(at).previous.load(Relaxed), CHUNK_ENTRIES);
+            }
+            place -= 1;
+            left -= self.chunk(at).entries[place].read().1.len();
+        }
+        self.each_from((at, place), visit);
+    }
+
+    #[inline]
+    fn each_from(&self, (first, place): (u64, usize), mut visit: impl FnMut(u32, Written)) {
+        let (mut at, mut from) = (first, place);
         while self.len.get() > 0 {
             let chunk = self.chunk(at);
             let last = at == self.current.get();
             let count = if last { self.place.get() } else { CHUNK_ENTRIES };
-            for entry in &chunk.entries[..count] {
+            for entry in &chunk.entries[from..count] {
                 let (table, written) = entry.read();
                 visit(table, written);
             }
             if last {
                 return;
             }
-            at = chunk.next.load(Relaxed);
+            (at, from) = (chunk.next.load(Relaxed), 0);
         }
     }
 

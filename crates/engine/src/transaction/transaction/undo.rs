@@ -124,12 +124,8 @@ impl WriteTransaction<'_> {
     /// known when the change is taken back.
     pub(super) fn remember_changes_from(&self, len: u64) {
         let Some(reads) = &self.read.reads else { return };
-        let mut number = 0;
-        changes::each(self.read.db, &self.writes, |table, change| {
-            number += 1;
-            if number > len
-                && let Some(core) = self.read.db.catalog().by_id(table)
-            {
+        changes::each_behind(self.read.db, &self.writes, len, |table, change| {
+            if let Some(core) = self.read.db.catalog().by_id(table) {
                 let at = TableAt { memory: self.read.memory(), core: &core };
                 match change {
                     RowChange::Version(change) => at.remember_change(reads, change),
