@@ -28,7 +28,8 @@ impl<'m> TableAt<'m> {
         free: u64,
         (most, room): (u64, u64),
     ) -> Result<u64> {
-        if self.is_all_frozen(first, count) {
+        // A table that never had a row has no segment to look at.
+        if count == 0 || self.is_all_frozen(first, count) {
             return Ok(0);
         }
         let mut moved = 0;
