@@ -35,7 +35,15 @@ pub(crate) struct Changing {
 #[derive(Default)]
 pub(crate) struct Tries {
     begun: Option<Instant>,
+    /// Whether it was tried again when memory was worked off.
+    freed: bool,
 }
+
+/// Statements that were refused memory within this time are tried again.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// The part of the budget that has to be free for that.
+const FREE_PART: u64 = 16;
 
 impl Tries {
     fn elapsed(&mut self) -> Duration {
@@ -137,11 +145,22 @@ impl Session {
     /// # Errors
     /// `CANCELLED`.
     pub(crate) fn runs_again_alone(&self, error: &Error, tries: &mut Tries) -> Result<bool> {
+        if error.state() == SqlState::OUT_OF_MEMORY {
+            return Ok(self.has_freed(tries));
+        }
         if !error.ends_transaction() || tries.elapsed() >= RETRY_MAX {
             return Ok(false);
         }
         self.check_cancelled()?;
         Ok(true)
+    }
+
+    /// Whether there is room now where there was none: what others deleted is worked off when who
+    /// was refused has ended.
+    fn has_freed(&self, tries: &mut Tries) -> bool {
+        let engine = &self.database.engine;
+        let is_free = engine.memory_left() > engine.memory().budget / FREE_PART;
+        is_free && !std::mem::replace(&mut tries.freed, true) && tries.elapsed() < SHORT
     }
 
     /// Whether the statement of a block is run again after this error: where it may see what has
