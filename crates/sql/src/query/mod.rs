@@ -27,6 +27,7 @@ mod key_set;
 mod lists;
 mod literals;
 mod multiplicity;
+mod named;
 mod not_in;
 mod one_row;
 mod ordered;

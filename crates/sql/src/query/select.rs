@@ -38,6 +38,7 @@ impl Session {
         parameters: &[Datum],
     ) -> Result<Outcome> {
         let (logical, transaction) = self.bind_and_begin(query, parameters)?;
+        let logical = self.with_named_rows(logical, &transaction).await?;
         let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
         let rows = self.stream(plan, transaction)?;
         Ok(Outcome::rows("SELECT", rows))
@@ -132,7 +133,8 @@ impl Session {
         logical: &LogicalPlan,
         transaction: &Arc<Transaction>,
     ) -> Result<(datafusion::arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
-        let plan = interrupt::plan(&self.state, logical, transaction).await?;
+        let logical = self.with_named_rows(logical.clone(), transaction).await?;
+        let plan = interrupt::plan(&self.state, &logical, transaction).await?;
         self.note_plan(&plan.plan);
         let schema = plan.plan.schema();
         let stream = interrupt::start(&self.state, plan, transaction)?;
