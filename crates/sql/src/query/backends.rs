@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, BooleanArray, Int32Array};
+use datafusion::arrow::array::{Array, BooleanArray, Int64Array};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::cast::as_int32_array;
+use datafusion::common::cast::as_int64_array;
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
@@ -26,12 +27,13 @@ enum Does {
 /// The functions of a caller.
 pub(crate) fn functions(caller: &Arc<Caller>) -> Vec<Arc<ScalarUDF>> {
     let make = |does| {
-        let process = TypeSignature::Exact(vec![DataType::Int32]);
-        let with_time = TypeSignature::Exact(vec![DataType::Int32, DataType::Int64]);
-        let taken = match does {
-            Does::Cancel => process,
-            Does::Terminate => TypeSignature::OneOf(vec![process, with_time]),
-        };
+        // A number that is written is of eight bytes until all are given their types.
+        let [small, large] = [DataType::Int32, DataType::Int64];
+        let mut taken = vec![vec![small.clone()], vec![large.clone()]];
+        if does == Does::Terminate {
+            taken.extend([vec![small, large.clone()], vec![large.clone(), large]]);
+        }
+        let taken = TypeSignature::OneOf(taken.into_iter().map(TypeSignature::Exact).collect());
         let signature = Signature::new(taken, Volatility::Volatile);
         let caller = Arc::clone(caller);
         Arc::new(ScalarUDF::from(Stops { does, signature, caller }))
@@ -93,11 +95,12 @@ impl ScalarUDFImpl for Stops {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let processes: &Int32Array = as_int32_array(&arrays[0])?;
+        let processes = cast(&arrays[0], &DataType::Int64)?;
+        let processes: &Int64Array = as_int64_array(&processes)?;
         let is_null = |row| arrays.iter().any(|array| array.is_null(row));
         let stopped = (0..processes.len()).map(|row| match is_null(row) {
             true => Ok(None),
-            false => self.stop(processes.value(row).into()).map(Some),
+            false => self.stop(processes.value(row)).map(Some),
         });
         Ok(ColumnarValue::Array(Arc::new(stopped.collect::<Result<BooleanArray>>()?)))
     }
