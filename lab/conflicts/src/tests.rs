@@ -18,7 +18,9 @@ struct Stopped(Option<Server>);
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        self.0.take().map(Server::stop);
+        if let Some(server) = self.0.take() {
+            server.stop();
+        }
     }
 }
 

@@ -14,8 +14,8 @@ async fn roles(running: &Running) -> Client {
     boss
 }
 
-async fn pid(client: &Client) -> i64 {
-    client.query_one("select pg_backend_pid()", &[]).await.unwrap().get::<_, i32>(0).into()
+async fn pid(client: &Client) -> i32 {
+    client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,7 +36,7 @@ async fn sessions_are_shown_with_what_they_do() {
     assert_eq!(own.get::<_, &str>("state"), "active");
     assert!(own.get::<_, &str>("query").contains("pg_stat_activity"));
     // Ann's session, to a superuser and to somebody else.
-    let of: i64 = boss
+    let of: i32 = boss
         .query_one("select pid from pg_stat_activity where usename = 'ann'", &[])
         .await
         .unwrap()

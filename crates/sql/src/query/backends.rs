@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, BooleanArray, Int64Array};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_int64_array;
 use datafusion::error::Result as PlanResult;
@@ -26,11 +27,13 @@ enum Does {
 /// The functions of a caller.
 pub(crate) fn functions(caller: &Arc<Caller>) -> Vec<Arc<ScalarUDF>> {
     let make = |does| {
-        let numbers = |count| TypeSignature::Exact(vec![DataType::Int64; count]);
-        let taken = match does {
-            Does::Cancel => numbers(1),
-            Does::Terminate => TypeSignature::OneOf(vec![numbers(1), numbers(2)]),
-        };
+        // A number that is written is of eight bytes until all are given their types.
+        let [small, large] = [DataType::Int32, DataType::Int64];
+        let mut taken = vec![vec![small.clone()], vec![large.clone()]];
+        if does == Does::Terminate {
+            taken.extend([vec![small, large.clone()], vec![large.clone(), large]]);
+        }
+        let taken = TypeSignature::OneOf(taken.into_iter().map(TypeSignature::Exact).collect());
         let signature = Signature::new(taken, Volatility::Volatile);
         let caller = Arc::clone(caller);
         Arc::new(ScalarUDF::from(Stops { does, signature, caller }))
@@ -92,7 +95,8 @@ impl ScalarUDFImpl for Stops {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let processes: &Int64Array = as_int64_array(&arrays[0])?;
+        let processes = cast(&arrays[0], &DataType::Int64)?;
+        let processes: &Int64Array = as_int64_array(&processes)?;
         let is_null = |row| arrays.iter().any(|array| array.is_null(row));
         let stopped = (0..processes.len()).map(|row| match is_null(row) {
             true => Ok(None),

@@ -29,6 +29,7 @@ mod lists;
 mod literals;
 mod measured;
 mod multiplicity;
+mod named;
 mod not_in;
 mod one_row;
 mod ordered;

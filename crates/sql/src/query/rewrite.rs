@@ -326,6 +326,22 @@ pub(crate) fn shown(name: &str) -> &str {
     }
 }
 
+/// A series that is selected is a row for each of its values; DataFusion's is a list.
+fn rows_of_series(item: &mut SelectItem) {
+    let SelectItem::ExprWithAlias { expr, .. } = item else { return };
+    let Expr::Function(function) = &*expr else { return };
+    let last = function.name.0.last().and_then(|part| part.as_ident()).map(fold);
+    if last.as_deref() != Some("generate_series") || function.over.is_some() {
+        return;
+    }
+    if let Ok(Expr::Function(mut rows)) = crate::change::parse_expression("unnest(1)") {
+        if let FunctionArguments::List(list) = &mut rows.args {
+            list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()))];
+        }
+        *expr = Expr::Function(rows);
+    }
+}
+
 /// The text of an interval, as the binder reads it.
 fn plain_interval(expr: &mut Expr) {
     if let Expr::Value(value) = expr
@@ -488,6 +504,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<Error> {
         name_items(&mut select.projection);
+        select.projection.iter_mut().for_each(rows_of_series);
         catalog::items_of_nothing(select);
         ControlFlow::Continue(())
     }

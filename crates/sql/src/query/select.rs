@@ -48,6 +48,7 @@ impl Session {
         parameters: &[Datum],
     ) -> Result<Outcome> {
         let (logical, transaction) = self.bind_and_begin(query, parameters)?;
+        let logical = self.with_named_rows(logical, &transaction).await?;
         let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
         let rows = self.stream(plan, transaction)?;
         Ok(Outcome::rows("SELECT", rows))
@@ -142,7 +143,8 @@ impl Session {
         logical: &LogicalPlan,
         transaction: &Arc<Transaction>,
     ) -> Result<Gathered> {
-        let plan = interrupt::plan(&self.state, logical, transaction).await?;
+        let logical = self.with_named_rows(logical.clone(), transaction).await?;
+        let plan = interrupt::plan(&self.state, &logical, transaction).await?;
         self.note_plan(&plan.plan);
         let schema = plan.plan.schema();
         let mut stream = interrupt::start(&self.state, plan, transaction)?;

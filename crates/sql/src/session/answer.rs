@@ -25,7 +25,7 @@ pub struct Outcome {
     /// The rows, of statements that have some.
     pub rows: Option<Rows>,
     /// What the caller should know beside.
-    pub notice: Option<Notice>,
+    pub notice: Option<Box<Notice>>,
 }
 
 /// What the caller should know beside an answer.
@@ -114,7 +114,7 @@ impl Outcome {
     }
 
     pub(crate) fn notice(verb: &'static str, notice: Notice) -> Self {
-        Self { tag: Tag::new(verb), rows: None, notice: Some(notice) }
+        Self { tag: Tag::new(verb), rows: None, notice: Some(Box::new(notice)) }
     }
 
     /// Reads all rows.

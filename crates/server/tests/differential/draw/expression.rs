@@ -194,27 +194,7 @@ pub(crate) fn expression(draw: &mut Draw, scope: &Scope, kind: Kind, depth: usiz
             2 => format!("({})::date", of(draw, Kind::Moment)),
             _ => of(draw, Kind::Date),
         },
-        Kind::Moment => match draw.below(6) {
-            3 => {
-                let span = format!("({} - {})", of(draw, Kind::Moment), of(draw, Kind::Moment));
-                format!("({} + {span})", of(draw, Kind::Moment))
-            }
-            4 => {
-                let span = *draw.pick(&["1 day", "1 month 3 days", "02:30:10", "-1 day 01:00"]);
-                let factor = *draw.pick(&["3", "0.5", "-1.5"]);
-                format!("({} + interval '{span}' * {factor})", of(draw, Kind::Moment))
-            }
-            0 => format!("({})::timestamp", of(draw, Kind::Date)),
-            1 => {
-                let part = *draw.pick(&["year", "month", "day", "hour"]);
-                format!("date_trunc('{part}', {})", of(draw, Kind::Moment))
-            }
-            2 => {
-                let span = *draw.pick(&["1 day", "2 months", "3 hours", "-10 minutes"]);
-                format!("({} + interval '{span}')", of(draw, Kind::Moment))
-            }
-            _ => format!("({})::timestamp", of(draw, Kind::MomentTz)),
-        },
+        Kind::Moment => moment(draw, &mut of),
         Kind::MomentTz => match draw.below(2) {
             0 => format!("({})::timestamptz", of(draw, Kind::Moment)),
             _ => of(draw, Kind::MomentTz),
@@ -224,6 +204,30 @@ pub(crate) fn expression(draw: &mut Draw, scope: &Scope, kind: Kind, depth: usiz
 
 /// Draws a part of an expression.
 type Of<'o> = dyn FnMut(&mut Draw, Kind) -> String + 'o;
+
+fn moment(draw: &mut Draw, of: &mut Of<'_>) -> String {
+    match draw.below(6) {
+        3 => {
+            let span = format!("({} - {})", of(draw, Kind::Moment), of(draw, Kind::Moment));
+            format!("({} + {span})", of(draw, Kind::Moment))
+        }
+        4 => {
+            let span = *draw.pick(&["1 day", "1 month 3 days", "02:30:10", "-1 day 01:00"]);
+            let factor = *draw.pick(&["3", "0.5", "-1.5"]);
+            format!("({} + interval '{span}' * {factor})", of(draw, Kind::Moment))
+        }
+        0 => format!("({})::timestamp", of(draw, Kind::Date)),
+        1 => {
+            let part = *draw.pick(&["year", "month", "day", "hour"]);
+            format!("date_trunc('{part}', {})", of(draw, Kind::Moment))
+        }
+        2 => {
+            let span = *draw.pick(&["1 day", "2 months", "3 hours", "-10 minutes"]);
+            format!("({} + interval '{span}')", of(draw, Kind::Moment))
+        }
+        _ => format!("({})::timestamp", of(draw, Kind::MomentTz)),
+    }
+}
 
 fn integer(draw: &mut Draw, of: &mut Of<'_>) -> String {
     match draw.below(14) {
