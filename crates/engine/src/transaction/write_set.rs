@@ -389,8 +389,8 @@ impl<'m> WriteSet<'m> {
         self.each_from((self.first, 0), visit);
     }
 
-    /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be rolled
-    /// back to: it takes as long as those are many.
+    /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be
+    /// rolled back to: it takes as long as those are many.
     pub(crate) fn each_behind(&self, len: u64, visit: impl FnMut(u32, Written)) {
         let (mut at, mut place, mut left) = (self.current.get(), self.place.get(), self.len.get());
         while left > len {
