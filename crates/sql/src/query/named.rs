@@ -12,6 +12,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, SubqueryAlias};
 use futures::future::BoxFuture;
 
+use super::select::Gathered;
 use crate::error::Result;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
@@ -28,7 +29,8 @@ impl Session {
     ) -> BoxFuture<'a, Result<LogicalPlan>> {
         Box::pin(async move {
             while let Some(named) = volatile_twice(&logical)? {
-                let (schema, batches) = self.collect_plan(&named.input, transaction).await?;
+                let Gathered { schema, batches, .. } =
+                    self.collect_plan(&named.input, transaction).await?;
                 let rows = provider_as_source(Arc::new(MemTable::try_new(schema, vec![batches])?));
                 let rows = LogicalPlanBuilder::scan(named.alias.clone(), rows, None)?.build()?;
                 let rows = SubqueryAlias::try_new(Arc::new(rows), named.alias.clone())?;
