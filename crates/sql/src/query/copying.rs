@@ -44,13 +44,13 @@ pub(super) fn in_parts(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn Execu
         }
         let input = Arc::clone(projection.input());
         let input = Arc::new(PartsExec { input, way: Way::Elements(Vec::new()) });
-        return Ok(plan.replace_children(vec![input], UNCHANGED)?);
+        return plan.replace_children(vec![input], UNCHANGED);
     }
     let Some(unnest) = plan.downcast_ref::<UnnestExec>() else { return Ok(plan) };
     let lists = unnest.list_column_indices().iter();
     let way = Way::Elements(lists.map(|list| list.index_in_input_schema).collect());
     let input = Arc::new(PartsExec { input: Arc::clone(unnest.input()), way });
-    Ok(plan.replace_children(vec![input], UNCHANGED)?)
+    plan.replace_children(vec![input], UNCHANGED)
 }
 
 /// A join, if it copies arrays one that makes few rows at a time; what is below makes batches of
