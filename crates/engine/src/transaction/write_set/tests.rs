@@ -85,7 +85,7 @@ fn run(steps: Vec<Step>) {
             Step::Insert => {
                 writes.make_room(Entitlement::Ordinary).expect("memory is there");
                 queue.promise(heap, Entitlement::Ordinary).expect("memory is there");
-                writes.push(1, Change::new(1 << 20 | inserted * 2, 16), false);
+                writes.push(1, Change::new((1 << 20) | (inserted * 2), 16), false);
                 inserted += 1;
             }
             Step::Condense => {
