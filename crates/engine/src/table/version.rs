@@ -200,6 +200,11 @@ impl Version {
         }
     }
 
+    /// Writes the timestamp of an end that is committed; under the row's latch.
+    pub(crate) fn settle_end(&self, timestamp: u64) {
+        self.older.store(timestamp | END, Release);
+    }
+
     /// Exchanges the stamp of an end for a timestamp.
     pub(crate) fn stamp_end(&self, stamp: u64, timestamp: u64) {
         if self.older.load(Relaxed) == stamp {

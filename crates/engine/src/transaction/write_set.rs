@@ -14,7 +14,7 @@
 
 mod stretch;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, AtomicU64, Relaxed};
@@ -43,18 +43,16 @@ pub(crate) struct WriteSet<'m> {
     first: u64,
     /// The chunk that the next change goes to, and its place in it.
     current: Cell<u64>,
-    place: Cell<usize>,
+    place: Cell<u32>,
     len: Cell<u64>,
     /// Whether the newest entry must not be extended.
     sealed: Cell<bool>,
     /// Whether there may be segments among the entries.
     has_segments: Cell<bool>,
-    /// Whether the newest entries are a stretch of rows that have ended, where that begins, and
-    /// whether the first of them are in order, and which.
+    /// Whether the newest entries are a stretch of rows that have ended, which begins where the
+    /// slot's cache says, and the first of them, if they are in order.
     in_stretch: Cell<bool>,
-    stretch_start: Cell<(u64, usize)>,
-    is_condensed: Cell<bool>,
-    condensed: RefCell<Condensed>,
+    condensed: Cell<Option<Box<Condensed>>>,
 }
 
 /// What an entry is about.
@@ -135,9 +133,7 @@ impl<'m> WriteSet<'m> {
             sealed: Cell::new(true),
             has_segments: Cell::new(false),
             in_stretch: Cell::new(false),
-            stretch_start: Cell::new((0, 0)),
-            is_condensed: Cell::new(false),
-            condensed: RefCell::new(Condensed::default()),
+            condensed: Cell::new(None),
         })
     }
 
@@ -148,23 +144,31 @@ impl<'m> WriteSet<'m> {
             heap,
             first: slot.write_set.load(Relaxed),
             current: Cell::new(current),
-            place: Cell::new(place as usize),
+            place: Cell::new(place as u32),
             len: Cell::new(len),
             sealed: Cell::new(true),
             has_segments: Cell::new(true),
             in_stretch: Cell::new(false),
-            stretch_start: Cell::new((0, 0)),
-            is_condensed: Cell::new(false),
-            condensed: RefCell::new(Condensed::default()),
+            condensed: Cell::new(None),
         }
     }
 
     /// Notes where it ends.
     pub(crate) fn leave(&self, end: &WriteSetEnd) {
-        let words = [self.current.get(), self.place.get() as u64, self.len.get()];
+        let words = [self.current.get(), self.place() as u64, self.len.get()];
         for (word, value) in end.iter().zip(words) {
             word.store(value, Relaxed);
         }
+    }
+
+    #[inline]
+    fn place(&self) -> usize {
+        self.place.get() as usize
+    }
+
+    #[inline]
+    fn set_place(&self, place: usize) {
+        self.place.set(place as u32);
     }
 
     /// Changes in the set.
@@ -187,7 +191,7 @@ impl<'m> WriteSet<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`.
     #[inline]
     pub(crate) fn make_room(&self, entitlement: Entitlement) -> Result<()> {
-        if self.place.get() < CHUNK_ENTRIES {
+        if self.place() < CHUNK_ENTRIES {
             return Ok(());
         }
         self.add_chunk(entitlement)
@@ -203,12 +207,12 @@ impl<'m> WriteSet<'m> {
         if change.is_end() {
             return self.push_ended(table, change.row);
         }
-        let place = self.place.get();
+        let place = self.place();
         let entry = &self.chunk(self.current.get()).entries[place];
         entry.table.store(table | u32::from(change.places) << TABLE_BITS, Relaxed);
         entry.row.store(change.row, Relaxed);
         entry.word.store(change.version, Relaxed);
-        self.place.set(place + 1);
+        self.set_place(place + 1);
         self.sealed.set(!fresh);
         self.in_stretch.set(false);
     }
@@ -219,16 +223,17 @@ impl<'m> WriteSet<'m> {
         if let Some(entry) = self.ended_beside(table, row) {
             return entry.word.store(entry.word.load(Relaxed) | bit, Relaxed);
         }
-        let place = self.place.get();
+        let place = self.place();
         if !self.in_stretch.replace(true) {
-            self.stretch_start.set((self.current.get(), place));
-            self.is_condensed.set(false);
+            let start = [self.current.get(), place as u64];
+            start.iter().zip(&self.heap.cache.stretch).for_each(|(at, it)| it.store(*at, Relaxed));
+            self.condensed.set(None);
         }
         let entry = &self.chunk(self.current.get()).entries[place];
         entry.table.store(table | ENDED, Relaxed);
         entry.row.store(row - row % ROWS_OF_ENDED, Relaxed);
         entry.word.store(bit, Relaxed);
-        self.place.set(place + 1);
+        self.set_place(place + 1);
         self.sealed.set(true);
     }
 
@@ -245,7 +250,7 @@ impl<'m> WriteSet<'m> {
             return None;
         }
         let chunk = self.chunk(self.current.get());
-        let newest = match self.place.get() {
+        let newest = match self.place() {
             0 => &self.chunk(chunk.previous.load(Relaxed)).entries[CHUNK_ENTRIES - 1],
             place => &chunk.entries[place - 1],
         };
@@ -253,10 +258,10 @@ impl<'m> WriteSet<'m> {
         if newest.key() == wanted {
             return Some(newest);
         }
-        if !self.is_condensed.get() {
-            return None;
-        }
-        self.condensed.borrow().find(self.heap.memory, wanted)
+        let condensed = self.condensed.take()?;
+        let found = condensed.find(self.heap.memory, wanted);
+        self.condensed.set(Some(condensed));
+        found
     }
 
     /// Makes the newest entries fewer, if they are of rows that have ended; whether they are now.
@@ -265,8 +270,9 @@ impl<'m> WriteSet<'m> {
         if !self.in_stretch.get() {
             return false;
         }
-        let (memory, end) = (self.heap.memory, (self.current.get(), self.place.get()));
-        let (condensed, gone) = Condensed::of(memory, self.stretch_start.get(), end);
+        let (memory, end) = (self.heap.memory, (self.current.get(), self.place()));
+        let [chunk, place] = self.heap.cache.stretch.each_ref().map(|word| word.load(Relaxed));
+        let (condensed, gone) = Condensed::of(memory, (chunk, place as usize), end);
         self.heap.cache.retired.redeem_many(gone as u64 * PROMISES_OF_ENDED);
         let (chunk, place) = condensed.end();
         let mut freed = self.chunk(chunk).next.load(Relaxed);
@@ -277,21 +283,20 @@ impl<'m> WriteSet<'m> {
             freed = next;
         }
         self.current.set(chunk);
-        self.place.set(place);
-        self.condensed.replace(condensed);
-        self.is_condensed.set(true);
+        self.set_place(place);
+        self.condensed.set(Some(Box::new(condensed)));
         gone > 0
     }
 
     /// Adds a segment of so many rows from `first` on, for which room was made.
     pub(crate) fn push_segment(&self, table: u32, first: u32, count: u32) {
         self.len.set(self.len.get() + u64::from(count));
-        let place = self.place.get();
+        let place = self.place();
         let entry = &self.chunk(self.current.get()).entries[place];
         entry.table.store(table, Relaxed);
         entry.row.store(first, Relaxed);
         entry.word.store(u64::from(count) << 2 | SEGMENT, Relaxed);
-        self.place.set(place + 1);
+        self.set_place(place + 1);
         self.sealed.set(true);
         self.in_stretch.set(false);
         self.has_segments.set(true);
@@ -309,7 +314,7 @@ impl<'m> WriteSet<'m> {
         if self.sealed.get() {
             return false;
         }
-        let place = self.place.get().wrapping_sub(1);
+        let place = self.place().wrapping_sub(1);
         let Some(entry) = self.chunk(self.current.get()).entries.get(place) else { return false };
         let word = entry.word.load(Relaxed);
         let count = if word & RUN == 0 { 1 } else { word >> 1 };
@@ -327,7 +332,7 @@ impl<'m> WriteSet<'m> {
     /// Takes the newest entry off.
     pub(crate) fn pop(&self) -> Option<(u32, Written)> {
         let (table, written) = self.newest()?.read();
-        self.place.set(self.place.get() - 1);
+        self.set_place(self.place() - 1);
         self.len.set(self.len.get() - written.len());
         self.sealed.set(true);
         Some((table, written))
@@ -372,15 +377,15 @@ impl<'m> WriteSet<'m> {
         if self.len.get() == 0 {
             return None;
         }
-        if self.place.get() == 0 {
+        if self.place() == 0 {
             let emptied = self.current.get();
             let previous = self.chunk(emptied).previous.load(Relaxed);
             self.chunk(previous).next.store(0, Relaxed);
             self.heap.free(emptied, size_of::<Chunk>(), Purpose::Internal);
             self.current.set(previous);
-            self.place.set(CHUNK_ENTRIES);
+            self.set_place(CHUNK_ENTRIES);
         }
-        Some(&self.chunk(self.current.get()).entries[self.place.get() - 1])
+        Some(&self.chunk(self.current.get()).entries[self.place() - 1])
     }
 
     /// Calls `visit` with each entry, oldest first.
@@ -392,7 +397,7 @@ impl<'m> WriteSet<'m> {
     /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be
     /// rolled back to: it takes as long as those are many.
     pub(crate) fn each_behind(&self, len: u64, visit: impl FnMut(u32, Written)) {
-        let (mut at, mut place, mut left) = (self.current.get(), self.place.get(), self.len.get());
+        let (mut at, mut place, mut left) = (self.current.get(), self.place(), self.len.get());
         while left > len {
             if place == 0 {
                 (at, place) = (self.chunk(at).previous.load(Relaxed), CHUNK_ENTRIES);
@@ -409,7 +414,7 @@ impl<'m> WriteSet<'m> {
         while self.len.get() > 0 {
             let chunk = self.chunk(at);
             let last = at == self.current.get();
-            let count = if last { self.place.get() } else { CHUNK_ENTRIES };
+            let count = if last { self.place() } else { CHUNK_ENTRIES };
             for entry in &chunk.entries[from..count] {
                 let (table, written) = entry.read();
                 visit(table, written);
@@ -431,7 +436,7 @@ impl<'m> WriteSet<'m> {
             at = next;
         }
         self.current.set(self.first);
-        self.place.set(0);
+        self.set_place(0);
         self.len.set(0);
         self.sealed.set(true);
         self.has_segments.set(false);
@@ -446,7 +451,7 @@ impl<'m> WriteSet<'m> {
         chunk.next.store(0, Relaxed);
         self.chunk(self.current.get()).next.store(at, Relaxed);
         self.current.set(at);
-        self.place.set(0);
+        self.set_place(0);
         self.sealed.set(true);
         Ok(())
     }

@@ -10,7 +10,6 @@ use crate::memory::atomic::Relaxed;
 use crate::memory::{Memory, Ref};
 
 /// Entries in order.
-#[derive(Default)]
 pub(super) struct Condensed {
     /// The chunks that they lie in, the place of the first entry in the first of them, and how many
     /// entries there are.
