@@ -19,7 +19,6 @@ pub(crate) struct Held {
     transaction: UnsafeCell<Transaction>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "it lies in a place of its own, kept for the next")]
 #[derive(Default)]
 enum Transaction {
     #[default]

@@ -13,7 +13,6 @@ use remanent_engine::{ReadTransaction, Result, TransactionOptions, WriteTransact
 use crate::opened::Opened;
 
 /// A transaction that writes, or one that reads.
-#[expect(clippy::large_enum_variant, reason = "a task has one, and each begin would allocate")]
 pub(crate) enum Held {
     Write(Kept<WriteTransaction<'static>>),
     Read(Kept<ReadTransaction<'static>>),

@@ -50,7 +50,6 @@ struct Open<'db> {
     gives_up: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a session has one at a time")]
 enum Handle<'db> {
     Read(ReadTransaction<'db>),
     Write(WriteTransaction<'db>),

@@ -35,7 +35,6 @@ pub(crate) struct Transaction {
     _database: Arc<Database>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "it is allocated with what is around it")]
 enum Inner {
     Read(ReadTransaction<'static>),
     Write(WriteTransaction<'static>),
