@@ -264,20 +264,13 @@ impl Error {
         self
     }
 
-    /// Adds a clause to what exactly it was.
-    pub(crate) fn and(mut self, more: &str) -> Self {
-        let because = self.0.because.take().unwrap_or_default();
-        let comma = if because.is_empty() { "" } else { "; " };
-        self.0.because = Some(format!("{because}{comma}{more}").into());
-        self
-    }
-
     /// Adds the table and the key that it came upon.
     pub(crate) fn met(mut self, table: &str, key: String) -> Self {
         self.0.met = Some(Met { table: table.to_owned(), key, index: None });
         self
     }
 
+    /// Adds the row that stood in the way.
     /// Adds the index whose key it was.
     #[cold]
     pub(crate) fn in_index(mut self, index: &str) -> Self {
@@ -287,7 +280,6 @@ impl Error {
         self
     }
 
-    /// Adds the row that stood in the way.
     pub(crate) fn about_row(mut self, row: u32) -> Self {
         self.0.row = Some(row);
         self
@@ -354,7 +346,7 @@ impl Error {
     /// ```
     /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
     /// # let db = Database::open(Options::new())?;
-    /// let schema = TableSchema::new("City").column("name", ColumnType::STRING);
+    /// let schema = Schema::table("City").column("name", ColumnType::STRING);
     /// let cities = db.create_table(schema.primary_key(["name"]))?;
     /// let add = || db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into())]));
     /// add()?;

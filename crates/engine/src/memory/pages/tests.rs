@@ -32,7 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn region() -> (Region, u64) {
     let region = Region::reserve(BUDGET).expect("addresses");
     let account = &region.header().account;
-    account.set_budget(BUDGET);
+    account.budget.store(BUDGET, Relaxed);
+    account.reserve.store(AccountState::reserve_of(BUDGET), Relaxed);
     format(&region).expect("room for the page table");
     let used = account.used.load(Relaxed);
     (region, used)
