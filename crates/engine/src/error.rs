@@ -270,7 +270,6 @@ impl Error {
         self
     }
 
-    /// Adds the row that stood in the way.
     /// Adds the index whose key it was.
     #[cold]
     pub(crate) fn in_index(mut self, index: &str) -> Self {
@@ -280,6 +279,7 @@ impl Error {
         self
     }
 
+    /// Adds the row that stood in the way.
     pub(crate) fn about_row(mut self, row: u32) -> Self {
         self.0.row = Some(row);
         self
@@ -346,7 +346,7 @@ impl Error {
     /// ```
     /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
     /// # let db = Database::open(Options::new())?;
-    /// let schema = Schema::table("City").column("name", ColumnType::STRING);
+    /// let schema = TableSchema::new("City").column("name", ColumnType::STRING);
     /// let cities = db.create_table(schema.primary_key(["name"]))?;
     /// let add = || db.write(|tx| tx.insert_values(&cities, &[Some("Ulm".into())]));
     /// add()?;
