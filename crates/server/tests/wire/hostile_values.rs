@@ -160,9 +160,9 @@ fn a_long_value_in_many_rows_is_no_fault() {
     let mut raw = Raw::ready(running.port, "attacker");
     let long = "x".repeat(1 << 20);
     for text in [
-        format!("select '{long}' from generate_series(1, 8192)"),
+        format!("select '{long}' from generate_series(1, 100)"),
         format!("select upper('{long}') from generate_series(1, 100)"),
-        "select repeat('x', 3000000) from generate_series(1, 8192)".to_owned(),
+        "select repeat('x', 3000000) from generate_series(1, 100)".to_owned(),
         "select repeat('x', 2000000000000)".to_owned(),
         "select rpad('x', 9223372036854775807, 'y')".to_owned(),
     ] {
