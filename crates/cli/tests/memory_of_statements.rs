@@ -40,6 +40,7 @@ const VALUES: &[&str] = &[
     "select array_length(string_to_array(repeat('x,', 9000000), ','), 1)",
     "select array_length(regexp_match(repeat('x', 9000000), '((((((((((x*))))))))))'), 1)",
     "select levenshtein(repeat('a', 1000000), repeat('b', 1000000))",
+    "select levenshtein(repeat('a', 60000), repeat('b', 60000))",
     "select upper(a), lower(a), initcap(a), reverse(a), a || 'x', concat(a, 'y'), trim(a), \
      substr(a, 2), overlay(a placing 'x' from 1 for 2) from (select repeat('x', 15000000) a) x",
     "with a as (select repeat('x', 10000000) s), b as (select s || s s from a), \

@@ -20,7 +20,7 @@ pub(super) struct Size {
 /// How often what is given may be there in what comes out, where nothing more is known.
 const FACTOR: usize = 4;
 /// What a value takes beside its bytes.
-const VALUE_BYTES: usize = 32;
+pub(super) const VALUE_BYTES: usize = 32;
 /// A number or a moment as text, at most.
 const NUMBER_TEXT: usize = 64;
 
@@ -77,6 +77,8 @@ enum Growth {
     Written,
     /// A value for each letter.
     Letters,
+    /// A number, found in time by the square of the longest.
+    Compared,
 }
 
 impl Growth {
@@ -91,6 +93,7 @@ impl Growth {
             "concat_ws" => Self::Joined,
             "array_to_string" | "array_join" | "list_join" | "list_to_string" => Self::Written,
             "string_to_array" | "string_to_list" => Self::Letters,
+            "levenshtein" => Self::Compared,
             _ => Self::Little,
         }
     }
@@ -131,6 +134,7 @@ impl Growth {
                 let elements = size(0) / row.element_size(0) + 1;
                 size(0).saturating_add(elements.saturating_mul(each))
             }
+            Self::Compared => size(0).max(size(1)),
             Self::Letters => size(0).saturating_mul(VALUE_BYTES),
         }
     }

@@ -34,7 +34,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 pub(super) use self::aggregate::aggregates;
-use self::growth::{Size, size_of};
+use self::growth::{Size, VALUE_BYTES, size_of};
 use crate::error::{Error, SqlState};
 use crate::session::cancel::Cancel;
 
@@ -236,6 +236,11 @@ impl Measured {
 impl ScalarUDFImpl for Measured {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let size = size_of(self.name(), &args.args, args.number_rows);
+        // A letter has four bytes at most.
+        if self.name() == "levenshtein" && size.largest > LEVENSHTEIN_MAX * 4 + VALUE_BYTES {
+            let text = format!("levenshtein compares at most {LEVENSHTEIN_MAX} letters");
+            return Err(Error::new(SqlState::BAD_PARAMETER, text).into());
+        }
         if size.total <= CONSTANT_BYTES || size.total <= SMALL_BYTES && !PLANS.get() {
             return self.call(args);
         }
@@ -243,10 +248,6 @@ impl ScalarUDFImpl for Measured {
             DataType::List(_) | DataType::LargeList(_) => check_list(size.largest)?,
             of if of.primitive_width().is_none() => check_size(size)?,
             _ => {}
-        }
-        if self.name() == "levenshtein" && size.largest > LEVENSHTEIN_MAX * 8 {
-            let text = format!("levenshtein compares at most {LEVENSHTEIN_MAX} letters");
-            return Err(Error::new(SqlState::BAD_PARAMETER, text).into());
         }
         let has_rows = args.args.iter().any(|arg| matches!(arg, ColumnarValue::Array(_)));
         if has_rows && args.number_rows > 1 && self.signature().volatility != Volatility::Volatile {
