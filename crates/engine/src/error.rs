@@ -264,6 +264,14 @@ impl Error {
         self
     }
 
+    /// Adds a clause to what exactly it was.
+    pub(crate) fn and(mut self, more: &str) -> Self {
+        let because = self.0.because.take().unwrap_or_default();
+        let comma = if because.is_empty() { "" } else { "; " };
+        self.0.because = Some(format!("{because}{comma}{more}").into());
+        self
+    }
+
     /// Adds the table and the key that it came upon.
     pub(crate) fn met(mut self, table: &str, key: String) -> Self {
         self.0.met = Some(Met { table: table.to_owned(), key, index: None });

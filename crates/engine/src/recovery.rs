@@ -286,6 +286,8 @@ impl Attempt<'_> {
             None => (Database::open(options)?, ImageHead::default()),
             Some(name) => self.load(name, options, &mut told)?,
         };
+        // What was in a full database finds room again, wherever it comes to lie.
+        db.instance.memory().header().account.open_reserve(true);
         let database = image.map(|_| head.database);
         let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
         // A file that was to be used again may have got its new header and lost its new name.
@@ -411,6 +413,16 @@ struct Replay<'d> {
     changes: usize,
 }
 
+/// How far a transaction has been repeated.
+#[derive(Default)]
+struct Applied {
+    count: u64,
+    /// Whether it defines anything.
+    defines: bool,
+    /// The table that its last operation was about.
+    table: Option<u32>,
+}
+
 impl<'d> Replay<'d> {
     fn new(db: &'d Database, head: &ImageHead, until: RecoverUntil, stop: Option<u64>) -> Self {
         Self {
@@ -485,38 +497,63 @@ impl<'d> Replay<'d> {
         Ok(End { position: 0, timestamp: timestamp.max(self.since), damage: None })
     }
 
+    /// Applies the operations of all parts of a transaction, one part after the other: what is in
+    /// memory of them is a part, and an operation that goes on in the next.
     fn apply_parts(&mut self, reader: &Reader<'_>, parts: &[FrameAt], last: &[u8]) -> Result<u64> {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut applied) = (Vec::new(), Applied::default());
         for &part in parts {
             let part = reader.fragment(part).map_err(|error| storage_failed(&error))?;
             bytes.extend_from_slice(&part);
+            let whole = self.apply_whole(&bytes, &mut applied, false)?;
+            bytes.drain(..whole);
         }
         bytes.extend_from_slice(last);
-        self.apply_all(&bytes)
+        self.apply_whole(&bytes, &mut applied, true)?;
+        self.end_applied(applied)
     }
 
     fn apply_all(&mut self, bytes: &[u8]) -> Result<u64> {
-        let mut operations = Operations::new(bytes);
-        let (mut count, mut defines) = (0, false);
-        while let Some(operation) = operations.next().map_err(damaged)? {
+        let mut applied = Applied::default();
+        self.apply_whole(bytes, &mut applied, true)?;
+        self.end_applied(applied)
+    }
+
+    fn end_applied(&mut self, applied: Applied) -> Result<u64> {
+        if applied.defines || self.changes >= CHANGES_TOGETHER {
+            self.end_transaction()?;
+        }
+        Ok(applied.count)
+    }
+
+    /// Applies the operations that are whole in some bytes, and says how many bytes they are. What
+    /// is behind the last of them may go on elsewhere, unless these are the last bytes.
+    fn apply_whole(&mut self, bytes: &[u8], applied: &mut Applied, last: bool) -> Result<usize> {
+        let mut operations = Operations::behind(bytes, applied.table);
+        let mut whole = 0;
+        loop {
+            let operation = match operations.next() {
+                Ok(None) => break,
+                Ok(Some(operation)) => operation,
+                Err(what) if last => return Err(damaged(what)),
+                Err(_) => break,
+            };
             match operation {
                 Operation::Define { bytes } => {
-                    if !defines {
+                    if !applied.defines {
                         self.end_transaction()?;
                     }
-                    defines = true;
+                    applied.defines = true;
                     self.define(bytes)?;
                 }
                 _ => {
                     self.apply(&operation)?;
-                    count += 1;
+                    applied.count += 1;
                 }
             }
+            let (rest, table) = operations.rest();
+            (whole, applied.table) = (bytes.len() - rest, table);
         }
-        if defines || self.changes >= CHANGES_TOGETHER {
-            self.end_transaction()?;
-        }
-        Ok(count)
+        Ok(whole)
     }
 
     fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
@@ -632,7 +669,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
             })
         }
         Operation::Delete { row, .. } => {
-            tx.change_any(table, target(row), |at, heap, snapshot| at.delete(heap, snapshot, row))
+            return tx.delete_any(table, RowId(row));
         }
         Operation::Define { .. } => return Ok(()),
     }
@@ -645,6 +682,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
 fn settle(db: &Database, timestamp: u64) -> Result<u64> {
     let memory = db.instance.memory();
     reclaim::everything(&db.instance);
+    memory.header().account.open_reserve(false);
     db.instance.forget_counts();
     for core in db.instance.catalog().all() {
         memory.get(core.root).directory.thread_free(memory);

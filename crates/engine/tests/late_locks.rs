@@ -134,3 +134,39 @@ fn a_lock_taken_late_loses_no_update() {
     let tx = world.db.begin_write().expect("a slot");
     assert_eq!(world.get(&tx, shared), Some(3 * ROUNDS));
 }
+
+/// A range that was read ends in versions of rows. Moved elsewhere by another, their old place was
+/// given to other rows as soon as the transaction had a newer snapshot, and its commit compared
+/// with those.
+#[test]
+fn ranges_read_before_hold_after_rows_were_moved() -> Result<()> {
+    for meets in [false, true] {
+        let world = World::new();
+        let rows: Vec<RowId> = (0..4000).map(|number| world.insert(number * 10)).collect();
+        world.db.write(|other| {
+            let gone = rows.iter().enumerate().filter(|(i, _)| i % 4 != 0);
+            gone.into_iter().try_for_each(|(_, row)| other.delete(&world.table, *row))
+        })?;
+        world.db.reclaim();
+        let primary = world.table.index("primary")?;
+        let mut tx = world.db.begin_write()?;
+        let mut cursor = tx.cursor(&world.table, primary)?;
+        cursor.find(Find::AtLeast, &[Value::I64(200)])?;
+        for _ in 0..10 {
+            cursor.next();
+        }
+        drop(cursor);
+        assert!(world.db.compact()? > 0, "rows are moved");
+        world.insert(-2);
+        // Something is written, so that the commit has to hold what was read.
+        tx.insert_values(&world.table, &[Some(Value::I64(-1))])?;
+        tx.refresh()?;
+        world.db.reclaim();
+        for number in 100_000..104_000 {
+            world.insert(number);
+        }
+        world.insert(if meets { 333 } else { 1_000_333 });
+        assert_eq!(tx.commit().is_err(), meets, "a row in the range: {meets}");
+    }
+    Ok(())
+}

@@ -239,3 +239,19 @@ fn an_expired_snapshot_releases_memory() -> Result<()> {
     assert_eq!(tx.status().unwrap_err().kind(), ErrorKind::SnapshotExpired);
     Ok(())
 }
+
+/// With more than 128 snapshots at a time nothing was cut any more: one row that is updated again
+/// and again took memory without end.
+#[test]
+fn memory_is_bounded_however_many_snapshots_there_are() -> Result<()> {
+    let db = Database::open(Options::new().budget(4 << 20).transactions_max(200))?;
+    let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+    let a = table.column("a")?;
+    let row = db.write(|tx| tx.insert_values(&table, &[Some(Value::I64(0))]))?;
+    let held: Vec<_> = (0..150).map(|_| db.begin_read()).collect::<Result<_>>()?;
+    for i in 0..100_000 {
+        db.write(|tx| tx.update_values(&table, row, &[(a, Value::I64(i))]))?;
+    }
+    assert!(held.iter().all(|tx| tx.row(&table, row).is_ok_and(|row| row.is_some())));
+    Ok(())
+}

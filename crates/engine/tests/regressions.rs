@@ -316,3 +316,34 @@ fn a_cursor_finds_what_its_transaction_puts_beside_it() {
     assert_eq!(cursor.next().and_then(|row| row.blob(key)), Some(&b"a\x01"[..]));
     assert!(cursor.next().is_none());
 }
+
+/// A rollback to a savepoint went through all that the transaction had changed before, to remember
+/// what it had been told since: with a rollback now and then, as after each statement that fails, a
+/// large transaction took time with the square of its changes.
+#[test]
+fn a_rollback_to_a_savepoint_takes_as_long_as_what_it_takes_back() -> Result<()> {
+    let db = database();
+    let table = numbers(&db)?;
+    let b = table.column("b")?;
+    let rows = db.write(|tx| {
+        (0..40_000).map(|i| tx.insert_values(&table, &pair(i, i))).collect::<Result<Vec<_>>>()
+    })?;
+    let tx = db.begin_write()?;
+    let rollbacks = |number: u32| -> Result<_> {
+        let started = std::time::Instant::now();
+        for _ in 0..200 {
+            let before = tx.savepoint();
+            tx.update_values(&table, rows[0], &[(b, Value::U32(number))])?;
+            tx.roll_back_to(before)?;
+        }
+        Ok(started.elapsed())
+    };
+    let few = rollbacks(1 << 20)?;
+    for row in &rows[1..] {
+        tx.update_values(&table, *row, &[(b, Value::U32(1 << 24 | row.number() as u32))])?;
+    }
+    let many = rollbacks(1 << 21)?;
+    let limit = few * 20 + std::time::Duration::from_millis(100);
+    assert!(many < limit, "{many:?} behind 40,000 changes, {few:?} behind none");
+    Ok(())
+}

@@ -79,7 +79,7 @@ pub(super) const STEPS: &[Step] = &[
     ),
     program(
         "soak",
-        "a database at nine tenths of its budget, with rows of shifting sizes",
+        "a database at the end of its budget, with rows of shifting sizes",
         4,
         "cargo run --release --package remanent-simulator -- soak --operations 2000000",
     ),

@@ -104,8 +104,11 @@ pub(crate) fn read(
 ) -> Result<(Database, ImageHead)> {
     let mut blocks = Blocks::open(stream)?;
     let db = Database::open(options)?;
+    // What was in a full database finds room again, wherever it comes to lie.
+    db.instance.memory().header().account.open_reserve(true);
     let (tables, head) = blocks.tables(&db)?;
     Load::new(&db, tables)?.all(&mut blocks, tell)?;
+    db.instance.memory().header().account.open_reserve(false);
     db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
     Ok((db, head))
 }
@@ -384,7 +387,7 @@ impl<'d> Load<'d> {
                 continue;
             }
             self.count += 1;
-            if self.batch.push(Change { row, version: 0 }) {
+            if self.batch.push(Change::new(row, 0)) {
                 index(&mut self.batch, at, heap)?;
             }
         }

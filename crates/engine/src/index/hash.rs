@@ -178,6 +178,7 @@ impl<'m> HashIndex<'m> {
         version: u64,
     ) -> Result<Placement> {
         heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
+        heap.stock(BUCKET_SIZE, Entitlement::Ordinary)?;
         let entry = Entry { hash, row, hint: (version >> HINT_UNIT_SHIFT) as u32 };
         let first = self.lock(hash);
         let mut placement = Placement::Alone;
@@ -378,6 +379,12 @@ impl<'m> HashIndex<'m> {
         }
         let old = self.bucket(self.address(next));
         let new = self.bucket(self.address(target));
+        // Memory for most chains is at hand before readers of this one have to wait.
+        let stocked = heap.stock(BUCKET_SIZE, Entitlement::Ordinary);
+        let ahead = heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary);
+        if stocked.and(ahead).is_err() {
+            return;
+        }
         old.lock();
         let chain = std::iter::successors(Some(old), |bucket| self.next(bucket)).count() as u64;
         let room = heap.cache.retired.make_room(heap, chain, Entitlement::Ordinary);

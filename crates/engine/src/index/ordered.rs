@@ -10,7 +10,7 @@
 use remanent_schema::KeyBuffer;
 
 use super::node::{
-    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, smaller,
+    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, size_of_kind, smaller,
 };
 use super::pack::unpack;
 use super::{EntryKey, LeafKeys};
@@ -354,12 +354,15 @@ impl<'m> OrderedIndex<'m> {
         let Some(((above, above_version), above_byte)) = parent else {
             return Err(Stop::Restart);
         };
+        let kind = larger(node.kind());
+        node.validate(version)?;
+        heap.stock(size_of_kind(kind), Entitlement::Ordinary)?;
         above.lock(above_version)?;
         if node.lock(version).is_err() {
             above.unlock_unchanged();
             return Err(Stop::Restart);
         }
-        match node.copy_as(heap, larger(node.kind())) {
+        match node.copy_as(heap, kind) {
             Ok(grown) => {
                 grown.add_child(self.region, byte, Child::Leaf(leaf));
                 above.replace_child(self.region, above_byte, Child::Node(grown.reference()));
@@ -527,9 +530,7 @@ impl<'m> OrderedIndex<'m> {
                 node.unlock();
             }
         }
-        if room {
-            retire_key_block(heap, leaf);
-        }
+        retire_key_block(heap, leaf);
         while thin {
             thin = self.try_collapse(heap, entry).unwrap_or(true);
         }
@@ -658,6 +659,10 @@ impl<'m> OrderedIndex<'m> {
         (node, version): Read<'m>,
         byte: u8,
     ) -> Result<(), Restart> {
+        if let Some(kind) = smaller(node.kind(), node.count().saturating_sub(1)) {
+            // Where there is none, the node stays as large as it is.
+            let _ = heap.stock(size_of_kind(kind), Entitlement::Ordinary);
+        }
         above.lock(above_version)?;
         if let Err(restart) = node.lock(version) {
             above.unlock_unchanged();
@@ -692,10 +697,21 @@ pub(crate) fn create_key_block(heap: Heap<'_>, key: &[u8], row: u32) -> Result<L
     Ok(Leaf::keyed(at))
 }
 
-/// Frees the key block of a leaf that no index refers to any more, after its last reader.
+/// Frees the key block of a leaf that no index refers to any more, after its last reader. Whoever
+/// removes entries has promised room for it or, where there is no memory, has some apart.
 pub(crate) fn retire_key_block(heap: Heap<'_>, leaf: Leaf) {
-    if let Some(block) = leaf.block() {
-        heap.retire(block, Purpose::Indexes);
+    let Some(block) = leaf.block() else { return };
+    let queue = &heap.cache.retired;
+    let room = || queue.make_room(heap, 1, Entitlement::Reserve).is_ok();
+    if queue.redeem_keyed() || room() {
+        return heap.retire(block, Purpose::Indexes);
+    }
+    if !queue.is_pressed() {
+        let pressed = queue.press();
+        if room() {
+            heap.retire(block, Purpose::Indexes);
+        }
+        queue.relax(pressed);
     }
 }
 

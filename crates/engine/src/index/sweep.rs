@@ -55,9 +55,7 @@ impl<'m> Sweep<'_, 'm> {
                 Child::Leaf(leaf) if self.rows.contains(&index.row_of(leaf)) => {
                     node.remove_child(region, byte);
                     self.removed += 1;
-                    if leaf.block().is_some() && self.make_room() {
-                        retire_key_block(self.heap, leaf);
-                    }
+                    retire_key_block(self.heap, leaf);
                 }
                 Child::Node(_) => below[usize::from(byte / 64)] |= 1 << (byte % 64),
                 // Runs are of rows that have been frozen; who takes rows out finds them missed.

@@ -230,6 +230,16 @@ impl<'a> Operations<'a> {
         Self { rest: bytes, table: None }
     }
 
+    /// As [`Operations::new`], behind operations of which the last was about a table.
+    pub(crate) fn behind(bytes: &'a [u8], table: Option<u32>) -> Self {
+        Self { rest: bytes, table }
+    }
+
+    /// How many bytes are left, and the table that the last operation was about.
+    pub(crate) fn rest(&self) -> (usize, Option<u32>) {
+        (self.rest.len(), self.table)
+    }
+
     /// The next operation; `None` at the end.
     ///
     /// # Errors

@@ -102,6 +102,10 @@ pub struct MemoryUse {
 pub(crate) struct AccountState {
     pub(crate) budget: AtomicU64,
     pub(crate) reserve: AtomicU64,
+    /// How much may come to be in use for anything but deletion, rollback and reclamation; and how
+    /// much may be for it to be given what is free in pages in use, some of which the reserve gave.
+    ordinary_max: AtomicU64,
+    blocks_max: AtomicU64,
     /// Pages handed out, in bytes.
     pub(crate) used: AtomicU64,
     /// Live bytes by purpose of blocks that no slot's cache accounts for.
@@ -153,10 +157,57 @@ impl AccountState {
     }
 
     /// Whether `bytes` more may be used, `entitled` to the reserve or not.
+    #[inline]
     pub(crate) fn allows(&self, bytes: u64, entitled: bool) -> bool {
-        let budget = self.budget.load(Relaxed);
-        let limit = if entitled { budget } else { budget - self.reserve.load(Relaxed) };
-        self.used.load(Relaxed) + bytes <= limit
+        let limit = if entitled { &self.budget } else { &self.ordinary_max };
+        self.used.load(Relaxed) + bytes <= limit.load(Relaxed)
+    }
+
+    /// Whether little is left but the reserve.
+    #[inline]
+    pub(crate) fn is_short(&self) -> bool {
+        let most = self.ordinary_max.load(Relaxed);
+        self.used.load(Relaxed) > most - most / 32
+    }
+
+    /// Sets the budget, and the reserve that goes with it.
+    pub(crate) fn set_budget(&self, budget: u64) {
+        let reserve = Self::reserve_of(budget);
+        self.budget.store(budget, Relaxed);
+        self.reserve.store(reserve, Relaxed);
+        self.ordinary_max.store(budget - reserve, Relaxed);
+        self.blocks_max.store(budget - reserve / 2, Relaxed);
+    }
+
+    /// Whether blocks may be had of pages in use without a title to the reserve. Half of it is
+    /// nobody else's, whatever is free where it has given pages.
+    #[inline]
+    pub(crate) fn allows_blocks(&self) -> bool {
+        self.used.load(Relaxed) <= self.blocks_max.load(Relaxed)
+    }
+
+    /// Lets everything use the reserve, or not any more: while a database is made from files, what
+    /// was in it has to find room again.
+    pub(crate) fn open_reserve(&self, open: bool) {
+        let (budget, reserve) = (self.budget.load(Relaxed), self.reserve.load(Relaxed));
+        self.ordinary_max.store(if open { budget } else { budget - reserve }, Relaxed);
+        self.blocks_max.store(if open { budget } else { budget - reserve / 2 }, Relaxed);
+    }
+
+    /// The error of whoever is refused `bytes` more, while the program holds some beside.
+    #[cold]
+    pub(crate) fn budget_reached(&self, bytes: u64, program: u64) -> Error {
+        let program = match program {
+            0 => String::new(),
+            program => format!(", {program} by the program beside,"),
+        };
+        Error::new(ErrorKind::BudgetReached).because(format!(
+            "{} more bytes were needed, {} of {} are in use{program} and {} are kept in reserve",
+            bytes,
+            self.used.load(Relaxed),
+            self.budget.load(Relaxed),
+            self.reserve.load(Relaxed),
+        ))
     }
 
     /// The reserve that goes with a budget: a 32nd, at least 64 KiB, at most half.

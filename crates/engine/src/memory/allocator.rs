@@ -6,7 +6,7 @@
 //! need no ordering among themselves. Changes of tables and indexes have no slot and go to the
 //! class lists directly. Every allocation is all or nothing and fails with a clean error.
 
-use super::account::{AccountState, MemoryUse, PURPOSES, Purpose};
+use super::account::{MemoryUse, PURPOSES, Purpose};
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use super::class::{
     CLASSES, PAGE_SHIFT, PAGE_SIZE, blocks_per_page, class_of, occupied, size_of_class,
@@ -52,6 +52,8 @@ pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
     pub(crate) counts: Counts,
     pub(crate) retired: RetireQueue,
+    /// Whether memory failed the slot's transaction: then it works off all that can be at its end.
+    pub(crate) pressed: AtomicU64,
     /// How many entries there have to be before it is worth while to look at the queue again, and
     /// to look at all snapshots for it.
     pub(crate) retired_look_at: AtomicU64,
@@ -70,6 +72,8 @@ pub(crate) struct Cache {
     pub(crate) pinned_until: AtomicU64,
     pub(crate) releases_seen: AtomicU64,
     pub(crate) row_page: RowPage,
+    /// Where the newest entries of the write set begin, if they are of rows that have ended.
+    pub(crate) stretch: [AtomicU64; 2],
     /// Where the write set ends whose versions are left unstamped: `transaction/write_set.rs`.
     pub(crate) unstamped: [AtomicU64; 3],
     magazines: [Magazine; CLASSES],
@@ -287,6 +291,11 @@ impl<'m> Heap<'m> {
 
     #[inline]
     fn take(&self, size: usize, purpose: Purpose, entitlement: Entitlement) -> Result<u64> {
+        // Whatever is free in pages that the reserve has given: it is for who may use the reserve.
+        let account = &self.region().header().account;
+        if entitlement == Entitlement::Ordinary && !account.allows_blocks() {
+            return Err(account.budget_reached(size as u64, 0));
+        }
         if purpose == Purpose::Rows {
             let block = row_blocks::allocate(*self, size, entitlement)?;
             self.account(purpose, row_blocks::occupied(size) as u64);
@@ -307,6 +316,23 @@ impl<'m> Heap<'m> {
         let size = size_of_class(class);
         self.account(purpose, size as u64);
         Ok(block)
+    }
+
+    /// Sees to it that the next block of this size, which is not of a row, is at hand: for who is
+    /// about to take a latch that others wait for, under which memory is not to be looked for.
+    ///
+    /// # Errors
+    /// As [`Heap::allocate`].
+    #[inline]
+    pub(crate) fn stock(&self, size: usize, entitlement: Entitlement) -> Result<()> {
+        let Some(class) = class_of(size) else { return Ok(()) };
+        let magazine = &self.cache.magazines[class];
+        if magazine.count.load(Relaxed) == 0 {
+            #[cfg(shuttle)]
+            let _inside = modelled::allocating();
+            self.refill(class, magazine, entitlement)?;
+        }
+        Ok(())
     }
 
     /// A zeroed object of the engine's own.
@@ -425,8 +451,7 @@ impl Memory {
 /// Writes what an empty database begins with.
 fn lay_out(region: &Region, budget: u64) -> Result<()> {
     let header = region.header();
-    header.account.budget.store(budget, Relaxed);
-    header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
+    header.account.set_budget(budget);
     header.capacity.store(region.capacity(), Relaxed);
     pages::format(region)?;
     header.magic.store(MAGIC, Relaxed);

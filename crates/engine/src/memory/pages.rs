@@ -6,7 +6,6 @@
 //! both neighbours in constant time. Everything here happens under one latch; slots' caches keep
 //! it rare. The budget is checked here: a page is the unit in which memory is counted.
 
-use super::account::AccountState;
 use super::allocator::Entitlement;
 use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
 use super::class::{PAGE_SHIFT, PAGE_SIZE};
@@ -116,7 +115,7 @@ pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitleme
         Entitlement::Ordinary => (false, region.program().bytes()),
     };
     if !header.account.allows(bytes.saturating_add(program), entitled) {
-        return Err(budget_reached((&header.account, program), bytes));
+        return Err(header.account.budget_reached(bytes, program));
     }
     let page = match take_free_run(region, count) {
         Some(page) => page,
@@ -255,8 +254,7 @@ pub(crate) fn set_budget(region: &Region, budget: u64) -> Result<()> {
     }
     let header = region.header();
     let _latched = header.pages.latch.lock();
-    header.account.budget.store(budget, Relaxed);
-    header.account.reserve.store(AccountState::reserve_of(budget), Relaxed);
+    header.account.set_budget(budget);
     Ok(())
 }
 
@@ -305,20 +303,6 @@ pub(crate) fn is_of_rows(region: &Region, page: u32) -> bool {
     entry(region, page).kind.load(Relaxed) == PageKind::ROWS
 }
 
-fn budget_reached((account, program): (&AccountState, u64), bytes: u64) -> Error {
-    let program = match program {
-        0 => String::new(),
-        program => format!(", {program} by the program beside,"),
-    };
-    Error::new(ErrorKind::BudgetReached).because(format!(
-        "{} more bytes were needed, {} of {} are in use{program} and {} are kept in reserve",
-        bytes,
-        account.used.load(Relaxed),
-        account.budget.load(Relaxed),
-        account.reserve.load(Relaxed),
-    ))
-}
-
 fn take_free_run(region: &Region, count: u32) -> Option<u32> {
     let state = &region.header().pages;
     for bin in bin_of(count)..BINS {
@@ -347,7 +331,7 @@ fn extend(region: &Region, count: u32) -> Result<u32> {
     let state = &header.pages;
     let page = state.frontier.load(Relaxed);
     let Some(end) = page.checked_add(count).filter(|&end| end <= state.pages.load(Relaxed)) else {
-        return Err(budget_reached((&header.account, 0), u64::from(count) << PAGE_SHIFT));
+        return Err(header.account.budget_reached(u64::from(count) << PAGE_SHIFT, 0));
     };
     let wanted = u64::from(end) << PAGE_SHIFT;
     if wanted > state.committed.load(Relaxed) {

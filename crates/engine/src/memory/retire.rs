@@ -6,12 +6,17 @@
 //! reclamation, Fraser, 2004). A row gets the timestamp of the commit that superseded one of its
 //! versions. Room for an entry is set aside *before* the step that will need it, from where an
 //! allocation may fail cleanly; pushing an entry then never fails.
+//!
+//! Working a row off may need more room than it gives back. Where there is no memory for that, the
+//! entries go to a chunk *apart*, in no order ([`RetireQueue::press`]), which was there from the
+//! beginning and which nothing else takes: it is empty again as soon as those have ended who were
+//! active then, whatever stands in the queue. So a queue can be worked off however full memory is.
 
 use super::account::{PURPOSES, Purpose};
 use super::allocator::{Entitlement, Heap};
 use super::atomic::{AtomicU64, Relaxed, full_fence};
 use super::region::Ref;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 const CHUNK_ENTRIES: usize = 31;
 
@@ -31,6 +36,12 @@ pub(crate) enum Retired {
     Slots { offset: u64 },
     /// The first row of a segment whose insertion as columns was taken back: its block to free.
     Segment { table: u32, row: u32 },
+    /// Rows that ended in place, some of the 64 from this one on; which, is an entry of its own.
+    Ended { table: u32, row: u32 },
+    /// The same when they have left their indexes: versions to free and row ids to give back.
+    Buried { table: u32, row: u32 },
+    /// What was freed before its turn: nothing.
+    Void,
 }
 
 /// A slot's queue; part of its cache. Only the holder of the slot touches it.
@@ -50,8 +61,19 @@ pub(crate) struct RetireQueue {
     promised: AtomicU64,
     /// Entries in the queue.
     count: AtomicU64,
-    /// A chunk kept back for when the reserve too is used up: what it takes to free the rest.
-    kept_back: AtomicU64,
+    /// How many of the promises are for key blocks of index entries that are about to be removed.
+    keyed: AtomicU64,
+    /// The chunk apart, how many entries it has, and whether entries go there.
+    apart: AtomicU64,
+    apart_count: AtomicU64,
+    pressed: AtomicU64,
+}
+
+/// What a queue sets aside while entries go apart.
+#[must_use = "ordinary entries have no room until `relax`"]
+pub(crate) struct Pressed {
+    room: u64,
+    promised: u64,
 }
 
 #[repr(C)]
@@ -88,31 +110,93 @@ impl RetireQueue {
         entitlement: Entitlement,
     ) -> Result<()> {
         while self.room.load(Relaxed) < entries + self.promised.load(Relaxed) {
-            let chunk = heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement);
-            let chunk = chunk.or_else(|error| {
-                let kept_back = self.kept_back.load(Relaxed);
-                if entitlement == Entitlement::Ordinary || kept_back == 0 {
-                    return Err(error);
-                }
-                self.kept_back.store(0, Relaxed);
-                Ok(kept_back)
-            })?;
+            if self.is_pressed() {
+                return self.check_apart(entries);
+            }
+            let chunk = heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement)?;
             self.add_spare(heap, chunk);
         }
         Ok(())
     }
 
-    /// Makes sure that there is a chunk kept back.
+    /// Makes sure that there is a chunk apart.
     ///
     /// # Errors
     /// As [`RetireQueue::make_room`].
-    pub(crate) fn keep_back(&self, heap: Heap<'_>) -> Result<()> {
-        if self.kept_back.load(Relaxed) == 0 {
+    pub(crate) fn keep_apart(&self, heap: Heap<'_>) -> Result<()> {
+        if self.apart.load(Relaxed) == 0 {
             let size = size_of::<Chunk>();
             let chunk = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
-            self.kept_back.store(chunk, Relaxed);
+            self.apart.store(chunk, Relaxed);
         }
         Ok(())
+    }
+
+    /// Lets what is pushed go apart until [`RetireQueue::relax`], with room for what is free there.
+    pub(crate) fn press(&self) -> Pressed {
+        let pressed = Pressed { room: self.room.load(Relaxed), promised: self.promised() };
+        self.room.store(0, Relaxed);
+        self.promised.store(0, Relaxed);
+        self.pressed.store(1, Relaxed);
+        pressed
+    }
+
+    /// Ends [`RetireQueue::press`].
+    pub(crate) fn relax(&self, pressed: Pressed) {
+        assert_eq!(self.promised(), 0, "promises of entries apart are redeemed");
+        self.pressed.store(0, Relaxed);
+        self.room.store(pressed.room, Relaxed);
+        self.promised.store(pressed.promised, Relaxed);
+    }
+
+    /// Takes an entry that is due out of those apart.
+    pub(crate) fn pop_apart(&self, heap: Heap<'_>, due: u64) -> Option<Retired> {
+        let count = self.apart_count.load(Relaxed) as usize;
+        if count == 0 {
+            return None;
+        }
+        let entries = &self.chunk(heap, &self.apart).entries[..count];
+        let entry = entries.iter().find(|entry| entry.stamp.load(Relaxed) <= due)?;
+        let item = Retired::from_word(entry.item.load(Relaxed));
+        let last = &entries[count - 1];
+        entry.stamp.store(last.stamp.load(Relaxed), Relaxed);
+        entry.item.store(last.item.load(Relaxed), Relaxed);
+        self.apart_count.store(count as u64 - 1, Relaxed);
+        Some(item)
+    }
+
+    /// Whether entries go apart.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.pressed.load(Relaxed) != 0
+    }
+
+    /// Entries apart.
+    pub(crate) fn apart_count(&self) -> u64 {
+        self.apart_count.load(Relaxed)
+    }
+
+    #[cold]
+    fn check_apart(&self, entries: u64) -> Result<()> {
+        let taken = self.apart_count() + self.promised() + entries;
+        if self.apart.load(Relaxed) == 0 || taken > CHUNK_ENTRIES as u64 {
+            return Err(Error::new(ErrorKind::BudgetReached));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn push_apart(&self, heap: Heap<'_>, stamp: u64, item: Retired) {
+        let count = self.apart_count() as usize;
+        let there = self.is_pressed() && count < CHUNK_ENTRIES;
+        assert!(there, "an entry is pushed only where room was made for it");
+        let entry = &self.chunk(heap, &self.apart).entries[count];
+        entry.stamp.store(stamp, Relaxed);
+        entry.item.store(item.to_word(), Relaxed);
+        self.apart_count.store(count as u64 + 1, Relaxed);
+    }
+
+    fn promised(&self) -> u64 {
+        self.promised.load(Relaxed)
     }
 
     /// Sets room for one entry aside until [`RetireQueue::redeem`].
@@ -154,10 +238,34 @@ impl RetireQueue {
         self.promised.store(promised - entries, Relaxed);
     }
 
+    /// Says that so many of the promises are for key blocks of entries that are about to be removed
+    /// from indexes, until [`RetireQueue::end_keyed`].
+    pub(crate) fn allow_keyed(&self, promises: u64) {
+        self.keyed.store(promises, Relaxed);
+    }
+
+    /// Gives those of the promises back that are left.
+    pub(crate) fn end_keyed(&self) {
+        self.redeem_many(self.keyed.load(Relaxed));
+        self.allow_keyed(0);
+    }
+
+    /// Redeems a promise that is for key blocks; `false` if there is none.
+    pub(crate) fn redeem_keyed(&self) -> bool {
+        let keyed = self.keyed.load(Relaxed);
+        if keyed > 0 {
+            self.keyed.store(keyed - 1, Relaxed);
+            self.redeem();
+        }
+        keyed > 0
+    }
+
     /// Adds an entry for which room was made.
     pub(crate) fn push(&self, heap: Heap<'_>, stamp: u64, item: Retired) {
         let room = self.room.load(Relaxed);
-        assert!(room > 0, "an entry is pushed only where room was made for it");
+        if room == 0 {
+            return self.push_apart(heap, stamp, item);
+        }
         let mut at = self.tail_at.load(Relaxed) as usize;
         if self.tail.load(Relaxed) == 0 || at == CHUNK_ENTRIES {
             self.append_spare(heap);
@@ -201,6 +309,25 @@ impl RetireQueue {
     /// How many rows the run at the front has.
     pub(crate) fn front_rows(&self, heap: Heap<'_>) -> u32 {
         self.front_count(heap).load(Relaxed) as u32
+    }
+
+    /// Adds rows that have ended, or are buried, by their bits; it takes two entries.
+    pub(crate) fn push_bits(&self, heap: Heap<'_>, stamp: u64, (item, bits): (Retired, u64)) {
+        self.push(heap, stamp, item);
+        self.push(heap, bits, item);
+    }
+
+    /// The bits of such rows at the front.
+    pub(crate) fn front_bits(&self, heap: Heap<'_>) -> u64 {
+        self.front_count(heap).load(Relaxed)
+    }
+
+    /// Puts something else in the place of such rows at the front.
+    pub(crate) fn set_front_bits(&self, heap: Heap<'_>, stamp: u64, (item, bits): (Retired, u64)) {
+        let front = &self.chunk(heap, &self.head).entries[self.head_at.load(Relaxed) as usize];
+        front.stamp.store(stamp, Relaxed);
+        front.item.store(item.to_word(), Relaxed);
+        self.front_count(heap).store(bits, Relaxed);
     }
 
     /// Takes rows off the front of the run at the queue's front, and that with the last of them;
@@ -249,9 +376,7 @@ impl RetireQueue {
             let next = self.chunk(heap, &self.head).next.load(Relaxed);
             self.head.store(next, Relaxed);
             self.head_at.store(0, Relaxed);
-            if self.kept_back.load(Relaxed) == 0 {
-                self.kept_back.store(emptied, Relaxed);
-            } else if self.room.load(Relaxed) < CHUNK_ENTRIES as u64 {
+            if self.room.load(Relaxed) < CHUNK_ENTRIES as u64 {
                 self.add_spare(heap, emptied);
             } else {
                 heap.free(emptied, size_of::<Chunk>(), Purpose::Internal);
@@ -259,7 +384,7 @@ impl RetireQueue {
         }
     }
 
-    /// Frees the chunks of an empty queue but for the one kept back.
+    /// Frees the chunks of an empty queue but for the one apart.
     pub(crate) fn release(&self, heap: Heap<'_>) {
         if self.count() != 0 {
             return;
@@ -276,6 +401,28 @@ impl RetireQueue {
         for word in [&self.head, &self.head_at, &self.tail, &self.tail_at, &self.spare, &self.room]
         {
             word.store(0, Relaxed);
+        }
+    }
+
+    /// Calls `visit` with the stamp and item of each entry behind the front one, as many as there
+    /// are now; an entry becomes void where it says so. Entries may be added meanwhile.
+    pub(crate) fn each_behind(&self, heap: Heap<'_>, mut visit: impl FnMut(u64, Retired) -> bool) {
+        let (mut chunk, mut at) = (self.head.load(Relaxed), self.head_at.load(Relaxed) as usize);
+        let mut counts = false;
+        for number in 0..self.count() {
+            if at == CHUNK_ENTRIES {
+                let next = &heap.memory.get(Ref::<Chunk>::new(chunk)).next;
+                (chunk, at) = (next.load(Relaxed), 0);
+            }
+            let entry = &heap.memory.get(Ref::<Chunk>::new(chunk)).entries[at];
+            let item = Retired::from_word(entry.item.load(Relaxed));
+            at += 1;
+            // The second entry of a run has a count in place of its stamp.
+            let is_count = std::mem::take(&mut counts);
+            counts = !is_count && item.takes_two();
+            if number > 0 && !is_count && !counts && visit(entry.stamp.load(Relaxed), item) {
+                entry.item.store(Retired::Void.to_word(), Relaxed);
+            }
         }
     }
 
@@ -313,9 +460,15 @@ const SLOTS: u64 = 7;
 const _: () = assert!((PURPOSES as u64) <= DELETION);
 
 impl Retired {
+    /// Whether the next entry belongs to it.
+    fn takes_two(self) -> bool {
+        matches!(self, Self::Rows { .. } | Self::Ended { .. } | Self::Buried { .. })
+    }
+
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
-    /// a run of them, bit 2 a segment; else bits 1 to 3 hold another block's purpose, or that it is
-    /// a deletion or slots. A row's word is table (at most 2^24) and row id.
+    /// a run of them, bit 2 a segment, both rows that have ended, which bit 3 says are buried; else
+    /// bits 1 to 3 hold another block's purpose, or that it is a deletion or slots. A row's word is
+    /// table (at most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
@@ -324,17 +477,25 @@ impl Retired {
             Self::Deletion { offset } => offset | DELETION << 1,
             Self::Rows { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 3,
             Self::Segment { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 5,
+            Self::Ended { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 7,
+            Self::Buried { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 15,
+            Self::Void => 0,
         }
     }
 
     fn from_word(word: u64) -> Self {
         if word & 1 == 1 {
             let (table, row) = ((word >> 40) as u32, (word >> 8) as u32);
-            return match word & 7 {
+            return match word & 15 {
                 1 => Self::Row { table, row },
                 3 => Self::Rows { table, row },
-                _ => Self::Segment { table, row },
+                5 => Self::Segment { table, row },
+                7 => Self::Ended { table, row },
+                _ => Self::Buried { table, row },
             };
+        }
+        if word == 0 {
+            return Self::Void;
         }
         let offset = word & !0xf;
         let purpose = match word >> 1 & 7 {
@@ -377,7 +538,8 @@ impl<'m> Heap<'m> {
         self.cache.retired.push_rows(*self, self.stamp_of_now(), run);
     }
 
-    fn stamp_of_now(&self) -> u64 {
+    /// The stamp of what is taken out now.
+    pub(crate) fn stamp_of_now(&self) -> u64 {
         // Whoever began after this reading of the clock must find the block gone: the stores that
         // took it out come first.
         full_fence();

@@ -30,6 +30,9 @@ const HEAD_GRANULES: usize = PAGE_GRANULES / 8 / GRANULE;
 const GRANULES_MAX: usize = (PAGE_GRANULES - HEAD_GRANULES) / 2;
 /// A free block needs room for its four words.
 const GRANULES_MIN: usize = size_of::<FreeBlock>() / GRANULE;
+/// Where a row is moved to: how many bins are looked at, and how many blocks of each.
+const SIZES_LOOKED_AT: usize = 8;
+const BLOCKS_LOOKED_AT: usize = 4;
 const BIN_WORDS: usize = GRANULES_MAX / 64 + 1;
 /// What the first word of a free block holds: no timestamp and no stamp.
 const FREE_MARK: u64 = u64::MAX;
@@ -97,16 +100,27 @@ pub(crate) fn allocate(heap: Heap<'_>, size: usize, entitlement: Entitlement) ->
     cut(heap, granules, entitlement)
 }
 
-/// As [`allocate`], but never from what was freed: for a row that is moved out of a page in which
-/// there is little left.
+/// As [`allocate`], but not from what was freed: for a row that is moved out of a page in which
+/// there is little left. Where memory is short, from what was freed in a page in which less than so
+/// many bytes are free, if there is any.
 ///
 /// # Errors
 /// As [`allocate`].
-pub(crate) fn allocate_packed(heap: Heap<'_>, size: usize) -> Result<Option<u64>> {
+pub(crate) fn allocate_packed(
+    heap: Heap<'_>,
+    size: usize,
+    short: Option<u64>,
+) -> Result<Option<u64>> {
     let Some(granules) = granules_of(size) else { return Ok(None) };
     #[cfg(shuttle)]
     let _inside = super::modelled::allocating();
-    let block = cut(heap, granules, Entitlement::Reserve)?;
+    let block = match short {
+        None => cut(heap, granules, Entitlement::Reserve)?,
+        Some(free) => match take_beside(heap.region(), granules, free) {
+            Some(block) => block,
+            None => return Ok(None),
+        },
+    };
     heap.account(Purpose::Rows, occupied(size) as u64);
     #[cfg(shuttle)]
     super::modelled::allocated(heap.region().fresh_bytes(block, size));
@@ -280,13 +294,32 @@ fn take_free(region: &Region, granules: usize) -> Option<u64> {
     let _latched = bins.latch.lock();
     let bin = bins.filled_from(granules)?;
     let block = bins.bins[bin].load(Relaxed);
-    bins.unlink(region, block);
-    if bin > granules {
-        bins.put(region, block + (granules * GRANULE) as u64, bin - granules);
-    }
-    let entry = pages::entry(region, (block >> PAGE_SHIFT) as u32);
-    entry.used.store(entry.used.load(Relaxed).wrapping_add(1), Relaxed);
+    bins.take(region, block, (granules, bin));
     Some(block)
+}
+
+/// As [`take_free`], from a page in which less than so many bytes are free. Looks at a few blocks
+/// of a few sizes.
+fn take_beside(region: &Region, granules: usize, free: u64) -> Option<u64> {
+    let bins = &region.header().row_bins;
+    let _latched = bins.latch.lock();
+    let mut bin = bins.filled_from(granules)?;
+    for _ in 0..SIZES_LOOKED_AT {
+        let mut block = bins.bins[bin].load(Relaxed);
+        for _ in 0..BLOCKS_LOOKED_AT {
+            if block == 0 {
+                break;
+            }
+            if free_beside(region, block).is_some_and(|beside| beside < free) {
+                bins.take(region, block, (granules, bin));
+                return Some(block);
+            }
+            block = region.get::<FreeBlock>(Ref::new(block)).next.load(Relaxed);
+        }
+        // What is left of a larger block has to be one itself.
+        bin = bins.next_filled((bin + 1).max(granules + GRANULES_MIN))?;
+    }
+    None
 }
 
 /// Gives a closed page back whose blocks are all free.
@@ -333,6 +366,16 @@ pub(crate) fn free_beside(region: &Region, block: u64) -> Option<u64> {
 }
 
 impl RowBins {
+    /// Takes a free block of a bin, and gives back what is more of it than so many granules.
+    fn take(&self, region: &Region, block: u64, (granules, bin): (usize, usize)) {
+        self.unlink(region, block);
+        if bin > granules {
+            self.put(region, block + (granules * GRANULE) as u64, bin - granules);
+        }
+        let entry = pages::entry(region, (block >> PAGE_SHIFT) as u32);
+        entry.used.store(entry.used.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
     /// The smallest filled bin whose blocks serve for so many granules: of that size, or larger by
     /// enough for a block of its own.
     #[inline]
@@ -340,7 +383,12 @@ impl RowBins {
         if self.is_filled(granules) {
             return Some(granules);
         }
-        let from = granules + GRANULES_MIN;
+        self.next_filled(granules + GRANULES_MIN)
+    }
+
+    /// The smallest filled bin from one on.
+    #[inline]
+    fn next_filled(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut mask = u64::MAX << (from % 64);
         while word < BIN_WORDS {

@@ -20,7 +20,6 @@ use crate::log::Progress;
 use crate::log::dump::first_position;
 use crate::log::reader::{Damage, Next, Reader};
 use crate::log::record::{Frame, Operation, Operations};
-use crate::memory::Entitlement;
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
@@ -497,10 +496,7 @@ impl Salvage<'_, '_, '_> {
             for links in lost.chunks(CHANGES_TOGETHER) {
                 let tx = self.db.begin_write()?;
                 for &link in links {
-                    let target = (Some(link), Entitlement::Reserve);
-                    tx.change_any(set.relation(), target, |at, heap, snapshot| {
-                        at.delete(heap, snapshot, link.0)
-                    })?;
+                    tx.delete_any(set.relation(), link)?;
                 }
                 tx.commit()?;
             }

@@ -101,7 +101,7 @@ impl<'m> RowBatch<'m> {
 }
 
 fn change_of([row, version]: [u64; 2]) -> Change {
-    Change { row: row as u32, version }
+    Change::new(row as u32, version)
 }
 
 /// Adds entries to one index.
@@ -205,6 +205,6 @@ impl AddOne for One<'_, '_> {
     fn add_one(&mut self, entry: RunEntry) -> Result<()> {
         let row = Leaf::of_word(entry[1]).plain_row().unwrap_or(u32::MAX);
         let version = self.table.directory().newest(self.table.memory, row);
-        self.add(Change { row, version })
+        self.add(Change::new(row, version))
     }
 }

@@ -10,14 +10,14 @@ use super::segment::SEGMENT_SHIFT;
 use super::table::TableAt;
 use super::version::{Version, bytes_at};
 use crate::error::Result;
-use crate::memory::atomic::Relaxed;
 use crate::memory::row_blocks::free_beside;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::{Begin, resolve};
 
 impl<'m> TableAt<'m> {
     /// Moves those of so many rows from `first` on that lie in a page with at least `free` bytes
-    /// free, as long as that is fewer than `most` bytes; how many bytes it was.
+    /// free, as long as that is fewer than `most` bytes; how many bytes it was. From the second of
+    /// these numbers of bytes on they are moved to where less is free, not to fresh memory.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; rows are where they were or where they are to be.
@@ -26,9 +26,10 @@ impl<'m> TableAt<'m> {
         heap: Heap<'m>,
         (first, count): (u32, u32),
         free: u64,
-        most: u64,
+        (most, room): (u64, u64),
     ) -> Result<u64> {
-        if self.is_all_frozen(first, count) {
+        // A table that never had a row has no segment to look at.
+        if count == 0 || self.is_all_frozen(first, count) {
             return Ok(0);
         }
         let mut moved = 0;
@@ -39,7 +40,8 @@ impl<'m> TableAt<'m> {
                 && ended.is_ok()
                 && free_beside(region, newest).is_some_and(|f| f >= free)
             {
-                match self.move_row(heap, row) {
+                let short = (moved >= room).then_some(free);
+                match self.move_row(heap, row, short) {
                     Ok(bytes) => moved += bytes,
                     Err(error) => ended = Err(error),
                 }
@@ -56,7 +58,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// Moves a row if it can be; how many bytes it has.
-    fn move_row(&self, heap: Heap<'m>, row: u32) -> Result<u64> {
+    fn move_row(&self, heap: Heap<'m>, row: u32, short: Option<u64>) -> Result<u64> {
         heap.cache.moved.make_room(heap, 1, Entitlement::Reserve)?;
         let Some(latched) = self.directory().latch(self.memory, row) else { return Ok(0) };
         let old = latched.newest();
@@ -65,10 +67,10 @@ impl<'m> TableAt<'m> {
             Begin::Committed(timestamp) => timestamp,
             Begin::InFlight(_) => return Ok(0),
         };
-        if version.older.load(Relaxed) != 0 || version.is_tombstone() {
+        if version.older() != 0 || version.has_end() || version.is_tombstone() {
             return Ok(0);
         }
-        let Some(copy) = Version::copy_packed(heap, old, committed)? else { return Ok(0) };
+        let Some(copy) = Version::copy_packed(heap, old, committed, short)? else { return Ok(0) };
         latched.set_newest(copy);
         heap.retire_moved(old);
         Ok(bytes_at(self.memory, copy).len() as u64)

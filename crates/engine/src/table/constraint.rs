@@ -79,7 +79,14 @@ fn check_row(
         return check_frozen((table, index, key), row, snapshot);
     }
     let newest = newest_of(word);
-    let mut settled = false;
+    // An end in place is as a deletion in front of the version.
+    let end = (newest != 0).then(|| Version::at(table.memory, newest).end(table.memory)).flatten();
+    match end {
+        Some(Begin::Committed(timestamp)) if timestamp <= snapshot.timestamp => return Ok(()),
+        Some(Begin::InFlight(stamp)) if stamp == snapshot.own => return Ok(()),
+        _ => {}
+    }
+    let mut settled = matches!(end, Some(Begin::Committed(_)));
     let holds = |at: u64, version: &Version| {
         !version.is_tombstone() && index.plan.matches_row(bytes_at(table.memory, at), key)
     };
@@ -88,7 +95,7 @@ fn check_row(
             Begin::Committed(timestamp) => {
                 let seen = timestamp <= snapshot.timestamp;
                 if (seen || !settled) && holds(at, version) {
-                    return Err(if seen && at == newest {
+                    return Err(if seen && at == newest && end.is_none() {
                         duplicate_key(table, index, row, bytes_of(at))
                     } else {
                         key_conflict(table, index, bytes_of(at), None)

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{AtomicU64, Relaxed};
 use crate::memory::class::PAGE_SIZE;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
-use crate::slot::{self, Slot};
+use crate::slot::{self, SLOT_WRITES, Slot};
 use crate::snapshot::Snapshot;
 
 /// Bytes of the first chunk, and of those from the fifth on; a large row has one of its own.
@@ -199,20 +199,30 @@ impl<'m> RowCopies<'m> {
     fn add_chunk(&self, wanted: usize) -> Result<&'m State> {
         let heap = self.memory.heap(slot::make_cache(self.memory, self.slot)?);
         let Some(state) = self.state() else {
-            // The first rows are given whatever the budget: whoever deletes has to find them.
             let size = FIRST_CHUNK.max(wanted + size_of::<State>());
-            let at = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
+            let at = heap.allocate(size, Purpose::Internal, self.entitlement(size))?;
             heap.region().fresh_bytes(at, size_of::<State>()).fill(0);
             self.state.set(at);
             let state: &State = self.memory.get(Ref::new(at));
             return Ok(state.turn_to(at + size_of::<State>() as u64, size - size_of::<State>()));
         };
         let size = (state.size.load(Relaxed) as usize).max(wanted + size_of::<ChunkHead>());
-        let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+        let at = heap.allocate(size, Purpose::Internal, self.entitlement(size))?;
         let head: &ChunkHead = self.memory.get(Ref::new(at));
         head.previous.store(state.chunk.load(Relaxed), Relaxed);
         state.chunk.store(at, Relaxed);
         Ok(state.turn_to(at + size_of::<ChunkHead>() as u64, size - size_of::<ChunkHead>()))
+    }
+
+    /// Whoever deletes has to find rows first, whatever the budget; and whoever reads is given a
+    /// few. But half of the reserve is not for that, nor are large rows for a reader.
+    fn entitlement(&self, size: usize) -> Entitlement {
+        let writes = self.slot.state.load(Relaxed) & SLOT_WRITES != 0;
+        let few = self.state.get() == 0 && size <= CHUNK_MAX;
+        match (writes || few) && self.memory.header().account.allows_blocks() {
+            true => Entitlement::Reserve,
+            false => Entitlement::Ordinary,
+        }
     }
 
     #[cold]

@@ -116,7 +116,7 @@ impl<'m> TableAt<'m> {
         let room = heap.cache.moved.make_room(heap, CHUNKS as u64, Entitlement::Ordinary);
         room.inspect_err(|_| memory.get(frozen).destroy(heap))?;
         let bytes_before = frame.bytes + segment.chunk_bytes();
-        if !frame.latch() {
+        if !frame.latch(memory) {
             memory.get(frozen).destroy(heap);
             return Ok(Outcome::Busy);
         }
@@ -168,7 +168,7 @@ impl<'m> TableAt<'m> {
         }
         let version = Version::at(self.memory, newest);
         let Begin::Committed(begin) = resolve(self.memory, &version.begin) else { return None };
-        let single = version.older.load(Acquire) == 0 && !version.is_tombstone();
+        let single = version.older() == 0 && !version.is_tombstone() && !version.has_end();
         (single && begin <= horizon).then(|| (bytes_at(self.memory, newest), begin))
     }
 }
@@ -201,13 +201,15 @@ fn segment_of(heap: Heap<'_>, block: (u64, usize), begin: u64) -> Result<Ref<Fro
 }
 
 impl Frame<'_> {
-    /// Latches every row, as it was looked at; `false` if one has changed, and none is latched.
-    fn latch(&self) -> bool {
+    /// Latches every row, as it was looked at; `false` if one has changed, and none is latched. One
+    /// that has ended in place meanwhile has still the same word.
+    fn latch(&self, memory: &Memory) -> bool {
         for (i, (slot, &word)) in self.slots.iter().zip(&self.words).enumerate() {
             let latched = word == GAP
                 || slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok();
-            if !latched {
-                self.unlatch(i);
+            let ended = || word != GAP && Version::at(memory, newest_of(word)).has_end();
+            if !latched || ended() {
+                self.unlatch(i + usize::from(latched));
                 return false;
             }
         }

@@ -363,7 +363,7 @@ impl<'m> TableAt<'m> {
             return false;
         }
         let word = self.directory().word(self.memory, row);
-        newest_of(word) != 0 || is_frozen(word) && self.frozen_row(row).is_some()
+        last_of(word) != 0 || is_frozen(word) && self.frozen_row(row).is_some()
     }
 }
 

@@ -79,9 +79,9 @@ impl TableAt<'_> {
         while at != 0 {
             let version = Version::at(self.memory, at);
             own.count(version);
-            at = version.older.load(Acquire);
+            at = version.older();
             if snapshot.sees(self.memory, &version.begin) {
-                own.rows = u64::from(!version.is_tombstone());
+                own.rows = u64::from(!version.is_gone(self.memory, snapshot));
                 break;
             }
         }

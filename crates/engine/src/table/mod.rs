@@ -4,10 +4,10 @@
 //! behind it; or to columns, where a segment is [`frozen`] ([`freeze`] makes it so, a
 //! [`laid_segment`] is so at once). [`table`] changes a row and its indexes together and takes
 //! changes back, [`run`] many insertions at once, [`batch`] puts many rows into the indexes,
-//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`compact`] moves
-//! rows together. [`lookup`] finds rows by key, a [`key_range`] of them if asked for one,
-//! [`position`] keeps a place among them, [`scan`]
-//! reads all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a
+//! [`constraint`] decides uniqueness, [`prune`] removes what no snapshot sees, [`ended`] whole rows
+//! whose deletion took no memory, [`compact`] moves rows together. [`lookup`] finds rows by key, a
+//! [`key_range`] of them if asked for one, [`position`] keeps a place among them, [`scan`] reads
+//! all, [`pieces`] as columns where they are, [`sweep`] many with one call; [`row`] is what a
 //! reader holds, [`draft`] one in the making. [`reader`] is who reads, [`copies`] what he was given
 //! of frozen rows, [`read_set`] what was read, [`pins`] which snapshots need which versions.
 //! [`describe`] puts rows into words, [`set`] keeps network sets in tables, [`measure`] adds up
@@ -19,6 +19,7 @@ pub(crate) mod constraint;
 pub(crate) mod copies;
 pub(crate) mod describe;
 pub(crate) mod draft;
+pub(crate) mod ended;
 pub(crate) mod freeze;
 pub(crate) mod frozen;
 pub(crate) mod handle;

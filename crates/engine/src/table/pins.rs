@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, SeqCst, full_fence};
 use crate::slot::{Slot, is_held, slot, snapshot_of_state};
 
-/// Snapshots that are told apart; with more, old versions wait for the oldest.
+/// Snapshots that are told apart; of more, versions wait for all from the oldest to the newest.
 const PINS_MAX: usize = 128;
 
 /// One snapshot that is held.
@@ -29,30 +29,34 @@ pub(crate) struct Pins<'m> {
     clock: u64,
     pins: [Pin; PINS_MAX],
     len: usize,
+    /// The oldest and the newest of those that are not told apart.
+    others: Option<(u64, u64)>,
 }
 
 impl<'m> Pins<'m> {
-    /// Looks at all slots but `own`; `None` if too many are held.
-    pub(crate) fn collect(memory: &'m Memory, own: usize) -> Option<Self> {
+    /// Looks at all slots but `own`.
+    pub(crate) fn collect(memory: &'m Memory, own: usize) -> Self {
         full_fence();
         let clock = memory.header().clock.0.load(SeqCst);
         let none = Pin { timestamp: 0, number: 0, released: false };
-        let mut pins = Self { memory, clock, pins: [none; PINS_MAX], len: 0 };
+        let mut pins = Self { memory, clock, pins: [none; PINS_MAX], len: 0, others: None };
         for number in 0..memory.header().slots_used.load(SeqCst) as usize {
             let slot = slot(memory, number);
             let state = slot.state.load(SeqCst);
             if number == own || !is_held(state) {
                 continue;
             }
-            if pins.len == PINS_MAX {
-                return None;
-            }
             let released = slot.released.load(Acquire) == slot.serial();
             let timestamp = snapshot_of_state(state);
+            if pins.len == PINS_MAX {
+                let (oldest, newest) = pins.others.unwrap_or((timestamp, timestamp));
+                pins.others = Some((oldest.min(timestamp), newest.max(timestamp)));
+                continue;
+            }
             pins.pins[pins.len] = Pin { timestamp, number: number as u32, released };
             pins.len += 1;
         }
-        Some(pins)
+        pins
     }
 
     /// The clock before the slots were looked at.
@@ -63,6 +67,9 @@ impl<'m> Pins<'m> {
     /// Whether any snapshot needs the version of a row that begins at `begin`, the next newer one
     /// beginning at `end`.
     pub(crate) fn need(&self, table: u32, row: u32, (begin, end): (u64, u64)) -> bool {
+        if self.others.is_some_and(|(oldest, newest)| begin <= newest && oldest < end) {
+            return true;
+        }
         self.between(begin, end)
             .any(|pin| !pin.released || was_handed_out(self.memory, self.slot_of(pin), table, row))
     }

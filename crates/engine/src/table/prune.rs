@@ -14,45 +14,142 @@ use super::segment::LatchedRow;
 use super::table::TableAt;
 use super::version::{Version, bytes_at, chain};
 use crate::index::node::Leaf;
-use crate::memory::atomic::{Relaxed, Release};
 use crate::memory::retire::Retired;
 use crate::memory::{Entitlement, Heap, Purpose};
 use crate::snapshot::{Begin, resolve};
-
-/// Entries of the retire queue that pruning a row needs itself.
-pub(crate) const RETIRED_PER_ROW: u64 = 1;
 
 /// How often [`prune_between`] calls back at most. A row with more versions to tell of is led here
 /// again by the entries that each of them has left.
 pub(crate) const NOTES_MAX: u64 = 8;
 
-/// Prunes a row. [`RETIRED_PER_ROW`] entries of the retire queue were promised for it: no more than
-/// the one that led here, so that a queue can be worked off however little memory there is.
-pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) {
+/// What became of a row that was to be pruned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub(crate) enum Pruned {
+    /// All that can be done is done.
+    Done,
+    /// There was no room in the retire queue; some of it may be done.
+    NoRoom,
+}
+
+/// Prunes a row.
+pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) -> Pruned {
     if u64::from(row) >= table.directory().limit() {
-        return;
+        return Pruned::Done;
     }
-    let Some(latched) = table.directory().latch(table.memory, row) else { return };
-    let seen_by_all = chain(table.memory, latched.newest()).find(|(_, version)| {
-        matches!(resolve(table.memory, &version.begin), Begin::Committed(at) if at <= horizon)
-    });
-    let Some((at, version)) = seen_by_all else { return };
-    let garbage = version.older.load(Relaxed);
+    let Some(latched) = table.directory().latch(table.memory, row) else { return Pruned::Done };
+    let Some((at, version)) = seen_by_all(table, latched.newest(), horizon) else {
+        return Pruned::Done;
+    };
+    let garbage = version.older();
     let dead = at == latched.newest() && version.is_tombstone();
+    let queue = &heap.cache.retired;
+    if !promise_places(table, heap, version, u64::from(dead)) {
+        return Pruned::NoRoom;
+    }
     if garbage != 0 {
         drop_garbage_entries(table, heap, &latched, at, garbage);
         // Who sees a version looks no further. Only of a dead row does somebody look at the last
         // content, to tell its leaf from another key's (`RowKeys::load_key`): that is kept a while.
         let kept = if dead { Version::at(table.memory, garbage) } else { version };
-        let rest = kept.older.load(Relaxed);
-        kept.older.store(0, Release);
-        free_chain(table, heap, rest);
+        let rest = kept.older();
+        if rest != 0 {
+            kept.set_older(0);
+            free_chain(table, heap, rest);
+        }
     }
+    queue.end_keyed();
     if dead {
         latched.set_newest(0);
+        queue.redeem();
         heap.retire_item(Retired::Deletion { offset: at });
         table.directory().give_back(table.memory, row);
     }
+    Pruned::Done
+}
+
+/// As [`prune`], one old version after the other, oldest first, each time with room for as much as
+/// `make_room` finds: where there is none for all at once.
+pub(crate) fn prune_step_by_step<'m>(
+    table: TableAt<'m>,
+    heap: Heap<'m>,
+    row: u32,
+    horizon: u64,
+    mut make_room: impl FnMut(),
+) -> Pruned {
+    loop {
+        make_room();
+        match cut_oldest(table, heap, row, horizon) {
+            Ok(true) => {}
+            Ok(false) => return prune(table, heap, row, horizon),
+            Err(NoRoom) => return Pruned::NoRoom,
+        }
+    }
+}
+
+/// There is no room in the retire queue.
+struct NoRoom;
+
+/// Takes the oldest version of a row away, unless it is the only old one or somebody needs it.
+fn cut_oldest<'m>(
+    table: TableAt<'m>,
+    heap: Heap<'m>,
+    row: u32,
+    horizon: u64,
+) -> Result<bool, NoRoom> {
+    if u64::from(row) >= table.directory().limit() {
+        return Ok(false);
+    }
+    let Some(latched) = table.directory().latch(table.memory, row) else { return Ok(false) };
+    let Some((_, version)) = seen_by_all(table, latched.newest(), horizon) else {
+        return Ok(false);
+    };
+    let mut newer = version;
+    let mut behind = chain(table.memory, version.older()).peekable();
+    let (mut last, mut count) = (0, 0);
+    while let Some((at, version)) = behind.next() {
+        (last, count) = (at, count + 1);
+        if behind.peek().is_some() {
+            newer = version;
+        }
+    }
+    if count < 2 {
+        return Ok(false);
+    }
+    cut(table, heap, &latched, newer, last).map(|_| true).ok_or(NoRoom)
+}
+
+/// The newest version that every snapshot sees, or a newer one.
+fn seen_by_all(table: TableAt<'_>, newest: u64, horizon: u64) -> Option<(u64, &Version)> {
+    chain(table.memory, newest).find(|(_, version)| {
+        matches!(resolve(table.memory, &version.begin), Begin::Committed(at) if at <= horizon)
+    })
+}
+
+/// Promises room for the key blocks of all entries that only versions behind `last` need, and for
+/// `more`; `false` if there is none.
+fn promise_places(table: TableAt<'_>, heap: Heap<'_>, last: &Version, more: u64) -> bool {
+    let mut keys = 0;
+    let mut moved = last.key_changed() || last.is_tombstone();
+    for (_, version) in chain(table.memory, last.older()) {
+        moved |= version.key_changed();
+        keys += u64::from(!version.is_tombstone());
+    }
+    let keyed = if moved && keys > 0 { keys * ordered_indexes(table) } else { 0 };
+    if keyed + more == 0 {
+        return true;
+    }
+    let queue = &heap.cache.retired;
+    let promised = queue.promise_many(heap, keyed + more, Entitlement::Reserve).is_ok();
+    if promised {
+        queue.allow_keyed(keyed);
+    }
+    promised
+}
+
+/// How many ordered indexes there are: of so many entries of a version the key blocks may go.
+pub(super) fn ordered_indexes(table: TableAt<'_>) -> u64 {
+    table.core.indexes().filter(|index| index.is_ordered()).count() as u64
 }
 
 /// Prunes a row of the versions that none of these snapshots needs. `note` is called for each old
@@ -63,46 +160,47 @@ pub(crate) fn prune_between<'m>(
     heap: Heap<'m>,
     row: u32,
     pins: &Pins<'m>,
-    mut note: impl FnMut(u64),
-) {
+    mut note: impl FnMut(u64) -> bool,
+) -> Pruned {
     let mut left = NOTES_MAX;
     let mut note = |stamp| {
-        let may = left > 0;
-        if may {
-            left -= 1;
-            note(stamp);
-        }
+        let may = left > 0 && note(stamp);
+        left -= u64::from(may);
         may
     };
     if u64::from(row) >= table.directory().limit() {
-        return;
+        return Pruned::Done;
     }
-    let Some(latched) = table.directory().latch(table.memory, row) else { return };
+    let Some(latched) = table.directory().latch(table.memory, row) else { return Pruned::Done };
     let anchor = chain(table.memory, latched.newest()).find_map(|(at, version)| {
         match resolve(table.memory, &version.begin) {
             Begin::Committed(begin) if begin <= pins.clock() => Some((at, version, begin)),
             _ => None,
         }
     });
-    let Some((anchor, version, begin)) = anchor else { return };
+    let Some((anchor, version, begin)) = anchor else { return Pruned::Done };
+    let mut pruned = Pruned::Done;
     let id = table.core.id;
     let needed = |begins: (u64, u64)| pins.need(id, row, begins);
     let mut newer = (version, begin);
     if version.is_tombstone() {
         let dead = anchor == latched.newest() && !any_needed(table, newer, needed);
-        let promised = dead && promise_burial(table, heap, anchor);
-        if promised {
-            return bury(table, heap, latched, anchor);
+        if dead && promise_burial(table, heap, version) {
+            bury(table, heap, latched, anchor);
+            return Pruned::Done;
+        }
+        if dead {
+            pruned = Pruned::NoRoom;
         }
         // As long as a row has an entry, somebody may look for the key in its last content.
         newer = match keep(table, newer, pins, &mut note) {
             Some(content) => content,
-            None => return,
+            None => return pruned,
         };
     }
     let mut moved = false;
     loop {
-        let at = newer.0.older.load(Relaxed);
+        let at = newer.0.older();
         if at == 0 {
             break;
         }
@@ -115,13 +213,17 @@ pub(crate) fn prune_between<'m>(
         } else {
             match cut(table, heap, &latched, newer.0, at) {
                 Some(with_key) => moved |= with_key,
-                None => break,
+                None => {
+                    pruned = Pruned::NoRoom;
+                    break;
+                }
             }
         }
     }
-    if moved && latched.newest() == anchor && version.older.load(Relaxed) == 0 {
+    if moved && latched.newest() == anchor && version.older() == 0 {
         make_leaves_plain(table, heap, row, anchor);
     }
+    pruned
 }
 
 /// Whether any version behind `newer` is needed.
@@ -130,7 +232,7 @@ fn any_needed(
     newer: (&Version, u64),
     needed: impl Fn((u64, u64)) -> bool,
 ) -> bool {
-    let (first, mut end) = (newer.0.older.load(Relaxed), newer.1);
+    let (first, mut end) = (newer.0.older(), newer.1);
     chain(table.memory, first).any(|(_, version)| {
         let begin = begin_of(table, version);
         let is_needed = needed((begin, end));
@@ -146,7 +248,7 @@ fn keep<'m>(
     pins: &Pins<'m>,
     note: &mut impl FnMut(u64) -> bool,
 ) -> Option<(&'m Version, u64)> {
-    let at = newer.0.older.load(Relaxed);
+    let at = newer.0.older();
     if at == 0 {
         return None;
     }
@@ -169,25 +271,28 @@ fn cut<'m>(
     at: u64,
 ) -> Option<bool> {
     let queue = &heap.cache.retired;
-    queue.promise(heap, Entitlement::Reserve).ok()?;
     let version = Version::at(table.memory, at);
     let moved = newer.key_changed() || version.key_changed();
-    newer.older.store(version.older.load(Relaxed), Release);
+    let keyed = if moved { ordered_indexes(table) } else { 0 };
+    queue.promise_many(heap, 1 + keyed, Entitlement::Reserve).ok()?;
+    queue.allow_keyed(keyed);
+    newer.set_older(version.older());
     if version.key_changed() {
         newer.set_key_changed();
     }
     if moved && !version.is_tombstone() {
         table.drop_entries(heap, version.row(), at, (latched.newest(), 0));
     }
+    queue.end_keyed();
     queue.redeem();
     heap.retire(at, Purpose::Rows);
     Some(moved)
 }
 
 /// Sets room aside for [`bury`]; `false` if there is none.
-fn promise_burial(table: TableAt<'_>, heap: Heap<'_>, tombstone: u64) -> bool {
-    let versions = chain(table.memory, tombstone).count() as u64;
-    heap.cache.retired.promise_many(heap, versions, Entitlement::Reserve).is_ok()
+fn promise_burial(table: TableAt<'_>, heap: Heap<'_>, tombstone: &Version) -> bool {
+    let versions = 1 + chain(table.memory, tombstone.older()).count() as u64;
+    promise_places(table, heap, tombstone, versions)
 }
 
 /// Removes a row that is dead for everybody: its entries go, then its versions, when the last
@@ -195,18 +300,19 @@ fn promise_burial(table: TableAt<'_>, heap: Heap<'_>, tombstone: u64) -> bool {
 fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: LatchedRow<'_>, tombstone: u64) {
     let versions = chain(table.memory, tombstone).count() as u64;
     let row = Version::at(table.memory, tombstone).row();
-    let content = Version::at(table.memory, tombstone).older.load(Relaxed);
+    let content = Version::at(table.memory, tombstone).older();
     drop_garbage_entries(table, heap, &latched, tombstone, content);
+    heap.cache.retired.end_keyed();
     let mut old = 0;
     if content != 0 {
         let content = Version::at(table.memory, content);
-        old = content.older.load(Relaxed);
-        content.older.store(0, Release);
+        old = content.older();
+        content.set_older(0);
     }
     latched.set_newest(0);
     heap.cache.retired.redeem_many(versions);
     while old != 0 {
-        let older = Version::at(table.memory, old).older.load(Relaxed);
+        let older = Version::at(table.memory, old).older();
         heap.retire(old, Purpose::Rows);
         old = older;
     }
@@ -263,7 +369,7 @@ fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: 
 fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64) {
     let mut at = first;
     while at != 0 {
-        let older = Version::at(table.memory, at).older.load(Relaxed);
+        let older = Version::at(table.memory, at).older();
         Version::free(heap, at);
         at = older;
     }

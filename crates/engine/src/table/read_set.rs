@@ -91,6 +91,9 @@ struct Range {
     high_len: AtomicU64,
 }
 
+/// The index of a range that says nothing any more.
+const NOWHERE: u64 = u64::MAX;
+
 /// What the length of a bound has added if keys that begin with it are not in the range.
 const EXCLUDED: u64 = 1 << 63;
 
@@ -346,6 +349,46 @@ impl<'m> ReadSet<'m> {
             at = range.next.load(Relaxed);
         }
         false
+    }
+
+    /// Exchanges ends of ranges that are versions for bounds: a newer snapshot does not hold them.
+    /// `encode` writes the key that a version has in an index of a table, by its number there.
+    /// Where memory is refused, everything was read.
+    pub(crate) fn let_versions_go(
+        &self,
+        encode: impl Fn((u32, usize), u64, &mut KeyBuffer) -> bool,
+    ) {
+        let mut at = self.ranges.get();
+        while at != 0 {
+            let range = self.range(at);
+            let index = range.index.load(Relaxed);
+            let which = ((index >> 32) as u32, index as u32 as usize);
+            let ends = [&range.low, &range.high].map(|end| End::from_word(end.load(Relaxed)));
+            if index != NOWHERE && ends.iter().any(|end| matches!(end, End::Version(_))) {
+                let mut keys = [KeyBuffer::new(), KeyBuffer::new()];
+                let known = ends.iter().zip(&mut keys).all(|(end, key)| match *end {
+                    End::Version(version) => encode(which, version, key),
+                    _ => true,
+                });
+                let (low, high) = bounds_of(self.heap.memory, at, range);
+                let bounds = [(ends[0], low, &keys[0]), (ends[1], high, &keys[1])];
+                let [low, high] = bounds.map(|(end, bound, key)| match end {
+                    End::Version(_) => (RangeBound::at(key.as_slice()), End::Bound),
+                    _ => (bound, end),
+                });
+                match self.new_range(index, low.0, high.0) {
+                    Ok(settled) if known => {
+                        self.ranges.set(settled);
+                        self.extend_low(OpenRange(settled), low.1);
+                        self.extend_high(OpenRange(settled), high.1);
+                        // It stays, for a cursor that would extend it.
+                        range.index.store(NOWHERE, Relaxed);
+                    }
+                    _ => return self.say_everything(),
+                }
+            }
+            at = range.next.load(Relaxed);
+        }
     }
 
     fn new_range(&self, index: u64, low: RangeBound<'_>, high: RangeBound<'_>) -> Result<u64> {

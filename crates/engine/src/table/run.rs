@@ -60,7 +60,7 @@ impl<'m> TableAt<'m> {
         if count < LONG {
             for row in (first..first + count).rev() {
                 let version = self.directory().newest(self.memory, row);
-                self.undo_insertion(heap, Change { row, version });
+                self.undo_insertion(heap, Change::new(row, version));
             }
         } else {
             for index in self.core.indexes() {

@@ -3,11 +3,11 @@
 //! `segment = id >> 16`, `slot = id & 0xffff`. Slots come in chunks of 64, 64, 128, ... 32,768, so
 //! that a small table is small. A slot's word is the offset of the row's newest version, with bit 0
 //! as the row's latch; with bit 1 set, the next free row id in the table's list; with bit 2, the
-//! only version of a row whose insertion was taken back, which is a row only for who clears it
-//! away; with bit 3, a row that is as it was frozen; or 0, never used. Of a segment that was
-//! frozen, all chunks' words are what it was frozen to, with bit 3 set (`frozen.rs`). The words in
-//! the chunks before stay latched for ever, which sends whoever waits, or keeps a chunk in mind, to
-//! the new.
+//! only version of a row whose insertion was taken back, or that has ended and left its indexes,
+//! which is a row only for who clears it away; with bit 3, a row that is as it was frozen; or 0,
+//! never used. Of a segment that was frozen, all chunks' words are what it was frozen to, with bit
+//! 3 set (`frozen.rs`). The words in the chunks before stay latched for ever, which sends whoever
+//! waits, or keeps a chunk in mind, to the new.
 //!
 //! *Readers* load the word and mask the latch away. *Writers* of an existing row take the latch
 //! first: of its versions and index entries only one thread changes any at a time. A row without a
@@ -461,6 +461,11 @@ impl LatchedRow<'_> {
     pub(crate) fn set_newest(mut self, version: u64) {
         self.newest = version;
     }
+
+    /// Leaves its only version to who clears the row away, as [`Directory::bury`].
+    pub(crate) fn bury(mut self) {
+        self.newest |= DEAD;
+    }
 }
 
 impl Drop for LatchedRow<'_> {
@@ -489,7 +494,7 @@ pub(crate) fn is_frozen(word: u64) -> bool {
     word & (FREE | FROZEN) == FROZEN
 }
 
-/// The version in a slot's word, also of a row whose insertion was taken back; 0 for none.
+/// The version in a slot's word, also of a row that is dead; 0 for none.
 #[inline]
 pub(crate) fn last_of(word: u64) -> u64 {
     if word & (FREE | FROZEN) != 0 { 0 } else { word & !(LATCHED | DEAD) }

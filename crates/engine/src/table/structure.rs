@@ -92,7 +92,7 @@ impl<'m> TableAt<'m> {
         let freed = self.each_word(|_, word| {
             let mut at = last_of(word);
             while at != 0 {
-                let older = Version::at(heap.memory, at).older.load(Relaxed);
+                let older = Version::at(heap.memory, at).older();
                 Version::free(heap, at);
                 at = older;
             }

@@ -23,7 +23,7 @@ use crate::index::hash::HashIndex;
 use crate::index::node::Leaf;
 use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
 use crate::index::{LeafKeys, build};
-use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Relaxed, Release, SeqCst};
+use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Release, SeqCst};
 use crate::memory::succession::Succession;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
 use crate::snapshot::{Snapshot, resolve};
@@ -110,8 +110,32 @@ pub(crate) struct RowKeys<'m> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) row: u32,
-    /// The version that the change put first.
+    /// The version that the change put first, or [`ENDED`].
     pub(crate) version: u64,
+    /// Promises of room in the retire queue beyond the first: for key blocks.
+    pub(crate) places: u8,
+}
+
+/// What a change has in place of a version if the row's only version has ended in place.
+const ENDED: u64 = 1;
+
+impl Change {
+    /// The change that put a version first.
+    #[inline]
+    pub(crate) fn new(row: u32, version: u64) -> Self {
+        Self { row, version, places: 0 }
+    }
+
+    /// The change that ended a row's only version in place.
+    pub(crate) fn end(row: u32) -> Self {
+        Self::new(row, ENDED)
+    }
+
+    /// Whether the row's only version has ended in place.
+    #[inline]
+    pub(crate) fn is_end(self) -> bool {
+        self.version == ENDED
+    }
 }
 
 impl TableCore {
@@ -343,7 +367,7 @@ impl<'m> TableAt<'m> {
             })?;
         Version::at(self.memory, version).set_row(row);
         self.directory().slot(self.memory, row).store(version, Release);
-        Ok(Change { row, version })
+        Ok(Change::new(row, version))
     }
 
     /// Gives a row new content, `length` bytes that `fill` writes from the row's old bytes.
@@ -368,39 +392,52 @@ impl<'m> TableAt<'m> {
             .inspect_err(|_| queue.redeem())?;
         let head = Version::at(self.memory, version);
         head.set_row(row);
-        head.older.store(old, Relaxed);
-        fill(old_bytes, fresh_bytes_at(self.memory, version))
+        head.set_older(old);
+        let places = fill(old_bytes, fresh_bytes_at(self.memory, version))
             .and_then(|()| self.move_entries(heap, snapshot, row, old, version))
             .inspect_err(|_| {
                 Version::free(heap, version);
                 queue.redeem();
             })?;
         latched.set_newest(version);
-        Ok(Change { row, version })
+        Ok(Change { row, version, places })
     }
 
-    /// Deletes a row.
+    /// Deletes a row. If it has a single version this ends in place, which needs no memory but so
+    /// many `promises` of room.
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, and memory only when the reserve too is used up.
-    pub(crate) fn delete(&self, heap: Heap<'m>, snapshot: Snapshot, row: u32) -> Result<Change> {
+    pub(crate) fn delete(
+        &self,
+        heap: Heap<'m>,
+        snapshot: Snapshot,
+        row: u32,
+        promises: u64,
+    ) -> Result<Change> {
         let latched = self.latch_for_change(heap, snapshot, row, Entitlement::Reserve)?;
         let queue = &heap.cache.retired;
+        let newest = Version::at(self.memory, latched.newest());
+        if newest.can_end() {
+            queue.promise_many(heap, promises, Entitlement::Reserve)?;
+            newest.set_end(snapshot.own);
+            return Ok(Change::end(row));
+        }
         queue.promise(heap, Entitlement::Reserve)?;
         let version = Version::create(heap, snapshot.own, Content::Tombstone)
             .inspect_err(|_| queue.redeem())?;
         let head = Version::at(self.memory, version);
         head.set_row(row);
-        head.older.store(latched.newest(), Relaxed);
+        head.set_older(latched.newest());
         latched.set_newest(version);
-        Ok(Change { row, version })
+        Ok(Change::new(row, version))
     }
 
     /// Remembers what a change that succeeded has told: that its row was there, or that no other
     /// row had its unique keys.
     pub(crate) fn remember_change(&self, reads: &ReadSet<'_>, change: Change) {
         let version = Version::at(self.memory, change.version);
-        let is_new = version.older.load(Relaxed) == 0;
+        let is_new = version.older() == 0;
         if !is_new {
             reads.add_row(self.core.id, change.row);
         }
@@ -424,9 +461,13 @@ impl<'m> TableAt<'m> {
         };
         debug_assert_eq!(latched.newest(), change.version);
         let version = Version::at(self.memory, change.version);
-        let older = version.older.load(Relaxed);
+        let (older, queue) = (version.older(), &heap.cache.retired);
         if !version.is_tombstone() && (older == 0 || version.key_changed()) {
+            queue.allow_keyed(change.places.into());
             self.drop_entries(heap, change.row, change.version, (older, 0));
+            queue.end_keyed();
+        } else {
+            queue.redeem_many(change.places.into());
         }
         latched.set_newest(older);
         if older == 0 {
@@ -514,7 +555,11 @@ impl<'m> TableAt<'m> {
         match snapshot.may_follow(resolve(self.memory, &newest.begin)) {
             Err(holder) => Err(self.conflict(row, latched.newest(), holder)),
             Ok(()) if newest.is_tombstone() => Err(self.row_not_found(row)),
-            Ok(()) => Ok(latched),
+            Ok(()) => match newest.end(self.memory).map(|end| snapshot.may_follow(end)) {
+                None => Ok(latched),
+                Some(Ok(())) => Err(self.row_not_found(row)),
+                Some(Err(holder)) => Err(self.conflict(row, latched.newest(), holder)),
+            },
         }
     }
 
@@ -557,7 +602,7 @@ impl<'m> TableAt<'m> {
         row: u32,
         snapshot: Snapshot,
     ) -> Result<()> {
-        let change = Change { row, version: 0 };
+        let change = Change::new(row, 0);
         let add = |bytes: &[u8]| self.add_entry_of(heap, index, change, bytes, snapshot);
         self.with_frozen_key(row, &index.plan, add).unwrap_or(Ok(()))
     }
@@ -595,7 +640,8 @@ impl<'m> TableAt<'m> {
     }
 
     /// Adds the entries of an update's keys, for each index whose key it changes. Ordered entries
-    /// of a row with several keys carry their keys, the one of the old version included.
+    /// of a row with several keys carry their keys, the one of the old version included. Gives how
+    /// many promises of room it leaves behind: one for each new entry that carries its key.
     fn move_entries(
         &self,
         heap: Heap<'m>,
@@ -603,9 +649,10 @@ impl<'m> TableAt<'m> {
         row: u32,
         old: u64,
         new: u64,
-    ) -> Result<()> {
+    ) -> Result<u8> {
         let mut old_key = KeyBuffer::new();
         let mut new_key = KeyBuffer::new();
+        let (queue, mut places) = (&heap.cache.retired, 0);
         for (moved_before, index) in self.core.indexes().enumerate() {
             let bytes = bytes_at(self.memory, new);
             let moved = index
@@ -618,16 +665,21 @@ impl<'m> TableAt<'m> {
                         return Ok(());
                     }
                     let keys = (old_key.as_slice(), new_key.as_slice());
+                    let promises = u8::from(index.is_ordered());
+                    queue.promise_many(heap, promises.into(), Entitlement::Ordinary)?;
+                    places += promises;
                     self.move_entry(heap, snapshot, index, row, keys, new)
                 });
             if let Err(error) = moved {
+                queue.allow_keyed(places.into());
                 for index in self.core.indexes().take(moved_before) {
                     self.drop_entry(heap, index, row, new, (old, 0));
                 }
+                queue.end_keyed();
                 return Err(error);
             }
         }
-        Ok(())
+        Ok(places)
     }
 
     fn move_entry(
@@ -655,7 +707,7 @@ impl<'m> TableAt<'m> {
         };
         let unique = index.is_enforced() && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
-            let older = Version::at(self.memory, new).older.load(Relaxed);
+            let older = Version::at(self.memory, new).older();
             let changed = (row, bytes_at(self.memory, new));
             check_unique(*self, index, new_key, changed, placement, snapshot)
                 .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;

@@ -1,31 +1,44 @@
 //! Row versions: one block each, immutable once published but for its header's links.
 //!
 //! Layout: begin (8 bytes), older version (8), row id (4), length and flags (4), then the row's
-//! bytes as `remanent_schema::RowLayout` lays them out. A deletion is a version without bytes.
+//! bytes as `remanent_schema::RowLayout` lays them out.
+//!
+//! A deletion of a row with several versions is a version without bytes, a *tombstone*. A row that
+//! has a single one *ends in place*, which takes no memory: the word of the older version, of which
+//! there is none, then has the deleting transaction's stamp, and later its timestamp, both told
+//! from an offset by their high bits; and the length is marked, so that readers look at that word
+//! only then. *Who writes:* whoever holds the row's latch; the end first, then the mark, and the
+//! other way round when it is taken back. *Who reads* the mark finds an end behind it, or none any
+//! more. A deletion that a snapshot sees was marked before the clock showed it.
 
 use remanent_schema::RowBytes;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed};
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::row_blocks::allocate_packed;
 use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
-use crate::snapshot::Snapshot;
+use crate::slot::IN_FLIGHT;
+use crate::snapshot::{Begin, Snapshot, resolve};
 
 /// What every version begins with.
 #[repr(C)]
 pub(crate) struct Version {
     /// Timestamp or stamp: see `snapshot.rs`.
     pub(crate) begin: AtomicU64,
-    /// The version before this one; 0 for none. Only changed under the row's latch.
-    pub(crate) older: AtomicU64,
+    /// The version before this one; 0 for none. Or how the row ended. Only changed under the row's
+    /// latch.
+    older: AtomicU64,
     row: AtomicU32,
     length: AtomicU32,
 }
 
-const TOMBSTONE: u32 = 1 << 31;
+/// Of a version without bytes: it is a tombstone. Of any other: it has ended in place.
+const GONE: u32 = 1 << 31;
 const KEY_CHANGED: u32 = 1 << 30;
 const NOTED: u32 = 1 << 29;
 const LENGTH_MASK: u32 = NOTED - 1;
+/// Set in an end that is a timestamp, never in an offset.
+const END: u64 = 1 << 62;
 
 const _: () = assert!(size_of::<Version>() == 24);
 
@@ -79,21 +92,26 @@ impl Version {
     /// Fills in what a version begins with, in memory that nobody else refers to.
     #[inline]
     pub(crate) fn lay_out(memory: &Memory, at: u64, stamp: u64, content: Content) {
-        let flags = if content == Content::Tombstone { TOMBSTONE } else { 0 };
+        let flags = if content == Content::Tombstone { GONE } else { 0 };
         let version: &Self = memory.get(Ref::new(at));
         version.begin.store(stamp, Relaxed);
         version.older.store(0, Relaxed);
         version.length.store(content.length() as u32 | flags, Relaxed);
     }
 
-    /// A copy of a version that was committed at this timestamp and has none before it, in fresh
-    /// memory; `None` if it takes pages of its own.
+    /// A copy of a version that was committed at this timestamp and has none before it, in memory
+    /// as [`allocate_packed`] finds it; `None` if it takes pages of its own, or there is none.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    pub(crate) fn copy_packed(heap: Heap<'_>, at: u64, timestamp: u64) -> Result<Option<u64>> {
+    pub(crate) fn copy_packed(
+        heap: Heap<'_>,
+        at: u64,
+        timestamp: u64,
+        short: Option<u64>,
+    ) -> Result<Option<u64>> {
         let old = Self::at(heap.memory, at);
-        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length())? else {
+        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length(), short)? else {
             return Ok(None);
         };
         let version: &Self = heap.memory.get(Ref::new(copy));
@@ -127,7 +145,86 @@ impl Version {
     /// Whether this version says that the row is deleted.
     #[inline]
     pub(crate) fn is_tombstone(&self) -> bool {
-        self.length.load(Relaxed) & TOMBSTONE != 0
+        let word = self.length.load(Relaxed);
+        word & GONE != 0 && word & LENGTH_MASK == 0
+    }
+
+    /// The version before this one; 0 for none.
+    #[inline]
+    pub(crate) fn older(&self) -> u64 {
+        let word = self.older.load(Acquire);
+        if word & (END | IN_FLIGHT) == 0 { word } else { 0 }
+    }
+
+    /// Sets the version before this one; before it is published, or under the row's latch. It has
+    /// not ended.
+    pub(crate) fn set_older(&self, older: u64) {
+        self.older.store(older, Release);
+    }
+
+    /// Whether the row can end in place.
+    pub(crate) fn can_end(&self) -> bool {
+        self.older.load(Relaxed) == 0 && self.length() > 0
+    }
+
+    /// Whether the row has ended in place, or is about to.
+    #[inline]
+    pub(crate) fn has_end(&self) -> bool {
+        self.older.load(Acquire) & (END | IN_FLIGHT) != 0
+    }
+
+    /// How the row ended in place, if it has.
+    pub(crate) fn end(&self, memory: &Memory) -> Option<Begin> {
+        if !self.has_end() {
+            return None;
+        }
+        match resolve(memory, &self.older) {
+            // It was taken back meanwhile.
+            Begin::Committed(0) => None,
+            Begin::Committed(word) => Some(Begin::Committed(word & !END)),
+            in_flight => Some(in_flight),
+        }
+    }
+
+    /// Lets the row end by the transaction with this stamp; under the row's latch.
+    pub(crate) fn set_end(&self, stamp: u64) {
+        self.older.store(stamp, Relaxed);
+        self.length.store(self.length.load(Relaxed) | GONE, Release);
+    }
+
+    /// Takes the end back, if it is by the transaction with this stamp; under the row's latch.
+    pub(crate) fn clear_end(&self, stamp: u64) {
+        if self.older.load(Relaxed) == stamp {
+            self.length.store(self.length.load(Relaxed) & !GONE, Relaxed);
+            self.older.store(0, Release);
+        }
+    }
+
+    /// Writes the timestamp of an end that is committed; under the row's latch.
+    pub(crate) fn settle_end(&self, timestamp: u64) {
+        self.older.store(timestamp | END, Release);
+    }
+
+    /// Exchanges the stamp of an end for a timestamp.
+    pub(crate) fn stamp_end(&self, stamp: u64, timestamp: u64) {
+        if self.older.load(Relaxed) == stamp {
+            self.older.store(timestamp | END, Release);
+        }
+    }
+
+    /// Whether a snapshot that sees this version sees the row deleted, by this version or in place.
+    #[cold]
+    pub(crate) fn is_gone(&self, memory: &Memory, snapshot: Snapshot) -> bool {
+        // Behind the mark, the end.
+        let word = self.length.load(Acquire);
+        if word & GONE == 0 || word & LENGTH_MASK == 0 {
+            return word & GONE != 0;
+        }
+        match self.end(memory) {
+            None => false,
+            Some(Begin::InFlight(stamp)) => stamp == snapshot.own,
+            Some(Begin::Committed(timestamp)) => timestamp <= snapshot.timestamp,
+        }
     }
 
     /// Whether some index key of this version differs from the version before it.
@@ -191,9 +288,10 @@ pub(crate) fn visible(memory: &Memory, newest: u64, snapshot: Snapshot) -> Optio
     while at != 0 {
         let version = Version::at(memory, at);
         if snapshot.sees(memory, &version.begin) {
-            return (!version.is_tombstone()).then_some(at);
+            let marked = version.length.load(Relaxed) & GONE != 0;
+            return (!marked || !version.is_gone(memory, snapshot)).then_some(at);
         }
-        at = version.older.load(Acquire);
+        at = version.older();
     }
     None
 }
@@ -210,13 +308,13 @@ pub(crate) fn visible_bytes(
         let version = Version::at(memory, at);
         if snapshot.sees(memory, &version.begin) {
             let word = version.length.load(Relaxed);
-            if word & TOMBSTONE != 0 {
+            if word & GONE != 0 && version.is_gone(memory, snapshot) {
                 return None;
             }
             let length = (word & LENGTH_MASK) as usize;
             return Some((at, memory.region().bytes(at + size_of::<Version>() as u64, length)));
         }
-        at = version.older.load(Acquire);
+        at = version.older();
     }
     None
 }
@@ -225,7 +323,7 @@ pub(crate) fn visible_bytes(
 pub(crate) fn chain(memory: &Memory, newest: u64) -> impl Iterator<Item = (u64, &Version)> {
     let first = (newest != 0).then(|| (newest, Version::at(memory, newest)));
     std::iter::successors(first, |(_, version)| {
-        let older = version.older.load(Acquire);
+        let older = version.older();
         (older != 0).then(|| (older, Version::at(memory, older)))
     })
 }

@@ -246,7 +246,7 @@ impl WriteTransaction<'_> {
         let laid = Some(LaidRows { first, rows: &slices });
         let mut batches = Batches { tx: self, table, batch, laid, count: 0 };
         for row in first..first + count {
-            batches.push(Change { row, version: 0 })?;
+            batches.push(Change::new(row, 0))?;
         }
         batches.index().map(|()| Some(RowId(first)))
     }
@@ -353,7 +353,7 @@ impl Batches<'_> {
             Ok(change)
         })?;
         self.count += 1;
-        self.push(Change { row: row.0, version: version.get() })
+        self.push(Change::new(row.0, version.get()))
     }
 
     /// Adds a row that is there and in no index yet.

@@ -8,6 +8,7 @@ use super::write_set::{WriteSet, Written};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::{Relaxed, Release};
+use crate::table::ended::rows_of;
 use crate::table::table::{Change, TableAt};
 use crate::table::version::{Version, chain};
 
@@ -18,6 +19,8 @@ pub(crate) enum RowChange<'b> {
     Version(Change),
     /// It inserted the row with these bytes, which lie in columns.
     Laid { row: u32, bytes: &'b [u8] },
+    /// It deleted the row, whose only version has ended in place.
+    Ended { row: u32 },
 }
 
 /// Calls `visit` with each change, oldest first. The versions of runs are looked up, so none of
@@ -28,13 +31,32 @@ pub(crate) fn each(
     writes: &WriteSet<'_>,
     mut visit: impl FnMut(u32, RowChange<'_>),
 ) {
-    writes.each(|table, written| match written {
+    writes.each(|table, written| each_of(db, (table, written), &mut visit));
+}
+
+/// As [`each`], of the changes behind the oldest `len` alone.
+pub(crate) fn each_behind(
+    db: &Instance,
+    writes: &WriteSet<'_>,
+    len: u64,
+    mut visit: impl FnMut(u32, RowChange<'_>),
+) {
+    writes.each_behind(len, |table, written| each_of(db, (table, written), &mut visit));
+}
+
+#[inline]
+fn each_of(
+    db: &Instance,
+    (table, written): (u32, Written),
+    visit: &mut impl FnMut(u32, RowChange<'_>),
+) {
+    match written {
         Written::One(change) => visit(table, RowChange::Version(change)),
         Written::Run { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
             for row in first..first + count {
-                let change = Change { row, version: at.oldest_version(row) };
+                let change = Change::new(row, at.oldest_version(row));
                 visit(table, RowChange::Version(change));
             }
         }
@@ -43,7 +65,10 @@ pub(crate) fn each(
             let at = TableAt { memory: db.memory(), core: &core };
             at.each_laid((first, count), |row, bytes| visit(table, RowChange::Laid { row, bytes }));
         }
-    });
+        Written::Ended { first, bits } => {
+            rows_of(first, bits).for_each(|row| visit(table, RowChange::Ended { row }));
+        }
+    }
 }
 
 /// Writes the timestamp into the versions of an entry that carry the stamp `own`. A change's own
@@ -68,6 +93,12 @@ pub(crate) fn stamp(
             return at.stamp_segment(first, (own, timestamp), |newest| {
                 stamp_chain(memory, newest, own, timestamp);
             });
+        }
+        Written::Ended { first, bits } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            let at = TableAt { memory, core: &core };
+            return rows_of(first, bits)
+                .for_each(|row| at.stamp_end(row, (own, timestamp), versions_are_held));
         }
     };
     let Some(core) = db.catalog().by_id(table) else { return };

@@ -26,6 +26,8 @@ use crate::log::writer::{Appended, Log, Prepared};
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Heap, Memory};
+use crate::table::ended::rows_of;
+use crate::table::table::TableAt;
 use crate::table::version::{Version, bytes_at};
 
 /// Proof of a commit.
@@ -156,7 +158,7 @@ pub(crate) fn commit(
                 CommitStage::Retire(published)
             }
             CommitStage::Retire(published) => {
-                retire(heap, writes, published.timestamp);
+                retire(transaction.db, heap, writes, published.timestamp);
                 // Whatever becomes of the log now, others may have read it.
                 ended.set(true);
                 CommitStage::Tell(published)
@@ -197,9 +199,10 @@ fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
         let redo = prepared.redo();
         match change {
             RowChange::Laid { row, bytes } => redo.insert(table, row, bytes),
+            RowChange::Ended { row } => redo.delete(table, row),
             RowChange::Version(change) => {
                 let version = Version::at(memory, change.version);
-                let older = version.older.load(Relaxed);
+                let older = version.older();
                 if version.is_tombstone() {
                     redo.delete(table, change.row);
                 } else if older == 0 {
@@ -286,14 +289,24 @@ fn show(db: &Instance, definitions: &Definitions, timestamp: u64) {
 }
 
 #[inline]
-fn retire(heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
+fn retire(db: &Instance, heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
     let queue = &heap.cache.retired;
     let mut bytes = 0;
     writes.each(|table, written| {
         queue.redeem_many(written.promises());
         // An inserted row has no older version.
-        let Written::One(change) = written else { return };
-        let older = Version::at(heap.memory, change.version).older.load(Relaxed);
+        let change = match written {
+            Written::One(change) => change,
+            Written::Ended { first: row, bits } => {
+                if let Some(core) = db.catalog().by_id(table) {
+                    let at = TableAt { memory: heap.memory, core: &core };
+                    bytes += rows_of(row, bits).map(|row| at.ended_bytes(row)).sum::<u64>();
+                }
+                return queue.push_bits(heap, timestamp, (Retired::Ended { table, row }, bits));
+            }
+            Written::Run { .. } | Written::Segment { .. } => return,
+        };
+        let older = Version::at(heap.memory, change.version).older();
         if older != 0 {
             bytes += Version::at(heap.memory, older).length() as u64;
             queue.push(heap, timestamp, Retired::Row { table, row: change.row });

@@ -23,6 +23,11 @@ use crate::table::version::Version;
 const ROWS_AT_ONCE: u32 = if cfg!(shuttle) { 4 } else { 4096 };
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
+/// How often in a row it is done by a writer whom memory failed, and how many bytes have to have
+/// been moved for the next time.
+const STEPS_MAX: u32 = if cfg!(shuttle) { 1 } else { 16 };
+const WORTHWHILE_BYTES: u64 = 16 << 10;
+
 /// It is worth while where so much of the pages of rows is free: one part in this many.
 const FREE_PART: u64 = 8;
 /// And where they are at least one part of the budget in this many; always, in models.
@@ -34,6 +39,20 @@ pub(crate) fn some(db: &Instance, heap: Heap<'_>) {
     if is_worthwhile(db) {
         // Where memory fails it, nothing is lost: rows stay where they are.
         let _ = step(db, heap, ROWS_AT_ONCE, BYTES_AT_ONCE);
+    }
+}
+
+/// Called by a writer whom memory failed, at its end.
+#[cold]
+pub(crate) fn much(db: &Instance, heap: Heap<'_>, own: usize) {
+    for _ in 0..STEPS_MAX {
+        // Where little can be moved, as beside an old snapshot, it is no use to go on.
+        let moved =
+            if is_worthwhile(db) { step(db, heap, ROWS_AT_ONCE, BYTES_AT_ONCE) } else { Ok(0) };
+        if moved.unwrap_or(0) < WORTHWHILE_BYTES {
+            return;
+        }
+        free_moved(heap, own);
     }
 }
 
@@ -57,7 +76,8 @@ pub(crate) fn everything(db: &Instance) -> Result<u64> {
         let (mut row, limit) = (0, at.directory().limit());
         while row < limit {
             let count = (limit - row).min(u64::from(ROWS_AT_ONCE)) as u32;
-            total += at.move_rows(heap, (row as u32, count), threshold(db), room(db))?;
+            let bytes = (u64::MAX, room(db));
+            total += at.move_rows(heap, (row as u32, count), threshold(db), bytes)?;
             row += u64::from(count);
             free_moved(heap, held.number());
         }
@@ -66,19 +86,21 @@ pub(crate) fn everything(db: &Instance) -> Result<u64> {
     Ok(total)
 }
 
-/// How many bytes have to be free in a page for its rows to be moved: more than in others.
+/// How many bytes have to be free in a page for its rows to be moved: as many as in others, or a
+/// little less, for where as much is free in all of them, one that has more raises the mean.
 fn threshold(db: &Instance) -> u64 {
     let (free, all) = free_and_all(db.memory().region());
-    (PAGE_SIZE as u64 * free / all.max(1)).max(1)
+    let mean = PAGE_SIZE as u64 * free / all.max(1);
+    (mean - mean / 8).max(1)
 }
 
 /// Looks at some rows, where whoever did so before has stopped.
-fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<()> {
+fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<u64> {
     let place = &db.memory().header().compacted;
     let word = place.load(Relaxed);
     let Some(core) = db.catalog().first_from((word >> 32) as u32) else {
         place.store(0, Relaxed);
-        return Ok(());
+        return Ok(0);
     };
     let row = if u64::from(core.id) == word >> 32 { word & 0xffff_ffff } else { 0 };
     let at = TableAt { memory: db.memory(), core: &core };
@@ -87,15 +109,17 @@ fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<()> {
     let table = u64::from(core.id);
     let end = row + count;
     place.store(if end >= limit { (table + 1) << 32 } else { table << 32 | end }, Relaxed);
-    let bytes = bytes.min(room(db));
-    at.move_rows(heap, (row as u32, count as u32), threshold(db), bytes).map(|_| ())
+    let bytes = (bytes, room(db));
+    at.move_rows(heap, (row as u32, count as u32), threshold(db), bytes)
 }
 
 /// Bytes that moving may take: of the reserve a quarter, for deletions need the rest.
 fn room(db: &Instance) -> u64 {
     let account = &db.memory().header().account;
-    let (budget, reserve) = (account.budget.load(Relaxed), account.reserve.load(Relaxed));
-    (budget - reserve / 4 * 3).saturating_sub(account.used.load(Relaxed))
+    let reserve = account.reserve.load(Relaxed);
+    // The budget may be lowered meanwhile, and with it the reserve.
+    let most = account.budget.load(Relaxed).saturating_sub(reserve / 4 * 3);
+    most.saturating_sub(account.used.load(Relaxed))
 }
 
 /// Frees the blocks that rows were moved or frozen out of, as far as everybody has ended who may

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, release_fence};
 use crate::memory::region::FIRST_RING_SIZE;
 use crate::memory::{Entitlement, Heap, Memory, Purpose};
+use crate::table::ended::rows_of;
 
 /// Words of the first ring.
 const FIRST_POWER: u32 = FIRST_RING_SIZE.ilog2() - 3;
@@ -47,17 +48,18 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
     recent.claimed.store(end + count, Relaxed);
     release_fence();
     let mut position = end;
-    writes.each(|table, written| {
-        let rows = match written {
-            Written::One(change) => change.row..change.row + 1,
-            Written::Run { first, count } | Written::Segment { first, count } => {
-                first..first + count
-            }
-        };
-        for row in rows {
-            let word = u64::from(table) << 32 | u64::from(row);
-            words[(position & mask) as usize].store(word, Relaxed);
-            position += 1;
+    let mut note = |table, row| {
+        let word = u64::from(table) << 32 | u64::from(row);
+        words[(position & mask) as usize].store(word, Relaxed);
+        position += 1;
+    };
+    writes.each(|table, written| match written {
+        Written::One(change) => note(table, change.row),
+        Written::Run { first, count } | Written::Segment { first, count } => {
+            (first..first + count).for_each(|row| note(table, row));
+        }
+        Written::Ended { first, bits } => {
+            rows_of(first, bits).for_each(|row| note(table, row));
         }
     });
     words[(position & mask) as usize].store(COMMIT | timestamp, Relaxed);

@@ -11,14 +11,16 @@ use std::sync::Arc;
 
 use super::clock::{self, Horizon};
 use super::defining::free_dropped;
-use super::{compact, snapshots};
+use super::write_set::PROMISES_OF_ENDED;
+use super::{commit, compact, snapshots, stamping};
 use crate::instance::Instance;
 use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Cache, Entitlement, Heap, Purpose};
 use crate::slot;
+use crate::table::ended::{Burial, rows_of};
 use crate::table::pins::Pins;
-use crate::table::prune::{NOTES_MAX, RETIRED_PER_ROW, prune, prune_between};
+use crate::table::prune::{NOTES_MAX, Pruned, prune, prune_between, prune_step_by_step};
 use crate::table::run::LONG;
 use crate::table::table::{TableAt, TableCore};
 use crate::table::version::Version;
@@ -51,6 +53,10 @@ const OLDER_AHEAD: u64 = 4;
 const ROWS_AT_A_TIME: u64 = 4096;
 const ROWS_PER_ENTRY: u64 = 64;
 
+/// How often a queue is worked off until nothing is left that can be: what rows leave when they are
+/// pruned or buried is freed in the second pass.
+const PASSES: u32 = 2;
+
 /// How many of a slot's transactions pass between two looks at another slot's queue.
 const ADOPTION_INTERVAL: u64 = if cfg!(shuttle) { 2 } else { 64 };
 
@@ -67,7 +73,19 @@ pub(crate) fn after_transaction(
         return work_off(db, heap, own, Thoroughness::All);
     }
     let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
-    if count >= WORTHWHILE && count >= look_at {
+    let is_due = count >= WORTHWHILE && count >= look_at;
+    let is_short = is_due && heap.memory.header().account.is_short();
+    let pressed = heap.cache.pressed.load(Relaxed) != 0;
+    if pressed || is_short {
+        // What its own snapshot held back is to be free for the next.
+        heap.cache.pressed.store(0, Relaxed);
+        for _ in 0..PASSES {
+            work_off(db, heap, own, Thoroughness::All);
+        }
+        if pressed {
+            compact::much(db, heap, own);
+        }
+    } else if is_due {
         work_off(db, heap, own, Thoroughness::AsNeeded);
     }
     if stamp.is_multiple_of(ADOPTION_INTERVAL) {
@@ -86,18 +104,18 @@ pub(crate) fn after_transaction(
 pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>) {
     work_off(db, heap, usize::MAX, Thoroughness::All);
     everything(db);
-    // What its own snapshot holds back is to be freed as soon as it has ended.
-    heap.cache.retired_look_at.store(0, Relaxed);
+    heap.cache.pressed.store(1, Relaxed);
 }
 
 /// Works off everything that can be: the queues of all slots that nobody holds.
 pub(crate) fn everything(db: &Instance) {
+    // A slot that is left unstamped is held by nobody and taken by nobody.
+    stamping::all(db);
     for number in 0..slots_used(db) {
         let Some(held) = clock::adopt_slot(db.memory(), number) else { continue };
         let Some(cache) = slot::cache(db.memory(), held.slot()) else { continue };
         let heap = db.memory().heap(cache);
-        // Pruning rows retires blocks, which a second pass frees.
-        for _ in 0..2 {
+        for _ in 0..PASSES {
             work_off(db, heap, number, Thoroughness::All);
         }
         cache.retired_look_at.store(0, Relaxed);
@@ -118,7 +136,8 @@ fn adopt_one(db: &Instance, own: usize, turn: u64) {
     let number = turn as usize % slots_used(db).max(1);
     let backlog = |cache: &Cache| {
         let moved = cache.moved.count() > 0;
-        moved || cache.retired.count() >= WORTHWHILE || cache.pinned.count() > 0
+        let many = cache.retired.count() >= WORTHWHILE || cache.retired.apart_count() > 0;
+        moved || many || cache.pinned.count() > 0
     };
     if number == own || !slot::cache(memory, slot::slot(memory, number)).is_some_and(backlog) {
         return;
@@ -154,9 +173,10 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
         Thoroughness::AsNeeded => AT_ONCE + cache.retired.count() / 4,
         Thoroughness::All => u64::MAX,
     };
-    work_off_retired(db, heap, horizon, Work { limit, pins: None });
+    let thorough = thoroughness == Thoroughness::All;
+    work_off_retired(db, heap, horizon, Work { limit, pins: None, own, thorough });
     if cache.pinned.count() > 0 && cache.pinned_until.load(Relaxed) <= horizon.rows {
-        work_off_pinned(db, heap, horizon, None);
+        work_off_pinned(db, heap, horizon, Work { limit, pins: None, own, thorough });
     }
     let left = cache.retired.count();
     cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
@@ -169,7 +189,7 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
     let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
-        look_at_all_snapshots(db, heap, own);
+        look_at_all_snapshots(db, heap, own, thorough);
         let (before, left) = (left, cache.retired.count());
         scale_bytes(cache, left, before);
         cache.retired_bytes_seen.store(cache.retired_bytes.load(Relaxed), Relaxed);
@@ -192,19 +212,20 @@ fn scale_bytes(cache: &Cache, left: u64, before: u64) -> u64 {
 }
 
 /// Works off what only an old snapshot holds back, as far as it does not need it.
-fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize) {
+fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize, thorough: bool) {
     let (memory, cache) = (heap.memory, heap.cache);
     snapshots::expire(db);
     let passed = snapshots::pass_by(memory, own);
-    let Some(pins) = Pins::collect(memory, own) else { return };
+    let pins = Pins::collect(memory, own);
     // Anew: what was retired just now may be in the hands of transactions that have begun since.
     let horizon = clock::horizon(memory, own);
     let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
-    work_off_retired(db, heap, horizon, Work { limit: u64::MAX, pins: Some(&pins) });
+    let work = Work { limit: u64::MAX, pins: Some(&pins), own, thorough };
+    work_off_retired(db, heap, horizon, work);
     let releases = memory.header().releases.load(SeqCst);
     if cache.releases_seen.load(Relaxed) != releases {
         cache.releases_seen.store(releases, Relaxed);
-        work_off_pinned(db, heap, horizon, Some(&pins));
+        work_off_pinned(db, heap, horizon, work);
     }
 }
 
@@ -214,28 +235,45 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
     let queue = &heap.cache.retired;
     let rows = work.pins.map_or(horizon.rows, Pins::clock);
     let mut tables = Tables { db, newest: None };
+    free_apart(heap, work);
     // What is added meanwhile waits for its own time.
     let (mut entries, mut left) = (queue.count(), work.limit);
     while entries > 0 && left > 0 {
         let Some((stamp, item)) = queue.front(heap) else { return };
-        let reached = if matches!(item, Retired::Row { .. }) { rows } else { horizon.blocks };
+        let of_rows = matches!(item, Retired::Row { .. } | Retired::Ended { .. });
+        let reached = if of_rows { rows } else { horizon.blocks };
         if stamp > reached {
             return;
         }
-        if let Retired::Rows { table, row } = item {
-            let most = left.saturating_mul(ROWS_PER_ENTRY).min(ROWS_AT_A_TIME) as u32;
-            let rows = queue.front_rows(heap).min(most);
-            if let Some(core) = tables.by_id(table) {
-                TableAt { memory: heap.memory, core }.clear_rows(heap, row, rows);
-            }
-            entries -= queue.pop_rows(heap, rows);
-            left = left.saturating_sub(u64::from(rows).div_ceil(ROWS_PER_ENTRY));
-            continue;
-        }
-        (entries, left) = (entries - 1, left - 1);
         match item {
-            Retired::Rows { .. } | Retired::Slots { .. } => {
-                unreachable!("runs have been dealt with, and slots wait elsewhere")
+            Retired::Rows { table, row } => {
+                let most = left.saturating_mul(ROWS_PER_ENTRY).min(ROWS_AT_A_TIME) as u32;
+                let rows = queue.front_rows(heap).min(most);
+                if let Some(core) = tables.by_id(table) {
+                    TableAt { memory: heap.memory, core }.clear_rows(heap, row, rows);
+                }
+                entries -= queue.pop_rows(heap, rows);
+                left = left.saturating_sub(u64::from(rows).div_ceil(ROWS_PER_ENTRY));
+                continue;
+            }
+            Retired::Ended { table, row } => {
+                if !bury(&mut tables, heap, (stamp, table, row), horizon, work) {
+                    return free_behind(&mut tables, heap, horizon, work);
+                }
+            }
+            Retired::Buried { table, row } => {
+                if let Some(core) = tables.by_id(table) {
+                    let at = TableAt { memory: heap.memory, core };
+                    rows_of(row, queue.front_bits(heap)).for_each(|row| at.clear_buried(heap, row));
+                }
+                pop_bits(heap);
+            }
+            Retired::Row { table, row } => {
+                tables.prefetch(heap);
+                if !prune_row(&mut tables, heap, (stamp, table, row), horizon, work) {
+                    return free_behind(&mut tables, heap, horizon, work);
+                }
+                queue.pop(heap);
             }
             Retired::Segment { table, row } => {
                 queue.pop(heap);
@@ -243,29 +281,70 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
                     TableAt { memory: heap.memory, core }.clear_segment(heap, row);
                 }
             }
-            Retired::Block { offset, purpose } => {
+            _ => {
                 queue.pop(heap);
-                match purpose {
-                    Purpose::Rows => Version::free(heap, offset),
-                    _ => heap.free_block(offset, purpose),
-                }
-            }
-            Retired::Deletion { offset } => {
-                queue.pop(heap);
-                let content = Version::at(heap.memory, offset).older.load(Relaxed);
-                for version in [offset, content].into_iter().filter(|at| *at != 0) {
-                    Version::free(heap, version);
-                }
-            }
-            Retired::Row { table, row } => {
-                tables.prefetch(heap);
-                let pins = work.pins.filter(|_| stamp > horizon.rows);
-                if !prune_row(&mut tables, heap, (table, row), horizon, pins) {
-                    return;
-                }
+                free(heap, item);
             }
         }
+        let both = matches!(item, Retired::Ended { .. } | Retired::Buried { .. });
+        entries = entries.saturating_sub(1 + u64::from(both));
+        left -= 1;
     }
+}
+
+/// Frees what an entry is about that is no row.
+fn free(heap: Heap<'_>, item: Retired) {
+    match item {
+        Retired::Block { offset, purpose: Purpose::Rows } => Version::free(heap, offset),
+        Retired::Block { offset, purpose } => heap.free_block(offset, purpose),
+        Retired::Deletion { offset } => {
+            let content = Version::at(heap.memory, offset).older();
+            for version in [offset, content].into_iter().filter(|at| *at != 0) {
+                Version::free(heap, version);
+            }
+        }
+        Retired::Void => {}
+        _ => unreachable!("rows have been dealt with, and slots wait elsewhere"),
+    }
+}
+
+/// Frees what can be of the entries apart.
+fn free_apart(heap: Heap<'_>, work: Work<'_>) {
+    let queue = &heap.cache.retired;
+    if queue.apart_count() == 0 {
+        return;
+    }
+    let free_due = |due| {
+        while let Some(item) = queue.pop_apart(heap, due) {
+            free(heap, item);
+        }
+    };
+    free_due(clock::horizon(heap.memory, work.own).blocks);
+    if queue.apart_count() > 0 && work.thorough {
+        // Readers between two calls may be passed by as soon as the clock has moved.
+        commit::advance_clock(heap.memory);
+        free_due(snapshots::pass_by(heap.memory, work.own));
+    }
+}
+
+/// Where a row cannot be worked off because there is no room in the queue: frees behind it what
+/// needs none, which may be the memory for more.
+#[cold]
+fn free_behind(tables: &mut Tables<'_>, heap: Heap<'_>, horizon: Horizon, work: Work<'_>) {
+    if !work.thorough {
+        return;
+    }
+    let rows = work.pins.map_or(horizon.rows, Pins::clock);
+    heap.cache.retired.each_behind(heap, |stamp, item| match item {
+        Retired::Block { .. } | Retired::Deletion { .. } if stamp <= horizon.blocks => {
+            free(heap, item);
+            true
+        }
+        Retired::Row { table, row } if stamp <= rows => {
+            prune_row(tables, heap, (stamp, table, row), horizon, work)
+        }
+        _ => false,
+    });
 }
 
 /// How much to work off, and how.
@@ -273,6 +352,10 @@ fn work_off_retired(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<
 struct Work<'w> {
     limit: u64,
     pins: Option<&'w Pins<'w>>,
+    /// The slot whose snapshot does not count.
+    own: usize,
+    /// Whether to take all trouble.
+    thorough: bool,
 }
 
 /// The table that was needed last: mostly it is the next one too.
@@ -306,80 +389,279 @@ impl Tables<'_> {
         if let Some(row) = row_ahead(OLDER_AHEAD) {
             let newest = directory.newest(memory, row);
             if newest != 0 {
-                let older = Version::at(memory, newest).older.load(Relaxed);
+                let older = Version::at(memory, newest).older();
                 memory.region().prefetch_to_write(older, core.prefetch_len);
             }
         }
     }
 }
 
-/// Prunes the row that the queue's front is about; `false` if there is no room for that.
+/// Prunes a row that the queue has an entry about; `false` if there is no room for that.
 fn prune_row(
     tables: &mut Tables<'_>,
     heap: Heap<'_>,
-    (table, row): (u32, u32),
+    (stamp, table, row): (u64, u32, u32),
     horizon: Horizon,
-    pins: Option<&Pins<'_>>,
+    work: Work<'_>,
 ) -> bool {
+    let Some(core) = tables.by_id(table) else { return true };
+    let at = TableAt { memory: heap.memory, core };
+    let Some(pins) = work.pins.filter(|_| stamp > horizon.rows) else {
+        return match prune(at, heap, row, horizon.rows) {
+            Pruned::Done => true,
+            Pruned::NoRoom => {
+                let pressed = heap.cache.retired.press();
+                let make_room = || free_apart(heap, work);
+                let pruned = prune_step_by_step(at, heap, row, horizon.rows, make_room);
+                heap.cache.retired.relax(pressed);
+                free_apart(heap, work);
+                pruned == Pruned::Done
+            }
+        };
+    };
     let Cache { retired, pinned, .. } = heap.cache;
-    let room = pins.map_or(Ok(()), |_| pinned.make_room(heap, NOTES_MAX, Entitlement::Reserve));
-    if room.is_err() || retired.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve).is_err() {
+    let room = pinned.make_room(heap, NOTES_MAX, Entitlement::Reserve).is_ok();
+    let mut unnoted = false;
+    let mut note = |stamp| {
+        unnoted |= !room;
+        if room {
+            push_pinned(heap, stamp, Retired::Row { table, row });
+        }
+        room
+    };
+    let mut pruned = prune_between(at, heap, row, pins, &mut note);
+    while pruned == Pruned::NoRoom && retired.apart_count() == 0 {
+        let pressed = retired.press();
+        pruned = prune_between(at, heap, row, pins, &mut note);
+        retired.relax(pressed);
+        if retired.apart_count() == 0 {
+            break;
+        }
+        free_apart(heap, work);
+    }
+    pruned == Pruned::Done && !unnoted
+}
+
+/// Buries rows at the queue's front that have ended; `false` if something is left to be done.
+fn bury(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, table, row): (u64, u32, u32),
+    horizon: Horizon,
+    work: Work<'_>,
+) -> bool {
+    let retired = &heap.cache.retired;
+    let Some(core) = tables.by_id(table) else {
+        pop_bits(heap);
+        return true;
+    };
+    let at = TableAt { memory: heap.memory, core };
+    let pins = work.pins.filter(|_| stamp > horizon.rows);
+    let has_room = retired.promise_many(heap, PROMISES_OF_ENDED, Entitlement::Reserve).is_ok();
+    let (buried, needed, left) = bury_some((row, retired.front_bits(heap)), |row| {
+        let burial = at.bury_ended(heap, row, horizon.rows, pins);
+        if burial != Burial::NoRoom {
+            return burial;
+        }
+        free_apart(heap, work);
+        let pressed = retired.press();
+        let burial = at.bury_ended(heap, row, horizon.rows, pins);
+        retired.relax(pressed);
+        burial
+    });
+    if !has_room {
+        // Those that are buried already are met as such again.
+        let rest = needed | left;
+        let (stamp, item) = match rest {
+            0 => (heap.stamp_of_now(), Retired::Buried { table, row }),
+            _ => (stamp, Retired::Ended { table, row }),
+        };
+        retired.set_front_bits(heap, stamp, (item, buried | rest));
         return false;
     }
-    retired.pop(heap);
-    if let Some(core) = tables.by_id(table) {
-        let at = TableAt { memory: heap.memory, core };
-        match pins {
-            Some(pins) => prune_between(at, heap, row, pins, |stamp| {
-                push_pinned(heap, stamp, Retired::Row { table, row });
-            }),
-            None => prune(at, heap, row, horizon.rows),
+    retired.redeem_many(PROMISES_OF_ENDED);
+    if buried != 0 {
+        retired.push_bits(heap, heap.stamp_of_now(), (Retired::Buried { table, row }, buried));
+    }
+    let item = Retired::Ended { table, row };
+    if left == 0 && (needed == 0 || pin(heap, stamp, (item, needed))) {
+        pop_bits(heap);
+        return true;
+    }
+    retired.set_front_bits(heap, stamp, (item, needed | left));
+    false
+}
+
+/// Buries rows by their bits: those that are buried, that a snapshot sees, and the others that are
+/// left.
+fn bury_some((first, bits): (u32, u64), bury: impl Fn(u32) -> Burial) -> (u64, u64, u64) {
+    let (mut buried, mut needed, mut left) = (0, 0, 0);
+    for row in rows_of(first, bits) {
+        let bit = 1 << (row - first);
+        match bury(row) {
+            Burial::Buried => buried |= bit,
+            Burial::Needed => needed |= bit,
+            Burial::NoRoom => left |= bit,
+            Burial::Nothing => {}
         }
     }
-    retired.redeem_many(RETIRED_PER_ROW);
-    true
+    (buried, needed, left)
+}
+
+/// Takes rows that have ended, or are buried, off the queue's front.
+fn pop_bits(heap: Heap<'_>) {
+    heap.cache.retired.pop(heap);
+    heap.cache.retired.pop(heap);
 }
 
 /// Looks again at the rows that an old snapshot held on to.
-fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, pins: Option<&Pins<'_>>) {
+fn work_off_pinned(db: &Instance, heap: Heap<'_>, horizon: Horizon, work: Work<'_>) {
     let Cache { retired, pinned, pinned_until, .. } = heap.cache;
+    let mut tables = Tables { db, newest: None };
     pinned_until.store(u64::MAX, Relaxed);
-    for _ in 0..pinned.count() {
+    let mut entries = pinned.count();
+    while entries > 0 {
         let Some((stamp, item)) = pinned.front(heap) else { return };
-        let Retired::Row { table, row } = item else { unreachable!("only rows are pinned") };
-        // For the notes, and for the entry itself if it goes to the end.
-        let room = pinned.make_room(heap, NOTES_MAX + 1, Entitlement::Reserve);
-        let promised = retired.promise_many(heap, RETIRED_PER_ROW, Entitlement::Reserve);
-        if room.is_err() || promised.is_err() {
+        // What has to stay goes to the end, and may leave notes there; what is due needs no room.
+        let is_due = stamp <= horizon.rows;
+        let room = is_due
+            || pinned.make_room(heap, NOTES_MAX + 2, Entitlement::Reserve).is_ok()
+                && retired.make_room(heap, PROMISES_OF_ENDED, Entitlement::Reserve).is_ok();
+        let worked_off = room
+            && match item {
+                Retired::Row { .. } | Retired::Void => {
+                    entries -= 1;
+                    is_due && prune_due(&mut tables, heap, (stamp, item), horizon, work)
+                        || !is_due && look_again(&mut tables, heap, (stamp, item), work.pins)
+                }
+                Retired::Ended { .. } | Retired::Buried { .. } => {
+                    entries = entries.saturating_sub(2);
+                    bury_pinned(&mut tables, heap, (stamp, item), horizon, work)
+                }
+                _ => unreachable!("only rows are pinned"),
+            };
+        if !worked_off {
             pinned_until.store(0, Relaxed);
-            if promised.is_ok() {
-                retired.redeem_many(RETIRED_PER_ROW);
-            }
-            return;
+            return pinned.each_behind(heap, |stamp, item| {
+                stamp <= horizon.rows && prune_due(&mut tables, heap, (stamp, item), horizon, work)
+            });
         }
-        pinned.pop(heap);
-        if stamp > horizon.rows {
-            push_pinned(heap, stamp, item);
+        if matches!(item, Retired::Row { .. } | Retired::Void) {
+            pinned.pop(heap);
         }
-        if let Some(core) = db.catalog().by_id(table) {
-            let at = TableAt { memory: heap.memory, core: &core };
-            match pins.filter(|_| stamp > horizon.rows) {
-                Some(pins) => prune_between(at, heap, row, pins, |stamp| {
-                    push_pinned(heap, stamp, Retired::Row { table, row });
-                }),
-                None if stamp <= horizon.rows => prune(at, heap, row, horizon.rows),
-                None => {}
-            }
-        }
-        retired.redeem_many(RETIRED_PER_ROW);
     }
+}
+
+/// Prunes a pinned row that no snapshot holds on to any more; `false` if there is no room.
+fn prune_due(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, item): (u64, Retired),
+    horizon: Horizon,
+    work: Work<'_>,
+) -> bool {
+    match item {
+        Retired::Row { table, row } => prune_row(tables, heap, (stamp, table, row), horizon, work),
+        item => item == Retired::Void,
+    }
+}
+
+/// Prunes a pinned row as far as can be; it stays pinned. Room was made.
+fn look_again(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, item): (u64, Retired),
+    pins: Option<&Pins<'_>>,
+) -> bool {
+    let Retired::Row { table, row } = item else { return true };
+    push_pinned(heap, stamp, item);
+    if let (Some(core), Some(pins)) = (tables.by_id(table), pins) {
+        let at = TableAt { memory: heap.memory, core };
+        let _ = prune_between(at, heap, row, pins, |stamp| {
+            push_pinned(heap, stamp, item);
+            true
+        });
+    }
+    true
+}
+
+/// Buries rows at the front of the pinned ones that have ended, as far as can be, and frees those
+/// that are buried; `false` if they have to stay where they are.
+fn bury_pinned(
+    tables: &mut Tables<'_>,
+    heap: Heap<'_>,
+    (stamp, item): (u64, Retired),
+    horizon: Horizon,
+    work: Work<'_>,
+) -> bool {
+    let Cache { retired, pinned, .. } = heap.cache;
+    let (Retired::Ended { table, row } | Retired::Buried { table, row }) = item else {
+        return false;
+    };
+    let bits = pinned.front_bits(heap);
+    let pop = || {
+        pinned.pop(heap);
+        pinned.pop(heap);
+    };
+    let Some(core) = tables.by_id(table) else {
+        pop();
+        return true;
+    };
+    let at = TableAt { memory: heap.memory, core };
+    if matches!(item, Retired::Buried { .. }) {
+        if stamp <= horizon.blocks {
+            rows_of(row, bits).for_each(|row| at.clear_buried(heap, row));
+            pop();
+        }
+        return stamp <= horizon.blocks;
+    }
+    let has_room = retired.promise_many(heap, PROMISES_OF_ENDED, Entitlement::Reserve).is_ok();
+    let pins = work.pins.filter(|_| stamp > horizon.rows);
+    let bury = |row| match stamp > horizon.rows && pins.is_none() {
+        true => Burial::Needed,
+        false => at.bury_ended(heap, row, horizon.rows, pins),
+    };
+    let (buried, needed, left) = bury_some((row, bits), bury);
+    let rest = needed | left;
+    if !has_room {
+        let (stamp, item) = match rest {
+            0 => (heap.stamp_of_now(), Retired::Buried { table, row }),
+            _ => (stamp, item),
+        };
+        pinned.set_front_bits(heap, stamp, (item, buried | rest));
+        return false;
+    }
+    retired.redeem_many(PROMISES_OF_ENDED);
+    if buried != 0 {
+        retired.push_bits(heap, heap.stamp_of_now(), (Retired::Buried { table, row }, buried));
+    }
+    if rest != 0 && !pin(heap, stamp, (item, rest)) {
+        pinned.set_front_bits(heap, stamp, (item, rest));
+        return false;
+    }
+    pop();
+    true
 }
 
 /// Adds a row to the pinned ones; room was made.
 fn push_pinned(heap: Heap<'_>, stamp: u64, item: Retired) {
+    pinned_until(heap, stamp);
+    heap.cache.pinned.push(heap, stamp, item);
+}
+
+/// Adds rows that have ended to the pinned ones; `false` if there is no room.
+fn pin(heap: Heap<'_>, stamp: u64, rows: (Retired, u64)) -> bool {
+    let room = heap.cache.pinned.make_room(heap, 2, Entitlement::Reserve).is_ok();
+    if room {
+        pinned_until(heap, stamp);
+        heap.cache.pinned.push_bits(heap, stamp, rows);
+    }
+    room
+}
+
+fn pinned_until(heap: Heap<'_>, stamp: u64) {
     let until = &heap.cache.pinned_until;
     if heap.cache.pinned.count() == 0 || stamp < until.load(Relaxed) {
         until.store(stamp, Relaxed);
     }
-    heap.cache.pinned.push(heap, stamp, item);
 }

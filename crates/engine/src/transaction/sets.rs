@@ -141,11 +141,7 @@ impl WriteTransaction<'_> {
         let set = &*set.core;
         let at = self.required_link(set, table, row)?;
         let link = RowId(Version::at(self.memory(), at).row());
-        let target = (Some(link), Entitlement::Reserve);
-        let change = self.change_any(&set.relation, target, |at, heap, snapshot| {
-            at.delete(heap, snapshot, link.0)
-        });
-        change.map(|_| ())
+        self.delete_any(&set.relation, link)
     }
 
     /// Gives a member another owner, at the place there that the set's order says.

@@ -78,6 +78,25 @@ pub(crate) fn list(db: &Instance) -> Vec<SnapshotInfo> {
     found
 }
 
+/// In words, for whom memory fails: the oldest snapshot of another than the holder of slot `own`
+/// that keeps others from being freed what has changed since.
+#[cold]
+pub(crate) fn in_the_way(db: &Instance, own: usize) -> Option<String> {
+    let memory = db.memory();
+    let clock = memory.header().clock.0.load(SeqCst);
+    let others = (0..memory.header().slots_used.load(SeqCst) as usize).filter(|it| *it != own);
+    let held = others.filter_map(|number| look_at(db, slot(memory, number)));
+    let oldest = held.filter(|info| info.timestamp < clock).min_by_key(|info| info.timestamp)?;
+    let whose = if oldest.name.is_empty() { String::new() } else { format!(" `{}`", oldest.name) };
+    Some(format!(
+        "what was changed or deleted since waits for the snapshot of a transaction{whose} that {} \
+         and is held since {:.1} s, {} commits ago",
+        if oldest.writes { "may write" } else { "only reads" },
+        oldest.age.as_secs_f64(),
+        clock - oldest.timestamp,
+    ))
+}
+
 /// Notes that a transaction which did not describe itself is there.
 fn notice(db: &Instance, slot: &Slot) {
     let serial = slot.serial();

@@ -34,6 +34,7 @@ use crate::table::laid_segment::RowsAsColumns;
 use crate::table::read_set::{Obliged, ReadSet, Remember};
 use crate::table::row::RowId;
 use crate::table::table::{Change, IN_SETS, TableAt};
+use crate::table::version::bytes_at;
 use crate::table::{ColumnHandle, Table, TypedTable};
 
 /// A transaction that reads and writes. Dropping it rolls it back.
@@ -364,10 +365,19 @@ impl<'db> WriteTransaction<'db> {
         if table.core.is_in(IN_SETS) {
             self.check_unlinked(table, row)?;
         }
-        let changed =
-            self.change(table, (Some(row), Entitlement::Reserve), |at, heap, snapshot| {
-                at.delete(heap, snapshot, row.0)
-            });
+        if table.core.schema.set.is_some() {
+            return Err(change_of_set(table));
+        }
+        self.delete_any(table, row)
+    }
+
+    /// As [`WriteTransaction::delete`], of a row of any table, linked or not.
+    pub(crate) fn delete_any(&self, table: &Table, row: RowId) -> Result<()> {
+        let target = (Some(row), Entitlement::Reserve);
+        let changed = self.change_any(table, target, |at, heap, snapshot| {
+            let promises = self.writes.promises_of_end(at.core.id, row.0);
+            at.delete(heap, snapshot, row.0, promises)
+        });
         changed.map(|_| ())
     }
 
@@ -401,9 +411,16 @@ impl<'db> WriteTransaction<'db> {
         // Holds the newest state until this slot does: versions between the two may be cut.
         let newest = ReadTransaction::begin(self.read.db)?;
         let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
-        // At least up to the newest state. What a range ends with has not changed then, so it is
-        // a version that the new snapshot sees as well.
+        // At least up to the newest state.
         self.counted(validate(&self.read, self.heap, own.timestamp, Latched::No))?;
+        if let Some(reads) = &self.read.reads {
+            reads.let_versions_go(|(table, ordinal), version, key| {
+                let core = self.read.db.catalog().by_id(table);
+                let index = core.as_ref().and_then(|core| core.index(ordinal));
+                let bytes = bytes_at(self.read.memory(), version);
+                index.is_some_and(|index| index.plan.encode_row(bytes, key).is_ok())
+            });
+        }
         self.forget_places();
         self.read.held.publish(timestamp);
         self.read.snapshot.set(Snapshot { timestamp, ..own });
@@ -484,8 +501,7 @@ impl<'db> WriteTransaction<'db> {
         make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         if table.core.schema.set.is_some() {
-            return Err(Error::new(ErrorKind::RelationOfSet)
-                .because(format!("connect and disconnect change `{}`", table.name())));
+            return Err(change_of_set(table));
         }
         self.change_any(table, target, make)
     }
@@ -573,7 +589,7 @@ impl<'db> WriteTransaction<'db> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
         let lay = |at: TableAt<'_>, heap: Heap<'_>, snapshot| {
-            Ok(Change { row: at.lay_segment(heap, snapshot, rows)?, version: 0 })
+            Ok(Change::new(at.lay_segment(heap, snapshot, rows)?, 0))
         };
         let first = self.attempt(at, (None, Entitlement::Ordinary), lay)?.row;
         self.writes.push_segment(at.core.id, first, rows.count());
@@ -633,19 +649,40 @@ impl<'db> WriteTransaction<'db> {
         loop {
             if error.is_out_of_memory() && !reclaimed {
                 // What earlier transactions left behind may be all that is missing.
-                reclaim::under_pressure(self.read.db, self.heap);
+                self.reclaim_all();
                 reclaimed = true;
             } else if let Some(holder) = error.holder() {
                 let begin = || Waiting::begin(&self.read, self.standing);
                 waiting.get_or_insert_with(begin).turn(holder, error)?;
             } else if !error.is_conflict() || !self.renew_snapshot() {
                 self.remember_refusal(at, row, &error);
-                return Err(error);
+                return Err(self.with_cause(error));
             }
             match attempt() {
                 Ok(change) => return Ok(change),
                 Err(again) => error = again,
             }
+        }
+    }
+
+    /// Frees what can be. A transaction that has neither read nor changed anything goes on from
+    /// now, so that it holds nothing back itself.
+    fn reclaim_all(&self) {
+        reclaim::under_pressure(self.read.db, self.heap);
+        self.writes.condense();
+        if self.is_untouched() {
+            commit::advance_clock(self.read.memory());
+            self.renew_snapshot();
+            reclaim::under_pressure(self.read.db, self.heap);
+        }
+    }
+
+    /// Adds to an error of memory what keeps it.
+    fn with_cause(&self, error: Error) -> Error {
+        let own = self.read.held.number();
+        match error.is_out_of_memory().then(|| snapshots::in_the_way(self.read.db, own)).flatten() {
+            Some(cause) => error.and(&cause),
+            None => error,
         }
     }
 
@@ -714,6 +751,12 @@ impl<'db> WriteTransaction<'db> {
         let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
         self.standing.check(slot, own).inspect_err(|error| self.count_refusal(error))
     }
+}
+
+#[cold]
+fn change_of_set(table: &Table) -> Error {
+    Error::new(ErrorKind::RelationOfSet)
+        .because(format!("connect and disconnect change `{}`", table.name()))
 }
 
 impl<'db> Deref for WriteTransaction<'db> {

@@ -17,13 +17,13 @@ use super::reading::ReadTransaction;
 use super::recent::{self, Reach};
 use crate::error::Result;
 use crate::memory::Heap;
-use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
+use crate::memory::atomic::{Acquire, SeqCst};
 use crate::snapshot::{Begin, Snapshot, resolve};
 use crate::table::describe;
 use crate::table::read_set::ReadSet;
 use crate::table::segment::{is_frozen, newest_of};
 use crate::table::table::{TableAt, TableCore};
-use crate::table::version::{Version, bytes_at, chain, visible};
+use crate::table::version::{bytes_at, chain, visible};
 
 /// Who waits while a validation is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +108,7 @@ impl Validation<'_> {
         // As it was for others: this transaction's own changes do not count.
         let snapshot = Snapshot { own: 0, ..self.transaction.snapshot.get() };
         let before = visible(memory, newest, snapshot);
-        let after = newest_committed(table, newest).filter(|&at| !is_tombstone(table, at));
+        let after = newest_committed(table, newest).and_then(|(at, _)| at);
         let known = before.or(after);
         if self.reads.has_row(core.id, row) {
             return Err(describe::read_conflict(table, row, known));
@@ -159,7 +159,7 @@ impl Validation<'_> {
                         self.check_row(core, row)?;
                     }
                     let committed = newest_committed(table, newest_of(word));
-                    let begin = committed.map(|at| begin_of(table, at));
+                    let begin = committed.map(|(_, begin)| begin);
                     if begin.is_some_and(|begin| begin > self.since) {
                         self.check_row(core, row)?;
                     }
@@ -171,22 +171,13 @@ impl Validation<'_> {
     }
 }
 
-/// The newest version that is committed, a deletion included.
-fn newest_committed(table: TableAt<'_>, newest: u64) -> Option<u64> {
-    let mut versions = chain(table.memory, newest);
-    let committed = versions
-        .find(|(_, version)| matches!(resolve(table.memory, &version.begin), Begin::Committed(_)));
-    committed.map(|(at, _)| at)
-}
-
-/// The timestamp of a committed version.
-fn begin_of(table: TableAt<'_>, at: u64) -> u64 {
-    match resolve(table.memory, &Version::at(table.memory, at).begin) {
-        Begin::Committed(timestamp) => timestamp,
-        Begin::InFlight(_) => table.memory.header().clock.0.load(Relaxed) + 1,
-    }
-}
-
-fn is_tombstone(table: TableAt<'_>, at: u64) -> bool {
-    Version::at(table.memory, at).is_tombstone()
+/// The newest state that is committed, and since when: a version, or none of a row that is deleted.
+fn newest_committed(table: TableAt<'_>, newest: u64) -> Option<(Option<u64>, u64)> {
+    chain(table.memory, newest).find_map(|(at, version)| {
+        let Begin::Committed(begin) = resolve(table.memory, &version.begin) else { return None };
+        if let Some(Begin::Committed(end)) = version.end(table.memory) {
+            return Some((None, end));
+        }
+        Some(((!version.is_tombstone()).then_some(at), begin))
+    })
 }

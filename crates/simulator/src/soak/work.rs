@@ -11,14 +11,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use remanent_engine::schema::{ColumnType, TableSchema};
-use remanent_engine::{Row, WriteTransaction};
+use remanent_engine::{ReadTransaction, Row, WriteTransaction};
 
 use super::Shared;
 use crate::random::Random;
 
-/// Of the budget, in percent: below the first rows are only added, above the second only taken.
-const FILL_TO: u64 = 90;
-const EMPTY_FROM: u64 = 91;
+/// Old transactions that only read: how often one is begun, in so many of 1000 transactions, and
+/// for how many of them it stays at most.
+const OLD_PER_MILLE: u64 = 10;
+const OLD_MAX: u64 = 60;
+/// How often the rows are frozen, in so many of 1000 transactions of the age of small rows.
+const FROZEN_PER_MILLE: u64 = 1;
 
 /// Operations of an age.
 const AGE: u64 = 50_000;
@@ -38,7 +41,7 @@ const AGES: [&[(u64, (u64, u64))]; 5] = [
     &[(1, (1500, 1700)), (1, (8000, 8300))],
 ];
 
-/// The table: keys in two indexes, and a text whose beginning is in a third.
+/// The table: keys in two indexes, and columns that every update changes in five more.
 pub(super) fn schema() -> TableSchema {
     TableSchema::new("Soak")
         .column("key", ColumnType::U64)
@@ -46,7 +49,10 @@ pub(super) fn schema() -> TableSchema {
         .column("data", ColumnType::BLOB)
         .primary_key(["key"])
         .ordered_index("by_number", ["number"])
+        .ordered_index("by_both", ["number", "key"])
+        .ordered_index("by_key_number", ["key", "number"])
         .hash_index("hashed", ["key"])
+        .hash_index("numbered", ["number"])
 }
 
 pub(super) struct Worker<'s> {
@@ -58,6 +64,8 @@ pub(super) struct Worker<'s> {
     rows: Vec<(u64, u64)>,
     next_key: u64,
     done: u64,
+    /// A transaction that goes on beside this thread's others, and how many of those yet.
+    old: Option<(ReadTransaction<'s>, u64)>,
 }
 
 /// A change of the model, to be made if the transaction commits.
@@ -70,7 +78,7 @@ enum Step {
 impl<'s> Worker<'s> {
     pub(super) fn new(shared: &'s Shared, seed: u64, place: (u64, u64)) -> Self {
         let random = Random::new(seed.wrapping_mul(1000) + place.0);
-        Self { shared, random, place, rows: Vec::new(), next_key: 0, done: 0 }
+        Self { shared, random, place, rows: Vec::new(), next_key: 0, done: 0, old: None }
     }
 
     /// Does so many operations, then checks and deletes all its rows.
@@ -86,12 +94,17 @@ impl<'s> Worker<'s> {
         let mut refused_in_a_row = 0;
         while self.done < operations && !self.shared.stop.load(Ordering::Relaxed) {
             let changes = self.random.between(1, CHANGES_MAX);
+            self.beside()?;
             match self.transaction(changes) {
                 Ok(()) => refused_in_a_row = 0,
                 Err(error) if error.is_out_of_memory() => {
                     // Others may have filled it: what this one takes then is rows away.
                     self.shared.refused.fetch_add(1, Ordering::Relaxed);
                     refused_in_a_row += 1;
+                    if refused_in_a_row > REFUSED_MAX / 100 {
+                        // What is deleted is held for as long as it is seen.
+                        self.old = None;
+                    }
                     if refused_in_a_row > REFUSED_MAX {
                         return Err(format!("refused again and again: {error}").into());
                     }
@@ -107,23 +120,42 @@ impl<'s> Worker<'s> {
                 self.check_some(20)?;
             }
         }
+        self.old = None;
         self.check_some(self.rows.len())?;
         self.shared.emptying.store(true, Ordering::Relaxed);
-        while !self.rows.is_empty() {
-            // Few at a time: until they are committed, deletions take from the reserve.
-            self.delete(50)?;
+        // A third of them, in no order, then all the rest, in one transaction each.
+        let most = self.rows.len();
+        (1..most).rev().for_each(|i| {
+            let other = self.random.below(i as u64 + 1) as usize;
+            self.rows.swap(i, other);
+        });
+        self.delete(most / 3)?;
+        self.delete(most)
+    }
+
+    /// Now and then begins a transaction that sees what is there now for a while, and freezes rows.
+    fn beside(&mut self) -> Result<(), Box<dyn Error>> {
+        match &mut self.old {
+            Some((_, 0)) => self.old = None,
+            Some((_, left)) => *left -= 1,
+            None if self.random.below(1000) < OLD_PER_MILLE => {
+                let old = self.shared.db.begin_read()?;
+                self.old = Some((old, self.random.between(1, OLD_MAX)));
+            }
+            None => {}
+        }
+        let small = self.age() == 0;
+        if small && self.random.below(1000) < FROZEN_PER_MILLE {
+            match self.shared.db.freeze_all(&self.shared.table) {
+                Err(error) if !error.is_out_of_memory() => return Err(error.into()),
+                _ => {}
+            }
         }
         Ok(())
     }
 
     fn transaction(&mut self, changes: u64) -> remanent_engine::Result<()> {
-        let memory = self.shared.db.memory();
-        let percent = memory.held * 100 / memory.budget;
-        let (insert, delete) = match percent {
-            0..FILL_TO => (70, 5),
-            FILL_TO..EMPTY_FROM => (34, 33),
-            _ => (5, 75),
-        };
+        let (insert, delete) = (60, 10);
         let tx = self.shared.db.begin_write()?;
         let mut steps: Vec<Step> = Vec::new();
         for _ in 0..changes {
@@ -222,7 +254,11 @@ impl<'s> Worker<'s> {
             });
             match deleted {
                 Ok(()) => break,
-                Err(error) if error.is_out_of_memory() && refused < REFUSED_MAX => refused += 1,
+                Err(error) if error.is_out_of_memory() && refused < REFUSED_MAX => {
+                    // Frozen rows become versions before they are deleted, which stay for it.
+                    self.old = None;
+                    refused += 1;
+                }
                 Err(error) => return Err(error.into()),
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -234,13 +270,19 @@ impl<'s> Worker<'s> {
     /// Some of its rows are what the model says, by each index.
     fn check_some(&mut self, most: usize) -> Result<(), Box<dyn Error>> {
         let table = &self.shared.table;
-        let tx = self.shared.db.begin_read()?;
         let all = most >= self.rows.len();
         for i in 0..most.min(self.rows.len()) {
+            // Of frozen rows a transaction is given a few small ones, whatever the budget.
+            let tx = self.shared.db.begin_read()?;
             let place = if all { i } else { self.random.below(self.rows.len() as u64) as usize };
             let (key, number) = self.rows[place];
-            for index in ["primary", "hashed"] {
-                let found = tx.find(table, table.index(index)?, &[key.into()])?;
+            let (by_key, by_number) = (["primary", "hashed"], ["by_number", "numbered"]);
+            let by_key = by_key.map(|index| (index, key));
+            for (index, wanted) in by_key.into_iter().chain(by_number.map(|it| (it, number))) {
+                let found = match tx.find(table, table.index(index)?, &[wanted.into()]) {
+                    Err(error) if error.is_out_of_memory() => continue,
+                    found => found?,
+                };
                 let found = found.ok_or_else(|| format!("key {key} is not in `{index}`"))?;
                 check(self.shared, found, (key, number))?;
             }
@@ -248,10 +290,14 @@ impl<'s> Worker<'s> {
         Ok(())
     }
 
+    /// Which age it is.
+    fn age(&self) -> usize {
+        (self.done / AGE) as usize % AGES.len()
+    }
+
     /// A number whose size is one of the age's.
     fn draw(&mut self) -> u64 {
-        let age = (self.done / AGE) as usize % AGES.len();
-        let (low, high) = self.random.weighted(AGES[age]).unwrap_or((0, 0));
+        let (low, high) = self.random.weighted(AGES[self.age()]).unwrap_or((0, 0));
         let size = self.random.between(low, high);
         self.random.word() << 20 | size
     }

@@ -32,8 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
 fn region() -> (Region, u64) {
     let region = Region::reserve(BUDGET).expect("addresses");
     let account = &region.header().account;
-    account.budget.store(BUDGET, Relaxed);
-    account.reserve.store(AccountState::reserve_of(BUDGET), Relaxed);
+    account.set_budget(BUDGET);
     format(&region).expect("room for the page table");
     let used = account.used.load(Relaxed);
     (region, used)

@@ -97,8 +97,7 @@ fn run(steps: Vec<Step>) {
     (0..promised).for_each(|_| queue.redeem());
     queue.release(heap);
     let usage = memory.usage([cache].into_iter());
-    let kept = if queue.kept_back.load(Relaxed) == 0 { 0 } else { size_of::<Chunk>() as u64 };
-    assert_eq!(usage.internal, kept + cache_size(), "chunks are left");
+    assert_eq!(usage.internal, cache_size(), "chunks are left");
 }
 
 /// The room is what the chunks have, and no less than was promised.
@@ -129,28 +128,68 @@ proptest! {
     }
 }
 
-/// When even the reserve is used up, a queue can be worked off by as many entries as it has.
+/// When even the reserve is used up, a queue can be worked off, however many entries working one
+/// off leaves: they go apart, which nobody else can use, and are freed from there.
 #[test]
-fn a_chunk_is_kept_back_for_the_worst() {
+fn a_queue_is_worked_off_without_memory() {
+    for pushes in 0..7 {
+        let (memory, cache) = memory();
+        let cache = memory.get(cache);
+        let heap = memory.heap(cache);
+        let queue = &cache.retired;
+        queue.keep_apart(heap).expect("memory is there");
+        while heap.allocate(512, Purpose::Internal, Entitlement::Reserve).is_ok() {
+            if queue.make_room(heap, 1, Entitlement::Ordinary).is_ok() {
+                queue.push(heap, 1, item(0));
+            }
+        }
+        for entitlement in [Entitlement::Ordinary, Entitlement::Reserve] {
+            // Filled to the last place, it has none for anybody, whatever is kept apart.
+            while queue.room.load(Relaxed) > 0 {
+                queue.push(heap, 1, item(0));
+            }
+            assert!(queue.make_room(heap, 1, entitlement).is_err());
+        }
+        let count = queue.count();
+        assert!(count > 1000);
+        for number in 0..count {
+            let pressed = queue.press();
+            queue.promise_many(heap, pushes, Entitlement::Reserve).expect("there is room apart");
+            queue.redeem_many(pushes);
+            (0..pushes).for_each(|i| queue.push(heap, number, item(i)));
+            queue.relax(pressed);
+            if number > 0 {
+                assert_eq!(queue.pop_apart(heap, number - 1), None, "it is not due yet");
+            }
+            let mut freed = 0;
+            while queue.pop_apart(heap, number).is_some() {
+                freed += 1;
+            }
+            assert_eq!(freed, pushes);
+            queue.pop(heap);
+        }
+        assert_eq!(queue.count(), 0);
+    }
+}
+
+/// What is apart is bounded, and so is what may be promised there.
+#[test]
+fn room_apart_ends() {
     let (memory, cache) = memory();
     let cache = memory.get(cache);
     let heap = memory.heap(cache);
     let queue = &cache.retired;
-    queue.keep_back(heap).expect("memory is there");
-    while heap.allocate(512, Purpose::Internal, Entitlement::Reserve).is_ok() {
-        if queue.make_room(heap, 1, Entitlement::Ordinary).is_ok() {
-            queue.push(heap, 1, item(0));
-        }
-    }
-    let ordinary = queue.make_room(heap, CHUNK_ENTRIES as u64 + 1, Entitlement::Ordinary);
-    assert!(ordinary.is_err());
-    let count = queue.count();
-    assert!(count > 1000);
-    for _ in 0..count * 3 {
-        queue.promise_many(heap, 1, Entitlement::Reserve).expect("it is kept back");
-        queue.pop(heap);
-        queue.redeem();
-        queue.push(heap, 2, item(1));
-    }
-    assert_eq!(queue.count(), count);
+    queue.keep_apart(heap).expect("memory is there");
+    let pressed = queue.press();
+    let all = CHUNK_ENTRIES as u64;
+    queue.promise_many(heap, 30, Entitlement::Reserve).expect("there is room");
+    assert!(queue.make_room(heap, 2, Entitlement::Reserve).is_err());
+    queue.redeem_many(30);
+    (0..all).for_each(|i| queue.push(heap, i, item(i)));
+    assert!(queue.make_room(heap, 1, Entitlement::Reserve).is_err());
+    queue.relax(pressed);
+    queue.make_room(heap, 1, Entitlement::Reserve).expect("the queue has memory");
+    assert_eq!(queue.count(), 0);
+    (0..all).for_each(|i| assert_eq!(queue.pop_apart(heap, i), Some(item(i))));
+    assert_eq!(queue.apart_count(), 0);
 }

@@ -6,6 +6,7 @@
 use super::{Savepoint, WriteTransaction};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::counts::Counted;
+use crate::table::ended::rows_of;
 use crate::table::table::TableAt;
 use crate::transaction::changes::{self, RowChange};
 use crate::transaction::write_set::Written;
@@ -123,16 +124,13 @@ impl WriteTransaction<'_> {
     /// known when the change is taken back.
     pub(super) fn remember_changes_from(&self, len: u64) {
         let Some(reads) = &self.read.reads else { return };
-        let mut number = 0;
-        changes::each(self.read.db, &self.writes, |table, change| {
-            number += 1;
-            if number > len
-                && let Some(core) = self.read.db.catalog().by_id(table)
-            {
+        changes::each_behind(self.read.db, &self.writes, len, |table, change| {
+            if let Some(core) = self.read.db.catalog().by_id(table) {
                 let at = TableAt { memory: self.read.memory(), core: &core };
                 match change {
                     RowChange::Version(change) => at.remember_change(reads, change),
                     RowChange::Laid { bytes, .. } => at.remember_laid(reads, bytes),
+                    RowChange::Ended { row } => reads.add_row(table, row),
                 }
             }
         });
@@ -165,6 +163,11 @@ impl WriteTransaction<'_> {
             let at = TableAt { memory, core: &core };
             match written {
                 Written::One(change) => at.undo(self.heap, change),
+                Written::Ended { first, bits } => {
+                    let own = self.read.snapshot.get().own;
+                    rows_of(first, bits).for_each(|row| at.undo_end(row, own));
+                    self.heap.cache.retired.redeem_many(promises);
+                }
                 Written::Run { first, count } => {
                     at.undo_run(self.heap, (first, count), promises);
                     self.undone.set(self.undone.get() + u64::from(count));
