@@ -22,6 +22,7 @@ mod pack;
 mod runs;
 mod serializable;
 mod tree;
+mod unstamped;
 mod versions;
 
 use std::sync::Arc;

@@ -71,6 +71,7 @@ impl<'m> TableAt<'m> {
             return Ok(0);
         }
         let Some(copy) = Version::copy_packed(heap, old, committed, short)? else { return Ok(0) };
+        version.settle_begin(committed);
         latched.set_newest(copy);
         heap.retire_moved(old);
         Ok(bytes_at(self.memory, copy).len() as u64)

@@ -99,7 +99,6 @@ impl<'m> TableAt<'m> {
         queue.allow_keyed(keyed);
         self.drop_entries(heap, row, latched.newest(), (0, 0));
         queue.end_keyed();
-        // Who stamps for others will not find it: a reader on his way to it must not ask the slot.
         version.settle_end(end);
         latched.bury();
         Burial::Buried

@@ -201,16 +201,21 @@ fn segment_of(heap: Heap<'_>, block: (u64, usize), begin: u64) -> Result<Ref<Fro
 }
 
 impl Frame<'_> {
-    /// Latches every row, as it was looked at; `false` if one has changed, and none is latched. One
-    /// that has ended in place meanwhile has still the same word.
+    /// Latches every row, as it was looked at, and settles its version; `false` if one has changed,
+    /// and none is latched. One that has ended in place meanwhile has still the same word.
     fn latch(&self, memory: &Memory) -> bool {
         for (i, (slot, &word)) in self.slots.iter().zip(&self.words).enumerate() {
-            let latched = word == GAP
-                || slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok();
-            let ended = || word != GAP && Version::at(memory, newest_of(word)).has_end();
-            if !latched || ended() {
+            if word == GAP {
+                continue;
+            }
+            let latched = slot.compare_exchange(word, word | LATCHED, Acquire, Relaxed).is_ok();
+            let version = Version::at(memory, newest_of(word));
+            if !latched || version.has_end() {
                 self.unlatch(i + usize::from(latched));
                 return false;
+            }
+            if let Begin::Committed(begin) = resolve(memory, &version.begin) {
+                version.settle_begin(begin);
             }
         }
         true

@@ -60,6 +60,7 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
     }
     queue.end_keyed();
     if dead {
+        version.settle_begin(begin_of(table, version));
         latched.set_newest(0);
         queue.redeem();
         heap.retire_item(Retired::Deletion { offset: at });
@@ -309,6 +310,8 @@ fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: LatchedRow<'_>, tombsto
         old = content.older();
         content.set_older(0);
     }
+    let version = Version::at(table.memory, tombstone);
+    version.settle_begin(begin_of(table, version));
     latched.set_newest(0);
     heap.cache.retired.redeem_many(versions);
     while old != 0 {

@@ -200,7 +200,14 @@ impl Version {
         }
     }
 
-    /// Writes the timestamp of an end that is committed; under the row's latch.
+    /// Writes the timestamp of a version that is committed, before the directory leads to it no
+    /// more: who stamps for others will not find it, and a reader on his way to it would ask the
+    /// slot too late. Under the row's latch.
+    pub(crate) fn settle_begin(&self, timestamp: u64) {
+        self.begin.store(timestamp, Release);
+    }
+
+    /// As [`Version::settle_begin`], the timestamp of an end.
     pub(crate) fn settle_end(&self, timestamp: u64) {
         self.older.store(timestamp | END, Release);
     }
