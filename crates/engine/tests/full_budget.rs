@@ -268,6 +268,39 @@ fn an_idle_transaction_does_not_keep_others_from_deleting() -> Result<()> {
     Ok(())
 }
 
+/// A transaction that has read before memory fails it keeps the rows that it sees, but not what has
+/// been taken out of the indexes: what was deleted beside an old snapshot has room for it.
+#[test]
+fn what_was_deleted_is_free_for_one_who_has_read() -> Result<()> {
+    let db = open();
+    let schema = TableSchema::new("T").column("a", ColumnType::U64).column("b", ColumnType::STRING);
+    let table = db.create_table(schema.primary_key(["a"]))?;
+    let primary = table.index("primary")?;
+    let text = "x".repeat(2000);
+    let row = |a: u64| [Some(Value::U64(a)), Some(Value::from(text.as_str()))];
+    let first = db.write(|tx| tx.insert_values(&table, &row(0)))?;
+    let old = db.begin_read()?;
+    assert_eq!(old.scan(&table)?.count(), 1);
+    let mut rows = 1;
+    while db.write(|tx| tx.insert_values(&table, &row(rows))).is_ok() {
+        rows += 1;
+    }
+    let all: Vec<RowId> = db.read(|tx| Ok(tx.scan(&table)?.map(|row| row.id()).collect()))?;
+    delete(&db, &table, &all[1..])?;
+    drop(old);
+    let tx = db.begin_write()?;
+    let mut cursor = tx.cursor(&table, primary)?;
+    assert_eq!(cursor.first().map(|row| row.id()), Some(first));
+    for a in rows..rows + 50 {
+        tx.insert_values(&table, &row(a))?;
+    }
+    assert_eq!(cursor.next().and_then(|row| row.get::<u64>(table.column("a").ok()?)), Some(rows));
+    drop(cursor);
+    tx.commit()?;
+    assert_eq!(count(&db, &table)?, 51);
+    Ok(())
+}
+
 /// What others left is worked off without any memory: entries that it leaves behind, here five for
 /// each row, go to a chunk that nothing else can use.
 #[test]

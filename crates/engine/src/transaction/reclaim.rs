@@ -70,7 +70,7 @@ pub(crate) fn after_transaction(
     (stamp, undone): (u64, u64),
 ) {
     if undone >= u64::from(LONG) {
-        return work_off(db, heap, own, Thoroughness::All);
+        return work_off(db, heap, Ended::only(own), Thoroughness::All);
     }
     let (count, look_at) = (heap.cache.retired.count(), heap.cache.retired_look_at.load(Relaxed));
     let is_due = count >= WORTHWHILE && count >= look_at;
@@ -80,13 +80,13 @@ pub(crate) fn after_transaction(
         // What its own snapshot held back is to be free for the next.
         heap.cache.pressed.store(0, Relaxed);
         for _ in 0..PASSES {
-            work_off(db, heap, own, Thoroughness::All);
+            work_off(db, heap, Ended::only(own), Thoroughness::All);
         }
         if pressed {
             compact::much(db, heap, own);
         }
     } else if is_due {
-        work_off(db, heap, own, Thoroughness::AsNeeded);
+        work_off(db, heap, Ended::only(own), Thoroughness::AsNeeded);
     }
     if stamp.is_multiple_of(ADOPTION_INTERVAL) {
         // Whoever retires nothing more may still be the one to free what had to wait.
@@ -99,16 +99,22 @@ pub(crate) fn after_transaction(
 }
 
 /// Called by a writer whom memory failed, in the middle of its transaction: works off what can be
-/// without touching anything that its own snapshot or its references need.
+/// without touching anything that its own snapshot or its references need. If it is `idle`, the
+/// number of its slot: it refers to no node of an index, and looks for its places anew.
 #[cold]
-pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>) {
-    work_off(db, heap, usize::MAX, Thoroughness::All);
-    everything(db);
+pub(crate) fn under_pressure(db: &Instance, heap: Heap<'_>, idle: Option<usize>) {
+    let idle = idle.unwrap_or(NOBODY);
+    work_off(db, heap, Ended { number: NOBODY, idle }, Thoroughness::All);
+    everything_beside(db, idle);
     heap.cache.pressed.store(1, Relaxed);
 }
 
 /// Works off everything that can be: the queues of all slots that nobody holds.
 pub(crate) fn everything(db: &Instance) {
+    everything_beside(db, NOBODY);
+}
+
+fn everything_beside(db: &Instance, idle: usize) {
     // A slot that is left unstamped is held by nobody and taken by nobody.
     stamping::all(db);
     for number in 0..slots_used(db) {
@@ -116,7 +122,7 @@ pub(crate) fn everything(db: &Instance) {
         let Some(cache) = slot::cache(db.memory(), held.slot()) else { continue };
         let heap = db.memory().heap(cache);
         for _ in 0..PASSES {
-            work_off(db, heap, number, Thoroughness::All);
+            work_off(db, heap, Ended { number, idle }, Thoroughness::All);
         }
         cache.retired_look_at.store(0, Relaxed);
         compact::free_moved(heap, number);
@@ -145,13 +151,30 @@ fn adopt_one(db: &Instance, own: usize, turn: u64) {
     if let Some(held) = clock::adopt_slot(memory, number)
         && let Some(cache) = slot::cache(memory, held.slot())
     {
-        work_off(db, memory.heap(cache), number, Thoroughness::AsNeeded);
+        work_off(db, memory.heap(cache), Ended::only(number), Thoroughness::AsNeeded);
         compact::free_moved(memory.heap(cache), number);
     }
 }
 
 fn slots_used(db: &Instance) -> usize {
     db.memory().header().slots_used.load(SeqCst) as usize
+}
+
+/// Of no slot.
+const NOBODY: usize = usize::MAX;
+
+/// Who does not count: the slot of the transaction that has ended, whose snapshot keeps nothing any
+/// more; and that of a writer who is between two calls, and so refers to nothing but rows.
+#[derive(Clone, Copy)]
+struct Ended {
+    number: usize,
+    idle: usize,
+}
+
+impl Ended {
+    fn only(number: usize) -> Self {
+        Self { number, idle: NOBODY }
+    }
 }
 
 /// How much trouble to take.
@@ -163,20 +186,19 @@ enum Thoroughness {
     All,
 }
 
-/// Works off the queues of the slot that `heap` is of; `own` is the slot whose snapshot does not
-/// count.
-fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughness) {
+/// Works off the queues of the slot that `heap` is of.
+fn work_off(db: &Instance, heap: Heap<'_>, ended: Ended, thoroughness: Thoroughness) {
     let (memory, cache) = (heap.memory, heap.cache);
-    let horizon = clock::horizon(memory, own);
+    let horizon = clock::horizon(memory, ended.number);
     let before = cache.retired.count();
     let limit = match thoroughness {
         Thoroughness::AsNeeded => AT_ONCE + cache.retired.count() / 4,
         Thoroughness::All => u64::MAX,
     };
     let thorough = thoroughness == Thoroughness::All;
-    work_off_retired(db, heap, horizon, Work { limit, pins: None, own, thorough });
+    work_off_retired(db, heap, horizon, Work { limit, pins: None, ended, thorough });
     if cache.pinned.count() > 0 && cache.pinned_until.load(Relaxed) <= horizon.rows {
-        work_off_pinned(db, heap, horizon, Work { limit, pins: None, own, thorough });
+        work_off_pinned(db, heap, horizon, Work { limit, pins: None, ended, thorough });
     }
     let left = cache.retired.count();
     cache.retired_look_at.store(left + WORTHWHILE, Relaxed);
@@ -189,7 +211,7 @@ fn work_off(db: &Instance, heap: Heap<'_>, own: usize, thoroughness: Thoroughnes
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
     let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
-        look_at_all_snapshots(db, heap, own, thorough);
+        look_at_all_snapshots(db, heap, ended, thorough);
         let (before, left) = (left, cache.retired.count());
         scale_bytes(cache, left, before);
         cache.retired_bytes_seen.store(cache.retired_bytes.load(Relaxed), Relaxed);
@@ -212,15 +234,15 @@ fn scale_bytes(cache: &Cache, left: u64, before: u64) -> u64 {
 }
 
 /// Works off what only an old snapshot holds back, as far as it does not need it.
-fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, own: usize, thorough: bool) {
+fn look_at_all_snapshots(db: &Instance, heap: Heap<'_>, ended: Ended, thorough: bool) {
     let (memory, cache) = (heap.memory, heap.cache);
     snapshots::expire(db);
-    let passed = snapshots::pass_by(memory, own);
-    let pins = Pins::collect(memory, own);
+    let passed = snapshots::pass_by(memory, [ended.number, ended.idle]);
+    let pins = Pins::collect(memory, ended.number);
     // Anew: what was retired just now may be in the hands of transactions that have begun since.
-    let horizon = clock::horizon(memory, own);
+    let horizon = clock::horizon(memory, ended.number);
     let horizon = Horizon { blocks: horizon.blocks.max(passed), ..horizon };
-    let work = Work { limit: u64::MAX, pins: Some(&pins), own, thorough };
+    let work = Work { limit: u64::MAX, pins: Some(&pins), ended, thorough };
     work_off_retired(db, heap, horizon, work);
     let releases = memory.header().releases.load(SeqCst);
     if cache.releases_seen.load(Relaxed) != releases {
@@ -319,11 +341,12 @@ fn free_apart(heap: Heap<'_>, work: Work<'_>) {
             free(heap, item);
         }
     };
-    free_due(clock::horizon(heap.memory, work.own).blocks);
+    free_due(clock::horizon(heap.memory, work.ended.number).blocks);
     if queue.apart_count() > 0 && work.thorough {
         // Readers between two calls may be passed by as soon as the clock has moved.
         commit::advance_clock(heap.memory);
-        free_due(snapshots::pass_by(heap.memory, work.own));
+        let Ended { number, idle } = work.ended;
+        free_due(snapshots::pass_by(heap.memory, [number, idle]));
     }
 }
 
@@ -352,8 +375,7 @@ fn free_behind(tables: &mut Tables<'_>, heap: Heap<'_>, horizon: Horizon, work: 
 struct Work<'w> {
     limit: u64,
     pins: Option<&'w Pins<'w>>,
-    /// The slot whose snapshot does not count.
-    own: usize,
+    ended: Ended,
     /// Whether to take all trouble.
     thorough: bool,
 }

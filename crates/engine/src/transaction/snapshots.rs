@@ -135,10 +135,12 @@ pub(crate) fn expire(db: &Instance) {
 
 /// Passes by the readers that are between two calls: what was taken out before the clock reached
 /// the timestamp returned, nobody can come to any more. Expired snapshots among them are released.
-pub(crate) fn pass_by(memory: &Memory, own: usize) -> u64 {
+/// The slots `idle` are known to be so: the caller has them.
+pub(crate) fn pass_by(memory: &Memory, idle: [usize; 2]) -> u64 {
     let clock = memory.header().clock.0.load(SeqCst);
     let used = memory.header().slots_used.load(SeqCst) as usize;
-    let slots = || (0..used).filter(|&number| number != own).map(|number| slot(memory, number));
+    let others = (0..used).filter(|number| !idle.contains(number));
+    let slots = || others.clone().map(|number| slot(memory, number));
     slots().for_each(|slot| {
         slot.passed.fetch_add(1, SeqCst);
     });

@@ -26,7 +26,7 @@ use super::{reclaim, snapshots, stamping};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
-use crate::memory::atomic::{Relaxed, Release};
+use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::counts::Counted;
 use crate::memory::{Entitlement, Heap};
 use crate::snapshot::Snapshot;
@@ -665,16 +665,21 @@ impl<'db> WriteTransaction<'db> {
         }
     }
 
-    /// Frees what can be. A transaction that has neither read nor changed anything goes on from
-    /// now, so that it holds nothing back itself.
+    /// Frees what can be, and then what could be taken out but not freed meanwhile, since others
+    /// might be on their way to it. A transaction that has neither read nor changed anything goes
+    /// on from now, so that it holds nothing back itself; any other keeps the rows that it sees,
+    /// and forgets how it came to them.
     fn reclaim_all(&self) {
-        reclaim::under_pressure(self.read.db, self.heap);
+        let db = self.read.db;
+        reclaim::under_pressure(db, self.heap, None);
         self.writes.condense();
-        if self.is_untouched() {
-            commit::advance_clock(self.read.memory());
-            self.renew_snapshot();
-            reclaim::under_pressure(self.read.db, self.heap);
-        }
+        commit::advance_clock(self.read.memory());
+        self.renew_snapshot();
+        self.forget_places();
+        let slot = self.read.held.slot();
+        slot.passed.fetch_add(1, SeqCst);
+        let idle = slot.operations.load(Relaxed) == 0;
+        reclaim::under_pressure(db, self.heap, idle.then_some(self.read.held.number()));
     }
 
     /// Adds to an error of memory what keeps it.
