@@ -268,6 +268,27 @@ fn an_idle_transaction_does_not_keep_others_from_deleting() -> Result<()> {
     Ok(())
 }
 
+/// Rows in columns are deleted a few at a time, each few by a transaction of its own, however full
+/// memory is.
+#[test]
+fn frozen_rows_are_deleted_a_few_at_a_time() -> Result<()> {
+    let db = open();
+    let table = numbers(&db)?;
+    let mut next = fill(&db, &table, &mut Numbers(11))?.len() as u64;
+    loop {
+        db.freeze_all(&table).ok();
+        let end = fill_with(&db, &table, next)?;
+        if end == next {
+            break;
+        }
+        next = end;
+    }
+    let all: Vec<RowId> = db.read(|tx| Ok(tx.scan(&table)?.map(|row| row.id()).collect()))?;
+    all.chunks(100).try_for_each(|few| delete(&db, &table, few))?;
+    assert_eq!(count(&db, &table)?, 0);
+    Ok(())
+}
+
 /// A transaction that has read before memory fails it keeps the rows that it sees, but not what has
 /// been taken out of the indexes: what was deleted beside an old snapshot has room for it.
 #[test]
