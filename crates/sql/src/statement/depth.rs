@@ -5,6 +5,9 @@
 //! So operators are counted first: those between two commas at one level of parentheses make at
 //! most as many levels as there are of them, on top of what is nested between them.
 //!
+//! What stands between the words of a CASE stands side by side, too; where such a word may be a name
+//! it is taken for one, which counts more levels and never fewer.
+//!
 //! Chains of AND and of OR, which programs write by the thousand, are made flat trees once they are
 //! parsed ([`super::chains`]): only the parser sees their length, and what they link stands side by
 //! side, as between commas.
@@ -34,9 +37,10 @@ pub(crate) const NAMES_MAX: usize = 500;
 /// Uses of named queries, each with those that it uses itself.
 pub(crate) const USES_MAX: usize = 2_000;
 
-/// What is nested within one pair of parentheses, or stands outside of all.
+/// What is nested within one pair of parentheses or one CASE, or stands outside of all.
 #[derive(Clone, Copy, Default)]
 struct Nest {
+    is_case: bool,
     /// Levels of the deepest stretch between two commas that has ended.
     deepest: Levels,
     /// Operators of the stretch that has not, as the parser makes them.
@@ -91,7 +95,20 @@ impl Nest {
         self.end_operand();
         let kept = self.around + self.operand_max + self.inner.kept;
         let parsed = self.parsed + self.inner.parsed;
-        *self = Self { deepest: self.deepest.max(Levels { parsed, kept }), ..Self::default() };
+        let deepest = self.deepest.max(Levels { parsed, kept });
+        *self = Self { is_case: self.is_case, deepest, ..Self::default() };
+    }
+
+    /// What a word does in a CASE, if an operand stands before it.
+    fn word_of_case(&self, token: &Token) -> Option<Keyword> {
+        match token {
+            Token::Word(word) if self.is_case && word.quote_style.is_none() => {
+                use Keyword as K;
+                let keyword = word.keyword;
+                matches!(keyword, K::WHEN | K::THEN | K::ELSE | K::END).then_some(keyword)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -101,14 +118,30 @@ impl Nest {
 /// `TOO_COMPLEX` for more than a statement may have.
 pub(crate) fn levels_of(tokens: &[TokenWithSpan]) -> Result<Levels> {
     let mut open = vec![Nest::default()];
-    for token in tokens {
+    let mut before = Before::default();
+    for token in tokens.iter().map(|token| &token.token) {
         let Some(nest) = open.last_mut() else { break };
-        match &token.token {
+        match token {
             Token::Comma | Token::SemiColon => nest.end_stretch(),
             Token::LParen | Token::LBracket | Token::LBrace => open.push(Nest::default()),
-            Token::RParen | Token::RBracket | Token::RBrace => close(&mut open),
-            token => nest.add(token),
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                while open.last().is_some_and(|nest| nest.is_case) {
+                    close(&mut open);
+                }
+                close(&mut open);
+            }
+            _ => match nest.word_of_case(token).filter(|_| before.is_operand) {
+                Some(Keyword::END) => close(&mut open),
+                Some(_) => nest.end_stretch(),
+                None => {
+                    nest.add(token);
+                    if matches!(token, Token::Word(word) if word.keyword == Keyword::CASE) {
+                        open.push(Nest { is_case: true, ..Nest::default() });
+                    }
+                }
+            },
         }
+        before.follow(token);
     }
     while open.len() > 1 {
         close(&mut open);
@@ -122,6 +155,37 @@ pub(crate) fn levels_of(tokens: &[TokenWithSpan]) -> Result<Levels> {
         return Err(Error::new(SqlState::TOO_COMPLEX, text).hint(hint));
     }
     Ok(levels)
+}
+
+/// What stands before a token.
+#[derive(Default)]
+struct Before {
+    /// Something of which an operand consists, or ends with, whatever comes next.
+    is_operand: bool,
+    is_cast: bool,
+}
+
+impl Before {
+    fn follow(&mut self, token: &Token) {
+        self.is_operand = match token {
+            Token::Whitespace(_) => return,
+            Token::Word(word) if word.quote_style.is_none() && !self.is_cast => {
+                use Keyword as K;
+                matches!(word.keyword, K::NoKeyword | K::NULL | K::TRUE | K::FALSE | K::END)
+            }
+            Token::Word(_)
+            | Token::RParen
+            | Token::RBracket
+            | Token::RBrace
+            | Token::Number(..)
+            | Token::Placeholder(_)
+            | Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::DollarQuotedString(_) => true,
+            _ => false,
+        };
+        self.is_cast = matches!(token, Token::DoubleColon);
+    }
 }
 
 /// What ends within the innermost pair is nested in the one around it.
