@@ -5,12 +5,10 @@
 //! So operators are counted first: those between two commas at one level of parentheses make at
 //! most as many levels as there are of them, on top of what is nested between them.
 //!
-//! What stands between the words of a CASE stands side by side, too; where such a word may be a name
-//! it is taken for one, which counts more levels and never fewer.
-//!
-//! Chains of AND and of OR, which programs write by the thousand, are made flat trees once they are
-//! parsed ([`super::chains`]): only the parser sees their length, and what they link stands side by
-//! side, as between commas.
+//! What stands between the words of a CASE stands side by side, too; where one may be a name it is
+//! taken for that, which counts more levels and never fewer. Chains of AND and of OR, which
+//! programs write by the thousand, are made flat trees once they are parsed ([`super::chains`]):
+//! only the parser sees their length, and what they link stands side by side, as between commas.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
