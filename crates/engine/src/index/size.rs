@@ -25,6 +25,8 @@ pub(crate) struct IndexSize {
     path: Vec<u8>,
     /// Of a hash index, the chain that comes next.
     chain: u64,
+    /// In that chain, the hash from which on its trees come next.
+    hash: u32,
     /// How much may still be gone through in this call.
     left: u64,
 }
@@ -32,7 +34,7 @@ pub(crate) struct IndexSize {
 impl IndexSize {
     /// Nothing was gone through yet.
     pub(crate) fn new() -> Self {
-        Self { bytes: 0, path: Vec::new(), chain: 0, left: 0 }
+        Self { bytes: 0, path: Vec::new(), chain: 0, hash: 0, left: 0 }
     }
 
     /// Goes on with a tree; whether there is more. To be called while a reading call is under way.
@@ -43,15 +45,38 @@ impl IndexSize {
     }
 
     /// Goes on with a hash index, as [`IndexSize::step_ordered`] with a tree.
-    pub(crate) fn step_hash(&mut self, index: HashIndex<'_>) -> bool {
+    pub(crate) fn step_hash(&mut self, memory: &Memory, index: HashIndex<'_>) -> bool {
         if self.chain == 0 {
             self.bytes += index.fixed_bytes();
         }
         let chains = index.chains();
-        let end = chains.min(self.chain + AT_ONCE);
-        self.bytes += (self.chain..end).map(|chain| index.overflow_bytes(chain)).sum::<u64>();
-        self.chain = end;
-        end < chains
+        self.left = AT_ONCE;
+        while self.chain < chains && self.left > 0 {
+            if self.trees_of_chain(memory, index).is_break() {
+                return true;
+            }
+            self.bytes += index.overflow_bytes(self.chain);
+            self.left = self.left.saturating_sub(1);
+            (self.chain, self.hash) = (self.chain + 1, 0);
+        }
+        self.chain < chains
+    }
+
+    /// Goes on with the trees of a chain, in the order of their hashes.
+    fn trees_of_chain(&mut self, memory: &Memory, index: HashIndex<'_>) -> ControlFlow<()> {
+        let mut next = index.next_tree(self.chain, self.hash);
+        while let Some((hash, postings)) = next {
+            let lower = std::mem::take(&mut self.path);
+            // The one that was being gone through may have been given up.
+            let lower = if hash == self.hash { lower } else { Vec::new() };
+            self.hash = hash;
+            self.below(memory, postings.root(), &lower)?;
+            self.path.clear();
+            let Some(beyond) = hash.checked_add(1) else { break };
+            self.hash = beyond;
+            next = index.next_tree(self.chain, beyond);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Goes through a node and what is below it, from the key bytes `lower` on, which are relative

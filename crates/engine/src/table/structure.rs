@@ -8,7 +8,7 @@ use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
 use super::constraint::check_unique;
 use super::segment::{is_frozen, last_of, newest_of};
-use super::table::{IndexCore, TableAt, TableRoot, hash_of};
+use super::table::{IndexCore, TableAt, TableRoot};
 use super::version::{Version, bytes_at, chain, visible};
 use crate::error::Result;
 use crate::index::build::{self, BuildEntry};
@@ -162,7 +162,7 @@ impl Builder<'_> {
         let root = IndexCore::create_root(self.heap, IndexKind::Hash)?;
         let hash = crate::index::hash::HashIndex::at(self.heap.region(), root);
         let built = self.each_key(index, |key, row, version, _| {
-            hash.insert(self.heap, hash_of(key), row, version).map(|_| ())
+            hash.insert(self.heap, hash.hash_of(key), row, version).map(|_| ())
         });
         built.inspect_err(|_| hash.destroy(self.heap, root))?;
         Ok(root)

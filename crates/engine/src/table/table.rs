@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use remanent_schema::{
-    IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema, hash_key,
+    IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema,
 };
 
 use super::constraint::check_unique;
@@ -502,7 +502,7 @@ impl<'m> TableAt<'m> {
         let needed = stay.any(|(at, version)| {
             !version.is_tombstone()
                 && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
-                && index.same_entry(key.as_slice(), other.as_slice())
+                && self.same_entry(index, key.as_slice(), other.as_slice())
         });
         if needed {
             return;
@@ -515,7 +515,8 @@ impl<'m> TableAt<'m> {
         if index.is_ordered() {
             self.ordered(index).remove(heap, key, row);
         } else {
-            self.hash(index).remove(heap, hash_of(key), row);
+            let hashed = self.hash(index);
+            hashed.remove(heap, hashed.hash_of(key), row);
         }
     }
 
@@ -627,8 +628,9 @@ impl<'m> TableAt<'m> {
             let keys = RowKeys { table: *self, index };
             self.ordered(index).insert(heap, &keys, key.as_slice(), change.row, leaf)?
         } else {
-            let hash = hash_of(key.as_slice());
-            self.hash(index).insert(heap, hash, change.row, change.version)?
+            let hashed = self.hash(index);
+            let hash = hashed.hash_of(key.as_slice());
+            hashed.insert(heap, hash, change.row, change.version)?
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
         if shared && index.is_enforced() && !index.plan.has_null(bytes) {
@@ -703,7 +705,8 @@ impl<'m> TableAt<'m> {
             }
             placement?
         } else {
-            self.hash(index).insert(heap, hash_of(new_key), row, new)?
+            let hashed = self.hash(index);
+            hashed.insert(heap, hashed.hash_of(new_key), row, new)?
         };
         let unique = index.is_enforced() && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
@@ -726,6 +729,12 @@ impl<'m> TableAt<'m> {
         replaced.map(|_| ())
     }
 
+    /// Whether two keys have one and the same entry for a row.
+    fn same_entry(&self, index: &IndexCore, key: &[u8], other: &[u8]) -> bool {
+        let hashed = || self.hash(index);
+        key == other || (!index.is_ordered() && hashed().hash_of(key) == hashed().hash_of(other))
+    }
+
     fn row_not_found(&self, row: u32) -> Error {
         Error::new(ErrorKind::RowNotFound)
             .because(format!("row {row} of `{}`", self.core.schema.name))
@@ -738,13 +747,6 @@ impl<'m> TableAt<'m> {
         let mut versions = chain(self.memory, newest);
         let content = versions.find(|(_, version)| !version.is_tombstone()).map(|(at, _)| at);
         write_conflict(*self, row, content, holder)
-    }
-}
-
-impl IndexCore {
-    /// Whether two keys have one and the same entry for a row.
-    fn same_entry(&self, key: &[u8], other: &[u8]) -> bool {
-        if self.is_ordered() { key == other } else { hash_of(key) == hash_of(other) }
     }
 }
 
@@ -761,10 +763,4 @@ impl LeafKeys for RowKeys<'_> {
             self.index.plan.encode_row(bytes_at(self.table.memory, at), key).is_ok()
         })
     }
-}
-
-/// The part of a key's hash that the hash index keeps.
-#[inline]
-pub(crate) fn hash_of(key: &[u8]) -> u32 {
-    hash_key(key) as u32
 }
