@@ -19,6 +19,8 @@ mod handles;
 mod held;
 pub mod mco;
 pub mod native;
+mod numbered;
+mod places;
 mod slots;
 
 pub use border::{In, Out};
