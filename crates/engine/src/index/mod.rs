@@ -6,7 +6,8 @@
 //! [`ordered`] are the adaptive radix tree, [`cursor`] moves over it, [`batch`] overlaps the cache
 //! misses of many look-ups, [`build`] makes a tree from sorted keys, [`merge`] adds many to one,
 //! [`sweep`] takes many out, [`pack`] makes it smaller, [`hash`] is the index for equality alone,
-//! [`postings`] the rows of a hash that many have; [`size`] adds up what an index takes.
+//! [`postings`] the rows of a hash that many have; [`size`] adds up what an index takes, [`nodes`]
+//! goes through a tree a little at a time.
 
 pub(crate) mod batch;
 pub(crate) mod build;
@@ -15,6 +16,7 @@ pub(crate) mod cursor;
 pub(crate) mod hash;
 pub(crate) mod merge;
 pub(crate) mod node;
+mod nodes;
 pub(crate) mod ordered;
 pub(crate) mod pack;
 mod postings;
