@@ -211,7 +211,7 @@ typedef struct rem_options {
     uint64_t budget_max;
     // Bytes to get from the system beforehand.
     uint64_t commit_ahead;
-    // Transactions at the same time; 0 for 128.
+    // Transactions at the same time; 0 for 4096.
     uint64_t transactions_max;
     // Memory of the caller's to live in, which must outlive the database; or null.
     void *memory;

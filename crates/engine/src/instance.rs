@@ -15,9 +15,9 @@ use crate::log::writer::Log;
 use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
 use crate::memory::atomic::{Acquire, Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
-use crate::memory::{Cache, Memory, MemoryUse};
+use crate::memory::{Cache, Entitlement, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
-use crate::slot::{Slot, cache, slot};
+use crate::slot::{SLOTS_PER_BLOCK, Slot, cache, slot};
 use crate::table::table::TableCore;
 use crate::turn::Turn;
 
@@ -275,9 +275,9 @@ impl Instance {
 
 /// What an empty database has in its memory: slots, the first ring of recent commits, the clock.
 fn lay_out(memory: &Memory, slots: usize) -> Result<()> {
-    let slots_size = slots * size_of::<Slot>();
-    let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
-    memory.header().slots.store(at, Relaxed);
+    let slots_size = slots.min(SLOTS_PER_BLOCK) * size_of::<Slot>();
+    let at = memory.create_fixed(slots_size + FIRST_RING_SIZE, Entitlement::Ordinary)?;
+    memory.header().slots[0].store(at, Relaxed);
     memory.header().commit.0.recent.ring.store(at + slots_size as u64, Relaxed);
     memory.header().clock.0.store(1, Release);
     Ok(())

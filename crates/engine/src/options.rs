@@ -63,7 +63,7 @@ pub(crate) struct Settings {
 }
 
 impl Options {
-    /// The defaults: half of the machine's memory as the budget, nothing committed ahead, 128
+    /// The defaults: half of the machine's memory as the budget, nothing committed ahead, 4,096
     /// transactions at a time.
     ///
     /// # Examples
@@ -81,7 +81,7 @@ impl Options {
             commit_ahead: 0,
             prefault: false,
             lock_memory: false,
-            transactions_max: 128,
+            transactions_max: 4096,
             caller_memory: None,
             log: LogOptions::default(),
         }
@@ -208,7 +208,8 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 192 bytes.
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 192 bytes; from 128 on
+    /// these are taken when so many are active for the first time, and stay.
     ///
     /// # Examples
     /// ```

@@ -45,6 +45,9 @@ const SPARES_MAX: usize = 2;
 pub(crate) const FILE_MIN: u64 = 4 << 10;
 pub(crate) const BUFFER_MIN: usize = 4 << 10;
 
+/// Room for operations is made for the transactions of so many slots at once.
+const REDO_CHUNK: usize = 64;
+
 /// How a log is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct LogSettings {
@@ -77,8 +80,8 @@ pub(crate) struct Log {
     settings: LogSettings,
     /// See [`LogSettings::fragment`].
     pub(crate) fragment: usize,
-    /// One for each transaction slot.
-    redo: Box<[Mutex<Redo>]>,
+    /// One for each transaction slot, made for some at a time when one of these first commits.
+    redo: Box<[OnceLock<Box<[Mutex<Redo>]>>]>,
     file: Mutex<OpenFile>,
     /// What stands on the disk about the newest file; only who syncs changes it.
     head: Mutex<HeadFile>,
@@ -221,7 +224,7 @@ impl Log {
             storage,
             fragment: settings.fragment(),
             settings,
-            redo: (0..slots).map(|_| Mutex::default()).collect(),
+            redo: (0..slots.div_ceil(REDO_CHUNK)).map(|_| OnceLock::new()).collect(),
             file: Mutex::new(file),
             head: Mutex::new(head),
             buffer: Mutex::new(buffer),
@@ -280,7 +283,8 @@ impl Log {
     /// Room to write the operations of the transaction in a slot.
     #[inline]
     pub(crate) fn prepare(&self, slot: usize) -> Prepared<'_> {
-        let mut redo = lock(&self.redo[slot]);
+        let chunk = self.redo[slot / REDO_CHUNK].get_or_init(redo_chunk);
+        let mut redo = lock(&chunk[slot % REDO_CHUNK]);
         redo.clear();
         Prepared { log: self, redo, checksum: Checksum::new(), first: None }
     }
@@ -691,6 +695,11 @@ fn open_file(
     let file = file::make(storage, header.number, settings.file_size, settings.fills())?;
     header.write(&*file)?;
     Ok(file.into())
+}
+
+#[cold]
+fn redo_chunk() -> Box<[Mutex<Redo>]> {
+    (0..REDO_CHUNK).map(|_| Mutex::default()).collect()
 }
 
 /// What the clock on the wall shows, as a mark has it.

@@ -149,9 +149,9 @@ impl Memory {
 
     /// A zeroed run of pages for the engine's own fixed structures, which live as long as the
     /// database does.
-    pub(crate) fn create_fixed(&self, bytes: usize) -> Result<u64> {
+    pub(crate) fn create_fixed(&self, bytes: usize, entitlement: Entitlement) -> Result<u64> {
         let count = bytes.div_ceil(PAGE_SIZE) as u32;
-        let page = pages::take(&self.region, count, PageKind::RUN, Entitlement::Ordinary)?;
+        let page = pages::take(&self.region, count, PageKind::RUN, entitlement)?;
         let at = u64::from(page) << PAGE_SHIFT;
         self.region.fresh_bytes(at, bytes).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];

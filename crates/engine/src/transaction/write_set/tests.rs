@@ -61,8 +61,8 @@ fn promises(writes: &WriteSet<'_>) -> u64 {
 fn run(steps: Vec<Step>) {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
-    let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
-    memory.header().slots.store(slots, Relaxed);
+    let slots = memory.create_fixed(size_of::<Slot>(), Entitlement::Ordinary).expect("room");
+    memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
     let writes = WriteSet::new(heap, held.slot()).expect("room");
@@ -131,8 +131,8 @@ proptest! {
 fn rows_in_no_order_take_few_entries() {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
-    let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
-    memory.header().slots.store(slots, Relaxed);
+    let slots = memory.create_fixed(size_of::<Slot>(), Entitlement::Ordinary).expect("room");
+    memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
     let writes = WriteSet::new(heap, held.slot()).expect("room");
