@@ -8,7 +8,7 @@ use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
 use super::constraint::check_unique;
 use super::segment::{is_frozen, last_of, newest_of};
-use super::table::{IndexCore, TableAt, TableRoot};
+use super::table::{IndexCore, IndexHead, TableAt, TableCore, TableRoot};
 use super::version::{Version, bytes_at, chain, visible};
 use crate::error::Result;
 use crate::index::build::{self, BuildEntry};
@@ -34,6 +34,27 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     words.schema_len.store(bytes.len() as u32, Relaxed);
     words.id.store(id, Relaxed);
     Ok(root)
+}
+
+/// What the region says of an index: where its root lies, and its schema.
+fn create_head(heap: Heap<'_>, core: &TableCore, index: &IndexCore) -> Result<u64> {
+    let indexes = vec![index.schema.clone()];
+    let bytes = TableSchema { indexes, ..core.schema.clone() }.to_bytes();
+    let size = size_of::<IndexHead>() + bytes.len();
+    let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+    let head = heap.memory.get(Ref::<IndexHead>::new(at));
+    head.root.store(index.root, Relaxed);
+    head.schema_len.store(bytes.len() as u64, Relaxed);
+    let place = at + size_of::<IndexHead>() as u64;
+    heap.region().fresh_bytes(place, bytes.len()).copy_from_slice(&bytes);
+    Ok(at)
+}
+
+/// Frees an index whose head lies there; nobody may use it any more.
+pub(crate) fn destroy_index(heap: Heap<'_>, kind: IndexKind, head: u64) {
+    let root = heap.memory.get(Ref::<IndexHead>::new(head)).root.load(Relaxed);
+    IndexCore::destroy(heap, kind, root);
+    heap.free_block(head, Purpose::Internal);
 }
 
 /// Puts a table into the list of tables, or takes it out.
@@ -79,8 +100,9 @@ impl<'m> TableAt<'m> {
             }
             Ok(index)
         });
-        let index = built.inspect_err(|_| IndexCore::destroy(heap, kind, root))?;
-        self.root().indexes[index.ordinal].store(root, Release);
+        let built = built.and_then(|index| Ok((create_head(heap, core, &index)?, index)));
+        let (head, index) = built.inspect_err(|_| IndexCore::destroy(heap, kind, root))?;
+        self.root().indexes[index.ordinal].store(head, Release);
         let ordinal = index.ordinal;
         core.put_index(index);
         let Some(index) = core.index(ordinal) else { unreachable!("it was put there") };
@@ -102,7 +124,8 @@ impl<'m> TableAt<'m> {
         let words = heap.memory.get(self.core.root);
         words.directory.destroy(heap);
         for index in self.core.indexes() {
-            IndexCore::destroy(heap, index.schema.kind, index.root);
+            let head = words.indexes[index.ordinal].load(Relaxed);
+            destroy_index(heap, index.schema.kind, head);
         }
         heap.free_block(words.schema.load(Relaxed), Purpose::Internal);
         heap.free_block(self.core.root.offset(), Purpose::Internal);
@@ -222,3 +245,6 @@ impl Builder<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,8 +45,16 @@ pub(crate) struct TableRoot {
     pub(crate) schema_len: AtomicU32,
     pub(crate) id: AtomicU32,
     pub(crate) directory: Directory,
-    /// Roots of the indexes by ordinal; 0 for a dropped one.
+    /// Heads of the indexes by ordinal; 0 for a dropped one.
     pub(crate) indexes: [AtomicU64; INDEXES_MAX],
+}
+
+/// What the region says of an index; behind it the encoded schema of the table with this index alone,
+/// as the log has it.
+#[repr(C)]
+pub(crate) struct IndexHead {
+    pub(crate) root: AtomicU64,
+    pub(crate) schema_len: AtomicU64,
 }
 
 /// A table as this process uses it.
