@@ -701,7 +701,8 @@ typedef struct rem_savepoint {
 // An argument is out of range.
 #define REM_BAD_ARGUMENT 1012
 
-// A fault of the library; the transaction can only be rolled back.
+// A fault of the library: what the call did may be half done, and the transaction is to be rolled
+// back. In calls for single rows and values a fault ends the process.
 #define REM_INTERNAL 1099
 
 #ifdef __cplusplus

@@ -114,6 +114,8 @@ impl Inhabitant for Session {
 /// The transaction of a token.
 #[inline]
 pub(super) fn find(token: u64) -> Outcome<Place> {
+    #[cfg(test)]
+    crate::border::panic_if_planted();
     match SLOTS.find(token) {
         Ok(slot) => Ok(slot),
         Err(Lost::OtherThread) => Err(REM_WRONG_THREAD),
