@@ -6,7 +6,7 @@
 //! There is no thread of the log's own.
 //!
 //! Three locks, always taken in this order: `file`, of whoever writes; `buffer`, of whoever
-//! appends; and apart from them `syncing`, which elects the one that syncs while others wait for
+//! appends, who may hold the commit latch: so nobody waits for a disk with `buffer`; and apart from them `syncing`, which elects the one that syncs while others wait for
 //! it or go on writing. What has been written and synced are two positions that only grow.
 //!
 //! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
@@ -624,21 +624,27 @@ impl Log {
         let fill = self.settings.fills();
         let made: Arc<dyn StorageFile> =
             file::make(&*self.storage, number, self.settings.file_size, fill)?.into();
-        // Nobody appends from here on until the new file is there.
-        let mut buffer = lock(&self.buffer);
-        let mut bytes = std::mem::take(&mut buffer.bytes);
-        let start = buffer.start;
-        buffer.start += bytes.len() as u64;
-        self.write_bytes(file, &mut bytes, start, buffer.salt)?;
+        let (mut bytes, start, salt, timestamp) = {
+            let mut buffer = lock(&self.buffer);
+            let (bytes, start) = (std::mem::take(&mut buffer.bytes), buffer.start);
+            buffer.start += bytes.len() as u64;
+            // Nothing more fits until the new file is there: whoever appends makes room, which is
+            // to wait for this, and holds no latch meanwhile.
+            buffer.file_end = buffer.start;
+            (bytes, start, buffer.salt, buffer.timestamp)
+        };
+        let end = start + bytes.len() as u64;
+        self.write_bytes(file, &mut bytes, start, salt)?;
         bytes.clear();
-        buffer.bytes = bytes;
-        let (start, timestamp) = (buffer.start, buffer.timestamp);
         let nonce = file::new_nonce();
-        let header = Header { number, start, timestamp, nonce, ..file.header };
+        let header = Header { number, start: end, timestamp, nonce, ..file.header };
         header.write(&*made)?;
-        buffer.file_end = buffer.start + self.settings.file_size - header.len();
-        buffer.salt = header.salt();
-        drop(buffer);
+        {
+            let mut buffer = lock(&self.buffer);
+            buffer.bytes = bytes;
+            buffer.file_end = end + self.settings.file_size - header.len();
+            buffer.salt = header.salt();
+        }
         file.unsynced.push(std::mem::replace(&mut file.file, made));
         file.header = header;
         file.names_unsynced = true;
