@@ -208,8 +208,8 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 192 bytes; from 128 on
-    /// these are taken when so many are active for the first time, and stay.
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes; of all
+    /// but the first 32 these are taken when so many are active for the first time, and stay.
     ///
     /// # Examples
     /// ```
@@ -341,7 +341,9 @@ impl Options {
 
     /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
     /// as that one's image has: what opening takes is bounded by it. The transaction that begins
-    /// next makes it before it begins. 0 is never; 64 MiB, if it is not said.
+    /// next makes it before it begins, unless a thread of the program does:
+    /// [`Database::checkpoint_if_due`](crate::Database::checkpoint_if_due). 0 is never; 64 MiB, if it
+    /// is not said.
     ///
     /// # Examples
     /// ```

@@ -11,8 +11,9 @@
 
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
+use crate::memory::class::BLOCK_SIZE_MAX;
 use crate::memory::region::{ALIGNMENT_MAX, SLOT_BLOCKS};
-use crate::memory::{Cache, Entitlement, Memory, Ref};
+use crate::memory::{Cache, Memory, Ref};
 
 /// Set in a stamp, never in a timestamp.
 pub(crate) const IN_FLIGHT: u64 = 1 << 63;
@@ -85,6 +86,9 @@ pub(crate) struct Slot {
 const _: () = assert!(size_of::<Slot>() == 192);
 const _: () = assert!(SLOTS_MAX <= 1 << (63 - STAMP_SLOT_SHIFT));
 const _: () = assert!(align_of::<Slot>() <= ALIGNMENT_MAX);
+// Two blocks to a page, so that slots lie on lines of their own: those of 5,456 bytes would not.
+const _: () = assert!(cfg!(shuttle) || SLOTS_PER_BLOCK * size_of::<Slot>() > 5456);
+const _: () = assert!(SLOTS_PER_BLOCK * size_of::<Slot>() <= BLOCK_SIZE_MAX);
 
 impl Slot {
     /// The number of the transaction that holds the slot: never 0, and never used again.
@@ -148,7 +152,7 @@ pub(crate) fn make(memory: &Memory, number: usize) -> Result<()> {
     let _latched = memory.header().slots_latch.lock();
     if !is_made(memory, number) {
         let size = SLOTS_PER_BLOCK * size_of::<Slot>();
-        let block = memory.create_fixed(size, Entitlement::Reserve)?;
+        let block = memory.create_block(size)?;
         memory.header().slots[number / SLOTS_PER_BLOCK].store(block, Release);
     }
     Ok(())

@@ -648,7 +648,7 @@ fn thousands_of_transactions_at_a_time() {
             assert_eq!(seen, Some(7u64));
         }
     });
-    let slots = (READERS * 192) as u64;
-    assert!(db.memory().held < held + slots * 2 + (256 << 10), "slots take 192 bytes");
+    let slots = (READERS * 256) as u64;
+    assert!(db.memory().held < held + slots * 2 + (256 << 10), "slots take 256 bytes");
     assert!(held < 64 << 10, "{held} bytes for an empty database");
 }

@@ -82,7 +82,7 @@ pub(crate) struct CommitState {
 }
 
 /// How many blocks of transaction slots there can be.
-pub(crate) const SLOT_BLOCKS: usize = 128;
+pub(crate) const SLOT_BLOCKS: usize = 512;
 
 /// Bytes of the first ring of `transaction/recent.rs`, few for models; the word in the header is
 /// then its offset.

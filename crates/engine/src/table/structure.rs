@@ -26,7 +26,7 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     let bytes = schema.to_bytes();
     let root = heap.create::<TableRoot>(Purpose::Internal)?;
     let at = heap
-        .allocate(bytes.len(), Purpose::Internal, Entitlement::Ordinary)
+        .allocate(beside_roots(heap, bytes.len()), Purpose::Internal, Entitlement::Ordinary)
         .inspect_err(|_| heap.free_block(root.offset(), Purpose::Internal))?;
     heap.region().fresh_bytes(at, bytes.len()).copy_from_slice(&bytes);
     let words = heap.memory.get(root);
@@ -36,11 +36,19 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     Ok(root)
 }
 
+/// How large a block for so many bytes is: where memory is scarce as large as a table's root, so that
+/// all of these share a page.
+fn beside_roots(heap: Heap<'_>, bytes: usize) -> usize {
+    const SCARCE: u64 = 4 << 20;
+    let budget = heap.memory.header().account.budget.load(Relaxed);
+    if budget <= SCARCE { bytes.max(size_of::<TableRoot>()) } else { bytes }
+}
+
 /// What the region says of an index: where its root lies, and its schema.
 fn create_head(heap: Heap<'_>, core: &TableCore, index: &IndexCore) -> Result<u64> {
     let indexes = vec![index.schema.clone()];
     let bytes = TableSchema { indexes, ..core.schema.clone() }.to_bytes();
-    let size = size_of::<IndexHead>() + bytes.len();
+    let size = beside_roots(heap, size_of::<IndexHead>() + bytes.len());
     let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
     let head = heap.memory.get(Ref::<IndexHead>::new(at));
     head.root.store(index.root, Relaxed);

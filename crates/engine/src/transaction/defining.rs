@@ -749,7 +749,9 @@ pub(crate) fn free_dropped(db: &Instance, heap: Heap<'_>, own: usize) {
 fn end_index(db: &Instance, core: &TableCore, index: &IndexCore, timestamp: u64) {
     index.end_life();
     let at = TableAt { memory: db.memory(), core };
-    let head = at.root().indexes[index.ordinal].swap(0, SeqCst);
+    let word = &at.root().indexes[index.ordinal];
+    let head = word.load(SeqCst);
+    word.store(0, SeqCst);
     db.catalog().drop_later(timestamp, Dropped::Index(index.schema.kind, head));
 }
 

@@ -61,7 +61,7 @@ fn promises(writes: &WriteSet<'_>) -> u64 {
 fn run(steps: Vec<Step>) {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
-    let slots = memory.create_fixed(size_of::<Slot>(), Entitlement::Ordinary).expect("room");
+    let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
     memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
@@ -131,7 +131,7 @@ proptest! {
 fn rows_in_no_order_take_few_entries() {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
-    let slots = memory.create_fixed(size_of::<Slot>(), Entitlement::Ordinary).expect("room");
+    let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
     memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
