@@ -3,8 +3,8 @@
 //! A function's parameters are [`In`] and [`Out`], which are plain pointers to C. What always
 //! holds: a null pointer is noticed, memory is read and written only for the length that C gave,
 //! and never after the call. That a pointer which is not null refers to so much memory is what C
-//! promises and nobody can check. A panic never reaches C: in nearly all functions it ends here as a
-//! status; in the *quick* ones, which a program calls for each row or value, nothing is set up to
+//! promises and nobody can check. A panic never reaches C: in nearly all functions it ends here as
+//! a status; in the *quick* ones, which a program calls for each row or value, nothing is set up to
 //! land a panic, and `extern "C"` ends the process with its message.
 
 use std::ffi::c_char;

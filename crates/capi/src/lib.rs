@@ -13,6 +13,11 @@
 //! the mco-style carries; no call unwinds into C; a
 //! transaction belongs to one thread. What rows are and how they are kept is the engine's.
 
+#![cfg_attr(
+    not(all(feature = "native", feature = "d")),
+    allow(dead_code, unused_imports, reason = "what the interfaces that are left out use")
+)]
+
 mod arena;
 mod border;
 #[cfg(feature = "d")]

@@ -1,9 +1,9 @@
 //! A list whose places have numbers, which C holds, and are used again.
 //!
 //! What is taken out leaves its place to what comes next, so that a transaction that opens and
-//! closes one after the other does not grow. A number also says for the how manyth time its place is
-//! used: that of something that is gone is told from all others. A place whose numbers are used up
-//! stays empty.
+//! closes one after the other does not grow. A number also says for the how manyth time its place
+//! is used: that of something that is gone is told from all others. A place whose numbers are used
+//! up stays empty.
 
 /// A list; numbers have `BITS` bits, and their lowest `PLACE_BITS` are one more than the place.
 pub(crate) struct Numbered<T, const PLACE_BITS: u32, const BITS: u32> {

@@ -51,11 +51,12 @@ impl Database {
         make(&self.instance)
     }
 
-    /// Makes a checkpoint if one is due by [`Options::checkpoint_after`](crate::Options), and returns
-    /// the bytes of its image. For a thread of the program's own that asks now and then: from the
-    /// first call on, a transaction that begins makes a checkpoint only if twice as much was logged,
-    /// as it does where this thread does not get on. There is none in a database in memory alone,
-    /// in one that is read-only, while somebody else makes one, and while tables are changed.
+    /// Makes a checkpoint if one is due by [`Options::checkpoint_after`](crate::Options), and
+    /// returns the bytes of its image. For a thread of the program's own that asks now and then:
+    /// from the first call on, a transaction that begins makes a checkpoint only if twice as much
+    /// was logged, as it does where this thread does not get on. There is none in a database in
+    /// memory alone, in one that is read-only, while somebody else makes one, and while tables are
+    /// changed.
     ///
     /// # Errors
     /// `StorageFailed`, `LogFailed`, `TooManyTransactions`.

@@ -342,8 +342,8 @@ impl Options {
     /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
     /// as that one's image has: what opening takes is bounded by it. The transaction that begins
     /// next makes it before it begins, unless a thread of the program does:
-    /// [`Database::checkpoint_if_due`](crate::Database::checkpoint_if_due). 0 is never; 64 MiB, if it
-    /// is not said.
+    /// [`Database::checkpoint_if_due`](crate::Database::checkpoint_if_due). 0 is never; 64 MiB, if
+    /// it is not said.
     ///
     /// # Examples
     /// ```

@@ -2,12 +2,11 @@
 //!
 //! A slot has one holder at a time, who writes most of it with plain stores; what others write says
 //! so. Words about one transaction outlive it and are told from the next one's by the *serial*, the
-//! number of the transaction in its slot, so that a begin need not clear them. Slots are made a block
-//! at a time, when all others are taken, and stay; the number of one is shown to others only when
-//! its block is there. The protocols are
-//! explained where they are used: `snapshot.rs` (whose a version is), `transaction/clock.rs` (what
-//! may be reclaimed), `transaction/precedence.rs` (who yields), `table/pins.rs` and
-//! `transaction/snapshots.rs` (old snapshots).
+//! number of the transaction in its slot, so that a begin need not clear them. Slots are made a
+//! block at a time, when all others are taken, and stay; the number of one is shown to others only
+//! when its block is there. The protocols are explained where they are used: `snapshot.rs` (whose a
+//! version is), `transaction/clock.rs` (what may be reclaimed), `transaction/precedence.rs` (who
+//! yields), `table/pins.rs` and `transaction/snapshots.rs` (old snapshots).
 
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};

@@ -1,7 +1,7 @@
 //! A disk that stalls while the log begins a new file: committers wait for it asleep.
 //!
-//! They need the new file, so they have to wait; but not in a loop under the latch of commits, where
-//! each of them would take a processor for as long as the disk takes.
+//! They need the new file, so they have to wait; but not in a loop under the latch of commits,
+//! where each of them would take a processor for as long as the disk takes.
 
 use std::fmt::Debug;
 use std::io;

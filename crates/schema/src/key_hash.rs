@@ -2,9 +2,9 @@
 //!
 //! A folded multiply (64 by 64 to 128 bits, halves xored) over the bytes, after wyhash (Wang Yi,
 //! 2019) and rapidhash (De Carli, 2024), whose constants these are: two dependent multiplies for
-//! keys of up to 16 bytes. Every operand of a multiply that comes of the key is blinded by the seed,
-//! so who does not know the seed cannot choose keys with equal hashes; it is no hash of cryptography.
-//! The values are part of no stored format and may change with the version.
+//! keys of up to 16 bytes. Every operand of a multiply that comes of the key is blinded by the
+//! seed, so who does not know the seed cannot choose keys with equal hashes; it is no hash of
+//! cryptography. The values are part of no stored format and may change with the version.
 
 const SECRET: [u64; 3] = [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3];
 

@@ -4,8 +4,8 @@ use super::{BYTES_MAX, MANIFEST, check_symbols, judge};
 
 #[test]
 fn the_limit_is_a_limit() {
-    assert!(judge(BYTES_MAX).is_ok());
-    let reason = judge(BYTES_MAX + 7).expect_err("too large").to_string();
+    assert!(judge(BYTES_MAX, BYTES_MAX).is_ok());
+    let reason = judge(BYTES_MAX + 7, BYTES_MAX).expect_err("too large").to_string();
     assert_eq!(reason, "1000007 bytes, 7 too many");
 }
 

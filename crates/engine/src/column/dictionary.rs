@@ -1,7 +1,7 @@
 //! The different values of a column, sorted, and for each row the place of its value among them.
 //!
-//! Found by a hash table over the values' bytes, with a seed drawn each time; a column in whose first rows nearly every value is
-//! new is given up early.
+//! Found by a hash table over the values' bytes, with a seed drawn each time; a column in whose
+//! first rows nearly every value is new is given up early.
 
 use remanent_schema::hash_key;
 

@@ -66,8 +66,8 @@ impl<'m> Builder<'m> {
         Ok(root.reference().offset())
     }
 
-    /// The subtree of entries that agree in their first `depth` bytes; of a node the top alone, with
-    /// what hangs at it noted.
+    /// The subtree of entries that agree in their first `depth` bytes; of a node the top alone,
+    /// with what hangs at it noted.
     fn subtree<'e>(
         &mut self,
         parts: &mut Vec<Part<'e, 'm>>,

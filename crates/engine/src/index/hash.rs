@@ -2,16 +2,20 @@
 //!
 //! The table grows by one bucket at a time (Litwin: Linear Hashing, VLDB 1980), so no insert ever
 //! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch
-//! the row by; the key is verified in the row. The hash has a seed that each index draws. Where more
-//! than a few rows have one hash, one entry stands for all and leads to a tree of them
-//! (`postings.rs`), so that no chain is long because keys are equal. The first bucket of a chain carries the version
-//! latch of the whole chain, with the protocol of `index/node.rs`: *writers* lock it, *readers*
-//! check that it did not change. A split copies entries to the new bucket, publishes the new
-//! state, then removes them from the old one, all under the old bucket's latch; a reader who used
-//! the old state sees that it changed and looks again.
+//! the row by; the key is verified in the row. The hash has a seed that each index draws. Where
+//! more than a few rows have one hash, one entry stands for all and leads to a tree of them
+//! (`postings.rs`), so that no chain is long because keys are equal. The first bucket of a chain
+//! carries the version latch of the whole chain, with the protocol of `index/node.rs`: *writers*
+//! lock it, *readers* check that it did not change. A split copies entries to the new bucket,
+//! publishes the new state, then removes them from the old one, all under the old bucket's latch; a
+//! reader who used the old state sees that it changed and looks again.
+
+mod bucket;
 
 use std::ops::ControlFlow;
 
+pub(super) use bucket::Entry;
+use bucket::{BUCKET_ENTRIES, BUCKET_SIZE, Bucket};
 use remanent_schema::hash_key;
 
 use super::ROWS_MAX;
@@ -19,19 +23,15 @@ use super::node::Restart;
 use super::ordered::{Placement, RETIRED_PER_CHANGE};
 use super::postings::{Left, Postings};
 use crate::error::Result;
-use crate::memory::atomic::{
-    Acquire, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
-};
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
 use crate::seed::draw_seed;
 
-const BUCKET_ENTRIES: usize = 9;
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
-const LOCKED: u32 = 1;
 /// Buckets are split only while one chain in so many is full. That is always so while an index of
 /// different keys grows, but keys that come and go, many of them equal, would split without end.
 const CHAINS_PER_FULL_MAX: u64 = 16;
@@ -69,27 +69,6 @@ pub(crate) struct Matches {
     len: usize,
     /// Whether the chain holds more.
     pub(crate) more: bool,
-}
-
-#[repr(C)]
-struct Bucket {
-    version: AtomicU32,
-    count: AtomicU32,
-    overflow: AtomicU64,
-    hashes: [AtomicU32; BUCKET_ENTRIES],
-    rows: [AtomicU32; BUCKET_ENTRIES],
-    hints: [AtomicU32; BUCKET_ENTRIES],
-}
-
-const BUCKET_SIZE: usize = 128;
-const _: () = assert!(size_of::<Bucket>() <= BUCKET_SIZE);
-
-/// An entry: of a row, or of all rows with a hash, if its row id is none.
-#[derive(Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) hash: u32,
-    pub(super) row: u32,
-    pub(super) hint: u32,
 }
 
 /// What a hash has in a locked chain.
@@ -146,7 +125,8 @@ impl<'m> HashIndex<'m> {
     }
 
     /// All entries with this hash, few as they are, or the one of all rows. Only for long chains:
-    /// it takes memory from the heap, and the chain's latch if the chain is changed again and again while it is read.
+    /// it takes memory from the heap, and the chain's latch if the chain is changed again and again
+    /// while it is read.
     #[cold]
     fn all_matches(&self, hash: u32) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -323,9 +303,9 @@ impl<'m> HashIndex<'m> {
         true
     }
 
-    /// Gives the tree up to which the entry at a place of a locked chain leads if at most one row is
-    /// left in it, and there is room to retire it; whether it was so. Who is on his way through the
-    /// tree finds that row.
+    /// Gives the tree up to which the entry at a place of a locked chain leads if at most one row
+    /// is left in it, and there is room to retire it; whether it was so. Who is on his way through
+    /// the tree finds that row.
     fn shorten(
         &self,
         heap: Heap<'m>,
@@ -717,86 +697,6 @@ pub(crate) fn for_each_match<B>(
         ControlFlow::Break(found) => Some(found),
         ControlFlow::Continue(()) => None,
     })
-}
-
-impl Bucket {
-    fn is_full(&self) -> bool {
-        self.count() == BUCKET_ENTRIES
-    }
-
-    #[inline]
-    fn count(&self) -> usize {
-        (self.count.load(Acquire) as usize).min(BUCKET_ENTRIES)
-    }
-
-    #[inline]
-    fn entry(&self, i: usize) -> Entry {
-        Entry {
-            hash: self.hashes[i].load(Relaxed),
-            row: self.rows[i].load(Relaxed),
-            hint: self.hints[i].load(Relaxed),
-        }
-    }
-
-    /// The places that hold `hash`, found by comparing all of them without a branch.
-    #[inline]
-    fn places_of(&self, hash: u32) -> impl Iterator<Item = usize> {
-        let mut found = 0u32;
-        for (i, other) in self.hashes.iter().enumerate() {
-            found |= u32::from(other.load(Relaxed) == hash) << i;
-        }
-        found &= (1 << self.count()) - 1;
-        std::iter::from_fn(move || {
-            let place = found.trailing_zeros() as usize;
-            found &= found.wrapping_sub(1);
-            (place < BUCKET_ENTRIES).then_some(place)
-        })
-    }
-
-    fn set(&self, i: usize, entry: Entry) {
-        self.hashes[i].store(entry.hash, Relaxed);
-        self.rows[i].store(entry.row, Relaxed);
-        self.hints[i].store(entry.hint, Relaxed);
-    }
-
-    #[inline]
-    fn read(&self) -> u32 {
-        let mut turn = 0;
-        loop {
-            let version = self.version.load(Acquire);
-            if version & LOCKED == 0 {
-                return version;
-            }
-            pause(turn);
-            turn += 1;
-        }
-    }
-
-    #[inline]
-    fn validate(&self, version: u32) -> Result<(), Restart> {
-        acquire_fence();
-        if self.version.load(Relaxed) == version { Ok(()) } else { Err(Restart) }
-    }
-
-    fn lock(&self) {
-        loop {
-            let version = self.read();
-            let locked = version | LOCKED;
-            if self.version.compare_exchange(version, locked, Acquire, Relaxed).is_ok() {
-                std::sync::atomic::fence(Release);
-                return;
-            }
-        }
-    }
-
-    /// Ends a lock under which nothing was changed.
-    fn unlock_unchanged(&self) {
-        self.version.store(self.version.load(Relaxed) & !LOCKED, Release);
-    }
-
-    fn unlock(&self) {
-        self.version.store(self.version.load(Relaxed).wrapping_add(1), Release);
-    }
 }
 
 #[inline]

@@ -1,10 +1,10 @@
 //! Going through the nodes of an ordered index, a little with each call.
 //!
 //! Between two calls nothing is referred to: the key bytes are kept that lead to the node which
-//! comes next, and the way there is gone again from the root. Nothing is validated as look-ups do: a
-//! node that is being changed leads to no wild place, and a subtree that moves may be missed or met
-//! twice. Keys that are nested in each other make a tree as deep as they are long, so the way down
-//! is on the heap and not on the stack.
+//! comes next, and the way there is gone again from the root. Nothing is validated as look-ups do:
+//! a node that is being changed leads to no wild place, and a subtree that moves may be missed or
+//! met twice. Keys that are nested in each other make a tree as deep as they are long, so the way
+//! down is on the heap and not on the stack.
 
 use super::node::{Child, Leaf, Node};
 use crate::memory::region::Region;

@@ -2,8 +2,8 @@
 //!
 //! A posting tree, as inverted indexes have it: an ordered index whose entries are row ids and no
 //! key. So an insert or removal costs the same however many rows have the hash, and a reader goes
-//! through them with a cursor. Whoever changes a tree holds the latch of the chain that leads to it;
-//! readers go by the tree's own protocol. A tree that is given up stays as it is until the last
+//! through them with a cursor. Whoever changes a tree holds the latch of the chain that leads to
+//! it; readers go by the tree's own protocol. A tree that is given up stays as it is until the last
 //! reader who may have met it is gone.
 
 use std::ops::ControlFlow;

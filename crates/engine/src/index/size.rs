@@ -1,7 +1,7 @@
 //! How much memory an index takes: gone through on request, a little with each reading call.
 //!
-//! Between two calls nothing is referred to (`nodes.rs`). What others change meanwhile is counted as
-//! it was or as it is; while nobody writes, the sum is exact.
+//! Between two calls nothing is referred to (`nodes.rs`). What others change meanwhile is counted
+//! as it was or as it is; while nobody writes, the sum is exact.
 
 use std::ops::ControlFlow;
 

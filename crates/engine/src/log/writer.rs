@@ -6,8 +6,9 @@
 //! There is no thread of the log's own.
 //!
 //! Three locks, always taken in this order: `file`, of whoever writes; `buffer`, of whoever
-//! appends, who may hold the commit latch: so nobody waits for a disk with `buffer`; and apart from them `syncing`, which elects the one that syncs while others wait for
-//! it or go on writing. What has been written and synced are two positions that only grow.
+//! appends, who may hold the commit latch: so nobody waits for a disk with `buffer`; and apart from
+//! them `syncing`, which elects the one that syncs while others wait for it or go on writing. What
+//! has been written and synced are two positions that only grow.
 //!
 //! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
 //! tried again, and every later commit fails. What is in memory can be read on.

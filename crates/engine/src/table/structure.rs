@@ -36,8 +36,8 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     Ok(root)
 }
 
-/// How large a block for so many bytes is: where memory is scarce as large as a table's root, so that
-/// all of these share a page.
+/// How large a block for so many bytes is: where memory is scarce as large as a table's root, so
+/// that all of these share a page.
 fn beside_roots(heap: Heap<'_>, bytes: usize) -> usize {
     const SCARCE: u64 = 4 << 20;
     let budget = heap.memory.header().account.budget.load(Relaxed);

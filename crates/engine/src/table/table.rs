@@ -49,8 +49,8 @@ pub(crate) struct TableRoot {
     pub(crate) indexes: [AtomicU64; INDEXES_MAX],
 }
 
-/// What the region says of an index; behind it the encoded schema of the table with this index alone,
-/// as the log has it.
+/// What the region says of an index; behind it the encoded schema of the table with this index
+/// alone, as the log has it.
 #[repr(C)]
 pub(crate) struct IndexHead {
     pub(crate) root: AtomicU64,

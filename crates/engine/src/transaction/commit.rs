@@ -143,21 +143,15 @@ pub(crate) fn commit(
             }
             CommitStage::Validate(since) => {
                 validations += 1;
-                match validate(transaction, heap, since, Latched::No)? {
-                    Validated::UpTo(until) => CommitStage::Publish(until),
-                    Validated::NotUnderLatch => CommitStage::Publish(since),
-                }
+                let validated = validate(transaction, heap, since, Latched::No)?;
+                CommitStage::Publish(validated.up_to(since))
             }
             CommitStage::MakeRoom(bytes, validated) => {
                 log.map_or(Ok(()), |log| log.make_room(bytes))?;
                 CommitStage::Publish(validated)
             }
             CommitStage::Publish(validated) => {
-                let latched = match validations {
-                    0..VALIDATIONS_BESIDE => Latched::No,
-                    VALIDATIONS_BESIDE..VALIDATIONS_MAX => Latched::Commit,
-                    _ => Latched::Whatever,
-                };
+                let latched = latched_after(validations);
                 publish(work, prepared.as_mut(), (validated, latched))?
             }
             CommitStage::Stamp(published) => {
@@ -185,6 +179,16 @@ pub(crate) fn commit(
             }
             CommitStage::Done(ticket) => return Ok(ticket),
         };
+    }
+}
+
+/// What may be validated under the commit latch after so many validations beside others.
+#[inline]
+fn latched_after(validations: u32) -> Latched {
+    match validations {
+        0..VALIDATIONS_BESIDE => Latched::No,
+        VALIDATIONS_BESIDE..VALIDATIONS_MAX => Latched::Commit,
+        _ => Latched::Whatever,
     }
 }
 

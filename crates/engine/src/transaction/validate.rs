@@ -45,6 +45,17 @@ pub(crate) enum Validated {
     NotUnderLatch,
 }
 
+impl Validated {
+    /// The timestamp up to which it was done; it began with `since`.
+    #[inline]
+    pub(crate) fn up_to(self, since: u64) -> u64 {
+        match self {
+            Self::UpTo(until) => until,
+            Self::NotUnderLatch => since,
+        }
+    }
+}
+
 /// Recent changes that are looked at under the commit latch; few for models.
 const LATCHED_MAX: u64 = if cfg!(shuttle) { 4 } else { 1024 };
 

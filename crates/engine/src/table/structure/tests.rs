@@ -1,4 +1,5 @@
-//! What the region says of tables and indexes, read without anything that the process knows of them.
+//! What the region says of tables and indexes, read without anything that the process knows of
+//! them.
 
 use super::*;
 use crate::memory::Memory;
