@@ -211,7 +211,7 @@ typedef struct rem_options {
     uint64_t budget_max;
     // Bytes to get from the system beforehand.
     uint64_t commit_ahead;
-    // Transactions at the same time; 0 for 128.
+    // Transactions at the same time; 0 for 4096.
     uint64_t transactions_max;
     // Memory of the caller's to live in, which must outlive the database; or null.
     void *memory;
@@ -701,7 +701,8 @@ typedef struct rem_savepoint {
 // An argument is out of range.
 #define REM_BAD_ARGUMENT 1012
 
-// A fault of the library; the transaction can only be rolled back.
+// A fault of the library: what the call did may be half done, and the transaction is to be rolled
+// back. In calls for single rows and values a fault ends the process.
 #define REM_INTERNAL 1099
 
 #ifdef __cplusplus

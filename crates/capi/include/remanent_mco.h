@@ -71,7 +71,7 @@ typedef int MCO_RET;
 
 /* Fatal codes: passed to the error handler too. */
 #define MCO_ERR_BASE 100000
-#define MCO_ERR_INTERNAL 100001     /* a fault of the library; the call had no effect */
+#define MCO_ERR_INTERNAL 100001     /* a fault of the library; roll the transaction back */
 
 typedef enum MCO_TRANS_TYPE {
     MCO_READ_ONLY = 0,

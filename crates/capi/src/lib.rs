@@ -6,19 +6,34 @@
 //! that tokens lead to, so that a handle that is null, old, or of another thread is a status and
 //! never a crash; a task of the d_-style is claimed by one thread at a time.
 //!
+//! The features `native` and `d` are there unless they are left out: `--no-default-features` makes
+//! libraries of the mco-style alone.
+//!
 //! What always holds: pointers of C are believed in `border`, and in `held` those that a handle of
 //! the mco-style carries; no call unwinds into C; a
 //! transaction belongs to one thread. What rows are and how they are kept is the engine's.
 
+#![cfg_attr(
+    not(all(feature = "native", feature = "d")),
+    allow(dead_code, unused_imports, reason = "what the interfaces that are left out use")
+)]
+
 mod arena;
 mod border;
+#[cfg(feature = "d")]
 mod claim;
+#[cfg(feature = "d")]
 pub mod d;
 mod fence;
 mod handles;
 mod held;
 pub mod mco;
+#[cfg(feature = "native")]
 pub mod native;
+#[cfg(feature = "native")]
+mod numbered;
+#[cfg(feature = "native")]
+mod places;
 mod slots;
 
 pub use border::{In, Out};

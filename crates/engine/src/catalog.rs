@@ -46,7 +46,7 @@ pub(crate) struct CatalogChange {
 #[derive(Clone, Debug)]
 pub(crate) enum Dropped {
     Table(Arc<TableCore>),
-    /// An index of this kind whose root lies there.
+    /// An index of this kind whose head lies there.
     Index(IndexKind, u64),
 }
 

@@ -51,6 +51,32 @@ impl Database {
         make(&self.instance)
     }
 
+    /// Makes a checkpoint if one is due by [`Options::checkpoint_after`](crate::Options), and
+    /// returns the bytes of its image. For a thread of the program's own that asks now and then:
+    /// from the first call on, a transaction that begins makes a checkpoint only if twice as much
+    /// was logged, as it does where this thread does not get on. There is none in a database in
+    /// memory alone, in one that is read-only, while somebody else makes one, and while tables are
+    /// changed.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `LogFailed`, `TooManyTransactions`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-due-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().checkpoint_after(1 << 20))?;
+    /// // Every second or so, beside those who write:
+    /// assert_eq!(db.checkpoint_if_due()?, None);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn checkpoint_if_due(&self) -> Result<Option<u64>> {
+        self.instance.checkpoints.looked_after.store(true, Relaxed);
+        self.instance.log().map_or(Ok(None), |log| make_if_due(&self.instance, log))
+    }
+
     /// Writes an image of the database into another storage, while transactions go on: a database
     /// of its own, to be opened there. Files of the log that were kept since may be laid beside it,
     /// to go further than the image does. Returns the bytes of the image.
@@ -107,21 +133,28 @@ pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
     (digits.len() == 16).then_some(timestamp)
 }
 
+/// Makes a checkpoint if one is due, as a transaction that is about to begin does.
+pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
+    // What fails here is told to whoever asks for a checkpoint, or writes.
+    let _ = make_if_due(db, log);
+}
+
 /// Makes a checkpoint if one is due, unless somebody else does. If it fails, nothing is lost and
 /// another is tried when as much again was logged.
-pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
+fn make_if_due(db: &Instance, log: &Log) -> Result<Option<u64>> {
     let checkpoints = &db.checkpoints;
-    let Ok(_making) = checkpoints.making.try_lock() else { return };
-    if log.written() < checkpoints.due_at.load(Relaxed) {
-        return;
+    let Ok(_making) = checkpoints.making.try_lock() else { return Ok(None) };
+    if checkpoints.after.load(Relaxed) == 0 || log.written() < checkpoints.due_at.load(Relaxed) {
+        return Ok(None);
     }
     // Who changes tables may be waiting for all who read, as the writer of an image does.
     if db.definition_turn().is_taken() {
-        return;
+        return Ok(None);
     }
-    let size = make_locked(db, log).unwrap_or(0);
-    let after = checkpoints.after.load(Relaxed).max(size);
+    let size = make_locked(db, log);
+    let after = checkpoints.after.load(Relaxed).max(*size.as_ref().unwrap_or(&0));
     checkpoints.due_at.store(log.end() + after, Relaxed);
+    size.map(Some)
 }
 
 /// Makes a checkpoint, and says how many bytes its image has.

@@ -17,7 +17,7 @@ use crate::memory::atomic::{Acquire, Mutex, Relaxed, Release, SeqCst};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
 use crate::memory::{Cache, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
-use crate::slot::{Slot, cache, slot};
+use crate::slot::{SLOTS_PER_BLOCK, Slot, cache, slot};
 use crate::table::table::TableCore;
 use crate::turn::Turn;
 
@@ -55,6 +55,9 @@ pub(crate) struct Checkpoints {
     pub(crate) after: AtomicU64,
     /// The position of the log at which the next one is due.
     pub(crate) due_at: AtomicU64,
+    /// Whether a thread of the program makes those that are due: then transactions make one when it
+    /// is long overdue, and not before.
+    pub(crate) looked_after: AtomicBool,
     /// Whether rows are frozen first that were not changed after this timestamp.
     pub(crate) freezes: AtomicBool,
     pub(crate) settled: AtomicU64,
@@ -146,14 +149,22 @@ impl Instance {
         self.checkpoints.settled.store(clock, Relaxed);
     }
 
-    /// Makes a checkpoint if so much was logged.
+    /// Makes a checkpoint if so much was logged, for a transaction that is about to begin.
     #[inline]
     pub(crate) fn checkpoint_if_due(&self) {
         let Some(log) = self.log() else { return };
-        let Checkpoints { after, due_at, make, .. } = &self.checkpoints;
-        if after.load(Relaxed) > 0
-            && log.written() >= due_at.load(Relaxed)
-            && let Some(make) = make.get()
+        let Checkpoints { after, due_at, .. } = &self.checkpoints;
+        if after.load(Relaxed) > 0 && log.written() >= due_at.load(Relaxed) {
+            self.checkpoint_that_is_due(log);
+        }
+    }
+
+    #[cold]
+    fn checkpoint_that_is_due(&self, log: &Log) {
+        let Checkpoints { after, due_at, looked_after, make, .. } = &self.checkpoints;
+        let overdue_at = due_at.load(Relaxed).saturating_add(after.load(Relaxed));
+        if let Some(make) = make.get()
+            && (!looked_after.load(Relaxed) || log.written() >= overdue_at)
         {
             make(self, log);
         }
@@ -275,9 +286,9 @@ impl Instance {
 
 /// What an empty database has in its memory: slots, the first ring of recent commits, the clock.
 fn lay_out(memory: &Memory, slots: usize) -> Result<()> {
-    let slots_size = slots * size_of::<Slot>();
+    let slots_size = slots.min(SLOTS_PER_BLOCK) * size_of::<Slot>();
     let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;
-    memory.header().slots.store(at, Relaxed);
+    memory.header().slots[0].store(at, Relaxed);
     memory.header().commit.0.recent.ring.store(at + slots_size as u64, Relaxed);
     memory.header().clock.0.store(1, Release);
     Ok(())

@@ -32,6 +32,7 @@ mod memory;
 mod observation;
 mod options;
 mod recovery;
+mod seed;
 mod slot;
 mod snapshot;
 mod storage;

@@ -63,7 +63,7 @@ pub(crate) struct Settings {
 }
 
 impl Options {
-    /// The defaults: half of the machine's memory as the budget, nothing committed ahead, 128
+    /// The defaults: half of the machine's memory as the budget, nothing committed ahead, 4,096
     /// transactions at a time.
     ///
     /// # Examples
@@ -81,7 +81,7 @@ impl Options {
             commit_ahead: 0,
             prefault: false,
             lock_memory: false,
-            transactions_max: 128,
+            transactions_max: 4096,
             caller_memory: None,
             log: LogOptions::default(),
         }
@@ -208,7 +208,8 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 192 bytes.
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes; of all
+    /// but the first 32 these are taken when so many are active for the first time, and stay.
     ///
     /// # Examples
     /// ```
@@ -340,7 +341,9 @@ impl Options {
 
     /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
     /// as that one's image has: what opening takes is bounded by it. The transaction that begins
-    /// next makes it before it begins. 0 is never; 64 MiB, if it is not said.
+    /// next makes it before it begins, unless a thread of the program does:
+    /// [`Database::checkpoint_if_due`](crate::Database::checkpoint_if_due). 0 is never; 64 MiB, if
+    /// it is not said.
     ///
     /// # Examples
     /// ```

@@ -2,14 +2,16 @@
 //!
 //! A slot has one holder at a time, who writes most of it with plain stores; what others write says
 //! so. Words about one transaction outlive it and are told from the next one's by the *serial*, the
-//! number of the transaction in its slot, so that a begin need not clear them. The protocols are
-//! explained where they are used: `snapshot.rs` (whose a version is), `transaction/clock.rs` (what
-//! may be reclaimed), `transaction/precedence.rs` (who yields), `table/pins.rs` and
-//! `transaction/snapshots.rs` (old snapshots).
+//! number of the transaction in its slot, so that a begin need not clear them. Slots are made a
+//! block at a time, when all others are taken, and stay; the number of one is shown to others only
+//! when its block is there. The protocols are explained where they are used: `snapshot.rs` (whose a
+//! version is), `transaction/clock.rs` (what may be reclaimed), `transaction/precedence.rs` (who
+//! yields), `table/pins.rs` and `transaction/snapshots.rs` (old snapshots).
 
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
-use crate::memory::region::ALIGNMENT_MAX;
+use crate::memory::class::BLOCK_SIZE_MAX;
+use crate::memory::region::{ALIGNMENT_MAX, SLOT_BLOCKS};
 use crate::memory::{Cache, Memory, Ref};
 
 /// Set in a stamp, never in a timestamp.
@@ -17,6 +19,8 @@ pub(crate) const IN_FLIGHT: u64 = 1 << 63;
 const STAMP_SLOT_SHIFT: u32 = 48;
 /// Most transaction slots a database can have.
 pub(crate) const SLOTS_MAX: usize = 1 << 14;
+/// Slots that are made at once; few for models.
+pub(crate) const SLOTS_PER_BLOCK: usize = if cfg!(shuttle) { 4 } else { SLOTS_MAX / SLOT_BLOCKS };
 /// Words of a name.
 pub(crate) const NAME_WORDS: usize = 4;
 
@@ -81,6 +85,9 @@ pub(crate) struct Slot {
 const _: () = assert!(size_of::<Slot>() == 192);
 const _: () = assert!(SLOTS_MAX <= 1 << (63 - STAMP_SLOT_SHIFT));
 const _: () = assert!(align_of::<Slot>() <= ALIGNMENT_MAX);
+// Two blocks to a page, so that slots lie on lines of their own: those of 5,456 bytes would not.
+const _: () = assert!(cfg!(shuttle) || SLOTS_PER_BLOCK * size_of::<Slot>() > 5456);
+const _: () = assert!(SLOTS_PER_BLOCK * size_of::<Slot>() <= BLOCK_SIZE_MAX);
 
 impl Slot {
     /// The number of the transaction that holds the slot: never 0, and never used again.
@@ -124,8 +131,30 @@ impl Slot {
 /// The slot with this number.
 #[inline]
 pub(crate) fn slot(memory: &Memory, number: usize) -> &Slot {
-    let slots = memory.header().slots.load(Relaxed);
-    memory.get(Ref::new(slots + (number * size_of::<Slot>()) as u64))
+    let block = memory.header().slots[number / SLOTS_PER_BLOCK].load(Acquire);
+    memory.get(Ref::new(block + (number % SLOTS_PER_BLOCK * size_of::<Slot>()) as u64))
+}
+
+/// Whether there is a slot with this number.
+#[inline]
+pub(crate) fn is_made(memory: &Memory, number: usize) -> bool {
+    memory.header().slots[number / SLOTS_PER_BLOCK].load(Relaxed) != 0
+}
+
+/// Makes the slot with this number, with the others of its block, unless somebody has. From the
+/// reserve, for it may be to delete.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`.
+#[cold]
+pub(crate) fn make(memory: &Memory, number: usize) -> Result<()> {
+    let _latched = memory.header().slots_latch.lock();
+    if !is_made(memory, number) {
+        let size = SLOTS_PER_BLOCK * size_of::<Slot>();
+        let block = memory.create_block(size)?;
+        memory.header().slots[number / SLOTS_PER_BLOCK].store(block, Release);
+    }
+    Ok(())
 }
 
 /// The cache of a slot, if it ever wrote.

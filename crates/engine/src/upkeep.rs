@@ -51,7 +51,7 @@ impl Database {
 
     /// As [`Database::freeze`], the last segment included, though it is not full: for a table that
     /// has been loaded. Rows that are inserted later lie in further segments, so each call takes up
-    /// to 65,535 of the 4,294,967,295 row ids that a table has.
+    /// to 65,535 of the 4,294,967,040 row ids that a table has.
     ///
     /// # Errors
     /// As [`Database::freeze`].

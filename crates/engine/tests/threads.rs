@@ -622,3 +622,33 @@ fn indexes_come_and_go() -> Result<()> {
     verify(&db.begin_read()?, &table)?;
     clear(&db, &table)
 }
+
+/// Many transactions at a time, as a server has them: their slots are made when they are needed,
+/// from several threads at once, and an old snapshot in one of the last holds back what it sees.
+#[test]
+fn thousands_of_transactions_at_a_time() {
+    const READERS: usize = 1500;
+    let db = Database::open(Options::new().budget(64 << 20)).expect("it opens");
+    let held = db.memory().held;
+    let table = db
+        .create_table(TableSchema::new("One").column("value", ColumnType::U64))
+        .expect("there is memory");
+    let value = table.column("value").expect("it is there");
+    let row = db.write(|tx| tx.insert_values(&table, &[Some(7u64.into())])).expect("there is room");
+    let begin = || (0..READERS / 2).map(|_| db.begin_read().expect("there are slots"));
+    std::thread::scope(|scope| {
+        let threads = [(); 2].map(|()| scope.spawn(|| begin().collect::<Vec<_>>()));
+        let readers = threads.map(|thread| thread.join().expect("no thread panics"));
+        for new in 0..100u64 {
+            db.write(|tx| tx.update_values(&table, row, &[(value, new.into())])).expect("no other");
+        }
+        db.reclaim();
+        for reader in readers.iter().flatten() {
+            let seen = reader.row(&table, row).expect("it is there").and_then(|row| row.get(value));
+            assert_eq!(seen, Some(7u64));
+        }
+    });
+    let slots = (READERS * 256) as u64;
+    assert!(db.memory().held < held + slots * 2 + (256 << 10), "slots take 256 bytes");
+    assert!(held < 64 << 10, "{held} bytes for an empty database");
+}

@@ -2,28 +2,33 @@
 //!
 //! A folded multiply (64 by 64 to 128 bits, halves xored) over the bytes, after wyhash (Wang Yi,
 //! 2019) and rapidhash (De Carli, 2024), whose constants these are: two dependent multiplies for
-//! keys of up to 16 bytes. It is not a defence against chosen keys. The values are part of no
-//! stored format and may change with the version.
+//! keys of up to 16 bytes. Every operand of a multiply that comes of the key is blinded by the
+//! seed, so who does not know the seed cannot choose keys with equal hashes; it is no hash of
+//! cryptography. The values are part of no stored format and may change with the version.
 
 const SECRET: [u64; 3] = [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3];
 
-/// A 64-bit hash of a key; all bits are good, the high and the low alike.
+/// A 64-bit hash of a key; all bits are good, the high and the low alike. Where others choose the
+/// keys, the seed is one that they do not know.
 ///
 /// # Examples
 /// ```
-/// assert_ne!(remanent_schema::hash_key(b"a"), remanent_schema::hash_key(b"b"));
+/// assert_ne!(remanent_schema::hash_key(7, b"a"), remanent_schema::hash_key(7, b"b"));
+/// assert_ne!(remanent_schema::hash_key(7, b"a"), remanent_schema::hash_key(8, b"a"));
 /// ```
 #[inline]
-pub fn hash_key(bytes: &[u8]) -> u64 {
+pub fn hash_key(seed: u64, bytes: &[u8]) -> u64 {
     let len = bytes.len();
-    let (a, b, seed) = if len <= 16 {
+    let blind = SECRET[1] ^ seed;
+    let first = SECRET[2] ^ seed.rotate_left(32);
+    let (a, b, before) = if len <= 16 {
         let (a, b) = short_words(bytes);
-        (a, b, SECRET[2])
+        (a, b, first)
     } else {
-        long_words(bytes)
+        long_words(bytes, blind, first)
     };
-    let (low, high) = multiply(a ^ SECRET[1], b ^ seed);
-    fold(low ^ SECRET[0] ^ len as u64, high ^ SECRET[1])
+    let (low, high) = multiply(a ^ blind, b ^ before);
+    fold(low ^ SECRET[0] ^ len as u64, high ^ blind)
 }
 
 /// Two words that between them hold all of up to 16 bytes.
@@ -44,20 +49,20 @@ fn short_words(bytes: &[u8]) -> (u64, u64) {
     }
 }
 
-/// The last 16 bytes, and a seed made of all before them.
-fn long_words(bytes: &[u8]) -> (u64, u64, u64) {
-    let mut seed = SECRET[2];
+/// The last 16 bytes, and what all before them come to.
+fn long_words(bytes: &[u8], blind: u64, first: u64) -> (u64, u64, u64) {
+    let mut before = first;
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<16>() {
         if after.is_empty() {
             break;
         }
         let (a, b) = short_words(block);
-        seed = fold(a ^ SECRET[1], b ^ seed);
+        before = fold(a ^ blind, b ^ before);
         rest = after;
     }
     let (a, b) = short_words(&bytes[bytes.len() - 16..]);
-    (a, b, seed)
+    (a, b, before)
 }
 
 #[inline]

@@ -103,9 +103,6 @@ impl<'a> Opening<'a> {
         start: impl FnOnce(Options) -> Outcome<Database>,
         class: impl Fn(&Database, TableSchema) -> Outcome<Class>,
     ) -> Outcome {
-        if self.size < 128 << 10 {
-            return Err(MCO_E_NOMEM);
-        }
         let mut instances = instances();
         if instances.contains_key(self.name) {
             return Err(MCO_E_INSTANCE_DUPLICATE);

@@ -75,7 +75,7 @@ thread_local! {
     static TEXT: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// The status of a call's outcome.
+/// The status of a quick call's outcome: nothing lands a panic.
 #[inline]
 pub(super) fn status(outcome: Outcome) -> MCO_RET {
     match outcome {

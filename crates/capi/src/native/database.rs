@@ -28,7 +28,7 @@ pub struct rem_options {
     pub budget_max: u64,
     /// Bytes to get from the system beforehand.
     pub commit_ahead: u64,
-    /// Transactions at the same time; 0 for 128.
+    /// Transactions at the same time; 0 for 4096.
     pub transactions_max: u64,
     /// Memory of the caller's to live in, which must outlive the database; or null.
     pub memory: *mut c_void,

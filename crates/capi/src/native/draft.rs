@@ -48,8 +48,8 @@ fn make(transaction: u64, table: rem_table, out: *mut rem_draft) -> Outcome {
     }
     let Some(out) = Out::from(out).get() else { return Err(REM_NULL_ARGUMENT) };
     let entry = slot.base()?.entry(table.id)?;
+    out.number = slot.drafts.borrow_mut().add(entry)?;
     out.transaction = transaction;
-    out.number = slot.drafts.borrow_mut().add(entry);
     Ok(())
 }
 

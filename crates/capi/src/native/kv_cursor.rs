@@ -118,9 +118,8 @@ pub extern "C" fn rem_kv_cursor_close(cursor: *const rem_kv_cursor) -> rem_statu
     call(|| {
         let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
         let slot = find(cursor.transaction)?;
-        let mut walks = slot.kv_walks.borrow_mut();
-        let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
-        walk.and_then(Option::take).map(drop).ok_or(REM_BAD_HANDLE)
+        let walk = slot.kv_walks.borrow_mut().remove(cursor.number);
+        walk.map(drop).ok_or(REM_BAD_HANDLE)
     })
 }
 
@@ -381,12 +380,9 @@ impl KvWalk {
 
 /// Gives a new cursor its number.
 pub(super) fn keep_walk(slot: Place, walk: KvWalk, out: *mut rem_kv_cursor) -> Outcome {
-    let mut walks = slot.kv_walks.borrow_mut();
-    let number = walks.len() as u64 + 1;
-    if !Out::from(out).put(rem_kv_cursor { transaction: slot.token(), number }) {
-        return Err(REM_NULL_ARGUMENT);
-    }
-    walks.push(Some(walk));
+    let out = Out::from(out).get().ok_or(REM_NULL_ARGUMENT)?;
+    let number = slot.kv_walks.borrow_mut().add(walk).ok_or(REM_LIMIT_REACHED)?;
+    *out = rem_kv_cursor { transaction: slot.token(), number };
     Ok(())
 }
 
@@ -398,6 +394,5 @@ fn with_walk<T>(
     let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
     let slot = find(cursor.transaction)?;
     let mut walks = slot.kv_walks.borrow_mut();
-    let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
-    work(slot, walk.and_then(Option::as_mut).ok_or(REM_BAD_HANDLE)?)
+    work(slot, walks.get(cursor.number).ok_or(REM_BAD_HANDLE)?)
 }

@@ -9,18 +9,15 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use remanent_engine::Database;
 use remanent_kv::{Environment, KvDatabase, Secondary, Sequence};
 
 use super::session::PLACE_BITS;
 use super::status::*;
+use crate::places::{PLACES_MAX, Places};
 
-/// Key/value databases that a database has in this interface, at most.
-const DATABASES_MAX: usize = 4096;
-/// Associations that a database has in this interface, at most.
-const SECONDARIES_MAX: usize = 1024;
 /// Bits of a sequence's handle that say which it is; those above are the database's number.
 const SEQUENCE_BITS: u32 = 40;
 
@@ -53,35 +50,27 @@ pub(super) struct Counted {
     pub(super) key: Box<[u8]>,
 }
 
-/// Places that are filled one after the other, and stay so.
-struct Places<T> {
-    all: Box<[OnceLock<T>]>,
-    count: Mutex<usize>,
-}
-
 impl Stores {
     pub(super) fn new(database: Arc<Database>, number: u64) -> Self {
         Self {
             environment: Environment::over(database),
             number,
-            databases: Places::new(DATABASES_MAX),
-            secondaries: Places::new(SECONDARIES_MAX),
+            databases: Places::new(),
+            secondaries: Places::new(),
             sequences: Mutex::default(),
         }
     }
 
     /// The handle of a key/value database, which is noted if it was not.
     pub(super) fn note(&self, database: KvDatabase) -> Outcome<u64> {
-        let same =
-            |known: &KvDatabase| std::ptr::eq(known.table().layout(), database.table().layout());
-        let place = self.databases.find_or_fill(same, || Ok(database.clone()))?;
-        Ok(self.handle(place))
+        let key = std::ptr::from_ref(database.table().layout()) as usize;
+        let found = self.databases.find_or_fill(Some(key), |_| Ok::<_, rem_status>(database))?;
+        Ok(self.handle(found.ok_or(REM_LIMIT_REACHED)?.0))
     }
 
     /// That one more key/value database can have a handle: asked before it is made.
     pub(super) fn check_room(&self) -> Outcome {
-        let count = *self.databases.lock();
-        if count < DATABASES_MAX { Ok(()) } else { Err(REM_LIMIT_REACHED) }
+        if self.databases.count() < PLACES_MAX { Ok(()) } else { Err(REM_LIMIT_REACHED) }
     }
 
     /// The key/value database of a handle.
@@ -92,9 +81,9 @@ impl Stores {
 
     /// The handle of an association that `make` makes.
     pub(super) fn associate(&self, make: impl FnOnce() -> Outcome<Secondary>) -> Outcome<u64> {
-        let make = || make().map(|secondary| Associated { secondary, ended: false.into() });
-        let place = self.secondaries.find_or_fill(|_| false, make)?;
-        Ok(self.handle(place))
+        let make = |_| make().map(|secondary| Associated { secondary, ended: false.into() });
+        let found = self.secondaries.find_or_fill(None, make)?;
+        Ok(self.handle(found.ok_or(REM_LIMIT_REACHED)?.0))
     }
 
     /// The secondary of a handle.
@@ -151,40 +140,5 @@ impl Stores {
             return Ok(id as usize & ((1 << PLACE_BITS) - 1));
         }
         Err(if id == 0 { REM_NULL_ARGUMENT } else { REM_BAD_HANDLE })
-    }
-}
-
-impl<T> Places<T> {
-    fn new(count_max: usize) -> Self {
-        let all = (0..count_max).map(|_| OnceLock::new()).collect();
-        Self { all, count: Mutex::new(0) }
-    }
-
-    #[inline]
-    fn get(&self, place: usize) -> Option<&T> {
-        self.all.get(place).and_then(OnceLock::get)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The place of what is `same`, or the next one with what `make` makes.
-    fn find_or_fill(
-        &self,
-        same: impl Fn(&T) -> bool,
-        make: impl FnOnce() -> Outcome<T>,
-    ) -> Outcome<usize> {
-        let mut count = self.lock();
-        let known = self.all[..*count].iter().filter_map(OnceLock::get);
-        if let Some(place) = known.into_iter().position(same) {
-            return Ok(place);
-        }
-        let place = *count;
-        let room = self.all.get(place).ok_or(REM_LIMIT_REACHED)?;
-        let made = make()?;
-        room.get_or_init(|| made);
-        *count += 1;
-        Ok(place)
     }
 }

@@ -165,12 +165,9 @@ pub extern "C" fn rem_scan_open(
 }
 
 fn keep_walk(slot: Place, walk: Walk, out: Out<rem_cursor>) -> Outcome {
-    let mut walks = slot.walks.borrow_mut();
-    let number = walks.len() as u64 + 1;
-    if !out.put(rem_cursor { transaction: slot.token(), number }) {
-        return Err(REM_NULL_ARGUMENT);
-    }
-    walks.push(Some(walk));
+    let out = out.get().ok_or(REM_NULL_ARGUMENT)?;
+    let number = slot.walks.borrow_mut().add(walk).ok_or(REM_LIMIT_REACHED)?;
+    *out = rem_cursor { transaction: slot.token(), number };
     Ok(())
 }
 
@@ -181,9 +178,8 @@ pub extern "C" fn rem_cursor_close(cursor: *const rem_cursor) -> rem_status {
     call(|| {
         let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
         let slot = find(cursor.transaction)?;
-        let mut walks = slot.walks.borrow_mut();
-        let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
-        walk.and_then(Option::take).map(drop).ok_or(REM_BAD_HANDLE)
+        let walk = slot.walks.borrow_mut().remove(cursor.number);
+        walk.map(drop).ok_or(REM_BAD_HANDLE)
     })
 }
 
@@ -224,8 +220,7 @@ fn move_walk(
     let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
     let slot = find(cursor.transaction)?;
     let mut walks = slot.walks.borrow_mut();
-    let walk = walks.get_mut((cursor.number as usize).wrapping_sub(1));
-    let walk = walk.and_then(Option::as_mut).ok_or(REM_BAD_HANDLE)?;
+    let walk = walks.get(cursor.number).ok_or(REM_BAD_HANDLE)?;
     let row = step(walk)?.ok_or(REM_NOT_FOUND)?;
     let (Walk::Cursor { table, .. } | Walk::Scan { table, .. }) = walk;
     rem_row::put(slot, table_of(*table), row, Out::from(out))

@@ -5,10 +5,10 @@
 //! cursors lie in their transaction's slot and end with it.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_engine::{ColumnHandle, Cursor, Database, RowDraft, Savepoint, Scan, Set, Table};
 
@@ -18,15 +18,14 @@ use super::status::*;
 use super::value::kind_of;
 use crate::handles::{Called, Handles};
 use crate::held::Held;
+use crate::numbered::Numbered;
+use crate::places::{PLACES_MAX, Places};
 use crate::slots::{First, Inhabitant, Lost, Pool, Slot, Slots};
 
-/// Tables that a database has in this interface, at most.
-const TABLES_MAX: usize = 4096;
-/// Sets that a database has in this interface, at most.
-const SETS_MAX: usize = 1024;
 /// Bits of a handle that say which column or index of its table.
 pub(super) const PLACE_BITS: u32 = 20;
 const TABLE_BITS: u32 = 20;
+const _: () = assert!(PLACES_MAX <= 1 << TABLE_BITS && PLACES_MAX <= 1 << PLACE_BITS);
 /// Numbers of databases that a handle has room for, but for 0.
 const NUMBERS_MAX: u64 = (1 << (64 - PLACE_BITS - TABLE_BITS)) - 1;
 const IDLE_MAX: usize = 16;
@@ -37,10 +36,9 @@ pub(super) struct Base {
     pub(super) database: Arc<Database>,
     /// Unlike that of every other database there was lately.
     number: u64,
-    tables: Box<[OnceLock<Entry>]>,
-    /// Tables so far.
-    count: Mutex<usize>,
-    sets: Box<[OnceLock<Set>]>,
+    /// Dropped ones too: they have handles that are refused.
+    tables: Places<Entry>,
+    sets: Places<Set>,
     stores: OnceLock<Stores>,
 }
 
@@ -66,14 +64,15 @@ pub(super) struct Session {
     pub(super) held: Held,
     base: Cell<Option<&'static Base>>,
     pub(super) drafts: RefCell<Drafts>,
-    pub(super) walks: RefCell<Vec<Option<Walk>>>,
-    pub(super) kv_walks: RefCell<Vec<Option<KvWalk>>>,
+    pub(super) walks: RefCell<Numbered<Walk, 32, 64>>,
+    pub(super) kv_walks: RefCell<Numbered<KvWalk, 32, 64>>,
     pub(super) savepoints: RefCell<Vec<Savepoint>>,
 }
 
 #[derive(Default)]
 pub(super) struct Drafts {
-    pub(super) all: Vec<Option<(u64, RowDraft)>>,
+    /// With numbers of 32 bits, for they stand in a `rem_row` too.
+    all: Numbered<(u64, RowDraft), 22, 32>,
     idle: Vec<(u64, RowDraft)>,
 }
 
@@ -115,6 +114,8 @@ impl Inhabitant for Session {
 /// The transaction of a token.
 #[inline]
 pub(super) fn find(token: u64) -> Outcome<Place> {
+    #[cfg(test)]
+    crate::border::panic_if_planted();
     match SLOTS.find(token) {
         Ok(slot) => Ok(slot),
         Err(Lost::OtherThread) => Err(REM_WRONG_THREAD),
@@ -148,9 +149,8 @@ impl Base {
         Self {
             database: Arc::new(database),
             number: NUMBERS.fetch_add(1, Relaxed) % NUMBERS_MAX + 1,
-            tables: (0..TABLES_MAX).map(|_| OnceLock::new()).collect(),
-            count: Mutex::new(0),
-            sets: (0..SETS_MAX).map(|_| OnceLock::new()).collect(),
+            tables: Places::new(),
+            sets: Places::new(),
             stores: OnceLock::new(),
         }
     }
@@ -165,7 +165,7 @@ impl Base {
     #[inline]
     pub(super) fn entry(&self, id: u64) -> Outcome<&Entry> {
         let number = id as usize >> PLACE_BITS & ((1 << TABLE_BITS) - 1);
-        match self.tables.get(number).and_then(OnceLock::get) {
+        match self.tables.get(number) {
             Some(entry) if entry.id == table_of(id) => Ok(entry),
             _ if id == 0 => Err(REM_NULL_ARGUMENT),
             _ => Err(REM_WRONG_TABLE),
@@ -175,7 +175,7 @@ impl Base {
     /// The set with this handle.
     pub(super) fn set(&self, id: u64) -> Outcome<&Set> {
         let number = id as usize & ((1 << PLACE_BITS) - 1);
-        match self.sets.get(number).and_then(OnceLock::get) {
+        match self.sets.get(number) {
             Some(set) if id >> PLACE_BITS == self.number => Ok(set),
             _ if id == 0 => Err(REM_NULL_ARGUMENT),
             _ => Err(REM_BAD_HANDLE),
@@ -184,29 +184,21 @@ impl Base {
 
     /// The handle of a set, which is noted if it was not.
     pub(super) fn note_set(&self, set: Set) -> Outcome<u64> {
-        let handle = |number: usize| self.number << PLACE_BITS | number as u64;
-        for (number, place) in self.sets.iter().enumerate() {
-            // Whoever comes first to an empty place has it, and the name in it decides for all.
-            let known = place.get_or_init(|| set.clone());
-            if std::ptr::eq(known.relation().layout(), set.relation().layout()) {
-                return Ok(handle(number));
-            }
-        }
-        Err(REM_LIMIT_REACHED)
+        let key = std::ptr::from_ref(set.relation().layout()) as usize;
+        let (number, _) = self
+            .sets
+            .find_or_fill(Some(key), |_| Ok::<_, rem_status>(set))?
+            .ok_or(REM_LIMIT_REACHED)?;
+        Ok(self.number << PLACE_BITS | number as u64)
     }
 
     /// The handle of a table, which is noted if it was not.
     pub(super) fn note(&self, table: Table) -> Outcome<&Entry> {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.tables[..*count].iter().filter_map(OnceLock::get);
-        let same = |entry: &&Entry| std::ptr::eq(entry.table.layout(), table.layout());
-        if let Some(entry) = known.into_iter().find(same) {
-            return Ok(entry);
-        }
-        let place = self.tables.get(*count).ok_or(REM_LIMIT_REACHED)?;
-        let id = (self.number << TABLE_BITS | *count as u64) << PLACE_BITS;
-        *count += 1;
-        Ok(place.get_or_init(|| Entry::new(table, id)))
+        let key = std::ptr::from_ref(table.layout()) as usize;
+        let id = |number: usize| (self.number << TABLE_BITS | number as u64) << PLACE_BITS;
+        let make = |number| Ok::<_, rem_status>(Entry::new(table, id(number)));
+        let (_, entry) = self.tables.find_or_fill(Some(key), make)?.ok_or(REM_LIMIT_REACHED)?;
+        Ok(entry)
     }
 }
 
@@ -249,8 +241,8 @@ impl Session {
     /// Drops everything that refers to the transaction.
     #[inline]
     pub(super) fn forget(&self) {
-        self.walks.borrow_mut().clear();
-        self.kv_walks.borrow_mut().clear();
+        self.walks.borrow_mut().clear(drop);
+        self.kv_walks.borrow_mut().clear(drop);
         self.savepoints.borrow_mut().clear();
         self.drafts.borrow_mut().clear();
         self.base.set(None);
@@ -267,7 +259,7 @@ impl Session {
 impl Drafts {
     /// A draft of a new row; returns its number, which is never 0.
     #[inline]
-    pub(super) fn add(&mut self, entry: &Entry) -> u64 {
+    pub(super) fn add(&mut self, entry: &Entry) -> Outcome<u64> {
         let found = self.idle.iter().rposition(|(id, _)| *id == entry.id);
         let draft = match found.map(|at| self.idle.swap_remove(at)) {
             Some((_, mut draft)) => {
@@ -276,42 +268,37 @@ impl Drafts {
             }
             None => entry.table.draft(),
         };
-        self.all.push(Some((entry.id, draft)));
-        self.all.len() as u64
+        self.all.add((entry.id, draft)).ok_or(REM_LIMIT_REACHED)
     }
 
     /// The draft with this number, and its table.
     #[inline]
     pub(super) fn get(&mut self, number: u64) -> Outcome<(u64, &mut RowDraft)> {
-        let draft = self.all.get_mut((number as usize).wrapping_sub(1));
-        let (id, draft) = draft.and_then(Option::as_mut).ok_or(REM_BAD_HANDLE)?;
+        let (id, draft) = self.all.get(number).ok_or(REM_BAD_HANDLE)?;
         Ok((*id, draft))
     }
 
     /// Gives a draft up.
     pub(super) fn remove(&mut self, number: u64) -> Outcome {
-        let draft = self.all.get_mut((number as usize).wrapping_sub(1));
-        let draft = draft.and_then(Option::take).ok_or(REM_BAD_HANDLE)?;
-        self.keep(draft);
+        let draft = self.all.remove(number).ok_or(REM_BAD_HANDLE)?;
+        keep(&mut self.idle, draft);
         Ok(())
     }
 
     #[inline]
     fn clear(&mut self) {
-        while let Some(draft) = self.all.pop() {
-            if let Some(draft) = draft {
-                self.keep(draft);
-            }
-        }
+        let idle = &mut self.idle;
+        self.all.clear(|draft| keep(idle, draft));
     }
+}
 
-    fn keep(&mut self, (id, draft): (u64, RowDraft)) {
-        if draft.row().bytes().len() > IDLE_LENGTH_MAX {
-            return;
-        }
-        if self.idle.len() == IDLE_MAX {
-            self.idle.remove(0);
-        }
-        self.idle.push((id, draft));
+/// Keeps a draft for use again.
+fn keep(idle: &mut Vec<(u64, RowDraft)>, (id, draft): (u64, RowDraft)) {
+    if draft.row().bytes().len() > IDLE_LENGTH_MAX {
+        return;
     }
+    if idle.len() == IDLE_MAX {
+        idle.remove(0);
+    }
+    idle.push((id, draft));
 }

@@ -120,7 +120,8 @@ pub const REM_BAD_SCHEMA: rem_status = 1010;
 pub const REM_TOO_MANY_HANDLES: rem_status = 1011;
 /// An argument is out of range.
 pub const REM_BAD_ARGUMENT: rem_status = 1012;
-/// A fault of the library; the transaction can only be rolled back.
+/// A fault of the library: what the call did may be half done, and the transaction is to be rolled
+/// back. In calls for single rows and values a fault ends the process.
 pub const REM_INTERNAL: rem_status = 1099;
 
 /// What a call inside comes to.
@@ -189,7 +190,7 @@ const NAMES: &[(rem_status, &CStr, &CStr)] = &[
     (REM_INTERNAL, c"REM_INTERNAL", c"XX000"),
 ];
 
-/// The status of a call's outcome.
+/// The status of a quick call's outcome: nothing lands a panic.
 #[inline]
 pub(super) fn status(outcome: Outcome) -> rem_status {
     match outcome {

@@ -278,6 +278,43 @@ static void observe(void)
     STATUS(REM_NULL_ARGUMENT, rem_database_statistics(db, 0));
 }
 
+/* Cursors, drafts and tables that come and go: old handles are refused, and no number of them is
+   too many. */
+static void come_and_go(void)
+{
+    const rem_column_schema column = {"a", REM_U32, 0, 0, 0, 0, 0};
+    const rem_transaction *tx;
+    rem_cursor stays, cursor, before = {0, 0};
+    rem_draft draft, draft_before = {0, 0};
+    rem_table table, first = {0};
+    rem_row row;
+    int i;
+    OK(rem_begin_write(db, 0, &tx));
+    OK(rem_cursor_open(tx, by_people, &stays));
+    for (i = 0; i < 5000; i++) {
+        OK(rem_cursor_open(tx, by_people, &cursor));
+        OK(rem_draft_new(tx, cities, &draft));
+        CHECK(cursor.number != before.number && draft.number != draft_before.number);
+        if (i > 0) {
+            STATUS(REM_BAD_HANDLE, rem_cursor_next(&before, &row));
+            STATUS(REM_BAD_HANDLE, rem_put_u32(&draft_before, people, 1));
+        }
+        OK(rem_cursor_close(&cursor));
+        OK(rem_draft_free(&draft));
+        before = cursor;
+        draft_before = draft;
+    }
+    OK(rem_cursor_first(&stays, &row));
+    OK(rem_rollback(tx));
+    for (i = 0; i < 5000; i++) {
+        OK(rem_table_create(db, "Passing", &column, 1, 0, 0, &table));
+        if (i == 0)
+            first = table;
+        OK(rem_table_drop(db, table));
+    }
+    STATUS(REM_UNKNOWN_TABLE, rem_table_drop(db, first));
+}
+
 int main(void)
 {
     CHECK(rem_version()[0]);
@@ -287,6 +324,7 @@ int main(void)
     cursors();
     refusals();
     observe();
+    come_and_go();
     OK(rem_table_drop(db, cities));
     OK(rem_close(db));
     return 0;

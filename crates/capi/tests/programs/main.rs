@@ -18,7 +18,10 @@ fn generated() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = scratch().join("generated");
         std::fs::create_dir_all(&folder).expect("the folder can be made");
-        generate(&here().join("tests/schema/mcs.mco"), &folder.join("mcs.h"));
+        for name in ["mcs", "sensors"] {
+            let schema = here().join(format!("tests/schema/{name}.mco"));
+            generate(&schema, &folder.join(format!("{name}.h")));
+        }
         folder
     })
 }
@@ -34,6 +37,19 @@ fn compile_and_run(source: &str) {
 #[test]
 fn the_loops_of_the_document_run() {
     compile_and_run("mco_document.c");
+}
+
+/// The program whose size is measured has the header that would be made now.
+#[test]
+fn the_header_of_the_measured_program_is_new() {
+    let made = std::fs::read_to_string(generated().join("sensors.h")).expect("it was made");
+    let kept = here().join("../../xtask/size/sensors.h");
+    assert_eq!(std::fs::read_to_string(kept).expect("it is there"), made);
+}
+
+#[test]
+fn a_small_memory_holds_a_database() {
+    compile_and_run("mco_small.c");
 }
 
 #[test]

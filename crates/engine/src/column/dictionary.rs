@@ -1,9 +1,11 @@
 //! The different values of a column, sorted, and for each row the place of its value among them.
 //!
-//! Found by a hash table over the values' bytes; a column in whose first rows nearly every value is
-//! new is given up early.
+//! Found by a hash table over the values' bytes, with a seed drawn each time; a column in whose
+//! first rows nearly every value is new is given up early.
 
 use remanent_schema::hash_key;
+
+use crate::seed::draw_seed;
 
 /// Rows after which a column is given up if most of its values were new, and how many are most.
 pub(super) const SAMPLE: usize = 4096;
@@ -66,16 +68,17 @@ impl<'v> Distinct<'v> {
 struct Places {
     places: Vec<u32>,
     mask: usize,
+    seed: u64,
 }
 
 impl Places {
     fn new(rows: usize) -> Self {
         let size = (rows * 2).next_power_of_two().max(2);
-        Self { places: vec![EMPTY; size], mask: size - 1 }
+        Self { places: vec![EMPTY; size], mask: size - 1, seed: draw_seed() }
     }
 
     fn find_or_add<'v>(&mut self, value: &'v [u8], values: &mut Vec<&'v [u8]>) -> u32 {
-        let mut place = hash_key(value) as usize & self.mask;
+        let mut place = hash_key(self.seed, value) as usize & self.mask;
         loop {
             match self.places[place] {
                 EMPTY => {

@@ -1,4 +1,4 @@
-//! Building an ordered index from sorted entries, bottom up.
+//! Building an ordered index from sorted entries, top down.
 //!
 //! Each node is made once, at the size it needs, without locks: the tree is not published yet.
 //! Used when an index is created on a table with rows. Either the whole tree is there afterwards
@@ -35,7 +35,18 @@ pub(crate) fn build<'m>(heap: Heap<'m>, entries: &[BuildEntry]) -> Result<u64> {
 /// Frees all nodes of a tree that nobody may use any more; key blocks too.
 pub(crate) fn destroy(heap: Heap<'_>, root: u64) {
     let tree = OrderedIndex::at(heap.region(), root);
-    destroy_below(heap, tree.root());
+    discard_below(heap, tree.root(), |leaf| {
+        if let Some(block) = leaf.block() {
+            heap.free_block(block, crate::memory::Purpose::Indexes);
+        }
+    });
+}
+
+/// Entries of which a subtree is to be made that hangs at a node, `depth` bytes down.
+struct Part<'e, 'm> {
+    above: Node<'m>,
+    entries: &'e [BuildEntry],
+    depth: usize,
 }
 
 struct Builder<'m> {
@@ -46,15 +57,23 @@ struct Builder<'m> {
 impl<'m> Builder<'m> {
     fn root(&mut self, entries: &[BuildEntry]) -> Result<u64> {
         let root = self.node(Kind::Node256, &[])?;
-        for group in groups(entries, 0) {
-            let child = self.subtree(group, 1)?;
-            root.add_child(self.heap.region(), byte_at(&group[0], 0), child);
+        let mut parts = Vec::new();
+        note_parts(&mut parts, root, entries, 0);
+        while let Some(Part { above, entries, depth }) = parts.pop() {
+            let child = self.subtree(&mut parts, entries, depth)?;
+            above.add_child(self.heap.region(), byte_at(&entries[0], depth - 1), child);
         }
         Ok(root.reference().offset())
     }
 
-    /// The subtree of entries that agree in their first `depth` bytes.
-    fn subtree(&mut self, entries: &[BuildEntry], depth: usize) -> Result<Child> {
+    /// The subtree of entries that agree in their first `depth` bytes; of a node the top alone,
+    /// with what hangs at it noted.
+    fn subtree<'e>(
+        &mut self,
+        parts: &mut Vec<Part<'e, 'm>>,
+        entries: &'e [BuildEntry],
+        depth: usize,
+    ) -> Result<Child> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Ok(Child::None);
         };
@@ -73,10 +92,7 @@ impl<'m> Builder<'m> {
         }
         let kind = kind_for(groups(entries, fork).count());
         let node = self.node(kind, &prefix)?;
-        for group in groups(entries, fork) {
-            let child = self.subtree(group, fork + 1)?;
-            node.add_child(self.heap.region(), byte_at(&group[0], fork), child);
-        }
+        note_parts(parts, node, entries, fork);
         Ok(Child::Node(node.reference()))
     }
 
@@ -87,21 +103,34 @@ impl<'m> Builder<'m> {
     }
 }
 
-fn destroy_below(heap: Heap<'_>, node: Node<'_>) {
-    let mut from = 0;
-    while let Some((byte, child)) = node.child_from(heap.region(), from) {
-        match child {
-            Child::Node(at) => destroy_below(heap, Node::at(heap.region(), at)),
-            Child::Leaf(leaf) => {
-                if let Some(block) = leaf.block() {
-                    heap.free_block(block, crate::memory::Purpose::Indexes);
-                }
+/// Notes the entries that hang at a node, those with the least byte last: they come next.
+fn note_parts<'e, 'm>(
+    parts: &mut Vec<Part<'e, 'm>>,
+    above: Node<'m>,
+    entries: &'e [BuildEntry],
+    fork: usize,
+) {
+    let noted = parts.len();
+    parts.extend(groups(entries, fork).map(|entries| Part { above, entries, depth: fork + 1 }));
+    parts[noted..].reverse();
+}
+
+/// Frees a node and all below it, which nobody else knows of, and lets go of the leaves.
+pub(super) fn discard_below(heap: Heap<'_>, top: Node<'_>, let_go: impl Fn(Leaf)) {
+    // Not by recursion: a tree may be as deep as keys are long.
+    let mut nodes = vec![top];
+    while let Some(node) = nodes.pop() {
+        let mut from = 0;
+        while let Some((byte, child)) = node.child_from(heap.region(), from) {
+            match child {
+                Child::Node(at) => nodes.push(Node::at(heap.region(), at)),
+                Child::Leaf(leaf) => let_go(leaf),
+                Child::Bundle(_) | Child::None => {}
             }
-            Child::Bundle(_) | Child::None => {}
+            from = byte as usize + 1;
         }
-        from = byte as usize + 1;
+        node.discard(heap);
     }
-    node.discard(heap);
 }
 
 fn byte_at(entry: &BuildEntry, i: usize) -> u8 {

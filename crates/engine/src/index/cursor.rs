@@ -11,9 +11,10 @@ use std::cmp::Ordering;
 use remanent_schema::KeyBuffer;
 
 use super::bundle::Bundle;
-use super::node::{Child, Leaf, NODE_LEAVES_MAX, Node, Restart, State};
+use super::node::{Child, Leaf, NODE_LEAVES_MAX, Node, NodeHeader, Restart, State};
 use super::ordered::OrderedIndex;
 use super::{EntryKey, LeafKeys};
+use crate::memory::Ref;
 
 /// Which way a cursor moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,16 +66,16 @@ impl<'m> IndexCursor<'m> {
         bound: Option<Bound<'_>>,
     ) -> Option<Leaf> {
         self.forgotten = false;
+        let walk = Walk { index: self.index, keys, direction };
         loop {
-            let root = self.index.root();
-            let walk = Walk { index: self.index, keys, direction };
-            let found = root
-                .read()
-                .and_then(|version| walk.descend((root, version), 0, bound, &mut self.path));
-            if let Ok(hit) = found {
-                self.position = hit.map(|(position, _)| position);
-                return hit.map(|(_, leaf)| leaf);
-            }
+            let hit = match walk.find(bound, &mut self.path) {
+                Ok(Found::Hit(hit)) => Some(hit),
+                Ok(Found::Nothing) => None,
+                Ok(Found::Further) => self.seek_further(&walk),
+                Err(Restart) => continue,
+            };
+            self.position = hit.map(|(position, _)| position);
+            return hit.map(|(_, leaf)| leaf);
         }
     }
 
@@ -163,6 +164,25 @@ impl<'m> IndexCursor<'m> {
         }
     }
 
+    /// Goes on beyond the path, whose nodes above were forgotten.
+    #[cold]
+    fn seek_further(&mut self, walk: &Walk<'_, 'm>) -> Option<Hit<'m>> {
+        loop {
+            let passed = std::mem::take(&mut self.path);
+            let bound = Some(Bound { bytes: passed.as_slice(), inclusive: false });
+            let found = loop {
+                if let Ok(found) = walk.find(bound, &mut self.path) {
+                    break found;
+                }
+            };
+            match found {
+                Found::Hit(hit) => return Some(hit),
+                Found::Nothing => return None,
+                Found::Further => {}
+            }
+        }
+    }
+
     fn seek_beyond_path(&mut self, keys: &dyn LeafKeys, direction: Direction) -> Option<Leaf> {
         let mut path = KeyBuffer::new();
         std::mem::swap(&mut path, &mut self.path);
@@ -181,9 +201,7 @@ impl<'m> IndexCursor<'m> {
         if let Some(bundle) = bundle {
             return self.step_in_bundle(walk, (node, version), bundle, byte);
         }
-        let depth = self.path.len();
-        let Some(from) = walk.beyond(byte) else { return Ok(None) };
-        walk.next_child((node, version), from, depth, None, &mut self.path)
+        Ok(walk.go((node, version), walk.beyond(byte), None, &mut self.path)?.hit())
     }
 
     /// As [`IndexCursor::step_in_node`], from the entry under `byte` of a bundle that hangs at a
@@ -204,15 +222,84 @@ impl<'m> IndexCursor<'m> {
         let Some(depth) = self.path.len().checked_sub(len + 1) else { return Err(Restart) };
         let under = self.path.as_slice()[depth];
         self.path.truncate(depth);
-        let Some(from) = walk.beyond(under) else { return Ok(None) };
-        let hit = walk.next_child((node, version), from, depth, None, &mut self.path);
-        if hit.is_err() {
+        let found = walk.go((node, version), walk.beyond(under), None, &mut self.path);
+        if found.is_err() {
             // The walk that follows begins beyond this bundle.
             self.path.truncate(depth);
             self.path.push(&[under]).map_err(|_| Restart)?;
             self.path.push(&prefix[..len]).map_err(|_| Restart)?;
         }
-        hit
+        Ok(found?.hit())
+    }
+}
+
+/// What a walk has come to.
+enum Found<'m> {
+    Hit(Hit<'m>),
+    /// There is nothing below where the walk began; the path leads there.
+    Nothing,
+    /// There is nothing below the path, and the nodes above it are not remembered.
+    Further,
+}
+
+/// What comes next at a node.
+enum Below<'m, 'k> {
+    Hit(Hit<'m>),
+    /// A node under this byte, with the bound if it is one for it.
+    Node {
+        byte: u8,
+        at: Ref<NodeHeader>,
+        limit: Option<Bound<'k>>,
+    },
+    Nothing,
+}
+
+/// The last few nodes on the way down, and how many bytes lead to each, its prefix included.
+struct Above {
+    last: [Option<(Ref<NodeHeader>, State, usize)>; ABOVE_MAX],
+    /// Nodes on the way, and how many of them are remembered.
+    count: usize,
+    kept: usize,
+}
+
+/// Nodes above that are remembered; few for tests.
+const ABOVE_MAX: usize = if cfg!(any(shuttle, test)) { 2 } else { 8 };
+
+impl Above {
+    #[inline]
+    fn new() -> Self {
+        Self { last: [None; ABOVE_MAX], count: 0, kept: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, node: (Ref<NodeHeader>, State, usize)) {
+        self.last[self.count % ABOVE_MAX] = Some(node);
+        self.count += 1;
+        self.kept = (self.kept + 1).min(ABOVE_MAX);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(Ref<NodeHeader>, State, usize)> {
+        self.kept = self.kept.checked_sub(1)?;
+        self.count -= 1;
+        self.last[self.count % ABOVE_MAX]
+    }
+
+    /// Whether there were more.
+    fn forgot(&self) -> bool {
+        self.count > 0
+    }
+}
+
+impl<'m> Found<'m> {
+    /// The entry, if one was found. Where the walk came to an end, the path says from where on the
+    /// search goes on.
+    #[inline]
+    fn hit(self) -> Option<Hit<'m>> {
+        match self {
+            Self::Hit(hit) => Some(hit),
+            Self::Nothing | Self::Further => None,
+        }
     }
 }
 
@@ -224,23 +311,74 @@ struct Walk<'w, 'm> {
 }
 
 impl<'m> Walk<'_, 'm> {
-    /// The first entry at or beyond `bound` in the subtree of a node that `depth` bytes lead to.
-    fn descend(
-        &self,
-        (node, version): (Node<'m>, State),
-        depth: usize,
-        bound: Option<Bound<'_>>,
-        path: &mut KeyBuffer,
-    ) -> Result<Option<Hit<'m>>, Restart> {
-        path.truncate(depth);
-        let (prefix, len) = node.prefix();
-        node.validate(version)?;
-        let Some((from, bound)) = self.enter(&prefix[..len], depth, bound) else { return Ok(None) };
-        path.push(&prefix[..len]).map_err(|_| Restart)?;
-        self.next_child((node, version), from, depth + len, bound, path)
+    /// The first entry at or beyond `bound` in the whole tree.
+    fn find(&self, bound: Option<Bound<'_>>, path: &mut KeyBuffer) -> Result<Found<'m>, Restart> {
+        let root = self.index.root();
+        let version = root.read()?;
+        path.clear();
+        let (from, limit) = match self.enter(&[], 0, bound) {
+            Some((from, limit)) => (Some(from), limit),
+            None => (None, None),
+        };
+        self.go((root, version), from, limit, path)
     }
 
-    /// As [`Walk::descend`], in a bundle that hangs at a node and that `depth` bytes lead to.
+    /// The first entry at or beyond `bound` under the children of a node from byte `from` on, to
+    /// which the path leads, or below the nodes above that were passed on the way.
+    ///
+    /// A tree may be as deep as keys are long, so the way back up is not on the stack: the last few
+    /// nodes above are remembered, which is enough but for keys that are nested in each other.
+    fn go(
+        &self,
+        (mut node, mut version): (Node<'m>, State),
+        mut from: Option<u8>,
+        mut bound: Option<Bound<'_>>,
+        path: &mut KeyBuffer,
+    ) -> Result<Found<'m>, Restart> {
+        let region = self.index.region();
+        let mut above = Above::new();
+        let mut depth = path.len();
+        loop {
+            let found = match from {
+                Some(from) => self.next_child((node, version), from, depth, bound, path)?,
+                None => Below::Nothing,
+            };
+            if let Below::Node { byte, at, limit } = found {
+                let child = Node::at(region, at);
+                let child_version = child.read()?;
+                node.validate(version)?;
+                path.push(&[byte]).map_err(|_| Restart)?;
+                above.push((node.reference(), version, depth));
+                (node, version) = (child, child_version);
+                let (prefix, len) = node.prefix();
+                node.validate(version)?;
+                match self.enter(&prefix[..len], depth + 1, limit) {
+                    Some((first, limit)) => {
+                        path.push(&prefix[..len]).map_err(|_| Restart)?;
+                        (from, bound) = (Some(first), limit);
+                    }
+                    None => from = None,
+                }
+                depth = path.len();
+                continue;
+            }
+            if let Below::Hit(hit) = found {
+                return Ok(Found::Hit(hit));
+            }
+            let Some((at, version_above, depth_above)) = above.pop() else {
+                path.truncate(depth);
+                return Ok(if above.forgot() { Found::Further } else { Found::Nothing });
+            };
+            (node, version, depth) = (Node::at(region, at), version_above, depth_above);
+            let byte = path.as_slice()[depth];
+            path.truncate(depth);
+            // What is beyond the byte is beyond the bound.
+            (from, bound) = (self.beyond(byte), None);
+        }
+    }
+
+    /// The first entry at or beyond `bound` in a bundle that hangs at a node and that `depth` bytes
+    /// lead to.
     fn descend_bundle(
         &self,
         (node, version): (Node<'m>, State),
@@ -297,15 +435,17 @@ impl<'m> Walk<'_, 'm> {
         }
     }
 
-    /// The first entry at or beyond `bound` under the children of a node from byte `from` on.
-    fn next_child(
+    /// The first entry at or beyond `bound` that hangs at a node from byte `from` on, or the first
+    /// node that may have it.
+    #[inline]
+    fn next_child<'k>(
         &self,
         (node, version): (Node<'m>, State),
         from: u8,
         depth: usize,
-        bound: Option<Bound<'_>>,
+        bound: Option<Bound<'k>>,
         path: &mut KeyBuffer,
-    ) -> Result<Option<Hit<'m>>, Restart> {
+    ) -> Result<Below<'m, 'k>, Restart> {
         let region = self.index.region();
         let mut from = from;
         loop {
@@ -314,47 +454,35 @@ impl<'m> Walk<'_, 'm> {
                 Direction::Backward => node.child_to(region, from as isize),
             };
             node.validate(version)?;
-            let Some((byte, child)) = found else { return Ok(None) };
-            let below = bound.filter(|limit| limit.bytes[depth] == byte);
+            let Some((byte, child)) = found else { return Ok(Below::Nothing) };
+            let limit = bound.filter(|limit| limit.bytes[depth] == byte);
             match child {
                 Child::Leaf(leaf) => {
-                    let accepted = self.accepts(leaf, depth, below)?;
+                    let accepted = self.accepts(leaf, depth, limit)?;
                     // The leaf's key was its row's only if the leaf is still there.
                     node.validate(version)?;
                     if accepted {
-                        path.truncate(depth);
-                        return Ok(Some((Position { node, version, bundle: None, byte }, leaf)));
+                        let position = Position { node, version, bundle: None, byte };
+                        return Ok(Below::Hit((position, leaf)));
                     }
                 }
                 Child::Bundle(bundle) => {
-                    path.truncate(depth);
                     path.push(&[byte]).map_err(|_| Restart)?;
                     let hit =
-                        self.descend_bundle((node, version), bundle, depth + 1, below, path)?;
-                    if hit.is_some() {
-                        return Ok(hit);
+                        self.descend_bundle((node, version), bundle, depth + 1, limit, path)?;
+                    if let Some(hit) = hit {
+                        return Ok(Below::Hit(hit));
                     }
-                }
-                Child::Node(at) => {
-                    let child = Node::at(region, at);
-                    let child_version = child.read()?;
-                    node.validate(version)?;
                     path.truncate(depth);
-                    path.push(&[byte]).map_err(|_| Restart)?;
-                    let hit = self.descend((child, child_version), depth + 1, below, path)?;
-                    if hit.is_some() {
-                        return Ok(hit);
-                    }
                 }
+                Child::Node(at) => return Ok(Below::Node { byte, at, limit }),
                 Child::None => {}
             }
             match self.beyond(byte) {
                 Some(next) => from = next,
-                None => break,
+                None => return Ok(Below::Nothing),
             }
         }
-        path.truncate(depth);
-        Ok(None)
     }
 
     /// How the bytes at `depth` stand to the bound: `Less` is before it, `Greater` is beyond it.

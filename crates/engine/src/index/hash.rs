@@ -2,34 +2,43 @@
 //!
 //! The table grows by one bucket at a time (Litwin: Linear Hashing, VLDB 1980), so no insert ever
 //! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch
-//! the row by; the key is verified in the row. The first bucket of a chain carries the version
-//! latch of the whole chain, with the protocol of `index/node.rs`: *writers* lock it, *readers*
-//! check that it did not change. A split copies entries to the new bucket, publishes the new
-//! state, then removes them from the old one, all under the old bucket's latch; a reader who used
-//! the old state sees that it changed and looks again.
+//! the row by; the key is verified in the row. The hash has a seed that each index draws. Where
+//! more than a few rows have one hash, one entry stands for all and leads to a tree of them
+//! (`postings.rs`), so that no chain is long because keys are equal. The first bucket of a chain
+//! carries the version latch of the whole chain, with the protocol of `index/node.rs`: *writers*
+//! lock it, *readers* check that it did not change. A split copies entries to the new bucket,
+//! publishes the new state, then removes them from the old one, all under the old bucket's latch; a
+//! reader who used the old state sees that it changed and looks again.
+
+mod bucket;
 
 use std::ops::ControlFlow;
 
+pub(super) use bucket::Entry;
+use bucket::{BUCKET_ENTRIES, BUCKET_SIZE, Bucket};
+use remanent_schema::hash_key;
+
+use super::ROWS_MAX;
 use super::node::Restart;
 use super::ordered::{Placement, RETIRED_PER_CHANGE};
+use super::postings::{Left, Postings};
 use crate::error::Result;
-use crate::memory::atomic::{
-    Acquire, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence, pause,
-};
+use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::seed::draw_seed;
 
-const BUCKET_ENTRIES: usize = 9;
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
-const LOCKED: u32 = 1;
 /// Buckets are split only while one chain in so many is full. That is always so while an index of
 /// different keys grows, but keys that come and go, many of them equal, would split without end.
 const CHAINS_PER_FULL_MAX: u64 = 16;
 /// How often to read a long chain again that was changed meanwhile.
 const ATTEMPTS_MAX: usize = 8;
+/// Entries with one hash that a chain has at most; more rows are in a tree. Few for models.
+const EQUAL_MAX: usize = if cfg!(shuttle) { 12 } else { 128 };
 /// Rows that one look into a chain brings out.
 pub(crate) const MATCHES: usize = 4;
 
@@ -48,6 +57,8 @@ pub(crate) struct HashRoot {
     split: Latch,
     /// Chains whose first bucket is full.
     full: AtomicU32,
+    /// Of the hash function; written once, before anybody knows of the index.
+    seed: AtomicU64,
     /// Segment 0 and 1 hold 8 buckets, each further one as many as all before it.
     segments: [AtomicU64; SEGMENTS],
 }
@@ -60,24 +71,14 @@ pub(crate) struct Matches {
     pub(crate) more: bool,
 }
 
-#[repr(C)]
-struct Bucket {
-    version: AtomicU32,
-    count: AtomicU32,
-    overflow: AtomicU64,
-    hashes: [AtomicU32; BUCKET_ENTRIES],
-    rows: [AtomicU32; BUCKET_ENTRIES],
-    hints: [AtomicU32; BUCKET_ENTRIES],
-}
-
-const BUCKET_SIZE: usize = 128;
-const _: () = assert!(size_of::<Bucket>() <= BUCKET_SIZE);
-
-#[derive(Clone, Copy)]
-struct Entry {
-    hash: u32,
-    row: u32,
-    hint: u32,
+/// What a hash has in a locked chain.
+struct Sought<'m> {
+    /// The entry of the row that was looked for, or of the tree that has all rows of the hash.
+    place: Option<(&'m Bucket, usize)>,
+    /// How many entries there are.
+    equal: usize,
+    /// The chain's last bucket.
+    last: &'m Bucket,
 }
 
 const HINT_UNIT_SHIFT: u32 = 6;
@@ -97,6 +98,7 @@ impl<'m> HashIndex<'m> {
             Ok(segment) => {
                 heap.region().fresh_bytes(segment, size).fill(0);
                 heap.memory.get(root).segments[0].store(segment, Relaxed);
+                heap.memory.get(root).seed.store(draw_seed(), Relaxed);
                 Ok(root.offset())
             }
             Err(error) => {
@@ -104,6 +106,12 @@ impl<'m> HashIndex<'m> {
                 Err(error)
             }
         }
+    }
+
+    /// The part of a key's hash that this index keeps.
+    #[inline]
+    pub(crate) fn hash_of(&self, key: &[u8]) -> u32 {
+        hash_key(self.root.seed.load(Relaxed), key) as u32
     }
 
     /// The first rows whose keys have this hash.
@@ -116,8 +124,9 @@ impl<'m> HashIndex<'m> {
         }
     }
 
-    /// All entries with this hash. Only for long chains: it takes memory from the heap, and the
-    /// chain's latch if the chain is changed again and again while it is read.
+    /// All entries with this hash, few as they are, or the one of all rows. Only for long chains:
+    /// it takes memory from the heap, and the chain's latch if the chain is changed again and again
+    /// while it is read.
     #[cold]
     fn all_matches(&self, hash: u32) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -181,24 +190,19 @@ impl<'m> HashIndex<'m> {
         heap.stock(BUCKET_SIZE, Entitlement::Ordinary)?;
         let entry = Entry { hash, row, hint: (version >> HINT_UNIT_SHIFT) as u32 };
         let first = self.lock(hash);
-        let mut placement = Placement::Alone;
-        let mut bucket = first;
-        let spare = loop {
-            for i in 0..bucket.count() {
-                let other = bucket.entry(i);
-                if other.hash == hash && other.row == row {
-                    first.unlock();
-                    return Ok(Placement::Present);
-                }
-                if other.hash == hash {
-                    placement = Placement::Shared;
-                }
-            }
-            match self.next(bucket) {
-                Some(next) => bucket = next,
-                None => break bucket,
-            }
-        };
+        let Sought { place, equal, last: spare } = self.seek(first, hash, row);
+        if let Some((bucket, i)) = place {
+            let placement = match self.postings(bucket.entry(i)) {
+                Some(postings) => postings.insert(heap, row, version),
+                None => Ok(Placement::Present),
+            };
+            first.unlock_unchanged();
+            return placement;
+        }
+        if equal >= EQUAL_MAX && self.move_to_tree(heap, first, entry).is_ok() {
+            first.unlock();
+            return Ok(Placement::Shared);
+        }
         // Splitting whenever a bucket fills keeps about 5.5 entries in a bucket: few overflow.
         let count = spare.count() + 1;
         let added = self.append(heap, spare, entry);
@@ -210,7 +214,71 @@ impl<'m> HashIndex<'m> {
         if count >= BUCKET_ENTRIES && self.is_crowded() {
             self.split_one(heap);
         }
-        Ok(placement)
+        Ok(if equal == 0 { Placement::Alone } else { Placement::Shared })
+    }
+
+    /// Looks for the entry of a row, or of all rows with the hash, in a locked chain.
+    fn seek(&self, first: &'m Bucket, hash: u32, row: u32) -> Sought<'m> {
+        let mut sought = Sought { place: None, equal: 0, last: first };
+        loop {
+            let bucket = sought.last;
+            for i in 0..bucket.count() {
+                let other = bucket.entry(i);
+                if other.hash == hash {
+                    sought.equal += 1;
+                    if other.row == row || other.row >= ROWS_MAX {
+                        sought.place = Some((bucket, i));
+                        return sought;
+                    }
+                }
+            }
+            match self.next(bucket) {
+                Some(next) => sought.last = next,
+                None => return sought,
+            }
+        }
+    }
+
+    /// Moves the rows of a locked chain that have the hash of `entry` to a tree, and adds `entry`.
+    ///
+    /// # Errors
+    /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
+    #[cold]
+    fn move_to_tree(&self, heap: Heap<'m>, first: &'m Bucket, entry: Entry) -> Result<()> {
+        let chain = || std::iter::successors(Some(first), |bucket| self.next(bucket));
+        let entries = |bucket: &'m Bucket| (0..bucket.count()).map(move |i| (bucket, i));
+        let equal = || {
+            let all = chain().flat_map(entries);
+            all.filter(|(bucket, i)| bucket.entry(*i).hash == entry.hash)
+        };
+        let postings = Postings::create(heap)?;
+        let moved = equal().map(|(bucket, i)| bucket.entry(i)).chain([entry]);
+        let made = moved
+            .map(|entry| (entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT))
+            .try_for_each(|(row, hint)| postings.insert(heap, row, hint).map(|_| ()))
+            .and_then(|()| {
+                let emptied = chain().count() as u64;
+                heap.cache.retired.make_room(heap, emptied, Entitlement::Ordinary)
+            });
+        if let Err(error) = made {
+            postings.destroy(heap);
+            return Err(error);
+        }
+        // The first of them becomes the entry of the tree; the others go.
+        let Some((bucket, i)) = equal().next() else { return Ok(()) };
+        bucket.set(i, postings.entry(entry.hash));
+        let full = u32::from(first.is_full());
+        let moves = |other: Entry| other.hash == entry.hash && other.row < ROWS_MAX;
+        self.remove_moved(heap, first, moves);
+        let now = u32::from(first.is_full());
+        self.root.full.fetch_add(now.wrapping_sub(full), Relaxed);
+        Ok(())
+    }
+
+    /// The tree that an entry leads to, if it is of many rows.
+    #[inline]
+    pub(super) fn postings(&self, entry: Entry) -> Option<Postings<'m>> {
+        (entry.row >= ROWS_MAX).then(|| Postings::of_entry(self.region, entry))
     }
 
     /// Removes the entry of `row`, if it is there.
@@ -218,23 +286,49 @@ impl<'m> HashIndex<'m> {
         let room =
             heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
         let first = self.lock(hash);
-        let mut bucket = first;
-        let found = loop {
-            let place = (0..bucket.count()).find(|&i| {
-                let entry = bucket.entry(i);
-                entry.hash == hash && entry.row == row
-            });
-            match (place, self.next(bucket)) {
-                (Some(place), _) => break Some((bucket, place)),
-                (None, Some(next)) => bucket = next,
-                (None, None) => break None,
-            }
+        let Some((bucket, place)) = self.seek(first, hash, row).place else {
+            first.unlock_unchanged();
+            return false;
         };
-        if let Some((bucket, place)) = found {
-            self.fill_gap(heap, room, first, bucket, place);
+        if let Some(postings) = self.postings(bucket.entry(place)) {
+            let removed = postings.remove(heap, row);
+            match self.shorten(heap, first, (bucket, place), postings) {
+                true => first.unlock(),
+                false => first.unlock_unchanged(),
+            }
+            return removed;
         }
+        self.fill_gap(heap, room, first, bucket, place);
         first.unlock();
-        found.is_some()
+        true
+    }
+
+    /// Gives the tree up to which the entry at a place of a locked chain leads if at most one row
+    /// is left in it, and there is room to retire it; whether it was so. Who is on his way through
+    /// the tree finds that row.
+    fn shorten(
+        &self,
+        heap: Heap<'m>,
+        first: &'m Bucket,
+        (bucket, place): (&'m Bucket, usize),
+        postings: Postings<'m>,
+    ) -> bool {
+        let left = postings.left();
+        let queue = &heap.cache.retired;
+        if left == Left::More
+            || queue.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_err()
+        {
+            return false;
+        }
+        match left {
+            Left::One { row, hint } => {
+                let Entry { hash, .. } = bucket.entry(place);
+                bucket.set(place, Entry { hash, row, hint: (hint >> HINT_UNIT_SHIFT) as u32 });
+            }
+            _ => self.fill_gap(heap, true, first, bucket, place),
+        }
+        postings.retire(heap);
+        true
     }
 
     /// Frees everything; nobody may use the index any more.
@@ -242,7 +336,9 @@ impl<'m> HashIndex<'m> {
         let (level, next) = level_of(self.root.state.load(Relaxed));
         let buckets = (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next);
         for number in 0..buckets {
-            let mut overflow = self.bucket(self.address(number as u32)).overflow.load(Relaxed);
+            let first = self.bucket(self.address(number as u32));
+            self.trees(first).for_each(|(_, postings)| postings.destroy(heap));
+            let mut overflow = first.overflow.load(Relaxed);
             while overflow != 0 {
                 let next = self.bucket(overflow).overflow.load(Relaxed);
                 heap.free(overflow, BUCKET_SIZE, Purpose::Indexes);
@@ -276,6 +372,26 @@ impl<'m> HashIndex<'m> {
         let first = self.bucket(self.address(chain as u32));
         let overflow = std::iter::successors(self.next(first), |bucket| self.next(bucket));
         (overflow.count() * occupied(BUCKET_SIZE)) as u64
+    }
+
+    /// Of the trees that a chain leads to, the one of the least hash from `from` on.
+    pub(super) fn next_tree(&self, chain: u64, from: u32) -> Option<(u32, Postings<'m>)> {
+        let first = self.bucket(self.address(chain as u32));
+        loop {
+            let version = first.read();
+            let trees = self.trees(first).filter(|(hash, _)| *hash >= from);
+            let least = trees.min_by_key(|(hash, _)| *hash);
+            if first.validate(version).is_ok() {
+                return least;
+            }
+        }
+    }
+
+    fn trees(&self, first: &'m Bucket) -> impl Iterator<Item = (u32, Postings<'m>)> {
+        let index = *self;
+        let chain = std::iter::successors(Some(first), move |bucket| index.next(bucket));
+        let entries = chain.flat_map(|bucket| (0..bucket.count()).map(|i| bucket.entry(i)));
+        entries.filter_map(move |entry| Some((entry.hash, index.postings(entry)?)))
     }
 
     #[inline]
@@ -531,20 +647,37 @@ impl<'m> HashIndex<'m> {
 impl Matches {
     /// The rows found, each with an offset near which its newest version probably lies.
     #[inline]
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+    fn rows(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let rows = self.rows[..self.len].iter();
         rows.map(|&(row, hint)| (row, u64::from(hint) << HINT_UNIT_SHIFT))
+    }
+
+    /// The first row found, unless there are many, and an offset near which it probably lies.
+    #[inline]
+    pub(crate) fn first_row(&self) -> Option<(u32, u64)> {
+        self.rows().next().filter(|&(row, _)| row < ROWS_MAX)
+    }
+
+    /// The entry of all rows of a hash, if that is what was found.
+    #[inline]
+    fn of_many(&self, hash: u32) -> Option<Entry> {
+        let (row, hint) = self.rows[0];
+        (self.len > 0 && row >= ROWS_MAX).then_some(Entry { hash, row, hint })
     }
 }
 
 /// Calls `visit` with every row whose key has this hash until it breaks. Entries that are there all
-/// the time are met once each.
+/// the time are met once each: where rows move to a tree meanwhile, or one comes back from it, the
+/// tree that was met has all of these.
 pub(crate) fn for_each_match<B>(
     index: HashIndex<'_>,
     hash: u32,
     mut visit: impl FnMut(u32, u64) -> ControlFlow<B>,
 ) -> Option<B> {
     let matches = index.matches(hash);
+    if let Some(postings) = matches.of_many(hash).and_then(|entry| index.postings(entry)) {
+        return postings.for_each(&mut |_| false, &mut visit);
+    }
     for (row, hint) in matches.rows() {
         if let ControlFlow::Break(found) = visit(row, hint) {
             return Some(found);
@@ -554,92 +687,16 @@ pub(crate) fn for_each_match<B>(
         return None;
     }
     // Entries move within a chain when others go: the rest is read whole, at one moment.
-    let seen = |row: u32| matches.rows().any(|(other, _)| other == row);
-    let mut rest = index.all_matches(hash).into_iter().filter(|entry| !seen(entry.row));
+    let mut seen = |row: u32| matches.rows().any(|(other, _)| other == row);
+    let rest = index.all_matches(hash);
+    if let Some(postings) = rest.first().and_then(|&entry| index.postings(entry)) {
+        return postings.for_each(&mut seen, &mut visit);
+    }
+    let mut rest = rest.into_iter().filter(|entry| !seen(entry.row));
     rest.find_map(|entry| match visit(entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT) {
         ControlFlow::Break(found) => Some(found),
         ControlFlow::Continue(()) => None,
     })
-}
-
-impl Bucket {
-    fn is_full(&self) -> bool {
-        self.count() == BUCKET_ENTRIES
-    }
-
-    #[inline]
-    fn count(&self) -> usize {
-        (self.count.load(Acquire) as usize).min(BUCKET_ENTRIES)
-    }
-
-    #[inline]
-    fn entry(&self, i: usize) -> Entry {
-        Entry {
-            hash: self.hashes[i].load(Relaxed),
-            row: self.rows[i].load(Relaxed),
-            hint: self.hints[i].load(Relaxed),
-        }
-    }
-
-    /// The places that hold `hash`, found by comparing all of them without a branch.
-    #[inline]
-    fn places_of(&self, hash: u32) -> impl Iterator<Item = usize> {
-        let mut found = 0u32;
-        for (i, other) in self.hashes.iter().enumerate() {
-            found |= u32::from(other.load(Relaxed) == hash) << i;
-        }
-        found &= (1 << self.count()) - 1;
-        std::iter::from_fn(move || {
-            let place = found.trailing_zeros() as usize;
-            found &= found.wrapping_sub(1);
-            (place < BUCKET_ENTRIES).then_some(place)
-        })
-    }
-
-    fn set(&self, i: usize, entry: Entry) {
-        self.hashes[i].store(entry.hash, Relaxed);
-        self.rows[i].store(entry.row, Relaxed);
-        self.hints[i].store(entry.hint, Relaxed);
-    }
-
-    #[inline]
-    fn read(&self) -> u32 {
-        let mut turn = 0;
-        loop {
-            let version = self.version.load(Acquire);
-            if version & LOCKED == 0 {
-                return version;
-            }
-            pause(turn);
-            turn += 1;
-        }
-    }
-
-    #[inline]
-    fn validate(&self, version: u32) -> Result<(), Restart> {
-        acquire_fence();
-        if self.version.load(Relaxed) == version { Ok(()) } else { Err(Restart) }
-    }
-
-    fn lock(&self) {
-        loop {
-            let version = self.read();
-            let locked = version | LOCKED;
-            if self.version.compare_exchange(version, locked, Acquire, Relaxed).is_ok() {
-                std::sync::atomic::fence(Release);
-                return;
-            }
-        }
-    }
-
-    /// Ends a lock under which nothing was changed.
-    fn unlock_unchanged(&self) {
-        self.version.store(self.version.load(Relaxed) & !LOCKED, Release);
-    }
-
-    fn unlock(&self) {
-        self.version.store(self.version.load(Relaxed).wrapping_add(1), Release);
-    }
 }
 
 #[inline]

@@ -12,6 +12,7 @@
 //! in the order of numbers; and its leaf.
 
 use super::EntryKey;
+use super::build::discard_below;
 use super::bundle::Bundle;
 use super::node::{Child, Leaf, Node, PREFIX_MAX, kind_for};
 use super::ordered::OrderedIndex;
@@ -63,7 +64,8 @@ pub(crate) fn merge<'m>(
     let mut merge = Merge { index, heap, keys, limit: keys.skip + window, add };
     let mut rest = &entries[..different];
     while !rest.is_empty() {
-        let done = merge.below(index.root(), 0, rest)?;
+        let (top, depth) = merge.top(rest);
+        let done = merge.below(top, depth, rest)?;
         rest = &rest[merge.at_least_one(done, rest)?..];
     }
     Ok(())
@@ -95,6 +97,32 @@ struct Merge<'r, 'm> {
 }
 
 impl<'m> Merge<'_, 'm> {
+    /// The node that all entries lead to and at which they part, or one above it, with how many
+    /// bytes lead there. Below it the way is as long as the bytes that tell entries apart.
+    fn top(&self, entries: &[RunEntry]) -> (Node<'m>, usize) {
+        let region = self.index.region();
+        let (first, last) = (&entries[0], &entries[entries.len() - 1]);
+        let (mut node, mut depth) = (self.index.root(), 0);
+        loop {
+            let Ok(state) = node.read() else { return (node, depth) };
+            let (prefix, len) = node.prefix();
+            let fork = depth + len;
+            let shared = |i: usize| self.byte(first, i) == self.byte(last, i);
+            if fork >= self.keys.skip
+                || !(0..len).all(|i| prefix[i] == self.byte(first, depth + i))
+                || !shared(fork)
+            {
+                return (node, depth);
+            }
+            let child = node.child_in(region, state, self.byte(first, fork));
+            let Child::Node(at) = child else { return (node, depth) };
+            if node.validate(state).is_err() {
+                return (node, depth);
+            }
+            (node, depth) = (Node::at(region, at), fork + 1);
+        }
+    }
+
     /// Adds entries below a node that `depth` bytes lead to, and says how many: fewer than all if
     /// the node has no room, or is no longer what it was.
     fn below(&mut self, node: Node<'m>, depth: usize, entries: &[RunEntry]) -> Result<usize> {
@@ -216,13 +244,7 @@ impl<'m> Merge<'_, 'm> {
     /// Frees a subtree that was not hung in.
     fn discard(&self, subtree: Child) {
         let Child::Node(at) = subtree else { return };
-        let node = Node::at(self.index.region(), at);
-        let mut from = 0;
-        while let Some((byte, child)) = node.child_from(self.index.region(), from) {
-            self.discard(child);
-            from = usize::from(byte) + 1;
-        }
-        node.discard(self.heap);
+        discard_below(self.heap, Node::at(self.index.region(), at), |_| ());
     }
 
     /// Asks the processor for the node that the next entries of `ahead` go to, which are then taken

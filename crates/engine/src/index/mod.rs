@@ -5,8 +5,9 @@
 //! which at most one is visible (unique index) to a reader. [`node`], [`ranked`], [`bundle`] and
 //! [`ordered`] are the adaptive radix tree, [`cursor`] moves over it, [`batch`] overlaps the cache
 //! misses of many look-ups, [`build`] makes a tree from sorted keys, [`merge`] adds many to one,
-//! [`sweep`] takes many out, [`pack`] makes it smaller, [`hash`] is the index for equality alone;
-//! [`size`] adds up what an index takes.
+//! [`sweep`] takes many out, [`pack`] makes it smaller, [`hash`] is the index for equality alone,
+//! [`postings`] the rows of a hash that many have; [`size`] adds up what an index takes, [`nodes`]
+//! goes through a tree a little at a time.
 
 pub(crate) mod batch;
 pub(crate) mod build;
@@ -15,13 +16,18 @@ pub(crate) mod cursor;
 pub(crate) mod hash;
 pub(crate) mod merge;
 pub(crate) mod node;
+mod nodes;
 pub(crate) mod ordered;
 pub(crate) mod pack;
+mod postings;
 pub(crate) mod ranked;
 pub(crate) mod size;
 pub(crate) mod sweep;
 
 use remanent_schema::KeyBuffer;
+
+/// Row ids are below this: a hash index says with greater ones that an entry is for many rows.
+pub(crate) const ROWS_MAX: u32 = u32::MAX - 0xff;
 
 /// Where an index gets the keys that it does not store.
 pub(crate) trait LeafKeys {

@@ -2,14 +2,12 @@
 //! of bundles that are about to be changed.
 //!
 //! For a table that has been frozen: a bundle's entries have no hints where their rows' versions
-//! lie, and rows in columns have no use for one. The walk is made a little with each call and
-//! keeps, in between, the key bytes that lead to the node which comes next, as in `size.rs`. A node
-//! that others are changing stays a node.
-
-use std::ops::ControlFlow;
+//! lie, and rows in columns have no use for one. The walk is made a little with each call
+//! (`nodes.rs`). A node that others are changing stays a node.
 
 use super::bundle::Bundle;
-use super::node::{Child, Node, Restart, State, kind_for};
+use super::node::{Child, Leaf, Node, Restart, State, kind_for};
+use super::nodes::{Next, Visit, visit_nodes};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
 use crate::memory::{Entitlement, Heap};
@@ -22,8 +20,6 @@ const AT_ONCE: u64 = if cfg!(any(shuttle, test)) { 2 } else { 16 * 1024 };
 pub(crate) struct Packing {
     /// The key bytes that lead to the node which comes next.
     path: Vec<u8>,
-    /// How many nodes may still be gone through in this call.
-    left: u64,
 }
 
 impl Packing {
@@ -34,49 +30,8 @@ impl Packing {
         heap: Heap<'m>,
         needs_no_hint: &dyn Fn(u32) -> bool,
     ) -> bool {
-        self.left = AT_ONCE;
-        let lower = std::mem::take(&mut self.path);
-        let pack = Pack { heap, needs_no_hint };
-        self.below(&pack, index.root(), &lower).is_break()
-    }
-
-    /// Goes through what is below a node, from the key bytes `lower` on, which are relative to it.
-    /// If there are none, all of it is new.
-    fn below<'m>(&mut self, pack: &Pack<'_, 'm>, node: Node<'m>, lower: &[u8]) -> ControlFlow<()> {
-        let region = pack.heap.region();
-        let (prefix, len) = node.prefix();
-        let prefix = &prefix[..len];
-        let common = len.min(lower.len());
-        let (mut from, mut rest) = (0, None);
-        match prefix[..common].cmp(&lower[..common]) {
-            std::cmp::Ordering::Less => return ControlFlow::Continue(()),
-            std::cmp::Ordering::Equal if lower.len() > len => {
-                (from, rest) = (lower[len] as usize, Some(&lower[len + 1..]));
-            }
-            _ => self.left = self.left.saturating_sub(1),
-        }
-        let depth = self.path.len();
-        self.path.extend_from_slice(prefix);
-        while let Some((byte, child)) = node.child_from(region, from) {
-            let lower = rest.take().filter(|_| byte as usize == from).unwrap_or(&[]);
-            if let Child::Node(at) = child {
-                let child = Node::at(region, at);
-                self.path.push(byte);
-                if lower.is_empty() && self.left == 0 {
-                    return ControlFlow::Break(());
-                }
-                match pack.make_bundle((node, byte), child) {
-                    Ok(true) => self.left = self.left.saturating_sub(1),
-                    // A node that others are changing is gone through all the same.
-                    Ok(false) | Err(Restart) => self.below(pack, child, lower)?,
-                }
-                self.path.pop();
-            }
-            // The byte of a node that is being changed may be any.
-            from = (byte as usize + 1).max(from + 1);
-        }
-        self.path.truncate(depth);
-        ControlFlow::Continue(())
+        let mut pack = Pack { heap, needs_no_hint, left: AT_ONCE };
+        visit_nodes(heap.region(), index.root(), &mut self.path, &mut pack)
     }
 }
 
@@ -84,6 +39,30 @@ impl Packing {
 struct Pack<'p, 'm> {
     heap: Heap<'m>,
     needs_no_hint: &'p dyn Fn(u32) -> bool,
+    /// How many nodes may still be gone through in this call.
+    left: u64,
+}
+
+impl<'m> Visit<'m> for Pack<'_, 'm> {
+    fn enter(&mut self, _: Node<'m>) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    fn leaf(&mut self, _: Leaf) {}
+
+    fn next(&mut self, above: (Node<'m>, u8), node: Node<'m>, is_new: bool) -> Next {
+        if is_new && self.left == 0 {
+            return Next::Stop;
+        }
+        match self.make_bundle(above, node) {
+            Ok(true) => {
+                self.left = self.left.saturating_sub(1);
+                Next::PassBy
+            }
+            // A node that others are changing is gone through all the same.
+            Ok(false) | Err(Restart) => Next::Enter,
+        }
+    }
 }
 
 impl<'m> Pack<'_, 'm> {

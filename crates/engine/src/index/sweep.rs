@@ -14,7 +14,7 @@ use crate::memory::{Entitlement, Heap};
 pub(crate) fn remove_rows(index: OrderedIndex<'_>, heap: Heap<'_>, rows: &Range<u32>) -> u64 {
     let mut sweep = Sweep { index, heap, rows, removed: 0 };
     // A node that was changed by others is left as it is.
-    let _ = sweep.clear_below(index.root());
+    let _ = sweep.clear(index.root());
     sweep.removed
 }
 
@@ -25,23 +25,53 @@ struct Sweep<'s, 'm> {
     removed: u64,
 }
 
+/// A node on the way.
+struct Level<'m> {
+    node: Node<'m>,
+    /// The bytes of its children that are nodes and have not been gone through.
+    below: [u64; NODE_LEAVES_MAX / 64],
+    /// The one that is gone through.
+    byte: u8,
+}
+
+impl Level<'_> {
+    fn next_byte(&mut self) -> Option<u8> {
+        let (i, word) = self.below.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        self.byte = (i * 64) as u8 + word.trailing_zeros() as u8;
+        *word &= *word - 1;
+        Some(self.byte)
+    }
+}
+
 impl<'m> Sweep<'_, 'm> {
-    fn clear_below(&mut self, node: Node<'m>) -> Result<(), Restart> {
-        let mut below = [0; NODE_LEAVES_MAX / 64];
-        self.clear_leaves(node, &mut below)?;
-        for byte in 0..=u8::MAX {
-            if below[usize::from(byte / 64)] >> (byte % 64) & 1 == 0 {
+    /// Goes through a tree; the way down is on the heap, for it may be as long as keys are.
+    fn clear(&mut self, root: Node<'m>) -> Result<(), Restart> {
+        let region = self.index.region();
+        let mut levels = vec![self.level(root)?];
+        while let Some(level) = levels.last_mut() {
+            if let Some(byte) = level.next_byte() {
+                let Child::Node(at) = level.node.child(region, byte) else { continue };
+                // What is missed below is missed; the other children are not.
+                if let Ok(below) = self.level(Node::at(region, at)) {
+                    levels.push(below);
+                }
                 continue;
             }
-            let region = self.index.region();
-            let Child::Node(at) = node.child(region, byte) else { continue };
-            let child = Node::at(region, at);
-            // What is missed below is missed; the other children are not.
-            if self.clear_below(child).is_ok() && child.count() <= 1 {
-                let _ = self.take_out(node, byte);
+            let node = level.node;
+            levels.pop();
+            if let Some(above) = levels.last()
+                && node.count() <= 1
+            {
+                let _ = self.take_out(above.node, above.byte);
             }
         }
         Ok(())
+    }
+
+    fn level(&mut self, node: Node<'m>) -> Result<Level<'m>, Restart> {
+        let mut below = [0; NODE_LEAVES_MAX / 64];
+        self.clear_leaves(node, &mut below)?;
+        Ok(Level { node, below, byte: 0 })
     }
 
     /// Removes a node's leaves of the rows, and marks the bytes of its children that are nodes.

@@ -6,8 +6,9 @@
 //! There is no thread of the log's own.
 //!
 //! Three locks, always taken in this order: `file`, of whoever writes; `buffer`, of whoever
-//! appends; and apart from them `syncing`, which elects the one that syncs while others wait for
-//! it or go on writing. What has been written and synced are two positions that only grow.
+//! appends, who may hold the commit latch: so nobody waits for a disk with `buffer`; and apart from
+//! them `syncing`, which elects the one that syncs while others wait for it or go on writing. What
+//! has been written and synced are two positions that only grow.
 //!
 //! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
 //! tried again, and every later commit fails. What is in memory can be read on.
@@ -45,6 +46,9 @@ const SPARES_MAX: usize = 2;
 pub(crate) const FILE_MIN: u64 = 4 << 10;
 pub(crate) const BUFFER_MIN: usize = 4 << 10;
 
+/// Room for operations is made for the transactions of so many slots at once.
+const REDO_CHUNK: usize = 64;
+
 /// How a log is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct LogSettings {
@@ -77,8 +81,8 @@ pub(crate) struct Log {
     settings: LogSettings,
     /// See [`LogSettings::fragment`].
     pub(crate) fragment: usize,
-    /// One for each transaction slot.
-    redo: Box<[Mutex<Redo>]>,
+    /// One for each transaction slot, made for some at a time when one of these first commits.
+    redo: Box<[OnceLock<Box<[Mutex<Redo>]>>]>,
     file: Mutex<OpenFile>,
     /// What stands on the disk about the newest file; only who syncs changes it.
     head: Mutex<HeadFile>,
@@ -221,7 +225,7 @@ impl Log {
             storage,
             fragment: settings.fragment(),
             settings,
-            redo: (0..slots).map(|_| Mutex::default()).collect(),
+            redo: (0..slots.div_ceil(REDO_CHUNK)).map(|_| OnceLock::new()).collect(),
             file: Mutex::new(file),
             head: Mutex::new(head),
             buffer: Mutex::new(buffer),
@@ -280,7 +284,8 @@ impl Log {
     /// Room to write the operations of the transaction in a slot.
     #[inline]
     pub(crate) fn prepare(&self, slot: usize) -> Prepared<'_> {
-        let mut redo = lock(&self.redo[slot]);
+        let chunk = self.redo[slot / REDO_CHUNK].get_or_init(redo_chunk);
+        let mut redo = lock(&chunk[slot % REDO_CHUNK]);
         redo.clear();
         Prepared { log: self, redo, checksum: Checksum::new(), first: None }
     }
@@ -620,21 +625,27 @@ impl Log {
         let fill = self.settings.fills();
         let made: Arc<dyn StorageFile> =
             file::make(&*self.storage, number, self.settings.file_size, fill)?.into();
-        // Nobody appends from here on until the new file is there.
-        let mut buffer = lock(&self.buffer);
-        let mut bytes = std::mem::take(&mut buffer.bytes);
-        let start = buffer.start;
-        buffer.start += bytes.len() as u64;
-        self.write_bytes(file, &mut bytes, start, buffer.salt)?;
+        let (mut bytes, start, salt, timestamp) = {
+            let mut buffer = lock(&self.buffer);
+            let (bytes, start) = (std::mem::take(&mut buffer.bytes), buffer.start);
+            buffer.start += bytes.len() as u64;
+            // Nothing more fits until the new file is there: whoever appends makes room, which is
+            // to wait for this, and holds no latch meanwhile.
+            buffer.file_end = buffer.start;
+            (bytes, start, buffer.salt, buffer.timestamp)
+        };
+        let end = start + bytes.len() as u64;
+        self.write_bytes(file, &mut bytes, start, salt)?;
         bytes.clear();
-        buffer.bytes = bytes;
-        let (start, timestamp) = (buffer.start, buffer.timestamp);
         let nonce = file::new_nonce();
-        let header = Header { number, start, timestamp, nonce, ..file.header };
+        let header = Header { number, start: end, timestamp, nonce, ..file.header };
         header.write(&*made)?;
-        buffer.file_end = buffer.start + self.settings.file_size - header.len();
-        buffer.salt = header.salt();
-        drop(buffer);
+        {
+            let mut buffer = lock(&self.buffer);
+            buffer.bytes = bytes;
+            buffer.file_end = end + self.settings.file_size - header.len();
+            buffer.salt = header.salt();
+        }
         file.unsynced.push(std::mem::replace(&mut file.file, made));
         file.header = header;
         file.names_unsynced = true;
@@ -691,6 +702,11 @@ fn open_file(
     let file = file::make(storage, header.number, settings.file_size, settings.fills())?;
     header.write(&*file)?;
     Ok(file.into())
+}
+
+#[cold]
+fn redo_chunk() -> Box<[Mutex<Redo>]> {
+    (0..REDO_CHUNK).map(|_| Mutex::default()).collect()
 }
 
 /// What the clock on the wall shows, as a mark has it.

@@ -159,9 +159,15 @@ impl Memory {
         Ok(at)
     }
 
-    /// A slot's cache, made when the slot first writes; from the reserve, for it may be to delete.
+    /// A slot's cache, made when the slot first writes.
     pub(crate) fn create_cache(&self) -> Result<Ref<Cache>> {
-        let Some(class) = class_of(size_of::<Cache>()) else {
+        Ok(Ref::new(self.create_block(size_of::<Cache>())?))
+    }
+
+    /// A zeroed block for what transactions need before they have a heap, which stays; from the
+    /// reserve, for it may be to delete.
+    pub(crate) fn create_block(&self, size: usize) -> Result<u64> {
+        let Some(class) = class_of(size) else {
             return Err(Error::new(ErrorKind::BudgetReached));
         };
         let mut block = [0];
@@ -169,11 +175,11 @@ impl Memory {
         let _inside = modelled::allocating();
         take_blocks(&self.region, class, &mut block, Entitlement::Reserve)?;
         #[cfg(shuttle)]
-        modelled::allocated(self.region.fresh_bytes(block[0], size_of::<Cache>()));
-        self.region.fresh_bytes(block[0], size_of::<Cache>()).fill(0);
+        modelled::allocated(self.region.fresh_bytes(block[0], size));
+        self.region.fresh_bytes(block[0], size).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];
         live.fetch_add(size_of_class(class) as u64, Relaxed);
-        Ok(Ref::new(block[0]))
+        Ok(block[0])
     }
 
     /// Allocation through the cache of a slot that the caller holds.

@@ -56,16 +56,17 @@ pub(crate) struct RegionHeader {
     pub(crate) slots_used: AtomicU32,
     /// How many slots are left unstamped.
     pub(crate) unstamped: AtomicU32,
-    unused: AtomicU32,
+    /// Held while more slots are made.
+    pub(crate) slots_latch: Latch,
     /// Where the rows are that are looked at next to be moved together: table << 32 | row.
     pub(crate) compacted: AtomicU64,
-    /// Offset of the transaction slots.
-    pub(crate) slots: AtomicU64,
     /// How many expired snapshots have been released, and how many are held that may expire.
     pub(crate) releases: AtomicU64,
     pub(crate) limited: AtomicU64,
     /// Offset of the first table root.
     pub(crate) tables: AtomicU64,
+    /// Offsets of the blocks of transaction slots; 0 for those that nobody has needed so far.
+    pub(crate) slots: [AtomicU64; SLOT_BLOCKS],
     pub(crate) pages: PageState,
     pub(crate) classes: [ClassList; CLASSES],
     pub(crate) row_bins: RowBins,
@@ -79,6 +80,9 @@ pub(crate) struct CommitState {
     unused: AtomicU32,
     pub(crate) recent: RecentState,
 }
+
+/// How many blocks of transaction slots there can be.
+pub(crate) const SLOT_BLOCKS: usize = 512;
 
 /// Bytes of the first ring of `transaction/recent.rs`, few for models; the word in the header is
 /// then its offset.

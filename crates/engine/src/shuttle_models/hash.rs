@@ -2,8 +2,8 @@
 
 use super::{Rows, check, race};
 use crate::memory::modelled;
-use crate::schema::{IndexSchema, KeyBuffer, KeyPlan, RowLayout};
-use crate::table::table::hash_of;
+use crate::schema::{IndexSchema, KeyBuffer, KeyPlan, RowLayout, hash_key};
+use crate::seed::draw_seed;
 
 /// Buckets of a new index.
 const BUCKETS: u64 = 8;
@@ -15,7 +15,7 @@ fn colliding_keys<const N: usize>() -> [u32; N] {
     let collides = |key: u32| {
         let mut bytes = KeyBuffer::new();
         plan.encode_values(&[key.into()], &mut bytes).expect("it is short");
-        u64::from(hash_of(bytes.as_slice())) % BUCKETS == 0
+        hash_key(draw_seed(), bytes.as_slice()) % BUCKETS == 0
     };
     let mut keys = (0..).filter(|&key| collides(key));
     std::array::from_fn(|_| keys.next().unwrap_or_default())
@@ -149,5 +149,69 @@ fn shuttle_hash_rows_change_keys() {
             Box::new(|| look_up(&rows, &committed[3..5])),
         ]);
         assert_eq!(rows.all().len(), 9);
+    });
+}
+
+/// The rows of one key that are there all the time are met once each, while so many come that all
+/// move to a tree, or so many go that one comes back from it.
+fn meets_those_that_stay(quietly: impl Fn(&Rows), values: &[u64], changes: [fn(&Rows); 2]) {
+    let rows = Rows::hashed(&[]);
+    modelled::quietly(|| quietly(&rows));
+    let read = || {
+        let tx = rows.db.begin_read().expect("there are slots");
+        let mut met = Vec::new();
+        let each = tx.each(&rows.table, rows.index, &[7.into()], |row| {
+            met.push(rows.read(row).1);
+            Ok(())
+        });
+        each.expect("the table is there");
+        let times = |value| met.iter().filter(|&&other| other == value).count();
+        assert!(values.iter().all(|&value| times(value) == 1), "each row is met once: {met:?}");
+        assert!(met.iter().all(|&value| times(value) == 1), "no row is met twice: {met:?}");
+    };
+    let [one, other] = changes;
+    race(vec![Box::new(|| one(&rows)), Box::new(|| other(&rows)), Box::new(read)]);
+}
+
+fn delete_value(rows: &Rows, value: u64) {
+    let deleted = rows.db.write(|tx| {
+        let mut scan = tx.scan(&rows.table)?;
+        let row = scan.find(|&row| rows.read(row).1 == value).expect("it is there").id();
+        tx.delete(&rows.table, row)
+    });
+    deleted.expect("nobody else changes it");
+    rows.db.reclaim();
+}
+
+fn insert_value(rows: &Rows, value: u64) {
+    rows.insert(7, value).expect("there is memory");
+}
+
+/// The thirteenth row moves all to a tree.
+#[test]
+fn shuttle_hash_rows_move_to_a_tree() {
+    check(|| {
+        let twelve = |rows: &Rows| (0..12).for_each(|value| insert_value(rows, value));
+        let stay: Vec<u64> = (1..12).collect();
+        let insert: fn(&Rows) = |rows| insert_value(rows, 20);
+        let exchange: fn(&Rows) = |rows| {
+            delete_value(rows, 0);
+            insert_value(rows, 21);
+        };
+        meets_those_that_stay(twelve, &stay, [insert, exchange]);
+    });
+}
+
+/// One row is left in the tree and has a plain entry again, beside which others come.
+#[test]
+fn shuttle_hash_rows_come_back_from_a_tree() {
+    check(|| {
+        let two = |rows: &Rows| {
+            (0..13).for_each(|value| insert_value(rows, value));
+            (2..13).for_each(|value| delete_value(rows, value));
+        };
+        let delete: fn(&Rows) = |rows| delete_value(rows, 0);
+        let insert: fn(&Rows) = |rows| insert_value(rows, 20);
+        meets_those_that_stay(two, &[1], [delete, insert]);
     });
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use super::describe::{duplicate_key, key_conflict};
 use super::segment::{is_frozen, newest_of};
-use super::table::{IndexCore, RowKeys, TableAt, hash_of};
+use super::table::{IndexCore, RowKeys, TableAt};
 use super::version::{Version, bytes_at, chain};
 use crate::error::Result;
 use crate::index::cursor::{Bound, Direction, IndexCursor};
@@ -53,7 +53,8 @@ pub(crate) fn check_unique(
         }
         return Ok(());
     }
-    let refused = for_each_match(table.hash(index), hash_of(key), |other, _| {
+    let hashed = table.hash(index);
+    let refused = for_each_match(hashed, hashed.hash_of(key), |other, _| {
         if other == changed.0 {
             return ControlFlow::Continue(());
         }

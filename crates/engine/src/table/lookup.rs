@@ -13,7 +13,7 @@ use super::key_range::KeyRange;
 use super::read_set::{End, OpenRange, RangeBound, Side};
 use super::reader::{Operation, Reader};
 use super::row::Row;
-use super::table::{IndexCore, RowKeys, TableAt, hash_of};
+use super::table::{IndexCore, RowKeys, TableAt};
 use super::version::{Version, bytes_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::{GROUP, lookup_group};
@@ -156,7 +156,7 @@ impl<'t> View<'t> {
             return self.resolve_found(key, found, has_key);
         }
         let index = self.table.hash(self.index);
-        for_each_match(index, hash_of(key), |row, hint| {
+        for_each_match(index, index.hash_of(key), |row, hint| {
             self.table.memory.region().prefetch_bytes(hint, prefetch_len);
             match self.visible_row(row) {
                 Some(at) if has_key(bytes_at(self.table.memory, at)) => ControlFlow::Break(at),
@@ -176,13 +176,13 @@ impl<'t> View<'t> {
             }
             return Ok(());
         }
-        let refused =
-            for_each_match(self.table.hash(self.index), hash_of(key), |row, _| {
-                match self.visible_with_key(row, key).map_or(Ok(()), &mut visit) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => ControlFlow::Break(error),
-                }
-            });
+        let index = self.table.hash(self.index);
+        let refused = for_each_match(index, index.hash_of(key), |row, _| {
+            match self.visible_with_key(row, key).map_or(Ok(()), &mut visit) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        });
         refused.map_or(Ok(()), Err)
     }
 
@@ -198,7 +198,7 @@ impl<'t> View<'t> {
             self.group_ordered(keys, versions);
         } else {
             let index = self.table.hash(self.index);
-            keys.iter().for_each(|key| index.prefetch(hash_of(key.as_slice())));
+            keys.iter().for_each(|key| index.prefetch(index.hash_of(key.as_slice())));
             self.prefetch_matches(keys);
             for (version, key) in versions.iter_mut().zip(keys) {
                 *version = self.first(key.as_slice()).unwrap_or(0);
@@ -238,7 +238,7 @@ impl<'t> View<'t> {
     fn prefetch_matches(&self, keys: &[KeyBuffer]) {
         let index = self.table.hash(self.index);
         for key in keys {
-            for (row, hint) in index.matches(hash_of(key.as_slice())).rows().take(1) {
+            if let Some((row, hint)) = index.matches(index.hash_of(key.as_slice())).first_row() {
                 self.prefetch_row(row, hint);
             }
         }

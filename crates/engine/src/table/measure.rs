@@ -114,7 +114,7 @@ impl TableAt<'_> {
             let _operation = reader.enter(self.memory);
             more = match index.is_ordered() {
                 true => size.step_ordered(self.memory, self.ordered(index)),
-                false => size.step_hash(self.hash(index)),
+                false => size.step_hash(self.memory, self.hash(index)),
             };
         }
         size.bytes

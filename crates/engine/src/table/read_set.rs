@@ -541,7 +541,7 @@ fn row_word(table: u32, row: u32) -> u64 {
 
 fn key_word(table: u32, index: &IndexCore, key: &[u8]) -> u64 {
     let which = u64::from(table) << 8 | index.ordinal as u64;
-    KEY | hash_key(key) ^ which.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    KEY | hash_key(0, key) ^ which.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Where a word is, or the place where it would be. There is always one that is empty.

@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering;
 
 use super::frozen::FrozenSegment;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, pause};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
@@ -36,7 +37,7 @@ const FIRST_SEGMENTS: u64 = 4;
 const WAITS_MAX: u32 = 200;
 
 /// Rows that a table can hold: all row ids but the last.
-pub(crate) const ROWS_MAX: u64 = u32::MAX as u64;
+pub(crate) const ROWS_MAX: u64 = index::ROWS_MAX as u64;
 
 /// The directory of a table's rows; part of the table's root in the region.
 #[repr(C)]
@@ -233,7 +234,7 @@ impl Directory {
             let next = self.next.load(Relaxed);
             if next >= ROWS_MAX {
                 return Err(
-                    Error::new(ErrorKind::LimitReached).because("the table has 4,294,967,295 rows")
+                    Error::new(ErrorKind::LimitReached).because("the table has 4,294,967,040 rows")
                 );
             }
             let (_, place) = place_of(next as u32);

@@ -8,7 +8,7 @@ use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
 use super::constraint::check_unique;
 use super::segment::{is_frozen, last_of, newest_of};
-use super::table::{IndexCore, TableAt, TableRoot, hash_of};
+use super::table::{IndexCore, IndexHead, TableAt, TableCore, TableRoot};
 use super::version::{Version, bytes_at, chain, visible};
 use crate::error::Result;
 use crate::index::build::{self, BuildEntry};
@@ -26,7 +26,7 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     let bytes = schema.to_bytes();
     let root = heap.create::<TableRoot>(Purpose::Internal)?;
     let at = heap
-        .allocate(bytes.len(), Purpose::Internal, Entitlement::Ordinary)
+        .allocate(beside_roots(heap, bytes.len()), Purpose::Internal, Entitlement::Ordinary)
         .inspect_err(|_| heap.free_block(root.offset(), Purpose::Internal))?;
     heap.region().fresh_bytes(at, bytes.len()).copy_from_slice(&bytes);
     let words = heap.memory.get(root);
@@ -34,6 +34,35 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
     words.schema_len.store(bytes.len() as u32, Relaxed);
     words.id.store(id, Relaxed);
     Ok(root)
+}
+
+/// How large a block for so many bytes is: where memory is scarce as large as a table's root, so
+/// that all of these share a page.
+fn beside_roots(heap: Heap<'_>, bytes: usize) -> usize {
+    const SCARCE: u64 = 4 << 20;
+    let budget = heap.memory.header().account.budget.load(Relaxed);
+    if budget <= SCARCE { bytes.max(size_of::<TableRoot>()) } else { bytes }
+}
+
+/// What the region says of an index: where its root lies, and its schema.
+fn create_head(heap: Heap<'_>, core: &TableCore, index: &IndexCore) -> Result<u64> {
+    let indexes = vec![index.schema.clone()];
+    let bytes = TableSchema { indexes, ..core.schema.clone() }.to_bytes();
+    let size = beside_roots(heap, size_of::<IndexHead>() + bytes.len());
+    let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+    let head = heap.memory.get(Ref::<IndexHead>::new(at));
+    head.root.store(index.root, Relaxed);
+    head.schema_len.store(bytes.len() as u64, Relaxed);
+    let place = at + size_of::<IndexHead>() as u64;
+    heap.region().fresh_bytes(place, bytes.len()).copy_from_slice(&bytes);
+    Ok(at)
+}
+
+/// Frees an index whose head lies there; nobody may use it any more.
+pub(crate) fn destroy_index(heap: Heap<'_>, kind: IndexKind, head: u64) {
+    let root = heap.memory.get(Ref::<IndexHead>::new(head)).root.load(Relaxed);
+    IndexCore::destroy(heap, kind, root);
+    heap.free_block(head, Purpose::Internal);
 }
 
 /// Puts a table into the list of tables, or takes it out.
@@ -79,8 +108,9 @@ impl<'m> TableAt<'m> {
             }
             Ok(index)
         });
-        let index = built.inspect_err(|_| IndexCore::destroy(heap, kind, root))?;
-        self.root().indexes[index.ordinal].store(root, Release);
+        let built = built.and_then(|index| Ok((create_head(heap, core, &index)?, index)));
+        let (head, index) = built.inspect_err(|_| IndexCore::destroy(heap, kind, root))?;
+        self.root().indexes[index.ordinal].store(head, Release);
         let ordinal = index.ordinal;
         core.put_index(index);
         let Some(index) = core.index(ordinal) else { unreachable!("it was put there") };
@@ -102,7 +132,8 @@ impl<'m> TableAt<'m> {
         let words = heap.memory.get(self.core.root);
         words.directory.destroy(heap);
         for index in self.core.indexes() {
-            IndexCore::destroy(heap, index.schema.kind, index.root);
+            let head = words.indexes[index.ordinal].load(Relaxed);
+            destroy_index(heap, index.schema.kind, head);
         }
         heap.free_block(words.schema.load(Relaxed), Purpose::Internal);
         heap.free_block(self.core.root.offset(), Purpose::Internal);
@@ -162,7 +193,7 @@ impl Builder<'_> {
         let root = IndexCore::create_root(self.heap, IndexKind::Hash)?;
         let hash = crate::index::hash::HashIndex::at(self.heap.region(), root);
         let built = self.each_key(index, |key, row, version, _| {
-            hash.insert(self.heap, hash_of(key), row, version).map(|_| ())
+            hash.insert(self.heap, hash.hash_of(key), row, version).map(|_| ())
         });
         built.inspect_err(|_| hash.destroy(self.heap, root))?;
         Ok(root)
@@ -222,3 +253,6 @@ impl Builder<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use remanent_schema::{
-    IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema, hash_key,
+    IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema,
 };
 
 use super::constraint::check_unique;
@@ -45,8 +45,16 @@ pub(crate) struct TableRoot {
     pub(crate) schema_len: AtomicU32,
     pub(crate) id: AtomicU32,
     pub(crate) directory: Directory,
-    /// Roots of the indexes by ordinal; 0 for a dropped one.
+    /// Heads of the indexes by ordinal; 0 for a dropped one.
     pub(crate) indexes: [AtomicU64; INDEXES_MAX],
+}
+
+/// What the region says of an index; behind it the encoded schema of the table with this index
+/// alone, as the log has it.
+#[repr(C)]
+pub(crate) struct IndexHead {
+    pub(crate) root: AtomicU64,
+    pub(crate) schema_len: AtomicU64,
 }
 
 /// A table as this process uses it.
@@ -502,7 +510,7 @@ impl<'m> TableAt<'m> {
         let needed = stay.any(|(at, version)| {
             !version.is_tombstone()
                 && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
-                && index.same_entry(key.as_slice(), other.as_slice())
+                && self.same_entry(index, key.as_slice(), other.as_slice())
         });
         if needed {
             return;
@@ -515,7 +523,8 @@ impl<'m> TableAt<'m> {
         if index.is_ordered() {
             self.ordered(index).remove(heap, key, row);
         } else {
-            self.hash(index).remove(heap, hash_of(key), row);
+            let hashed = self.hash(index);
+            hashed.remove(heap, hashed.hash_of(key), row);
         }
     }
 
@@ -627,8 +636,9 @@ impl<'m> TableAt<'m> {
             let keys = RowKeys { table: *self, index };
             self.ordered(index).insert(heap, &keys, key.as_slice(), change.row, leaf)?
         } else {
-            let hash = hash_of(key.as_slice());
-            self.hash(index).insert(heap, hash, change.row, change.version)?
+            let hashed = self.hash(index);
+            let hash = hashed.hash_of(key.as_slice());
+            hashed.insert(heap, hash, change.row, change.version)?
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
         if shared && index.is_enforced() && !index.plan.has_null(bytes) {
@@ -703,7 +713,8 @@ impl<'m> TableAt<'m> {
             }
             placement?
         } else {
-            self.hash(index).insert(heap, hash_of(new_key), row, new)?
+            let hashed = self.hash(index);
+            hashed.insert(heap, hashed.hash_of(new_key), row, new)?
         };
         let unique = index.is_enforced() && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
@@ -726,6 +737,12 @@ impl<'m> TableAt<'m> {
         replaced.map(|_| ())
     }
 
+    /// Whether two keys have one and the same entry for a row.
+    fn same_entry(&self, index: &IndexCore, key: &[u8], other: &[u8]) -> bool {
+        let hashed = || self.hash(index);
+        key == other || (!index.is_ordered() && hashed().hash_of(key) == hashed().hash_of(other))
+    }
+
     fn row_not_found(&self, row: u32) -> Error {
         Error::new(ErrorKind::RowNotFound)
             .because(format!("row {row} of `{}`", self.core.schema.name))
@@ -738,13 +755,6 @@ impl<'m> TableAt<'m> {
         let mut versions = chain(self.memory, newest);
         let content = versions.find(|(_, version)| !version.is_tombstone()).map(|(at, _)| at);
         write_conflict(*self, row, content, holder)
-    }
-}
-
-impl IndexCore {
-    /// Whether two keys have one and the same entry for a row.
-    fn same_entry(&self, key: &[u8], other: &[u8]) -> bool {
-        if self.is_ordered() { key == other } else { hash_of(key) == hash_of(other) }
     }
 }
 
@@ -761,10 +771,4 @@ impl LeafKeys for RowKeys<'_> {
             self.index.plan.encode_row(bytes_at(self.table.memory, at), key).is_ok()
         })
     }
-}
-
-/// The part of a key's hash that the hash index keeps.
-#[inline]
-pub(crate) fn hash_of(key: &[u8]) -> u32 {
-    hash_key(key) as u32
 }

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, full_fence};
 use crate::memory::{Cache, Memory, Ref};
 use crate::slot::{
-    self, SLOT_FREE, SLOT_UNSTAMPED, SLOT_WRITES, Slot, is_held, next_stamp, slot,
+    self, SLOT_FREE, SLOT_UNSTAMPED, SLOT_WRITES, SLOTS_PER_BLOCK, Slot, is_held, next_stamp, slot,
     snapshot_of_state, taken_state,
 };
 use crate::snapshot::Snapshot;
@@ -135,7 +135,7 @@ pub(crate) fn adopt_unstamped(memory: &Memory, number: usize) -> Option<HeldSlot
 #[inline]
 fn take_slot(memory: &Memory, slots: usize, writes: bool) -> Result<HeldSlot<'_>> {
     let hint = SLOT_HINT.with(Cell::get);
-    let first = if hint < slots { hint } else { 0 };
+    let first = if hint < slots && slot::is_made(memory, hint) { hint } else { 0 };
     if let Some(held) = try_take(memory, first, writes) {
         return Ok(held);
     }
@@ -149,9 +149,22 @@ fn take_other_slot(
     first: usize,
     writes: bool,
 ) -> Result<HeldSlot<'_>> {
-    for number in (first + 1..slots).chain(0..first) {
-        if let Some(held) = try_take(memory, number, writes) {
-            SLOT_HINT.with(|hint| hint.set(number));
+    let take = |number: usize| {
+        let held = try_take(memory, number, writes)?;
+        SLOT_HINT.with(|hint| hint.set(number));
+        Some(held)
+    };
+    let made = (0..slots).step_by(SLOTS_PER_BLOCK).find(|&number| !slot::is_made(memory, number));
+    let made = made.unwrap_or(slots);
+    if let Some(held) = (first + 1..made).chain(0..first).find_map(take) {
+        return Ok(held);
+    }
+    for number in made..slots {
+        if let Err(error) = slot::make(memory, number) {
+            return Err(Error::new(ErrorKind::TooManyTransactions)
+                .because(format!("all {number} transaction slots are taken, and {error}")));
+        }
+        if let Some(held) = take(number) {
             return Ok(held);
         }
     }

@@ -17,7 +17,7 @@ use super::defining::Definitions;
 use super::reading::ReadTransaction;
 use super::recent;
 use super::stamping;
-use super::validate::{Latched, reads_of, validate};
+use super::validate::{Latched, Validated, reads_of, validate};
 use super::write_set::{WriteSet, Written};
 use crate::error::Result;
 use crate::instance::Instance;
@@ -88,8 +88,10 @@ struct Published {
     sync_is_due: bool,
 }
 
-/// Validations beside other commits before one is made under the commit latch.
+/// Validations beside other commits before one is made under the commit latch, if little is left to
+/// look at; and before one is made there whatever is left, so that it ends.
 const VALIDATIONS_BESIDE: u32 = 4;
+const VALIDATIONS_MAX: u32 = 32;
 
 /// What is to be committed.
 #[derive(Clone, Copy)]
@@ -141,16 +143,16 @@ pub(crate) fn commit(
             }
             CommitStage::Validate(since) => {
                 validations += 1;
-                let until = validate(transaction, heap, since, Latched::No)?;
-                CommitStage::Publish(until)
+                let validated = validate(transaction, heap, since, Latched::No)?;
+                CommitStage::Publish(validated.up_to(since))
             }
             CommitStage::MakeRoom(bytes, validated) => {
                 log.map_or(Ok(()), |log| log.make_room(bytes))?;
                 CommitStage::Publish(validated)
             }
             CommitStage::Publish(validated) => {
-                let beside = validations < VALIDATIONS_BESIDE;
-                publish(work, prepared.as_mut(), (validated, beside))?
+                let latched = latched_after(validations);
+                publish(work, prepared.as_mut(), (validated, latched))?
             }
             CommitStage::Stamp(published) => {
                 let stamps = (snapshot.own, published.timestamp);
@@ -177,6 +179,16 @@ pub(crate) fn commit(
             }
             CommitStage::Done(ticket) => return Ok(ticket),
         };
+    }
+}
+
+/// What may be validated under the commit latch after so many validations beside others.
+#[inline]
+fn latched_after(validations: u32) -> Latched {
+    match validations {
+        0..VALIDATIONS_BESIDE => Latched::No,
+        VALIDATIONS_BESIDE..VALIDATIONS_MAX => Latched::Commit,
+        _ => Latched::Whatever,
     }
 }
 
@@ -244,12 +256,12 @@ pub(crate) fn advance_clock(memory: &Memory) {
 }
 
 /// Publishes the changes, and gives the stage that follows: `Validate` if others have committed
-/// since what was `validated`, what was read matters, and it may be compared `beside` them.
+/// since what was `validated`, what was read matters, and it is not to be compared under the latch.
 #[inline]
 fn publish(
     work: Work<'_>,
     prepared: Option<&mut Prepared<'_>>,
-    (validated, beside): (u64, bool),
+    (validated, latched): (u64, Latched),
 ) -> Result<CommitStage> {
     let Work { transaction, heap, writes, definitions } = work;
     let memory = transaction.memory();
@@ -257,10 +269,11 @@ fn publish(
     let _latched = header.commit.0.latch.lock();
     let clock = header.clock.0.load(Relaxed);
     if clock != validated && reads_of(transaction).is_some() {
-        if beside {
+        let is_done = latched != Latched::No
+            && validate(transaction, heap, validated, latched)? != Validated::NotUnderLatch;
+        if !is_done {
             return Ok(CommitStage::Validate(validated));
         }
-        validate(transaction, heap, validated, Latched::Commit)?;
     }
     let timestamp = clock + 1;
     let (mut position, mut sync_is_due) = (0, false);

@@ -24,7 +24,7 @@ use crate::memory::atomic::{SeqCst, pause_or_sleep};
 use crate::slot::{is_held, slot};
 use crate::snapshot::Snapshot;
 use crate::table::set::{SetCore, SetTables};
-use crate::table::structure::{create_root, link_root, unlink_root};
+use crate::table::structure::{create_root, destroy_index, link_root, unlink_root};
 use crate::table::table::{IndexCore, TableAt, TableCore};
 use crate::table::{IndexHandle, Table};
 use crate::turn::HeldTurn;
@@ -741,7 +741,7 @@ pub(crate) fn free_dropped(db: &Instance, heap: Heap<'_>, own: usize) {
     for dropped in db.catalog().take_dropped(horizon.blocks) {
         match dropped {
             Dropped::Table(core) => TableAt { memory: db.memory(), core: &core }.destroy(heap),
-            Dropped::Index(kind, root) => IndexCore::destroy(heap, kind, root),
+            Dropped::Index(kind, head) => destroy_index(heap, kind, head),
         }
     }
 }
@@ -749,8 +749,10 @@ pub(crate) fn free_dropped(db: &Instance, heap: Heap<'_>, own: usize) {
 fn end_index(db: &Instance, core: &TableCore, index: &IndexCore, timestamp: u64) {
     index.end_life();
     let at = TableAt { memory: db.memory(), core };
-    at.root().indexes[index.ordinal].store(0, SeqCst);
-    db.catalog().drop_later(timestamp, Dropped::Index(index.schema.kind, index.root));
+    let word = &at.root().indexes[index.ordinal];
+    let head = word.load(SeqCst);
+    word.store(0, SeqCst);
+    db.catalog().drop_later(timestamp, Dropped::Index(index.schema.kind, head));
 }
 
 fn wait_for_readers(db: &Instance, own: usize) -> Result<()> {

@@ -32,6 +32,8 @@ pub(crate) enum Reach {
     Whole,
     /// Some of it was not.
     Short,
+    /// There is more than was to be looked at.
+    Long,
 }
 
 /// Notes a commit. The commit latch is held, and the clock does not show `timestamp` yet.
@@ -67,13 +69,13 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
 }
 
 /// Calls `visit` with each row that was changed by a commit later than `since`, newest first,
-/// perhaps some of them twice.
+/// perhaps some of them twice; with at most so many.
 ///
 /// # Errors
 /// What `visit` returns.
 pub(crate) fn each_since(
     memory: &Memory,
-    since: u64,
+    (since, most): (u64, u64),
     mut visit: impl FnMut(u32, u32) -> Result<()>,
 ) -> Result<Reach> {
     let recent = &memory.header().commit.0.recent;
@@ -90,6 +92,9 @@ pub(crate) fn each_since(
             if end - position == len {
                 reach = Reach::Short;
                 break;
+            }
+            if end - position > most {
+                return Ok(Reach::Long);
             }
             position -= 1;
             let word = words[(position & (len - 1)) as usize].load(Relaxed);

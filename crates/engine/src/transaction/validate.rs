@@ -30,9 +30,34 @@ use crate::table::version::{bytes_at, chain, visible};
 pub(crate) enum Latched {
     /// Nobody: others commit meanwhile.
     No,
-    /// The commit latch is held.
+    /// The commit latch is held: only a little may be looked at.
     Commit,
+    /// The commit latch is held, and it has to end.
+    Whatever,
 }
+
+/// What came of a validation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Validated {
+    /// What was read is as it was, up to this timestamp.
+    UpTo(u64),
+    /// There is too much to look at for those who wait.
+    NotUnderLatch,
+}
+
+impl Validated {
+    /// The timestamp up to which it was done; it began with `since`.
+    #[inline]
+    pub(crate) fn up_to(self, since: u64) -> u64 {
+        match self {
+            Self::UpTo(until) => until,
+            Self::NotUnderLatch => since,
+        }
+    }
+}
+
+/// Recent changes that are looked at under the commit latch; few for models.
+const LATCHED_MAX: u64 = if cfg!(shuttle) { 4 } else { 1024 };
 
 /// What one validation looks at.
 struct Validation<'t> {
@@ -51,8 +76,8 @@ pub(crate) fn reads_of<'t>(transaction: &'t ReadTransaction<'_>) -> Option<&'t R
     (reads.is_validated() && reads.is_touched()).then_some(reads)
 }
 
-/// Compares what was read with the commits later than `since`, and gives the timestamp up to which
-/// that was done.
+/// Compares what was read with the commits later than `since`, and says up to which timestamp that
+/// was done.
 ///
 /// # Errors
 /// `Conflict`, naming a table and a key.
@@ -61,22 +86,28 @@ pub(crate) fn validate(
     heap: Heap<'_>,
     since: u64,
     latched: Latched,
-) -> Result<u64> {
+) -> Result<Validated> {
     let memory = transaction.memory();
     let until = memory.header().clock.0.load(SeqCst);
-    let Some(reads) = reads_of(transaction) else { return Ok(until) };
+    let Some(reads) = reads_of(transaction) else { return Ok(Validated::UpTo(until)) };
     if until == since {
-        return Ok(until);
+        return Ok(Validated::UpTo(until));
     }
     let mut validation = Validation { transaction, reads, since, table: None };
-    let reach = recent::each_since(memory, since, |table, row| validation.check(table, row))?;
-    if reach == Reach::Short {
-        if latched == Latched::No {
-            recent::grow(heap);
+    let most = if latched == Latched::Commit { LATCHED_MAX } else { u64::MAX };
+    let check = |table, row| validation.check(table, row);
+    match recent::each_since(memory, (since, most), check)? {
+        Reach::Whole => return Ok(Validated::UpTo(until)),
+        Reach::Short | Reach::Long if latched == Latched::Commit => {
+            return Ok(Validated::NotUnderLatch);
         }
-        validation.check_all_rows()?;
+        Reach::Short | Reach::Long => {}
     }
-    Ok(until)
+    if latched == Latched::No {
+        recent::grow(heap);
+    }
+    validation.check_all_rows()?;
+    Ok(Validated::UpTo(until))
 }
 
 impl Validation<'_> {
@@ -181,3 +212,6 @@ fn newest_committed(table: TableAt<'_>, newest: u64) -> Option<(Option<u64>, u64
         Some(((!version.is_tombstone()).then_some(at), begin))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 //! leads to its rows, each once; the count of full chains is exact, whatever was split and
 //! compacted; and what is destroyed leaves nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
     let pick = || any::<u16>().prop_map(usize::from);
     let stride = prop_oneof![Just(0), Just(1), Just(0x9e37_79b9)];
     prop_oneof![
-        10 => (hash(), any::<u32>()).prop_map(|(hash, row)| Step::Insert { hash, row }),
+        10 => (hash(), 0..ROWS_MAX).prop_map(|(hash, row)| Step::Insert { hash, row }),
         3 => (hash(), stride, 1..200u32)
             .prop_map(|(hash, stride, count)| Step::InsertMany { hash, stride, count }),
         8 => pick().prop_map(|pick| Step::Remove { pick }),
@@ -79,7 +79,8 @@ impl Run<'_> {
     fn find(&self, hash: u32) {
         let mut found = Vec::new();
         let broken = for_each_match(self.index, hash, |row, hint| {
-            assert_eq!(hint, u64::from(row) << 6 & (u64::from(u32::MAX) << HINT_UNIT_SHIFT));
+            // In a tree it has 30 bits.
+            assert_eq!(hint << 28, u64::from(row) << 34);
             found.push(row);
             ControlFlow::<()>::Continue(())
         });
@@ -118,21 +119,30 @@ impl Run<'_> {
     fn check_buckets(&self) {
         let (level, next) = level_of(self.index.root.state.load(Relaxed));
         let chains = (1u32 << (FIRST_BUCKETS_SHIFT + level)) + next;
-        let (mut full, mut entries) = (0, 0);
+        let (mut full, mut entries, mut in_trees) = (0, 0, 0);
         for number in 0..chains {
             let first = self.index.bucket(self.index.address(number));
             full += u32::from(first.is_full());
+            let mut equal = BTreeMap::<u32, usize>::new();
             for bucket in std::iter::successors(Some(first), |bucket| self.index.next(bucket)) {
-                entries += bucket.count();
                 for entry in (0..bucket.count()).map(|i| bucket.entry(i)) {
+                    *equal.entry(entry.hash).or_default() += 1;
+                    if entry.row >= ROWS_MAX {
+                        in_trees +=
+                            self.entries.range((entry.hash, 0)..=(entry.hash, ROWS_MAX)).count();
+                        continue;
+                    }
+                    entries += 1;
                     assert!(self.entries.contains(&(entry.hash, entry.row)));
                     let home =
                         self.index.bucket_at(self.index.root.state.load(Relaxed), entry.hash);
                     assert_eq!(home, self.index.address(number));
                 }
             }
+            let longest = equal.values().max().copied().unwrap_or(0);
+            assert!(longest <= EQUAL_MAX, "a change walks {longest} entries of one hash");
         }
-        assert_eq!(entries, self.entries.len());
+        assert_eq!(entries + in_trees, self.entries.len());
         assert_eq!(self.index.root.full.load(Relaxed), full, "chains that are full");
     }
 }
@@ -193,4 +203,49 @@ fn buckets_are_half_full() {
             assert!((4..=7).contains(&(row / chains)), "{row} entries in {chains} chains");
         }
     }
+}
+
+/// Rows of one hash go to a tree and come back from it, and a reader who is on his way through them
+/// meanwhile meets those that stay.
+#[test]
+fn many_rows_of_a_hash_are_in_a_tree_until_one_is_left() {
+    const HASH: u32 = 7;
+    let (memory, cache) = memory();
+    let heap = memory.heap(memory.get(cache));
+    let root = HashIndex::create_root(heap).expect("room");
+    let index = HashIndex::at(heap.region(), root);
+    let rows = EQUAL_MAX as u32 * 3;
+    for row in 0..rows {
+        index.insert(heap, HASH, row, 0).expect("memory is there");
+    }
+    assert!(index.next_tree(u64::from(HASH), 0).is_some_and(|(hash, _)| hash == HASH));
+    let again = index.insert(heap, HASH, 5, 0).expect("memory is there");
+    assert_eq!(again, Placement::Present);
+    let mut met = Vec::new();
+    for_each_match(index, HASH, |row, _| {
+        if met.is_empty() {
+            (0..rows - 1).for_each(|row| assert!(index.remove(heap, HASH, row)));
+            assert!(index.next_tree(u64::from(HASH), 0).is_none(), "the one has a plain entry");
+        }
+        met.push(row);
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(met, [0, rows - 1]);
+    assert_eq!(index.matches(HASH).first_row(), Some((rows - 1, 0)));
+    assert!(index.remove(heap, HASH, rows - 1));
+    index.destroy(heap, root);
+    assert_eq!(index_bytes(heap), 0, "trees are left");
+}
+
+/// Two indexes hash a key differently, so that nobody can choose keys that collide.
+#[test]
+fn each_index_has_a_seed() {
+    let (memory, cache) = memory();
+    let heap = memory.heap(memory.get(cache));
+    let hash = || {
+        let root = HashIndex::create_root(heap).expect("room");
+        HashIndex::at(heap.region(), root).hash_of(b"a key")
+    };
+    let hashes: BTreeSet<u32> = (0..8).map(|_| hash()).collect();
+    assert!(hashes.len() > 6, "{hashes:?}");
 }

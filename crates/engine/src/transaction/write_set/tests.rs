@@ -62,7 +62,7 @@ fn run(steps: Vec<Step>) {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
     let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
-    memory.header().slots.store(slots, Relaxed);
+    memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
     let writes = WriteSet::new(heap, held.slot()).expect("room");
@@ -132,7 +132,7 @@ fn rows_in_no_order_take_few_entries() {
     let region = Region::reserve(BUDGET).expect("addresses");
     let memory = Memory::format(region, BUDGET).expect("room for the page table");
     let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
-    memory.header().slots.store(slots, Relaxed);
+    memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
     let heap = memory.heap(held.cache());
     let writes = WriteSet::new(heap, held.slot()).expect("room");
