@@ -19,6 +19,7 @@ mod connection;
 
 mod value;
 
+mod checkpoints;
 mod log;
 mod password;
 mod roster;

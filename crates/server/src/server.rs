@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use remanent_sql::{CountingAllocator, Error, SqlDatabase, SqlState};
 
+use crate::checkpoints::Checkpoints;
 use crate::connection::Connection;
 use crate::listen::Listener;
 use crate::options::Options;
@@ -36,6 +37,7 @@ pub struct Server {
     shared: Arc<Shared>,
     addresses: Vec<String>,
     acceptors: Vec<JoinHandle<()>>,
+    checkpoints: Checkpoints,
 }
 
 impl Server {
@@ -68,7 +70,8 @@ impl Server {
             let acceptor = acceptor.spawn(move || accept(&listener, &shared));
             acceptors.push(acceptor.map_err(|error| error.to_string())?);
         }
-        Ok(Self { shared, addresses, acceptors })
+        let checkpoints = Checkpoints::begin(&shared).map_err(|error| error.to_string())?;
+        Ok(Self { shared, addresses, acceptors, checkpoints })
     }
 
     /// Where it listens, with the ports that were free.
@@ -101,6 +104,7 @@ impl Server {
             connections.sever();
             connections.wait_until(Instant::now() + STOPPED_MAX);
         }
+        self.checkpoints.end();
         match self.shared.database.engine().checkpoint() {
             Ok(_) => tracing::info!("has ended, with a checkpoint"),
             // A database in memory alone has none.

@@ -14,7 +14,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(change: impl FnOnce(Options) -> Options) -> Self {
-        let database = SqlDatabase::in_memory().unwrap();
+        Self::of(SqlDatabase::in_memory().unwrap(), change)
+    }
+
+    pub(crate) fn of(database: Arc<SqlDatabase>, change: impl FnOnce(Options) -> Options) -> Self {
         let options = change(Options::new().listen("127.0.0.1:0"));
         let server = Server::start(Arc::clone(&database), options).unwrap();
         let port = server.addresses()[0].rsplit_once(':').unwrap().1.parse().unwrap();

@@ -3,6 +3,7 @@
 //! One program, so that what its tests share is compiled once: what a client sees, who is let in
 //! and may do what, the anomalies of Hermitage in two sessions, the suites of SQL, and garbage.
 
+mod checkpoints;
 mod client;
 mod functions;
 mod garbage;
