@@ -212,8 +212,8 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes, and
-    /// one that writes 4 KiB; of all but the first 32 these are taken when so many are active for the
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes, and one
+    /// that writes 4 KiB; of all but the first 32 these are taken when so many are active for the
     /// first time, and stay.
     ///
     /// # Examples
