@@ -91,6 +91,7 @@ impl Instance {
         memory.commit_ahead(settings.commit_ahead)?;
         let (warn_at, warning) = settings.warning.map_or((0, None), |(at, call)| (at, Some(call)));
         memory.header().account.warn_at.store(warn_at, Relaxed);
+        memory.header().hash_seed.store(settings.hash_seed, Relaxed);
         lay_out(&memory, slots)?;
         Ok(Self {
             memory,
@@ -114,7 +115,9 @@ impl Instance {
     /// # Errors
     /// `OutOfMachineMemory`, where memory that was given back cannot be had again.
     pub(crate) fn reset(&mut self) -> Result<()> {
+        let hash_seed = self.memory.header().hash_seed.load(Relaxed);
         self.memory.reset()?;
+        self.memory.header().hash_seed.store(hash_seed, Relaxed);
         lay_out(&self.memory, self.slots)?;
         self.catalog = Catalog::default();
         self.identity = Arc::new(());

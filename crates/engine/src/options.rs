@@ -10,6 +10,7 @@ use crate::log::writer::{BUFFER_MIN, FILE_MIN, LogSettings};
 use crate::log::{Batch, Durability, Progress};
 use crate::memory::region::physical_memory;
 use crate::memory::{CallerMemory, MemoryUse};
+use crate::seed::draw_seed;
 use crate::slot::SLOTS_MAX;
 
 /// Settings of a database.
@@ -31,6 +32,7 @@ pub struct Options {
     prefault: bool,
     lock_memory: bool,
     transactions_max: usize,
+    hash_seed: Option<u64>,
     caller_memory: Option<CallerMemory>,
     log: LogOptions,
 }
@@ -59,6 +61,7 @@ pub(crate) struct Settings {
     pub(crate) commit_ahead: u64,
     pub(crate) lock_memory: bool,
     pub(crate) slots: usize,
+    pub(crate) hash_seed: u64,
     pub(crate) caller_memory: Option<CallerMemory>,
 }
 
@@ -82,6 +85,7 @@ impl Options {
             prefault: false,
             lock_memory: false,
             transactions_max: 4096,
+            hash_seed: None,
             caller_memory: None,
             log: LogOptions::default(),
         }
@@ -208,8 +212,9 @@ impl Options {
         self
     }
 
-    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes; of all
-    /// but the first 32 these are taken when so many are active for the first time, and stay.
+    /// How many transactions can be active at a time, 1 to 16,384. Each takes 256 bytes, and one
+    /// that writes 4 KiB; of all but the first 32 these are taken when so many are active for the
+    /// first time, and stay.
     ///
     /// # Examples
     /// ```
@@ -224,6 +229,14 @@ impl Options {
     /// ```
     pub fn transactions_max(mut self, count: usize) -> Self {
         self.transactions_max = count;
+        self
+    }
+
+    /// The seed of the hash function of indexes, which a database otherwise draws: for checks that
+    /// have to come out the same each time.
+    #[doc(hidden)]
+    pub fn hash_seed(mut self, seed: u64) -> Self {
+        self.hash_seed = Some(seed);
         self
     }
 
@@ -444,6 +457,7 @@ impl Options {
             commit_ahead: if self.prefault { budget } else { self.commit_ahead },
             lock_memory: self.lock_memory,
             slots: self.transactions_max,
+            hash_seed: self.hash_seed.unwrap_or_else(draw_seed),
             caller_memory: self.caller_memory,
         })
     }

@@ -131,14 +131,25 @@ impl Slot {
 /// The slot with this number.
 #[inline]
 pub(crate) fn slot(memory: &Memory, number: usize) -> &Slot {
-    let block = memory.header().slots[number / SLOTS_PER_BLOCK].load(Acquire);
-    memory.get(Ref::new(block + (number % SLOTS_PER_BLOCK * size_of::<Slot>()) as u64))
+    slot_in(memory, block_of(memory, number), number)
 }
 
-/// Whether there is a slot with this number.
+/// The slot with this number, if there is one.
 #[inline]
-pub(crate) fn is_made(memory: &Memory, number: usize) -> bool {
-    memory.header().slots[number / SLOTS_PER_BLOCK].load(Relaxed) != 0
+pub(crate) fn made(memory: &Memory, number: usize) -> Option<&Slot> {
+    let block = block_of(memory, number);
+    (block != 0).then(|| slot_in(memory, block, number))
+}
+
+/// Where the block of a slot lies, 0 if it was not made.
+#[inline]
+fn block_of(memory: &Memory, number: usize) -> u64 {
+    memory.header().slots[number / SLOTS_PER_BLOCK % SLOT_BLOCKS].load(Acquire)
+}
+
+#[inline]
+fn slot_in(memory: &Memory, block: u64, number: usize) -> &Slot {
+    memory.get(Ref::new(block + (number % SLOTS_PER_BLOCK * size_of::<Slot>()) as u64))
 }
 
 /// Makes the slot with this number, with the others of its block, unless somebody has. From the
@@ -149,7 +160,7 @@ pub(crate) fn is_made(memory: &Memory, number: usize) -> bool {
 #[cold]
 pub(crate) fn make(memory: &Memory, number: usize) -> Result<()> {
     let _latched = memory.header().slots_latch.lock();
-    if !is_made(memory, number) {
+    if block_of(memory, number) == 0 {
         let size = SLOTS_PER_BLOCK * size_of::<Slot>();
         let block = memory.create_block(size)?;
         memory.header().slots[number / SLOTS_PER_BLOCK].store(block, Release);

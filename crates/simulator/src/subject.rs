@@ -63,7 +63,7 @@ struct Columns {
 impl Subject {
     pub(crate) fn open() -> Result<Self> {
         let budget = if cfg!(shuttle) { BUDGET_MODELLED } else { BUDGET };
-        let db = Database::open(Options::new().budget(budget).transactions_max(16))?;
+        let db = Database::open(Options::new().budget(budget).transactions_max(16).hash_seed(0))?;
         let table = db.create_table_of::<Cell<'_>>()?;
         let columns = Columns {
             key: table.column("key")?,

@@ -306,12 +306,12 @@ static void nobody_starves(void)
     OK(d_closetask(&task));
 }
 
-/* A database has 128 transactions at a time. */
+/* A database has 4096 transactions at a time. */
 static void too_many(void)
 {
-    static DB_TASK tasks[200];
+    static DB_TASK tasks[4200];
     int count, i, status = S_OKAY;
-    for (count = 0; count < 200; count++) {
+    for (count = 0; count < 4200; count++) {
         tasks[count] = opened("s");
         status = d_trrobegin(&tasks[count], CURR_DB, 0);
         if (status != S_OKAY)

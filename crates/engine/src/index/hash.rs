@@ -2,7 +2,7 @@
 //!
 //! The table grows by one bucket at a time (Litwin: Linear Hashing, VLDB 1980), so no insert ever
 //! pays for rehashing the whole. An entry is 32 bits of hash, the row id, and a hint to prefetch
-//! the row by; the key is verified in the row. The hash has a seed that each index draws. Where
+//! the row by; the key is verified in the row. The hash has a seed that each database draws. Where
 //! more than a few rows have one hash, one entry stands for all and leads to a tree of them
 //! (`postings.rs`), so that no chain is long because keys are equal. The first bucket of a chain
 //! carries the version latch of the whole chain, with the protocol of `index/node.rs`: *writers*
@@ -28,7 +28,6 @@ use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::region::Region;
 use crate::memory::{Entitlement, Heap, Purpose, Ref};
-use crate::seed::draw_seed;
 
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
@@ -57,7 +56,7 @@ pub(crate) struct HashRoot {
     split: Latch,
     /// Chains whose first bucket is full.
     full: AtomicU32,
-    /// Of the hash function; written once, before anybody knows of the index.
+    /// Of the hash function, as the header has it: here it is on a line that look-ups read anyway.
     seed: AtomicU64,
     /// Segment 0 and 1 hold 8 buckets, each further one as many as all before it.
     segments: [AtomicU64; SEGMENTS],
@@ -98,7 +97,8 @@ impl<'m> HashIndex<'m> {
             Ok(segment) => {
                 heap.region().fresh_bytes(segment, size).fill(0);
                 heap.memory.get(root).segments[0].store(segment, Relaxed);
-                heap.memory.get(root).seed.store(draw_seed(), Relaxed);
+                let seed = heap.memory.header().hash_seed.load(Relaxed);
+                heap.memory.get(root).seed.store(seed, Relaxed);
                 Ok(root.offset())
             }
             Err(error) => {

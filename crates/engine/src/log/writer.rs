@@ -49,6 +49,8 @@ pub(crate) const BUFFER_MIN: usize = 4 << 10;
 /// Room for operations is made for the transactions of so many slots at once.
 const REDO_CHUNK: usize = 64;
 
+type RedoChunk = Box<[Mutex<Redo>]>;
+
 /// How a log is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct LogSettings {
@@ -82,7 +84,7 @@ pub(crate) struct Log {
     /// See [`LogSettings::fragment`].
     pub(crate) fragment: usize,
     /// One for each transaction slot, made for some at a time when one of these first commits.
-    redo: Box<[OnceLock<Box<[Mutex<Redo>]>>]>,
+    redo: Box<[OnceLock<RedoChunk>]>,
     file: Mutex<OpenFile>,
     /// What stands on the disk about the newest file; only who syncs changes it.
     head: Mutex<HeadFile>,
@@ -705,7 +707,7 @@ fn open_file(
 }
 
 #[cold]
-fn redo_chunk() -> Box<[Mutex<Redo>]> {
+fn redo_chunk() -> RedoChunk {
     (0..REDO_CHUNK).map(|_| Mutex::default()).collect()
 }
 

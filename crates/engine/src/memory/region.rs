@@ -58,6 +58,8 @@ pub(crate) struct RegionHeader {
     pub(crate) unstamped: AtomicU32,
     /// Held while more slots are made.
     pub(crate) slots_latch: Latch,
+    /// Of the hash functions of indexes.
+    pub(crate) hash_seed: AtomicU64,
     /// Where the rows are that are looked at next to be moved together: table << 32 | row.
     pub(crate) compacted: AtomicU64,
     /// How many expired snapshots have been released, and how many are held that may expire.

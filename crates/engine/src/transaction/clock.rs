@@ -35,7 +35,8 @@ thread_local! {
 /// A slot held by a transaction; given back when dropped.
 pub(crate) struct HeldSlot<'m> {
     memory: &'m Memory,
-    number: usize,
+    slot: &'m Slot,
+    number: u32,
     /// Whether versions are left that carry the stamp of its transaction.
     unstamped: AtomicBool,
 }
@@ -118,7 +119,7 @@ pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>>
     let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
     // Lazily: a guard that is made and dropped would free the slot of whoever holds it.
-    taken.is_ok().then(|| HeldSlot::new(memory, number))
+    taken.is_ok().then(|| HeldSlot::new(memory, slot(memory, number), number))
 }
 
 /// Takes the slot with this number if versions of its last transaction are still to be stamped.
@@ -127,7 +128,7 @@ pub(crate) fn adopt_unstamped(memory: &Memory, number: usize) -> Option<HeldSlot
     let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let word = &slot(memory, number).state;
     word.compare_exchange(SLOT_UNSTAMPED, state, SeqCst, Relaxed).ok()?;
-    let held = HeldSlot::new(memory, number);
+    let held = HeldSlot::new(memory, slot(memory, number), number);
     held.leave_unstamped(true);
     Some(held)
 }
@@ -135,28 +136,32 @@ pub(crate) fn adopt_unstamped(memory: &Memory, number: usize) -> Option<HeldSlot
 #[inline]
 fn take_slot(memory: &Memory, slots: usize, writes: bool) -> Result<HeldSlot<'_>> {
     let hint = SLOT_HINT.with(Cell::get);
-    let first = if hint < slots && slot::is_made(memory, hint) { hint } else { 0 };
-    if let Some(held) = try_take(memory, first, writes) {
+    if hint < slots
+        && let Some(slot) = slot::made(memory, hint)
+        && let Some(held) = try_take(memory, slot, hint, writes)
+    {
         return Ok(held);
     }
-    take_other_slot(memory, slots, first, writes)
+    take_other_slot(memory, slots, hint, writes)
 }
 
 #[cold]
 fn take_other_slot(
     memory: &Memory,
     slots: usize,
-    first: usize,
+    hint: usize,
     writes: bool,
 ) -> Result<HeldSlot<'_>> {
     let take = |number: usize| {
-        let held = try_take(memory, number, writes)?;
+        let held = try_take(memory, slot(memory, number), number, writes)?;
         SLOT_HINT.with(|hint| hint.set(number));
         Some(held)
     };
-    let made = (0..slots).step_by(SLOTS_PER_BLOCK).find(|&number| !slot::is_made(memory, number));
+    let made =
+        (0..slots).step_by(SLOTS_PER_BLOCK).find(|&number| slot::made(memory, number).is_none());
     let made = made.unwrap_or(slots);
-    if let Some(held) = (first + 1..made).chain(0..first).find_map(take) {
+    let first = if hint < made { hint } else { 0 };
+    if let Some(held) = (first..made).chain(0..first).find_map(take) {
         return Ok(held);
     }
     for number in made..slots {
@@ -173,9 +178,13 @@ fn take_other_slot(
 }
 
 #[inline]
-fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>> {
+fn try_take<'m>(
+    memory: &'m Memory,
+    slot: &'m Slot,
+    number: usize,
+    writes: bool,
+) -> Option<HeldSlot<'m>> {
     let header = memory.header();
-    let slot = slot(memory, number);
     if slot.state.load(Relaxed) != SLOT_FREE {
         return None;
     }
@@ -184,13 +193,13 @@ fn try_take(memory: &Memory, number: usize, writes: bool) -> Option<HeldSlot<'_>
     }
     let state = taken_state(header.clock.0.load(Acquire), writes);
     let taken = slot.state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
-    taken.is_ok().then(|| HeldSlot::new(memory, number))
+    taken.is_ok().then(|| HeldSlot::new(memory, slot, number))
 }
 
 impl<'m> HeldSlot<'m> {
     #[inline]
-    fn new(memory: &'m Memory, number: usize) -> Self {
-        Self { memory, number, unstamped: AtomicBool::new(false) }
+    fn new(memory: &'m Memory, slot: &'m Slot, number: usize) -> Self {
+        Self { memory, slot, number: number as u32, unstamped: AtomicBool::new(false) }
     }
 
     /// Says whether versions are left to be stamped by others when the slot is let go.
@@ -206,13 +215,13 @@ impl<'m> HeldSlot<'m> {
     /// The slot's number.
     #[inline]
     pub(crate) fn number(&self) -> usize {
-        self.number
+        self.number as usize
     }
 
     /// The slot.
     #[inline]
     pub(crate) fn slot(&self) -> &'m Slot {
-        slot(self.memory, self.number)
+        self.slot
     }
 
     /// The slot's cache; a slot that writes has one.
@@ -225,7 +234,7 @@ impl<'m> HeldSlot<'m> {
     fn prepare_to_write(self) -> Result<(Self, Snapshot)> {
         self.make_cache()?;
         let slot = self.slot();
-        let own = next_stamp(slot.stamp.load(Relaxed), self.number);
+        let own = next_stamp(slot.stamp.load(Relaxed), self.number());
         slot.stamp.store(own, Release);
         let timestamp = self.publish_clock(true);
         Ok((self, Snapshot { timestamp, own }))

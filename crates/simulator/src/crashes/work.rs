@@ -29,6 +29,7 @@ pub(super) fn options(seed: u64) -> Options {
         .budget(8 << 20)
         .budget_max(8 << 20)
         .transactions_max(4)
+        .hash_seed(0)
         .log_file_size(4096 << random.below(4))
         .log_buffer_size(4096 << random.below(2))
         .durability(random.pick(&Durability::ALL).unwrap_or(Durability::Disk))

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use remanent_engine::{Database, Options};
 
-use super::{Seen, Soak, judge};
+use super::{FRAGMENTATION_MAX, FRAGMENTATION_MEAN_MAX, Seen, Soak, judge};
 
 fn parse(words: &[&str]) -> Result<Option<Soak>, String> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -36,14 +36,14 @@ fn what_is_not_well_is_refused() -> remanent_engine::Result<()> {
         filled,
     };
     let mut left = Database::open(Options::new())?.memory();
-    assert!(judge(&well(1.4, 1.1, 0.91), &left).is_ok());
-    assert!(judge(&well(2.0, 1.1, 0.91), &left).is_err());
-    assert!(judge(&well(1.4, 1.3, 0.91), &left).is_err());
+    assert!(judge(&well(1.4, 1.1, 0.97), &left).is_ok());
+    assert!(judge(&well(FRAGMENTATION_MAX + 0.1, 1.1, 0.97), &left).is_err());
+    assert!(judge(&well(1.4, FRAGMENTATION_MEAN_MAX + 0.1, 0.97), &left).is_err());
     assert!(judge(&well(1.4, 1.1, 0.5), &left).is_err());
     left.rows = 1;
-    assert!(judge(&well(1.4, 1.1, 0.91), &left).is_err());
+    assert!(judge(&well(1.4, 1.1, 0.97), &left).is_err());
     left.rows = 0;
     left.held = 100 << 20;
-    assert!(judge(&well(1.4, 1.1, 0.91), &left).is_err());
+    assert!(judge(&well(1.4, 1.1, 0.97), &left).is_err());
     Ok(())
 }

@@ -237,15 +237,20 @@ fn many_rows_of_a_hash_are_in_a_tree_until_one_is_left() {
     assert_eq!(index_bytes(heap), 0, "trees are left");
 }
 
-/// Two indexes hash a key differently, so that nobody can choose keys that collide.
+/// Two databases hash a key differently, so that nobody can choose keys that collide; unless they
+/// are told not to.
 #[test]
-fn each_index_has_a_seed() {
-    let (memory, cache) = memory();
-    let heap = memory.heap(memory.get(cache));
-    let hash = || {
+fn each_database_has_a_seed() {
+    use crate::{Database, Options};
+    let hash = |options: Options| {
+        let db = Database::open(options.budget(1 << 20)).expect("it opens");
+        let memory = db.instance.memory();
+        let heap = memory.heap(memory.get(memory.create_cache().expect("room")));
         let root = HashIndex::create_root(heap).expect("room");
         HashIndex::at(heap.region(), root).hash_of(b"a key")
     };
-    let hashes: BTreeSet<u32> = (0..8).map(|_| hash()).collect();
-    assert!(hashes.len() > 6, "{hashes:?}");
+    let drawn: BTreeSet<u32> = (0..8).map(|_| hash(Options::new())).collect();
+    assert!(drawn.len() > 6, "{drawn:?}");
+    let given: BTreeSet<u32> = (0..8).map(|_| hash(Options::new().hash_seed(7))).collect();
+    assert_eq!(given.len(), 1);
 }
