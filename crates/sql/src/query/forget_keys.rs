@@ -1,10 +1,11 @@
-//! Groups of joined rows, of which a key of one table is not a key.
+//! Groups of joined rows, and rows of arrays, of which a key of one table is not a key.
 //!
 //! DataFusion knows of the columns that a key determines and goes on to leave out what is sorted or
 //! grouped by and determined by others. Of the groups of joined rows it concludes too much: that
 //! the key of one table, if it is among the columns grouped by, determines all of them, those of
 //! other tables included. So what is grouped like this is put below an operator of which no key is
-//! known; the groups have a key of their own, the columns grouped by.
+//! known; the groups have a key of their own, the columns grouped by. And of the rows that an array
+//! becomes it thinks that the key beside it is still one.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -35,7 +36,8 @@ pub(crate) struct ForgetKeys;
 impl AnalyzerRule for ForgetKeys {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
         let groups = |plan: &LogicalPlan| {
-            Ok(matches!(plan, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)))
+            use LogicalPlan::{Aggregate, Distinct, Unnest};
+            Ok(matches!(plan, Aggregate(_) | Distinct(_) | Unnest(_)))
         };
         if !plan.exists(groups)? {
             return Ok(plan);
@@ -52,6 +54,15 @@ impl AnalyzerRule for ForgetKeys {
                 LogicalPlan::Distinct(Distinct::All(input)) if is_misled(input.schema(), None) => {
                     let input = Arc::new(forgetting(input)?);
                     Transformed::yes(LogicalPlan::Distinct(Distinct::All(input)))
+                }
+                // Each row has become several.
+                LogicalPlan::Unnest(of)
+                    if !of.input.schema().functional_dependencies().is_empty() =>
+                {
+                    let input = forgetting(Arc::clone(&of.input))?;
+                    let node = LogicalPlan::Unnest(of);
+                    let made = node.with_new_exprs(node.expressions(), vec![input])?;
+                    Transformed::yes(made)
                 }
                 other => Transformed::no(other),
             })

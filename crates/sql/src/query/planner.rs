@@ -38,7 +38,7 @@ use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{functions, literals, measured, pad, rounding};
+use super::{functions, literals, measured, pad, regex, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -91,6 +91,7 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
     let ours = rounding::functions().into_iter().chain(pad::functions());
     let ours = ours.chain([literals::named_cast()]).chain(functions::functions());
+    let ours = ours.chain(regex::functions());
     for function in more.into_iter().chain(ours) {
         state.register_udf(function)?;
     }

@@ -26,7 +26,7 @@ use crate::held::Held;
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
-use crate::statement::Grammar;
+use crate::statement::{Grammar, changed_by};
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -188,6 +188,9 @@ impl Session {
     ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
         use ast::Statement as S;
         match statement {
+            S::Query(query) if changed_by(query).is_some() => {
+                self.describe_change(statement, given)
+            }
             S::Query(query) => {
                 let query = self.rewritten(query)?;
                 let catalog = self.catalog();

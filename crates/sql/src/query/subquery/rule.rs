@@ -20,6 +20,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 
+use super::lateral::unnested;
 use super::shape::{is_join, is_joined_value, outer_columns};
 use super::subplan::{Around, Asked, call};
 
@@ -54,6 +55,16 @@ impl AnalyzerRule for Subqueries {
 
 fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
     let plan = plan.transform_up(|node| {
+        let node = match node {
+            LogicalPlan::Join(join) => {
+                let node = unnested(join)?;
+                if node.transformed {
+                    return Ok(node);
+                }
+                node.data
+            }
+            other => other,
+        };
         let mut has_any = false;
         node.apply_expressions(|expr| {
             has_any |= expr.exists(|expr| Ok(subquery_of(expr).is_some()))?;
