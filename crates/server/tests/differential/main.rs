@@ -173,10 +173,12 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
         tally.refused += u64::from(refused);
         match verdict {
             Verdict::Same => {}
+            Verdict::Apart => return,
             Verdict::Unsupported(what) => *tally.unsupported.entry(what).or_default() += 1,
             Verdict::Different(what) => {
                 eprintln!("seed {seed}: {what}: {told}");
                 let found = reduced(both, done, &what).await;
+                eprintln!("with fewer statements:\n{found}");
                 tally.findings.push(format!("seed {seed}: {what}\n{found}"));
                 return;
             }
