@@ -114,3 +114,14 @@ fn a_large_batch_stops_when_its_time_is_over() {
     assert_eq!(session.query("select * from n limit 1", &[]).unwrap().rows.len(), 0);
     assert_eq!(session.insert_batch("n", &batch.slice(0, 20_000)).unwrap(), 20_000);
 }
+
+#[test]
+fn a_statement_that_is_prepared_stops_when_its_time_is_over() {
+    let mut session = numbers();
+    let chain = vec!["i::float8"; 240].join(" * ");
+    let statement = remanent_sql::Statement::parse(&format!("select {chain} from n")).unwrap();
+    session.execute("set statement_timeout = 10").unwrap();
+    let error = session.prepare(&statement, &[]).expect_err("it takes longer");
+    assert_eq!(error.state(), SqlState::CANCELLED, "{error}");
+    session.execute("set statement_timeout = 0").unwrap();
+}
