@@ -56,6 +56,7 @@ pub(crate) mod size;
 pub(crate) mod source;
 mod subquery;
 pub(crate) mod sum;
+mod through;
 mod united;
 mod watched;
 mod windows;

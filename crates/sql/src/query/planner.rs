@@ -27,7 +27,7 @@ use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
 use super::floats::FloatsBesideNumerics;
-use super::forget_keys::{ForgetKeys, Planner};
+use super::forget_keys::{self, ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::measured::{MeasuredFunctions, Planning};
 use super::not_in::{self, NotInConstants};
@@ -128,6 +128,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
         name if name == keys.name() => vec![Arc::clone(&keys)],
         not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        name if forget_keys::BEFORE.contains(&name) => vec![Arc::new(ForgetKeys), rule],
         _ => vec![rule],
     };
     let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);

@@ -1,8 +1,8 @@
 //! The columns of a UNION, which have one type whatever its inputs have.
 //!
-//! The types of numbers are made to fit when a query is bound, so that whoever selects from it knows
-//! how many digits there are: DataFusion would say those of the first input until all is bound. A
-//! column of texts of different lengths has texts of any length.
+//! The types of numbers are made to fit when a query is bound, so that whoever selects from it
+//! knows how many digits there are: DataFusion would say those of the first input until all is
+//! bound. A column of texts of different lengths has texts of any length.
 
 use std::sync::Arc;
 
