@@ -35,11 +35,28 @@ impl AnalyzerRule for FloatsBesideNumerics {
 
 /// The expression with floats beside floats.
 pub(super) fn with_floats(mut expr: Expr, schema: &dyn ExprSchema) -> Transformed<Expr> {
-    let mut changed = false;
+    let mut changed = with_one_number(&mut expr, schema);
     for (beside, operands) in beside_each_other(&mut expr) {
         changed |= make_floats(beside, operands.into_iter(), schema);
     }
     if changed { Transformed::yes(expr) } else { Transformed::no(expr) }
+}
+
+/// Makes the numbers of a CASE be of one type, which would be taken for that of the first one until
+/// types are made to fit; says whether there was anything to make.
+fn with_one_number(expr: &mut Expr, schema: &dyn ExprSchema) -> bool {
+    let Expr::Case(case) = expr else { return false };
+    let thens = case.when_then_expr.iter_mut().map(|(_, then)| then.as_mut());
+    let chosen: Vec<&mut Expr> = thens.chain(case.else_expr.as_deref_mut()).collect();
+    let types = chosen.iter().map(|expr| expr.get_type(schema)).collect::<PlanResult<Vec<_>>>();
+    let Ok(types) = types else { return false };
+    let Some(number) = united::number_of(&types.iter().collect::<Vec<_>>()) else { return false };
+    for (expr, of) in chosen.into_iter().zip(types).filter(|(_, of)| *of != number) {
+        debug_assert!(of.is_numeric() || of == DataType::Null);
+        let inner = std::mem::take(expr);
+        *expr = Expr::Cast(Cast::new(Box::new(inner), number.clone()));
+    }
+    true
 }
 
 /// Why expressions have to be of one type.

@@ -88,8 +88,12 @@ impl Made {
 }
 
 /// The type in which numbers of these types meet, if they are numbers and not all of one.
-fn number_of(types: &[&DataType]) -> Option<DataType> {
+pub(super) fn number_of(types: &[&DataType]) -> Option<DataType> {
     let is_number = |of: &&DataType| of.is_numeric() || **of == DataType::Null;
+    let is_none = |of: &&DataType| **of == DataType::Null;
+    if types.iter().all(is_none) {
+        return None;
+    }
     if !types.iter().all(is_number) || types.windows(2).all(|pair| pair[0] == pair[1]) {
         return None;
     }
