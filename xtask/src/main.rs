@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod ci;
+mod differential;
 mod examples;
 mod headers;
 mod install;
@@ -48,6 +49,11 @@ const COMMANDS: &[Command] = &[
         name: "powerloss",
         summary: "take the power from a writer, on ext4 and XFS; `powerloss N`, `powerloss help`",
         run: powerloss::run,
+    },
+    Command {
+        name: "differential",
+        summary: "ask Remanent and PostgreSQL the same at random; `differential help`",
+        run: differential::run,
     },
     Command {
         name: "size",
@@ -95,7 +101,7 @@ fn main() -> ExitCode {
 
 fn help(_root: &Path, _arguments: &[String]) -> Outcome {
     for command in COMMANDS {
-        println!("cargo xtask {:<9} {}", command.name, command.summary);
+        println!("cargo xtask {:<12} {}", command.name, command.summary);
     }
     Ok(())
 }

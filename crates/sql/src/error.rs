@@ -494,6 +494,9 @@ impl Error {
 
     /// What the binder says in words only.
     fn of_plan(text: String) -> Self {
+        if let Some(error) = Self::of_coercion(&text) {
+            return error;
+        }
         let has = |words: &str| text.contains(words);
         let state = if has("Invalid function") || has("No function matches") {
             SqlState::UNKNOWN_FUNCTION
@@ -509,8 +512,18 @@ impl Error {
         Self::new(state, text)
     }
 
+    /// What a function says of the types that it is called with, in the words of whoever asked it.
+    fn of_coercion(text: &str) -> Option<Self> {
+        let (_, own) = text.split_once("coercion failed with: ")?;
+        let own = own.trim_start_matches("External error: ");
+        Some(Self::new(SqlState::UNKNOWN_FUNCTION, own))
+    }
+
     /// What a function says of the values that it was called with.
     fn of_values(text: &str) -> Self {
+        if let Some(error) = Self::of_coercion(text) {
+            return error;
+        }
         Self::new(state_by_words(text).unwrap_or(SqlState::BAD_PARAMETER), text)
     }
 

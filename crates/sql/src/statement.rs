@@ -19,6 +19,7 @@ pub(crate) use depth::LEVELS_MAX;
 use depth::Levels;
 pub(crate) use dialect::Grammar;
 pub use kind::Kind;
+pub(crate) use kind::changed_by;
 
 /// How deep statements may be nested.
 const DEPTH_MAX: usize = 128;

@@ -59,3 +59,69 @@ fn a_statement_timeout_reaches_into_joins() {
     let error = session.query(query, &[]).expect_err(query);
     assert_eq!(error.state(), SqlState::CANCELLED, "{error}");
 }
+
+/// How long a statement may go on after its time, on a slow and busy machine.
+const AFTER_MAX: Duration = Duration::from_secs(5);
+
+/// Runs a statement that would take much longer than the time that it has.
+fn ends_in_time(session: &mut Session, query: &str) {
+    session.execute("set statement_timeout = 100").unwrap();
+    let begun = std::time::Instant::now();
+    let error = session.query(query, &[]).expect_err(query);
+    let took = begun.elapsed();
+    session.execute("set statement_timeout = 0").unwrap();
+    assert_eq!(error.state(), SqlState::CANCELLED, "{query}: {error}");
+    assert!(took < AFTER_MAX, "{query}: {took:?}");
+}
+
+#[test]
+fn a_match_of_a_regular_expression_stops_within_a_text() {
+    let mut session = SqlDatabase::in_memory().unwrap().session();
+    session.execute("create table texts (t text)").unwrap();
+    let made = "insert into texts select string_agg(md5(i::text), '') \
+                from generate_series(1, 60000) as s(i)";
+    session.execute(made).unwrap();
+    // Each letter is the begin of a match that may still become one, for two thousand letters.
+    let pattern = "[0-7][0-9a-f]{2000}x";
+    for query in [
+        format!("select t ~ '{pattern}' from texts"),
+        format!("select t !~* '{pattern}' from texts"),
+        format!("select regexp_replace(t, '{pattern}', '', 'g') from texts"),
+        format!("select regexp_match(t, '({pattern})') from texts"),
+        format!("select regexp_count(t, '{pattern}') from texts"),
+        format!("select count(*) from texts where t ~ '{pattern}'"),
+        // Groups are found by another machine.
+        "select regexp_match(t, '(([0-9a-f]?){500}[0-7]([0-9a-f]{300}))+$') from texts".to_owned(),
+    ] {
+        ends_in_time(&mut session, &query);
+    }
+}
+
+#[test]
+fn a_large_batch_stops_when_its_time_is_over() {
+    use datafusion::arrow::array::{Int32Array, RecordBatch};
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+
+    let mut session = SqlDatabase::in_memory().unwrap().session();
+    session.execute("create table n (i integer primary key)").unwrap();
+    let schema = Arc::new(Schema::new(vec![Field::new("i", DataType::Int32, false)]));
+    let numbers = Int32Array::from_iter_values(0..1_000_000);
+    let batch = RecordBatch::try_new(schema, vec![Arc::new(numbers)]).unwrap();
+    session.execute("set statement_timeout = 20").unwrap();
+    let error = session.insert_batch("n", &batch).expect_err("it takes longer");
+    assert_eq!(error.state(), SqlState::CANCELLED, "{error}");
+    session.execute("set statement_timeout = 0").unwrap();
+    assert_eq!(session.query("select * from n limit 1", &[]).unwrap().rows.len(), 0);
+    assert_eq!(session.insert_batch("n", &batch.slice(0, 20_000)).unwrap(), 20_000);
+}
+
+#[test]
+fn a_statement_that_is_prepared_stops_when_its_time_is_over() {
+    let mut session = numbers();
+    let chain = vec!["i::float8"; 240].join(" * ");
+    let statement = remanent_sql::Statement::parse(&format!("select {chain} from n")).unwrap();
+    session.execute("set statement_timeout = 10").unwrap();
+    let error = session.prepare(&statement, &[]).expect_err("it takes longer");
+    assert_eq!(error.state(), SqlState::CANCELLED, "{error}");
+    session.execute("set statement_timeout = 0").unwrap();
+}

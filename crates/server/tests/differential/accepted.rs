@@ -2,6 +2,8 @@
 
 use tokio_postgres::types::Type;
 
+use crate::answer::Answer;
+
 /// Words of messages with 42883 that say that Remanent has no such function, where it says so.
 const ABSENT: [&str; 0] = [];
 
@@ -17,11 +19,26 @@ pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
     is_text(ours) && is_text(theirs)
 }
 
-/// How far numbers may be apart: a cast to a numeric without digits is one to NUMERIC(38,10), where
-/// PostgreSQL keeps all digits.
-pub(crate) fn apart(text: &str) -> f64 {
-    if text.contains("as numeric)") { 1e-8 } else { 0.0 }
+/// Whether a refusal is of a constant that nobody asks for: PostgreSQL computes constants when it
+/// plans, also where no row comes by.
+pub(crate) fn of_no_row(ours: &Answer, state: &str) -> bool {
+    let is_of_none = match ours {
+        Answer::Rows { rows, .. } => rows.is_empty(),
+        Answer::Changed(count) => *count == 0,
+        _ => false,
+    };
+    is_of_none && state.starts_with("22")
 }
+
+/// Whether a refusal is of a key that two rows have while an UPDATE is at work: PostgreSQL looks
+/// with each row, Remanent when all are changed.
+pub(crate) fn of_one_row(text: &str, state: &str) -> bool {
+    text.starts_with("update ") && state == "23505"
+}
+
+/// How far numbers may be apart: a numeric without digits, of a cast or in a table, is one with ten
+/// digits after the point, where PostgreSQL keeps all.
+pub(crate) const APART: f64 = 1e-8;
 
 /// Whether a statement that both refuse may be refused for another reason.
 pub(crate) fn states(ours: &str, theirs: &str, _message: &str) -> bool {

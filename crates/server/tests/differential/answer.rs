@@ -5,11 +5,16 @@
 //! was asked for are shown or not; floats nearly.
 
 use std::error::Error as StdError;
+use std::pin::pin;
 
+use futures::TryStreamExt;
 use tokio_postgres::Client;
 use tokio_postgres::types::{FromSql, Type};
 
 use crate::accepted;
+
+/// Rows of an answer that are compared.
+const ROWS_MAX: usize = 10_000;
 
 /// The bytes of a value of any type.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -40,6 +45,8 @@ pub(crate) enum Answer {
         columns: Vec<(String, Type)>,
         rows: Vec<Vec<Cell>>,
     },
+    /// More rows than are compared.
+    Many,
     Changed(u64),
     Refused {
         state: String,
@@ -81,9 +88,12 @@ async fn prepared(client: &Client, text: &str) -> Result<Answer, tokio_postgres:
     let columns = statement.columns().iter();
     let columns: Vec<(String, Type)> =
         columns.map(|column| (column.name().to_owned(), column.type_().clone())).collect();
-    let found = client.query(&statement, &[]).await?;
+    let mut found = pin!(client.query_raw(&statement, Vec::<i32>::new()).await?);
     let mut rows = Vec::new();
-    for row in &found {
+    while let Some(row) = found.try_next().await? {
+        if rows.len() >= ROWS_MAX {
+            return Ok(Answer::Many);
+        }
         let cells = columns.iter().enumerate().map(|(place, (_, of))| {
             let value: Option<Raw> = row.try_get(place)?;
             Ok(value.map_or(Cell::Null, |Raw(bytes)| cell(&bytes, of)))
@@ -134,6 +144,8 @@ fn numeric(bytes: &[u8]) -> f64 {
 /// What is different between the answers of Remanent and of PostgreSQL, in words.
 pub(crate) enum Verdict {
     Same,
+    /// Both may be right, and what follows is no longer about the same rows.
+    Apart,
     /// Remanent says that it does not do this.
     Unsupported(String),
     Different(String),
@@ -146,6 +158,8 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
         (Answer::Lost(_), _) => differ("the connection is lost"),
         (_, Answer::Lost(_)) => differ("the judge is lost"),
         (Answer::Refused { state, .. }, _) if state == "XX000" => differ("an internal error"),
+        (Answer::Many, Answer::Many) => Verdict::Apart,
+        (Answer::Refused { state, .. }, Answer::Many) if state == "53200" => Verdict::Apart,
         (Answer::Refused { state, message }, Answer::Refused { state: judged, .. }) => {
             match state[..2] == judged[..2] || accepted::states(state, judged, message) {
                 true => Verdict::Same,
@@ -156,7 +170,11 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
             true => Verdict::Unsupported(format!("{state} {message}")),
             false => differ("refused"),
         },
-        (_, Answer::Refused { .. }) => differ("not refused"),
+        (_, Answer::Refused { state, .. }) => match accepted::of_no_row(ours, state) {
+            true => Verdict::Same,
+            false if accepted::of_one_row(text, state) => Verdict::Apart,
+            false => differ("not refused"),
+        },
         (Answer::Changed(one), Answer::Changed(other)) => match one == other {
             true => Verdict::Same,
             false => differ("another number of rows"),
@@ -172,7 +190,7 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
             }
             let is_ordered = way == Way::Prepared { ordered: true };
             match columns.len() == named.len()
-                && same_rows(rows, judged, is_ordered, accepted::apart(text))
+                && same_rows(rows, judged, is_ordered, accepted::APART)
             {
                 true => Verdict::Same,
                 false => differ("other rows"),

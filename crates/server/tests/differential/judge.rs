@@ -43,8 +43,9 @@ impl Judge {
         let mut command = command(folder.path(), Path::new("sh"));
         command.args(["-c", WHILE_HELD, "sh"]).arg(programs.join("postgres"));
         command.args(["-D", &data, "-p", &port.to_string(), "-k", ""]);
+        // Tables come and go all the time: its catalog has to forget them soon.
         let settings =
-            ["listen_addresses=127.0.0.1", "fsync=off", "autovacuum=off", "timezone=UTC"];
+            ["listen_addresses=127.0.0.1", "fsync=off", "autovacuum_naptime=5", "timezone=UTC"];
         settings.iter().for_each(|setting| _ = command.args(["-c", setting]));
         let running = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log).spawn();
         let judge = Self { port, running: running.expect("postgres starts"), folder };

@@ -13,6 +13,7 @@ mod draw;
 mod judge;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use remanent_server::{Options, Server};
 use remanent_sql::SqlDatabase;
@@ -24,6 +25,8 @@ use judge::Judge;
 
 const STATEMENTS: u64 = 400;
 const SEED: u64 = 20_261_123;
+/// What Remanent's database may take: a join of many rows is refused, and takes no more.
+const BUDGET: u64 = 1 << 30;
 /// Statements on the same tables.
 const STATEMENTS_OF_A_WORLD: usize = 40;
 /// Of a hundred statements Remanent has to do so many.
@@ -143,7 +146,9 @@ fn told(text: &str, ours: &Answer, theirs: &Answer) -> String {
 }
 
 fn serve() -> (Server, u16) {
-    let database = SqlDatabase::in_memory().expect("a database");
+    let memory = remanent_engine::Options::new().budget(BUDGET);
+    let engine = remanent_engine::Database::open(memory).expect("an engine");
+    let database = SqlDatabase::new(Arc::new(engine)).expect("a database");
     let options = Options::new().listen("127.0.0.1:0").trust(true);
     let server = Server::start(database, options).expect("a server");
     let port = server.addresses()[0].rsplit_once(':').expect("a port").1;
@@ -173,10 +178,12 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
         tally.refused += u64::from(refused);
         match verdict {
             Verdict::Same => {}
+            Verdict::Apart => return,
             Verdict::Unsupported(what) => *tally.unsupported.entry(what).or_default() += 1,
             Verdict::Different(what) => {
                 eprintln!("seed {seed}: {what}: {told}");
                 let found = reduced(both, done, &what).await;
+                eprintln!("with fewer statements:\n{found}");
                 tally.findings.push(format!("seed {seed}: {what}\n{found}"));
                 return;
             }

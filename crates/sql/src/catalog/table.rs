@@ -149,6 +149,11 @@ pub(crate) fn type_metadata(sql_type: &SqlType) -> std::collections::HashMap<Str
     entry.into_iter().collect()
 }
 
+/// What a field says that is text of any length, whatever it comes from.
+pub(crate) fn plain_text() -> std::collections::HashMap<String, String> {
+    std::iter::once((SQL_TYPE.to_owned(), SqlType::Text.to_string())).collect()
+}
+
 /// The type of SQL that a field of a result has.
 pub(crate) fn type_of_field(field: &Field) -> SqlType {
     let named = field

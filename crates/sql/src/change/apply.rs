@@ -101,7 +101,7 @@ impl Session {
         self.lay_down(transaction, target, rows, Storage::Hot)
     }
 
-    fn lay_down(
+    pub(super) fn lay_down(
         &self,
         transaction: &Arc<Transaction>,
         target: &Target,

@@ -11,9 +11,13 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use super::apply::Storage;
 use crate::access::Privilege;
 use crate::error::{Error, Result, SqlState};
+use crate::query::planner::BATCH_ROWS;
 use crate::session::changing::Tries;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
+
+/// Rows that become columns together.
+const FROZEN_ROWS: usize = 65_536;
 
 impl Session {
     /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
@@ -74,8 +78,20 @@ impl Session {
             let text = format!("a batch of {has} columns for a table of {wants}");
             return Err(Error::new(SqlState::CARDINALITY, text));
         }
+        let cancel = Arc::clone(self.cancel());
+        let _entered = cancel.enter();
         let rows = self.new_rows(&target, batch)?;
-        self.insert_rows(transaction, &target, &rows, storage)?;
+        let part = match storage {
+            Storage::Hot => BATCH_ROWS,
+            Storage::Frozen => FROZEN_ROWS,
+        };
+        for first in (0..rows.num_rows()).step_by(part) {
+            self.check_cancelled()?;
+            let count = part.min(rows.num_rows() - first);
+            self.lay_down(transaction, &target, &rows.slice(first, count), storage)?;
+        }
+        // A row may refer to a later one.
+        self.check_inserted(transaction, &target, &rows)?;
         Ok(rows.num_rows() as u64)
     }
 }

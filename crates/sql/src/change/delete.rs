@@ -9,9 +9,9 @@ use std::sync::Arc;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Delete, FromTable};
 
-use super::rows::Changed;
+use super::rows::{Beside, Changed};
 use super::target::{Target, parse_query};
-use super::update::{joined, refuse_all, split_numbers};
+use super::update::{columns_beside, joined, split_numbers};
 use crate::access::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
@@ -30,9 +30,6 @@ impl Session {
         }
         let reads =
             delete.selection.is_some() || delete.using.is_some() || delete.returning.is_some();
-        if delete.using.is_some() {
-            refuse_all(delete.returning.as_deref())?;
-        }
         let mut uses = vec![Privilege::Delete];
         uses.extend(reads.then_some(Privilege::Select));
         self.target_of(&from[0].relation, &uses)
@@ -51,9 +48,11 @@ impl Session {
             items = target.table.columns.iter().map(|c| target.column(&c.name)).collect();
         }
         items.push(target.column(ROW_COLUMN));
-        let from = delete.using.as_ref().map_or(String::new(), |using| joined(using));
+        let using = delete.using.as_deref().unwrap_or_default();
+        let beside = columns_beside(using, delete.returning.as_deref())?;
         let filter = delete.selection.as_ref().map_or(String::new(), |on| format!(" WHERE {on}"));
-        let text = format!("SELECT {} FROM {}{from}{filter}", items.join(", "), target.in_from());
+        let (items, from) = (items.join(", "), joined(using));
+        let text = format!("SELECT {items}{beside} FROM {}{from}{filter}", target.in_from());
         self.bind_over(target, parse_query(&text)?, given)
     }
 
@@ -69,15 +68,17 @@ impl Session {
         let plan = self.delete_source(target, delete, &given)?;
         let plan = with_values(plan, parameters)?;
         let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
-        let mut changed = Changed::default();
+        let width = if delete.returning.is_some() { target.table.columns.len() } else { 0 };
+        let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
         let mut seen = HashSet::new();
         for batch in batches {
             self.check_cancelled()?;
-            let (rows, numbers) = split_numbers(&batch, &mut seen)?;
+            let (rows, numbers, beside) = split_numbers(&batch, width, &mut seen)?;
             changed.count += numbers.len() as u64;
             self.delete_rows(transaction, target, (&rows, &numbers))?;
             if delete.returning.is_some() {
                 changed.rows.push(rows);
+                changed.beside.rows.push(beside);
             }
         }
         Ok(changed)

@@ -166,13 +166,17 @@ impl Session {
         let plan = with_values(plan, parameters)?;
         let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
         let mut changed = Changed::default();
+        let mut laid = Vec::new();
         for batch in batches {
             self.check_cancelled()?;
             let rows = self.new_rows(target, &batch)?;
             match &insert.on {
                 None => {
                     changed.count += rows.num_rows() as u64;
-                    self.insert_rows(transaction, target, &rows, Storage::Hot)?;
+                    self.lay_down(transaction, target, &rows, Storage::Hot)?;
+                    if !target.table.references.is_empty() {
+                        laid.push(rows.clone());
+                    }
                     if insert.returning.is_some() {
                         changed.rows.push(rows);
                     }
@@ -182,6 +186,11 @@ impl Session {
                     self.insert_or(transaction, target, (&rows, on), &mut changed)?;
                 }
             }
+        }
+        // A row may refer to one of a later batch.
+        for rows in laid {
+            self.check_cancelled()?;
+            self.check_inserted(transaction, target, &rows)?;
         }
         Ok(changed)
     }

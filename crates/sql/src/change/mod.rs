@@ -21,7 +21,7 @@ mod update;
 use std::sync::Arc;
 
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::ast::{Statement, With};
 
 use crate::error::{Error, Result};
 use crate::query::running::{ResultColumn, columns_of};
@@ -29,13 +29,26 @@ use crate::query::select::parameter_types;
 use crate::session::answer::{Outcome, Tag};
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
+use crate::statement::changed_by;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
 pub(crate) use apply::{named, referred_key};
 pub(crate) use conflict::literal;
 pub(crate) use insert::parse_expression;
+use rows::Beside;
 use target::Target;
+
+/// A change without the named queries in front of it, and these.
+fn parted(statement: &Statement) -> (&Statement, Option<&With>) {
+    match statement {
+        Statement::Query(query) => match changed_by(query) {
+            Some(change) => (change, query.with.as_ref()),
+            None => (statement, None),
+        },
+        other => (other, None),
+    }
+}
 
 impl Session {
     /// Runs a change in a transaction.
@@ -48,24 +61,25 @@ impl Session {
         statement: &Statement,
         parameters: &[Datum],
     ) -> Result<Outcome> {
+        let (statement, with) = parted(statement);
         let (verb, returning, target, changed) = match statement {
             Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?;
+                let target = self.insert_target(insert)?.behind(with);
                 let changed = self.insert(transaction, &target, insert, parameters).await?;
                 ("INSERT", &insert.returning, target, changed)
             }
             Statement::Update(update) => {
-                let target = self.update_target(update)?;
+                let target = self.update_target(update)?.behind(with);
                 let changed = self.update(transaction, &target, update, parameters).await?;
                 ("UPDATE", &update.returning, target, changed)
             }
             Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?;
+                let target = self.delete_target(delete)?.behind(with);
                 let changed = self.delete(transaction, &target, delete, parameters).await?;
                 ("DELETE", &delete.returning, target, changed)
             }
             Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?;
+                let target = self.merge_target(merge)?.behind(with);
                 let changed = self.merge(transaction, &target, merge, parameters).await?;
                 ("MERGE", &None, target, changed)
             }
@@ -86,6 +100,7 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub(crate) fn source_of(&mut self, statement: &Statement) -> Result<Option<LogicalPlan>> {
+        let (statement, with) = parted(statement);
         Ok(Some(match statement {
             Statement::Query(query) => {
                 let query = self.rewritten(query)?;
@@ -93,19 +108,19 @@ impl Session {
                 self.binder(&catalog).bind(query)?
             }
             Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?;
+                let target = self.insert_target(insert)?.behind(with);
                 self.insert_source(&target, insert, &[])?.0
             }
             Statement::Update(update) => {
-                let target = self.update_target(update)?;
+                let target = self.update_target(update)?.behind(with);
                 self.update_source(&target, update, &[])?.0
             }
             Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?;
+                let target = self.delete_target(delete)?.behind(with);
                 self.delete_source(&target, delete, &[])?
             }
             Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?;
+                let target = self.merge_target(merge)?.behind(with);
                 self.merge_source(&target, merge, &[])?.0
             }
             _ => return Ok(None),
@@ -121,21 +136,22 @@ impl Session {
         statement: &Statement,
         given: &[SqlType],
     ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+        let (statement, with) = parted(statement);
         let (plan, target, returning): (LogicalPlan, Target, _) = match statement {
             Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?;
+                let target = self.insert_target(insert)?.behind(with);
                 (self.insert_source(&target, insert, given)?.0, target, &insert.returning)
             }
             Statement::Update(update) => {
-                let target = self.update_target(update)?;
+                let target = self.update_target(update)?.behind(with);
                 (self.update_source(&target, update, given)?.0, target, &update.returning)
             }
             Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?;
+                let target = self.delete_target(delete)?.behind(with);
                 (self.delete_source(&target, delete, given)?, target, &delete.returning)
             }
             Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?;
+                let target = self.merge_target(merge)?.behind(with);
                 (self.merge_source(&target, merge, given)?.0, target, &None)
             }
             other => return Err(Error::unsupported(other)),
@@ -143,7 +159,13 @@ impl Session {
         let columns = match returning {
             None => Arc::from([]),
             Some(items) => {
-                let logical = self.returning_plan(&target, items, Vec::new())?;
+                let beside = match statement {
+                    Statement::Update(_) | Statement::Delete(_) => {
+                        Beside::behind(target.table.columns.len(), &plan)
+                    }
+                    _ => Beside::default(),
+                };
+                let logical = self.returning_plan(&target, items, (Vec::new(), &beside))?;
                 columns_of(&Arc::new(logical.schema().as_arrow().clone()))
             }
         };

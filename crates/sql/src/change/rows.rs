@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::Array;
 use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
-use datafusion::common::DFSchema;
+use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::logical_expr::ColumnarValue;
+use datafusion::common::{DFSchema, TableReference};
+use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
 use datafusion::sql::sqlparser::ast;
 
 use super::target::Target;
@@ -26,6 +27,26 @@ pub(super) struct Changed {
     pub(super) count: u64,
     /// The rows as they are now, or of a deletion as they were; kept where somebody asks for them.
     pub(super) rows: Vec<RecordBatch>,
+    pub(super) beside: Beside,
+}
+
+/// What stood beside the rows that were changed: the columns of the further tables of FROM or
+/// USING, kept where somebody asks for them.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// By which table and name each is spoken of.
+    pub(super) columns: Vec<(Option<TableReference>, FieldRef)>,
+    /// For each batch of the rows one.
+    pub(super) rows: Vec<RecordBatch>,
+}
+
+impl Beside {
+    /// The columns of a plan behind so many of the target's and the number of the row.
+    pub(super) fn behind(width: usize, plan: &LogicalPlan) -> Self {
+        let columns = plan.schema().iter().skip(width + 1);
+        let columns = columns.map(|(table, field)| (table.cloned(), Arc::clone(field)));
+        Self { columns: columns.collect(), rows: Vec::new() }
+    }
 }
 
 /// A batch of whole rows of a table from these arrays, cast to what its columns hold.

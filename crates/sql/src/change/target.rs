@@ -27,6 +27,8 @@ pub(crate) struct Target {
     pub(super) table: Allowed,
     pub(super) alias: String,
     pub(super) catalog: Arc<Snapshot>,
+    /// The named queries in front of the statement.
+    pub(super) with: Option<ast::With>,
 }
 
 /// A column of the target and the expression that it gets; `None` is DEFAULT.
@@ -36,6 +38,27 @@ impl Target {
     /// The target in a FROM clause.
     pub(super) fn in_from(&self) -> String {
         format!("\"{OWN_SCHEMA}\".\"{TARGET}\" AS {}", quoted(&self.alias))
+    }
+
+    /// The target of a statement behind these named queries.
+    pub(super) fn behind(mut self, with: Option<&ast::With>) -> Self {
+        self.with = with.cloned();
+        self
+    }
+
+    /// A query of the statement, behind the statement's named queries; its own hide those.
+    pub(super) fn named(&self, mut query: Query) -> Query {
+        let Some(outer) = &self.with else { return query };
+        let mut with = outer.clone();
+        if let Some(own) = query.with.take() {
+            let name = |named: &ast::Cte| fold(&named.alias.name);
+            with.recursive |= own.recursive;
+            with.cte_tables
+                .retain(|outer| own.cte_tables.iter().all(|own| name(own) != name(outer)));
+            with.cte_tables.extend(own.cte_tables);
+        }
+        query.with = Some(with);
+        query
     }
 
     /// A column of it, with the alias in front.
@@ -157,7 +180,7 @@ impl Session {
         let catalog = self.catalog();
         let table = self.access(&catalog).find(name, uses)?;
         let alias = alias.unwrap_or_else(|| table.name.name.clone());
-        Ok(Target { table, alias, catalog })
+        Ok(Target { table, alias, catalog, with: None })
     }
 
     /// A table that is made anew, to be filled on behalf of its owner.
@@ -168,7 +191,7 @@ impl Session {
         let catalog = self.catalog();
         let access = self.access(&catalog).of(Actor::Program);
         let table = access.table(&catalog.table(name)?, &[Privilege::Insert])?;
-        Ok(Target { table, alias: name.name.clone(), catalog })
+        Ok(Target { table, alias: name.name.clone(), catalog, with: None })
     }
 
     /// A table whose rows a foreign key changes, whoever has the statement run.
@@ -183,7 +206,7 @@ impl Session {
         let access = self.access(catalog).of(Actor::Program);
         let allowed = access.table(table, &[Privilege::Update])?;
         let (alias, catalog) = (table.name.name.clone(), Arc::clone(catalog));
-        Ok(Target { table: allowed, alias, catalog })
+        Ok(Target { table: allowed, alias, catalog, with: None })
     }
 
     /// The plan of a query over the target.
@@ -196,7 +219,7 @@ impl Session {
         query: Query,
         given: &[SqlType],
     ) -> Result<LogicalPlan> {
-        let query = self.rewritten(&query)?;
+        let query = self.rewritten(&target.named(query))?;
         let mut binder = self.binder(&target.catalog);
         binder.add_own(TARGET, TableSourceOf::with_row(target.table.clone()));
         let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));

@@ -12,14 +12,15 @@ use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::UInt64Type;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{
-    Expr, SelectItem, TableFactor, TableWithJoins, Update, UpdateTableFromKind, visit_expressions,
+    Expr, Join, JoinConstraint, JoinOperator, SelectItem, TableFactor, TableWithJoins, Update,
+    UpdateTableFromKind, visit_expressions,
 };
 
 use super::insert::note_parameter;
-use super::rows::Changed;
+use super::rows::{Beside, Changed};
 use super::target::{Target, not_default, parse_query};
 use crate::access::Privilege;
-use crate::catalog::names::fold;
+use crate::catalog::names::{fold, quoted};
 use crate::catalog::table::ROW_COLUMN;
 use crate::error::{Error, Result};
 use crate::query::select::{Gathered, with_values};
@@ -52,9 +53,6 @@ impl Session {
             || update.from.is_some()
             || update.returning.is_some()
             || update.assignments.iter().any(|assignment| names_column(&assignment.value));
-        if update.from.is_some() {
-            refuse_all(update.returning.as_deref())?;
-        }
         let mut uses = vec![Privilege::Update];
         uses.extend(reads.then_some(Privilege::Select));
         self.target_of(&update.table.relation, &uses)
@@ -94,16 +92,18 @@ impl Session {
         let items: Vec<String> = items.collect();
         let from = match &update.from {
             Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
-                joined(from)
+                from.as_slice()
             }
-            None => String::new(),
+            None => &[],
         };
+        let beside = columns_beside(from, update.returning.as_deref())?;
         let filter = update.selection.as_ref().map_or(String::new(), |on| format!(" WHERE {on}"));
         let text = format!(
-            "SELECT {}, {} FROM {}{from}{filter}",
+            "SELECT {}, {}{beside} FROM {}{}{filter}",
             items.join(", "),
             target.column(ROW_COLUMN),
-            target.in_from()
+            target.in_from(),
+            joined(from)
         );
         let plan = self.bind_over(target, parse_query(&text)?, &given)?;
         let mut places: Vec<usize> = assigned.iter().map(|(place, _)| *place).collect();
@@ -123,49 +123,104 @@ impl Session {
         let (plan, places) = self.update_source(target, update, &given)?;
         let plan = with_values(plan, parameters)?;
         let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
-        let mut changed = Changed::default();
+        let width = target.table.columns.len();
+        let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
         let mut seen = HashSet::new();
         for batch in batches {
             self.check_cancelled()?;
-            let (rows, numbers) = split_numbers(&batch, &mut seen)?;
+            let (rows, numbers, beside) = split_numbers(&batch, width, &mut seen)?;
             let rows = self.new_rows(target, &rows)?;
             changed.count += rows.num_rows() as u64;
             self.update_rows(transaction, target, (&rows, &numbers), &places)?;
             if update.returning.is_some() {
                 changed.rows.push(rows);
+                changed.beside.rows.push(beside);
             }
         }
         Ok(changed)
     }
 }
 
-/// The columns and the numbers of the rows, each number once in the whole statement: a row that a
-/// join gives several times is changed with the first of its partners.
+/// So many columns, the numbers of the rows behind them, and what is beside; each number once in
+/// the whole statement: a row that a join gives several times is changed with the first of its
+/// partners.
 pub(super) fn split_numbers(
     batch: &RecordBatch,
+    width: usize,
     seen: &mut HashSet<u64>,
-) -> Result<(RecordBatch, UInt64Array)> {
-    let last = batch.num_columns() - 1;
-    let numbers = batch.column(last).as_primitive::<UInt64Type>();
+) -> Result<(RecordBatch, UInt64Array, RecordBatch)> {
+    let numbers = batch.column(width).as_primitive::<UInt64Type>();
     let first: Vec<bool> = numbers.values().iter().map(|number| seen.insert(*number)).collect();
     let batch = match first.iter().all(|first| *first) {
         true => batch.clone(),
         false => filter_record_batch(batch, &first.into())?,
     };
-    let numbers = batch.column(last).as_primitive::<UInt64Type>().clone();
-    let columns: Vec<usize> = (0..last).collect();
-    Ok((batch.project(&columns)?, numbers))
+    let numbers = batch.column(width).as_primitive::<UInt64Type>().clone();
+    let columns: Vec<usize> = (0..width).collect();
+    let beside: Vec<usize> = (width + 1..batch.num_columns()).collect();
+    Ok((batch.project(&columns)?, numbers, batch.project(&beside)?))
 }
 
-/// Refuses RETURNING of all columns where there are other tables, whose columns they would include.
+/// All columns of further tables, as items of a select list, where RETURNING may speak of them.
 ///
 /// # Errors
-/// `FEATURE_NOT_SUPPORTED`.
-pub(super) fn refuse_all(returning: Option<&[SelectItem]>) -> Result<()> {
-    match returning.unwrap_or_default().iter().any(|it| matches!(it, SelectItem::Wildcard(_))) {
-        true => Err(Error::unsupported("RETURNING * of several tables")
-            .hint("Name the columns of the table that is changed.")),
-        false => Ok(()),
+/// `FEATURE_NOT_SUPPORTED` for RETURNING of all columns where two tables share some.
+pub(super) fn columns_beside(
+    from: &[TableWithJoins],
+    returning: Option<&[SelectItem]>,
+) -> Result<String> {
+    let Some(returning) = returning else { return Ok(String::new()) };
+    let names_all = returning.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
+    let mut beside = String::new();
+    for table in from {
+        push_columns(table, names_all, &mut beside)?;
+    }
+    Ok(beside)
+}
+
+fn push_columns(table: &TableWithJoins, names_all: bool, beside: &mut String) -> Result<()> {
+    if names_all && table.joins.iter().any(shares_columns) {
+        return Err(Error::unsupported("RETURNING * of tables that share columns")
+            .hint("Name the columns, or write JOIN .. ON."));
+    }
+    let joined = table.joins.iter().map(|join| &join.relation);
+    for factor in std::iter::once(&table.relation).chain(joined) {
+        let name = match factor {
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                push_columns(table_with_joins, names_all, beside)?;
+                continue;
+            }
+            TableFactor::Table { name, alias: None, .. } => {
+                name.0.last().and_then(|part| part.as_ident()).map(fold)
+            }
+            TableFactor::Table { alias: Some(alias), .. }
+            | TableFactor::NestedJoin { alias: Some(alias), .. }
+            | TableFactor::Derived { alias: Some(alias), .. }
+            | TableFactor::UNNEST { alias: Some(alias), .. }
+            | TableFactor::TableFunction { alias: Some(alias), .. }
+            | TableFactor::Function { alias: Some(alias), .. } => Some(fold(&alias.name)),
+            _ => None,
+        };
+        let name = name
+            .ok_or_else(|| Error::unsupported(format!("RETURNING with {factor} beside a table")))?;
+        beside.push_str(&format!(", {}.*", quoted(&name)));
+    }
+    Ok(())
+}
+
+fn shares_columns(join: &Join) -> bool {
+    use JoinOperator as J;
+    match &join.join_operator {
+        J::Join(on)
+        | J::Inner(on)
+        | J::Left(on)
+        | J::LeftOuter(on)
+        | J::Right(on)
+        | J::RightOuter(on)
+        | J::FullOuter(on) => {
+            matches!(on, JoinConstraint::Using(_) | JoinConstraint::Natural)
+        }
+        _ => false,
     }
 }
 

@@ -14,6 +14,10 @@ use crate::error::{Error, Result, SqlState};
 use crate::session::answer::{Notice, Outcome};
 use crate::session::statements::Session;
 
+/// What an entry takes while it is sorted, and what of a key each column takes in the mean.
+const ENTRY_BYTES: usize = 64;
+const PART_BYTES: usize = 16;
+
 impl Session {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<Outcome> {
         if create.predicate.is_some() || !create.include.is_empty() {
@@ -61,6 +65,13 @@ impl Session {
     pub(super) fn add_index(&mut self, table: &Owned, index: IndexSchema) -> Result<()> {
         let transaction = self.defining_transaction()?;
         let name = index.name.clone();
+        // Entries of an ordered index are sorted in the heap, which the engine does not count.
+        let mut held = self.database.hold("the entries of an index");
+        if index.kind == IndexKind::Ordered {
+            let rows = transaction.writing()?.rows_max(&table.handle)?;
+            let each = ENTRY_BYTES + PART_BYTES * index.parts.len();
+            held.resize(usize::try_from(rows).unwrap_or(usize::MAX).saturating_mul(each))?;
+        }
         let created = transaction.writing()?.create_index(&table.handle, index);
         created.map_err(|error| {
             let text = error.to_string();

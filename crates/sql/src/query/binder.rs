@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Statistics, TableReference};
+use datafusion::common::{Column, Statistics, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::view::ViewTable;
 use datafusion::datasource::{MemTable, provider_as_source};
@@ -28,7 +28,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::source::TableSourceOf;
-use super::{literals, multiplicity, size};
+use super::{literals, multiplicity, rewrite, size};
 use crate::access::{Access, Actor, Privilege, of_relation};
 use crate::catalog::names::{Name, fold};
 use crate::catalog::snapshot::{Relation, View, unknown_table};
@@ -36,6 +36,7 @@ use crate::catalog::store::ObjectId;
 use crate::catalog::stored::StoredMeaning;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
+use crate::session::cancel::Cancel;
 
 /// The schema in which a statement's own tables stand: the one that is changed, and rows that are
 /// at hand.
@@ -170,6 +171,66 @@ impl<'s> Binder<'s> {
         // Before anything goes through it: named queries may have made it huge.
         size::levels_of(&bound)?;
         Ok(multiplicity::counted(literals::typed(bound)?)?)
+    }
+
+    /// The plan of a select list over these rows, whose columns are of several tables.
+    ///
+    /// # Errors
+    /// What the binder finds wrong.
+    pub(crate) fn bind_items(
+        &self,
+        items: Vec<ast::SelectItem>,
+        rows: LogicalPlan,
+    ) -> Result<LogicalPlan> {
+        let planner = SqlToRel::new_with_options(self, options());
+        let schema = Arc::clone(rows.schema());
+        let mut context = PlannerContext::new();
+        let mut bind = |expr| planner.sql_to_expr(expr, &schema, &mut context);
+        let mut bound: Vec<Expr> = Vec::new();
+        for item in items {
+            match item {
+                ast::SelectItem::UnnamedExpr(expr) => bound.push(bind(expr)?),
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    bound.push(bind(expr)?.alias(fold(&alias)));
+                }
+                ast::SelectItem::Wildcard(_) => {
+                    bound.extend(schema.columns().into_iter().map(Expr::Column));
+                }
+                ast::SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => {
+                    let name = name.0.last().and_then(|part| part.as_ident()).map(fold);
+                    let name = name.unwrap_or_default();
+                    let of_table = TableReference::bare(name.as_str());
+                    let columns = schema.fields_with_qualified(&of_table);
+                    if columns.is_empty() {
+                        let text = format!("missing FROM-clause entry for table \"{name}\"");
+                        return Err(Error::new(SqlState::UNKNOWN_TABLE, text));
+                    }
+                    bound.extend(columns.iter().map(|field| {
+                        Expr::Column(Column::new(Some(of_table.clone()), field.name()))
+                    }));
+                }
+                other => return Err(Error::unsupported(format!("{other} here"))),
+            }
+        }
+        let mut seen: Vec<String> = Vec::new();
+        let named = bound.into_iter().map(|expr| {
+            let name = expr.schema_name().to_string();
+            let name = match &expr {
+                Expr::Column(column) => column.name.clone(),
+                Expr::Alias(alias) => alias.name.clone(),
+                _ => name,
+            };
+            let again = seen.iter().filter(|other| **other == name).count();
+            seen.push(name.clone());
+            if again == 0 { expr } else { expr.unalias().alias(rewrite::marked(&name, again)) }
+        });
+        let named: Vec<Expr> = named.collect();
+        let plan = LogicalPlanBuilder::from(rows).project(named)?.build()?;
+        size::levels_of(&plan)?;
+        Ok(multiplicity::counted(literals::typed(plan)?)?)
     }
 
     /// An expression over the columns of these schemas.
@@ -366,6 +427,8 @@ fn options() -> ParserOptions {
 
 impl ContextProvider for Binder<'_> {
     fn get_table_source(&self, name: TableReference) -> PlanResult<Arc<dyn TableSource>> {
+        // A statement may name many, each a view of its own.
+        Cancel::check_current()?;
         self.source(&name).map_err(DataFusionError::from)
     }
 

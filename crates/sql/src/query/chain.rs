@@ -9,22 +9,25 @@ use std::sync::Arc;
 
 use datafusion::common::JoinType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
     ChildrenPropertiesMode, ReplaceChildrenOptions, SchedulingType,
 };
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PlanProperties,
+    ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
 use futures::{StreamExt, TryStreamExt};
+
+use super::through::{Through, Way};
 
 /// The rule; it comes before those that see to it that partitions become one.
 #[derive(Debug)]
@@ -55,7 +58,9 @@ impl PhysicalOptimizerRule for ChainUnions {
 }
 
 /// Makes an outer join not know that a column of its inputs is the same in all rows: it would
-/// think so of its own rows, too, of which some have NULL there, and not sort by it.
+/// think so of its own rows, too, of which some have NULL there, and not sort by it. Of a constant
+/// among its columns any join would know it until others of its columns are left out: what was
+/// not sorted then is refused.
 #[derive(Debug)]
 pub(crate) struct ForgetConstants;
 
@@ -79,7 +84,8 @@ impl PhysicalOptimizerRule for ForgetConstants {
             let mut changed = false;
             let children = plan.children().into_iter().zip(may_be_null);
             let children = children.map(|(child, may_be_null)| {
-                let forgets = may_be_null && !child.equivalence_properties().constants().is_empty();
+                let may_be_lost = may_be_null || has_literal(child.as_ref());
+                let forgets = may_be_lost && !child.equivalence_properties().constants().is_empty();
                 changed |= forgets;
                 if forgets { chain(Arc::clone(child)) } else { Arc::clone(child) }
             });
@@ -101,6 +107,12 @@ impl PhysicalOptimizerRule for ForgetConstants {
     }
 }
 
+/// Whether rows have a constant that was selected.
+fn has_literal(plan: &dyn ExecutionPlan) -> bool {
+    let projection = plan.downcast_ref::<ProjectionExec>();
+    projection.is_some_and(|it| it.expr().iter().any(|item| item.expr.is::<Literal>()))
+}
+
 fn type_of_join(plan: &dyn ExecutionPlan) -> Option<JoinType> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return Some(*join.join_type());
@@ -112,81 +124,44 @@ fn type_of_join(plan: &dyn ExecutionPlan) -> Option<JoinType> {
 }
 
 fn chain(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    Arc::new(ChainExec::new(plan))
+    Through::over(plan, Chain)
 }
 
-/// Gives the rows of its input's partitions, one partition after another.
-#[derive(Debug)]
-struct ChainExec {
-    input: Arc<dyn ExecutionPlan>,
-    properties: Arc<PlanProperties>,
+/// One partition after another; of the values, nothing is known but their types.
+#[derive(Clone, Debug)]
+struct Chain;
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAME)
+    }
 }
 
-impl ChainExec {
-    /// Of the values, nothing is known but their types.
-    fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+impl Way for Chain {
+    const NAME: &'static str = "ChainExec";
+    const KEEPS_ORDER: bool = false;
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         let equal = EquivalenceProperties::new(input.schema());
         let properties = PlanProperties::new(
             equal,
             Partitioning::UnknownPartitioning(1),
             input.pipeline_behavior(),
             input.boundedness(),
-        )
-        .with_scheduling_type(SchedulingType::NonCooperative);
-        Self { input, properties: Arc::new(properties) }
-    }
-}
-
-impl DisplayAs for ChainExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ChainExec")
-    }
-}
-
-impl ExecutionPlan for ChainExec {
-    fn name(&self) -> &str {
-        "ChainExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![false]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(input) => Arc::new(Self::new(input)),
-            None => self,
-        })
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
-    ) -> PlanResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        );
+        Arc::new(properties.with_scheduling_type(SchedulingType::NonCooperative))
     }
 
     fn execute(
         &self,
+        input: &Arc<dyn ExecutionPlan>,
         _: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        let partitions = 0..self.input.output_partitioning().partition_count();
-        let input = Arc::clone(&self.input);
+        let partitions = 0..input.output_partitioning().partition_count();
+        let (schema, input) = (input.schema(), Arc::clone(input));
         let streams = futures::stream::iter(partitions)
             .map(move |partition| input.execute(partition, Arc::clone(&context)));
-        let rows = streams.try_flatten();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, streams.try_flatten())))
     }
 }

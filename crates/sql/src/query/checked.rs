@@ -15,20 +15,19 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
     ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::{converted, decimal};
+use super::expressions::rewrite_all;
+use super::{any_numeric, converted, decimal};
 use crate::error::{Error, Result, SqlState};
 use crate::values::sql_type::SqlType;
 
@@ -63,14 +62,21 @@ impl CheckedArithmetic {
         }
     }
 
-    /// The call for an operation of two numbers, of which the left one may be a chain that this
-    /// lengthens.
-    fn call(&self, operator: Operator, left: Expr, right: Expr) -> Option<Expr> {
+    /// The call for an operation of two numbers of these types, of which the left one may be a
+    /// chain that this lengthens.
+    fn call(
+        &self,
+        operator: Operator,
+        (left, right): (Expr, Expr),
+        types: (&DataType, &DataType),
+    ) -> Option<Expr> {
         let mut function = Arc::clone(self.function(operator)?);
         let mut args = match left {
             Expr::ScalarFunction(call) => match lengthened(&call, operator) {
                 Some(operators) => {
-                    function = Arc::new(ScalarUDF::from(Checked::new(operators)));
+                    let mut chain = Checked::new(operators);
+                    chain.result = type_of(types.0, operator, types.1).ok();
+                    function = Arc::new(ScalarUDF::from(chain));
                     call.args
                 }
                 None => vec![Expr::ScalarFunction(call)],
@@ -84,17 +90,13 @@ impl CheckedArithmetic {
     fn rewrite(&self, expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr>> {
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let all_are = |is: fn(&DataType) -> bool| {
-                    [&left, &right].iter().all(|expr| expr.get_type(schema).is_ok_and(|of| is(&of)))
-                };
-                let is_whole = all_are(DataType::is_integer)
-                    || all_are(|of| matches!(of, DataType::Decimal128(..)));
-                let is_ours = (is_whole && op != Operator::Divide)
-                    || all_are(|of| matches!(of, DataType::Float64));
-                if !is_ours || self.function(op).is_none() {
+                let types = self
+                    .function(op)
+                    .and_then(|_| Some((known_type(&left, schema)?, known_type(&right, schema)?)));
+                let Some((one, other)) = types.filter(|types| is_checked(op, types)) else {
                     return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
-                }
-                let call = self.call(op, *left, *right);
+                };
+                let call = self.call(op, (*left, *right), (&one, &other));
                 Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
             }
             Expr::Negative(inner) => {
@@ -103,9 +105,17 @@ impl CheckedArithmetic {
                     return Ok(Transformed::no(Expr::Negative(inner)));
                 }
                 let zero = Expr::Literal(ScalarValue::new_zero(&of)?, None);
-                let call = self.call(Operator::Minus, zero, *inner);
+                let call = self.call(Operator::Minus, (zero, *inner), (&of, &of));
                 Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
             }
+            Expr::ScalarFunction(call) => match any_numeric::operand(&call) {
+                Some(operand) => {
+                    let of = operand.get_type(schema)?;
+                    let settled = any_numeric::settled(operand.clone(), &of);
+                    Ok(Transformed::yes(self.rewrite(settled, schema)?.data))
+                }
+                None => Ok(Transformed::no(Expr::ScalarFunction(call))),
+            },
             Expr::Cast(cast) => {
                 let from = cast.expr.get_type(schema)?;
                 Ok(match converted::call(&cast, &from) {
@@ -120,24 +130,7 @@ impl CheckedArithmetic {
 
 impl AnalyzerRule for CheckedArithmetic {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        let rewritten = plan.transform_up_with_subqueries(|plan| {
-            let mut schema = merge_schema(&plan.inputs());
-            if let LogicalPlan::TableScan(scan) = &plan {
-                schema.merge(&DFSchema::try_from_qualified_schema(
-                    scan.table_name.clone(),
-                    &scan.source.schema(),
-                )?);
-            }
-            let names = NamePreserver::new(&plan);
-            let rewritten = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| self.rewrite(expr, &schema))?;
-                Ok(rewritten.update_data(|expr| name.restore(expr)))
-            })?;
-            // What stands below may be NULL now where it was not, or the other way round.
-            rewritten.map_data(LogicalPlan::recompute_schema)
-        })?;
-        Ok(rewritten.data)
+        rewrite_all(plan, |expr, schema| self.rewrite(expr, schema))
     }
 
     fn name(&self) -> &str {
@@ -162,13 +155,33 @@ fn lengthened(call: &ScalarFunction, operator: Operator) -> Option<Vec<Operator>
 struct Checked {
     /// Each between two arguments.
     operators: Vec<Operator>,
+    /// Of a chain, what it gives: whoever lengthens it need not ask all its numbers.
+    result: Option<DataType>,
     signature: Signature,
+}
+
+/// The type of an expression, without asking again what a chain gives.
+fn known_type(expr: &Expr, schema: &dyn ExprSchema) -> Option<DataType> {
+    if let Expr::ScalarFunction(call) = expr
+        && let Some(chain) = call.func.inner().downcast_ref::<Checked>()
+        && chain.result.is_some()
+    {
+        return chain.result.clone();
+    }
+    expr.get_type(schema).ok()
+}
+
+/// Whether an operation of these types is one of ours.
+fn is_checked(operator: Operator, (left, right): &(DataType, DataType)) -> bool {
+    let both = |is: fn(&DataType) -> bool| is(left) && is(right);
+    let is_whole = both(DataType::is_integer) || both(|of| matches!(of, DataType::Decimal128(..)));
+    (is_whole && operator != Operator::Divide) || both(|of| matches!(of, DataType::Float64))
 }
 
 impl Checked {
     fn new(operators: Vec<Operator>) -> Self {
         let signature = Signature::any(operators.len() + 1, Volatility::Immutable);
-        Self { operators, signature }
+        Self { operators, result: None, signature }
     }
 
     /// The numbers with the operators between them.

@@ -13,19 +13,16 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::unnest::UnnestExec;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
-    ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 use futures::StreamExt;
 
 use super::planner::BATCH_ROWS;
+use super::through::{Through, Way};
 
 /// Rows that a join which copies arrays makes at a time.
 const COPIED_ROWS: usize = 32;
@@ -43,13 +40,13 @@ pub(super) fn in_parts(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn Execu
             return Ok(plan);
         }
         let input = Arc::clone(projection.input());
-        let input = Arc::new(PartsExec { input, way: Way::Elements(Vec::new()) });
+        let input = Through::over(input, Parts::Elements(Vec::new()));
         return plan.replace_children(vec![input], UNCHANGED);
     }
     let Some(unnest) = plan.downcast_ref::<UnnestExec>() else { return Ok(plan) };
     let lists = unnest.list_column_indices().iter();
-    let way = Way::Elements(lists.map(|list| list.index_in_input_schema).collect());
-    let input = Arc::new(PartsExec { input: Arc::clone(unnest.input()), way });
+    let way = Parts::Elements(lists.map(|list| list.index_in_input_schema).collect());
+    let input = Through::over(Arc::clone(unnest.input()), way);
     plan.replace_children(vec![input], UNCHANGED)
 }
 
@@ -65,16 +62,16 @@ pub(super) fn join_in_parts(join: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn 
     // Each row of the one side with a whole batch of the other, however many rows it is to make.
     let is_product = join.is::<CrossJoinExec>() || join.is::<NestedLoopJoinExec>();
     let inputs = join.children().into_iter().enumerate().map(|(side, input)| {
-        let way = Way::Rows(BATCH_ROWS);
-        let input: Arc<dyn ExecutionPlan> = Arc::new(PartsExec { input: Arc::clone(input), way });
+        let way = Parts::Rows(BATCH_ROWS);
+        let input = Through::over(Arc::clone(input), way);
         match is_product && side == 1 {
-            true => Arc::new(PartsExec { input, way: Way::Elements(Vec::new()) }),
+            true => Through::over(input, Parts::Elements(Vec::new())),
             false => input,
         }
     });
     let inputs: Vec<Arc<dyn ExecutionPlan>> = inputs.collect();
     let join = join.replace_children(inputs, UNCHANGED)?;
-    Ok(Arc::new(PartsExec { input: join, way: Way::Rows(COPIED_ROWS) }))
+    Ok(Through::over(join, Parts::Rows(COPIED_ROWS)))
 }
 
 /// Whether each row gets an array that is the same for all.
@@ -100,7 +97,7 @@ fn copies(schema: &Schema) -> bool {
 
 /// How a part is measured.
 #[derive(Clone, Debug)]
-enum Way {
+enum Parts {
     /// The operator below makes so many rows at a time.
     Rows(usize),
     /// What it makes is cut so that these lists have about a batch of elements together; without
@@ -108,71 +105,34 @@ enum Way {
     Elements(Vec<usize>),
 }
 
-/// Gives on what is below in parts.
-#[derive(Debug)]
-struct PartsExec {
-    input: Arc<dyn ExecutionPlan>,
-    way: Way,
-}
-
-impl DisplayAs for PartsExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.way {
-            Way::Rows(rows) => write!(f, "Parts: {rows} rows"),
-            Way::Elements(_) => f.write_str("Parts: of few elements"),
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows(rows) => write!(f, "Parts: {rows} rows"),
+            Self::Elements(_) => f.write_str("Parts: of few elements"),
         }
     }
 }
 
-impl ExecutionPlan for PartsExec {
-    fn name(&self) -> &str {
-        "PartsExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(input) => Arc::new(Self { input, way: self.way.clone() }),
-            None => self,
-        })
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
-    ) -> PlanResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+impl Way for Parts {
+    const NAME: &'static str = "PartsExec";
 
     fn execute(
         &self,
+        input: &Arc<dyn ExecutionPlan>,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        match &self.way {
-            Way::Rows(rows) => {
+        match self {
+            Self::Rows(rows) => {
                 let config = context.session_config().clone().with_batch_size(*rows);
                 let context = TaskContext::default()
                     .with_session_config(config)
                     .with_runtime(context.runtime_env());
-                self.input.execute(partition, Arc::new(context))
+                input.execute(partition, Arc::new(context))
             }
-            Way::Elements(lists) => {
-                let (input, lists) = (self.input.execute(partition, context)?, lists.clone());
+            Self::Elements(lists) => {
+                let (input, lists) = (input.execute(partition, context)?, lists.clone());
                 let schema = input.schema();
                 let parts = input.flat_map(move |batch| {
                     let parts = match batch {

@@ -21,6 +21,7 @@ use super::select::with_values;
 use crate::error::{Error, Result};
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
+use crate::statement::changed_by;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -47,7 +48,10 @@ impl Session {
         };
         let is_json = is_json(options.as_deref().unwrap_or_default())?;
         let (analyze, verbose) = (*analyze || option("analyze"), *verbose || option("verbose"));
-        let is_change = !matches!(**statement, ast::Statement::Query(_));
+        let is_change = match statement.as_ref() {
+            ast::Statement::Query(query) => changed_by(query).is_some(),
+            _ => true,
+        };
         if is_json && (analyze || verbose) {
             return Err(Error::unsupported("EXPLAIN as JSON with ANALYZE or VERBOSE"));
         }
@@ -154,6 +158,7 @@ fn is_on(text: &str) -> bool {
 
 fn verb_of(statement: &ast::Statement) -> &'static str {
     match statement {
+        ast::Statement::Query(query) => changed_by(query).map_or("Select", verb_of),
         ast::Statement::Insert(_) => "Insert",
         ast::Statement::Update(_) => "Update",
         ast::Statement::Delete(_) => "Delete",

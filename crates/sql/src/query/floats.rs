@@ -2,17 +2,18 @@
 //!
 //! DataFusion would make numerics of both, which large floats do not fit and small ones are zero
 //! of. So before it looks for common types the numerics become floats, wherever values are compared
-//! or one of several is chosen.
+//! or one of several is chosen, and in the columns of a UNION.
 
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ExprSchema;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result as PlanResult;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
+
+use super::expressions::rewrite_all;
+use super::united;
 
 /// Functions that give one of their arguments.
 const CHOICES: [&str; 4] = ["coalesce", "greatest", "least", "nullif"];
@@ -23,26 +24,8 @@ pub(crate) struct FloatsBesideNumerics;
 
 impl AnalyzerRule for FloatsBesideNumerics {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        let rewritten = plan.transform_up_with_subqueries(|plan| {
-            let mut schema = merge_schema(&plan.inputs());
-            if let LogicalPlan::TableScan(scan) = &plan {
-                schema.merge(&DFSchema::try_from_qualified_schema(
-                    scan.table_name.clone(),
-                    &scan.source.schema(),
-                )?);
-            }
-            let names = NamePreserver::new(&plan);
-            let rewritten = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| Ok(with_floats(expr, &schema)))?;
-                Ok(rewritten.update_data(|expr| name.restore(expr)))
-            })?;
-            match rewritten.transformed {
-                true => rewritten.map_data(LogicalPlan::recompute_schema),
-                false => Ok(rewritten),
-            }
-        })?;
-        Ok(rewritten.data)
+        let plan = rewrite_all(plan, |expr, schema| Ok(with_floats(expr, schema)))?;
+        united::all_united(plan)
     }
 
     fn name(&self) -> &str {
@@ -50,25 +33,76 @@ impl AnalyzerRule for FloatsBesideNumerics {
     }
 }
 
-fn with_floats(mut expr: Expr, schema: &dyn ExprSchema) -> Transformed<Expr> {
-    let mut changed = false;
-    for operands in beside_each_other(&mut expr) {
-        let types: Vec<Option<DataType>> =
-            operands.iter().map(|operand| operand.get_type(schema).ok()).collect();
-        let is_float = |of: &Option<DataType>| of.as_ref().is_some_and(DataType::is_floating);
-        let is_numeric = |of: &Option<DataType>| matches!(of, Some(DataType::Decimal128(..)));
-        if !types.iter().any(is_float) || !types.iter().any(is_numeric) {
-            continue;
-        }
-        for (operand, of) in operands.into_iter().zip(types) {
-            if is_numeric(&of) || of == Some(DataType::Float32) {
-                let inner = std::mem::take(operand);
-                *operand = Expr::Cast(Cast::new(Box::new(inner), DataType::Float64));
-                changed = true;
-            }
-        }
+/// The expression with floats beside floats.
+pub(super) fn with_floats(mut expr: Expr, schema: &dyn ExprSchema) -> Transformed<Expr> {
+    let mut changed = with_one_number(&mut expr, schema);
+    for (beside, operands) in beside_each_other(&mut expr) {
+        changed |= make_floats(beside, operands.into_iter(), schema);
     }
     if changed { Transformed::yes(expr) } else { Transformed::no(expr) }
+}
+
+/// Makes the numbers of a CASE be of one type, which would be taken for that of the first one until
+/// types are made to fit; says whether there was anything to make.
+fn with_one_number(expr: &mut Expr, schema: &dyn ExprSchema) -> bool {
+    let Expr::Case(case) = expr else { return false };
+    let thens = case.when_then_expr.iter_mut().map(|(_, then)| then.as_mut());
+    let chosen: Vec<&mut Expr> = thens.chain(case.else_expr.as_deref_mut()).collect();
+    let types = chosen.iter().map(|expr| expr.get_type(schema)).collect::<PlanResult<Vec<_>>>();
+    let Ok(types) = types else { return false };
+    let Some(number) = united::number_of(&types.iter().collect::<Vec<_>>()) else { return false };
+    for (expr, of) in chosen.into_iter().zip(types).filter(|(_, of)| *of != number) {
+        debug_assert!(of.is_numeric() || of == DataType::Null);
+        let inner = std::mem::take(expr);
+        *expr = Expr::Cast(Cast::new(Box::new(inner), number.clone()));
+    }
+    true
+}
+
+/// Why expressions have to be of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BesideEachOther {
+    /// They are compared: as floats of eight bytes.
+    Compared,
+    /// One of them is chosen: as floats of eight bytes if one is.
+    Chosen,
+}
+
+/// The type of floats that these become, if numerics stand beside floats.
+pub(super) fn float_of(beside: BesideEachOther, types: &[Option<DataType>]) -> Option<DataType> {
+    let is_float = |of: &Option<DataType>| of.as_ref().is_some_and(DataType::is_floating);
+    let is_numeric = |of: &Option<DataType>| matches!(of, Some(DataType::Decimal128(..)));
+    if !types.iter().any(is_float) || !types.iter().any(is_numeric) {
+        return None;
+    }
+    let is_short = beside == BesideEachOther::Chosen && !types.contains(&Some(DataType::Float64));
+    Some(if is_short { DataType::Float32 } else { DataType::Float64 })
+}
+
+/// Makes floats of the numerics among expressions that have to be of one type, if there is a float
+/// among them; says whether there were any.
+pub(super) fn make_floats<'e>(
+    beside: BesideEachOther,
+    operands: impl Iterator<Item = &'e mut Expr>,
+    schema: &dyn ExprSchema,
+) -> bool {
+    let operands: Vec<&mut Expr> = operands.collect();
+    let types: Vec<Option<DataType>> =
+        operands.iter().map(|operand| operand.get_type(schema).ok()).collect();
+    let Some(float) = float_of(beside, &types) else { return false };
+    for (operand, of) in operands.into_iter().zip(types) {
+        if of.as_ref().is_some_and(|of| is_number(of) && *of != float) {
+            let inner = std::mem::take(operand);
+            *operand = Expr::Cast(Cast::new(Box::new(inner), float.clone()));
+        }
+    }
+    true
+}
+
+/// Whether values of a type become floats beside floats by themselves; whole numbers do where types
+/// are made to fit each other.
+fn is_number(of: &DataType) -> bool {
+    of.is_floating() || matches!(of, DataType::Decimal128(..))
 }
 
 fn compares(op: Operator) -> bool {
@@ -87,16 +121,18 @@ fn compares(op: Operator) -> bool {
 }
 
 /// The operands that have to be of one type, in groups.
-fn beside_each_other(expr: &mut Expr) -> Vec<Vec<&mut Expr>> {
+fn beside_each_other(expr: &mut Expr) -> Vec<(BesideEachOther, Vec<&mut Expr>)> {
+    use BesideEachOther::{Chosen, Compared};
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
-            vec![vec![left.as_mut(), right.as_mut()]]
+            vec![(Compared, vec![left.as_mut(), right.as_mut()])]
         }
         Expr::Between(between) => {
-            vec![vec![between.expr.as_mut(), between.low.as_mut(), between.high.as_mut()]]
+            let all = vec![between.expr.as_mut(), between.low.as_mut(), between.high.as_mut()];
+            vec![(Compared, all)]
         }
         Expr::InList(list) => {
-            vec![std::iter::once(list.expr.as_mut()).chain(&mut list.list).collect()]
+            vec![(Compared, std::iter::once(list.expr.as_mut()).chain(&mut list.list).collect())]
         }
         Expr::Case(case) => {
             let (mut compared, mut chosen) = (Vec::new(), Vec::new());
@@ -109,10 +145,10 @@ fn beside_each_other(expr: &mut Expr) -> Vec<Vec<&mut Expr>> {
                 chosen.push(then.as_mut());
             }
             chosen.extend(case.else_expr.as_deref_mut());
-            vec![compared, chosen]
+            vec![(Compared, compared), (Chosen, chosen)]
         }
         Expr::ScalarFunction(call) if CHOICES.contains(&call.func.name()) => {
-            vec![call.args.iter_mut().collect()]
+            vec![(Chosen, call.args.iter_mut().collect())]
         }
         _ => Vec::new(),
     }

@@ -1,10 +1,11 @@
-//! Groups of joined rows, of which a key of one table is not a key.
+//! Groups of joined rows, and rows of arrays, of which a key of one table is not a key.
 //!
 //! DataFusion knows of the columns that a key determines and goes on to leave out what is sorted or
 //! grouped by and determined by others. Of the groups of joined rows it concludes too much: that
 //! the key of one table, if it is among the columns grouped by, determines all of them, those of
 //! other tables included. So what is grouped like this is put below an operator of which no key is
-//! known; the groups have a key of their own, the columns grouped by.
+//! known; the groups have a key of their own, the columns grouped by. And of the rows that an array
+//! becomes it thinks that the key beside it is still one.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -22,7 +23,7 @@ use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNode,
     UserDefinedLogicalNodeCore,
 };
-use datafusion::optimizer::AnalyzerRule;
+use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
@@ -32,36 +33,72 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct ForgetKeys;
 
+/// The rules before which keys are forgotten once more: they leave out what keys determine, and
+/// what has become of a plan meanwhile may have keys that it had not.
+pub(crate) const BEFORE: [&str; 2] = ["eliminate_duplicated_expr", "optimize_projections"];
+
 impl AnalyzerRule for ForgetKeys {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        let groups = |plan: &LogicalPlan| {
-            Ok(matches!(plan, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)))
-        };
-        if !plan.exists(groups)? {
-            return Ok(plan);
-        }
-        let forgetful = plan.transform_up_with_subqueries(|plan| {
-            Ok(match plan.recompute_schema()? {
-                LogicalPlan::Aggregate(of)
-                    if is_misled(of.input.schema(), Some(&of.group_expr)) =>
-                {
-                    let input = Arc::new(forgetting(of.input)?);
-                    let made = Aggregate::try_new(input, of.group_expr, of.aggr_expr)?;
-                    Transformed::yes(LogicalPlan::Aggregate(made))
-                }
-                LogicalPlan::Distinct(Distinct::All(input)) if is_misled(input.schema(), None) => {
-                    let input = Arc::new(forgetting(input)?);
-                    Transformed::yes(LogicalPlan::Distinct(Distinct::All(input)))
-                }
-                other => Transformed::no(other),
-            })
-        })?;
-        Ok(forgetful.data)
+        Ok(forgetful(plan, LogicalPlan::recompute_schema)?.data)
     }
 
     fn name(&self) -> &str {
         "forget_keys"
     }
+}
+
+impl OptimizerRule for ForgetKeys {
+    fn name(&self) -> &str {
+        "forget_keys"
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> PlanResult<Transformed<LogicalPlan>> {
+        forgetful(plan, Ok)
+    }
+}
+
+/// The plan without misleading keys, each of whose operators is made ready first.
+fn forgetful(
+    plan: LogicalPlan,
+    ready: fn(LogicalPlan) -> PlanResult<LogicalPlan>,
+) -> PlanResult<Transformed<LogicalPlan>> {
+    let groups = |plan: &LogicalPlan| {
+        use LogicalPlan::{Aggregate, Distinct, Unnest};
+        Ok(matches!(plan, Aggregate(_) | Distinct(_) | Unnest(_)))
+    };
+    if !plan.exists(groups)? {
+        return Ok(Transformed::no(plan));
+    }
+    let mut changed = false;
+    plan.transform_up_with_subqueries(|plan| {
+        let node = match ready(plan)? {
+            LogicalPlan::Aggregate(of) if is_misled(of.input.schema(), Some(&of.group_expr)) => {
+                let input = Arc::new(forgetting(of.input)?);
+                let made = Aggregate::try_new(input, of.group_expr, of.aggr_expr)?;
+                Transformed::yes(LogicalPlan::Aggregate(made))
+            }
+            LogicalPlan::Distinct(Distinct::All(input)) if is_misled(input.schema(), None) => {
+                let input = Arc::new(forgetting(input)?);
+                Transformed::yes(LogicalPlan::Distinct(Distinct::All(input)))
+            }
+            // Each row has become several.
+            LogicalPlan::Unnest(of) if !of.input.schema().functional_dependencies().is_empty() => {
+                let input = forgetting(Arc::clone(&of.input))?;
+                let node = LogicalPlan::Unnest(of);
+                Transformed::yes(node.with_new_exprs(node.expressions(), vec![input])?)
+            }
+            other => Transformed::no(other),
+        };
+        changed |= node.transformed;
+        match changed && !node.transformed {
+            true => node.map_data(LogicalPlan::recompute_schema),
+            false => Ok(node),
+        }
+    })
 }
 
 /// Whether too much would be concluded of rows that are grouped by these, or by all columns.

@@ -14,7 +14,7 @@ use std::task::Poll;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
@@ -24,9 +24,7 @@ use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, execute_stream,
-};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
 use super::copying;
@@ -34,6 +32,7 @@ use super::measured::Planning;
 use super::planner;
 use super::size;
 use super::subquery::Scope;
+use super::through::{Through, Way};
 use crate::error::{Error, Result, SqlState};
 use crate::session::cancel::Cancel;
 use crate::session::transaction::Transaction;
@@ -155,7 +154,7 @@ fn interruptible(
             return Ok(Transformed::yes(copying::in_parts(plan)?));
         };
         let join = copying::join_in_parts(join)?;
-        Ok(Transformed::yes(Arc::new(LookExec { join, cancel: Arc::clone(cancel) }) as Arc<_>))
+        Ok(Transformed::yes(Through::over(join, Look { cancel: Arc::clone(cancel) })))
     })?;
     Ok(changed.data)
 }
@@ -166,59 +165,28 @@ fn filter_that_looks(filter: &JoinFilter, cancel: &Arc<Cancel>) -> JoinFilter {
     JoinFilter::new(looks, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
 }
 
-/// Gives on what a join gives, and looks whether to stop.
-#[derive(Debug)]
-struct LookExec {
-    join: Arc<dyn ExecutionPlan>,
+/// What a join gives, and a look whether to stop.
+#[derive(Clone, Debug)]
+struct Look {
     cancel: Arc<Cancel>,
 }
 
-impl DisplayAs for LookExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Interruptible")
     }
 }
 
-impl ExecutionPlan for LookExec {
-    fn name(&self) -> &str {
-        "LookExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.join.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.join]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        Ok(match children.pop() {
-            Some(join) => Arc::new(Self { join, cancel: Arc::clone(&self.cancel) }),
-            None => self,
-        })
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
-    ) -> PlanResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+impl Way for Look {
+    const NAME: &'static str = "LookExec";
 
     fn execute(
         &self,
+        join: &Arc<dyn ExecutionPlan>,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        Ok(looking(self.join.execute(partition, context)?, Arc::clone(&self.cancel)))
+        Ok(looking(join.execute(partition, context)?, Arc::clone(&self.cancel)))
     }
 }
 

@@ -8,12 +8,13 @@
 
 use datafusion::common::ScalarValue;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
+
+use super::expressions::rewrite_all;
 
 /// The rule.
 #[derive(Debug)]
@@ -21,15 +22,7 @@ pub(crate) struct ListsOfConstants;
 
 impl AnalyzerRule for ListsOfConstants {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        let rewritten = plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| Ok(together(of_constants(expr))))?;
-                Ok(rewritten.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(rewritten.data)
+        rewrite_all(plan, |expr, _| Ok(together(of_constants(expr))))
     }
 
     fn name(&self) -> &str {

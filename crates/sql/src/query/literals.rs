@@ -24,7 +24,7 @@ use datafusion::logical_expr::{
     Values, Volatility,
 };
 
-use super::{division, windows};
+use super::{any_numeric, division, floats, united, windows};
 use crate::values::sql_type::SqlType;
 
 /// Texts up to so many bytes may be copied for each row.
@@ -116,11 +116,17 @@ fn number(expr: Expr) -> Transformed<Expr> {
         Expr::Literal(ScalarValue::Utf8(Some(text)), metadata) if text.len() > SHORT_TEXT => {
             Transformed::yes(Expr::Literal(ScalarValue::Utf8View(Some(text)), metadata))
         }
-        // A sign before the least integer makes a bigint of it.
+        // A sign before the least integer makes a bigint of it, and of the least bigint a numeric.
         Expr::Negative(inner)
             if matches!(*inner, Expr::Literal(ScalarValue::Int32(Some(i32::MIN)), _)) =>
         {
             let number = ScalarValue::Int64(Some(-i64::from(i32::MIN)));
+            Transformed::yes(Expr::Literal(number, None))
+        }
+        Expr::Negative(inner)
+            if matches!(*inner, Expr::Literal(ScalarValue::Int64(Some(i64::MIN)), _)) =>
+        {
+            let number = ScalarValue::Decimal128(Some(-i128::from(i64::MIN)), 20, 0);
             Transformed::yes(Expr::Literal(number, None))
         }
         // What is written with a power of ten may have fewer digits than none after the point.
@@ -163,7 +169,7 @@ fn typed_within(plan: LogicalPlan, around: &mut Around) -> PlanResult<LogicalPla
         LogicalPlan::Limit(_) => return Ok(plan),
         LogicalPlan::Values(values) => return listed(values),
         LogicalPlan::Union(Union { inputs, .. }) => {
-            return Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?));
+            return Ok(united::united(Union::try_new_with_loose_types(inputs)?)?.data);
         }
         LogicalPlan::Subquery(Subquery { subquery, outer_ref_columns, spans }) => {
             let outer_ref_columns = outer_columns(outer_ref_columns, around)?;
@@ -205,7 +211,8 @@ fn expression(expr: Expr, around: &mut Around) -> PlanResult<Transformed<Expr>> 
             let typed = number(other);
             match numeric(&typed.data, schema) {
                 Some(expr) => Transformed::yes(expr),
-                None => typed,
+                // Whoever selects from this has to know what it is.
+                None => typed.transform_data(|expr| Ok(floats::with_floats(expr, schema)))?,
             }
         }
     })
@@ -221,19 +228,19 @@ fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         // Days between two dates are an integer.
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => {
             let is_date = |expr: &Expr| expr.get_type(schema).ok() == Some(DataType::Date32);
-            let days = is_date(left) && is_date(right);
+            // The left one may be a long chain.
+            let days = is_date(right) && is_date(left);
             days.then(|| Expr::Cast(Cast::new(Box::new(expr.clone()), DataType::Int32)))
         }
         Expr::Cast(Cast { expr: inner, field })
             if *field.data_type() == (SqlType::ANY_NUMERIC).to_arrow() && has_its_type(inner) =>
         {
-            match inner.get_type(schema).ok()? {
-                DataType::Decimal128(..) => Some(inner.as_ref().clone()),
-                of if of.is_integer() => {
-                    Some(Expr::Cast(Cast::new(inner.clone(), division::exact(&of)?)))
-                }
-                _ => None,
-            }
+            let of = inner.get_type(schema).ok()?;
+            division::exact(&of)?;
+            Some(match inner.as_ref() {
+                Expr::Literal(..) => any_numeric::settled(inner.as_ref().clone(), &of),
+                other => any_numeric::call(other.clone()),
+            })
         }
         Expr::Cast(Cast { expr: inner, field }) => {
             // All moments are of microseconds, which reach further than those of nanoseconds.
@@ -316,7 +323,11 @@ fn joined(join: Join, around: &mut Around) -> PlanResult<Join> {
 
 /// A list of rows: what is NULL in it has the type of the rest.
 fn listed(values: Values) -> PlanResult<LogicalPlan> {
-    let Values { values, .. } = values;
+    let Values { mut values, schema } = values;
+    for (column, field) in schema.fields().iter().enumerate() {
+        let of_rows = values.iter_mut().filter_map(|row| row.get_mut(column));
+        part_floats(of_rows.collect(), field.data_type());
+    }
     let rows = values.into_iter().map(|row| {
         let row = row.into_iter().map(|expr| match expr {
             Expr::Literal(ref scalar, ref metadata) if scalar.is_null() => {
@@ -333,7 +344,33 @@ fn listed(values: Values) -> PlanResult<LogicalPlan> {
         });
         row.collect::<PlanResult<Vec<_>>>()
     });
-    LogicalPlanBuilder::values(rows.collect::<PlanResult<Vec<_>>>()?)?.build()
+    let mut rows = rows.collect::<PlanResult<Vec<_>>>()?;
+    for column in 0..rows.first().map_or(0, Vec::len) {
+        let of_rows = rows.iter_mut().filter_map(|row| row.get_mut(column));
+        floats::make_floats(floats::BesideEachOther::Chosen, of_rows, &*EMPTY);
+    }
+    LogicalPlanBuilder::values(rows)?.build()
+}
+
+/// Takes the casts off by which the binder has made numerics of a column of floats and numerics.
+fn part_floats(column: Vec<&mut Expr>, of: &DataType) {
+    fn is_made(expr: &Expr, of: &DataType) -> bool {
+        matches!(expr, Expr::Cast(cast) if cast.field.data_type() == of)
+    }
+    let has_float = column.iter().any(|expr| match &**expr {
+        Expr::Cast(cast) if is_made(expr, of) => {
+            cast.expr.get_type(&*EMPTY).is_ok_and(|inner| inner.is_floating())
+        }
+        _ => false,
+    });
+    if !has_float || !matches!(of, DataType::Decimal128(..)) {
+        return;
+    }
+    for expr in column.into_iter().filter(|expr| is_made(expr, of)) {
+        if let Expr::Cast(cast) = std::mem::take(expr) {
+            *expr = *cast.expr;
+        }
+    }
 }
 
 /// A recursive query: its rows are of the types of those that it begins with.

@@ -4,6 +4,7 @@
 //! ways to read them, rules, operators, rows.
 
 pub(crate) mod access;
+mod any_numeric;
 mod average;
 pub(crate) mod backends;
 pub(crate) mod binder;
@@ -18,6 +19,7 @@ mod copying;
 mod decimal;
 mod division;
 pub(crate) mod explain;
+mod expressions;
 mod floats;
 mod forget_keys;
 pub(crate) mod frozen;
@@ -39,6 +41,7 @@ pub(crate) mod planner;
 pub(crate) mod pushed;
 mod quantified;
 mod read_predicate;
+mod regex;
 pub(crate) mod rewrite;
 pub(crate) mod rights;
 mod rounding;
@@ -53,5 +56,7 @@ pub(crate) mod size;
 pub(crate) mod source;
 mod subquery;
 pub(crate) mod sum;
+mod through;
+mod united;
 mod watched;
 mod windows;

@@ -14,11 +14,13 @@ use futures::future::BoxFuture;
 
 use super::select::Gathered;
 use crate::error::Result;
+use crate::held::Held;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
 
 impl Session {
-    /// The plan with the rows of such queries in their places.
+    /// The plan with the rows of such queries in their places, and what these rows are held by in
+    /// the budget for as long as the plan is run.
     ///
     /// # Errors
     /// Whatever the queries meet.
@@ -26,11 +28,13 @@ impl Session {
         &'a self,
         mut logical: LogicalPlan,
         transaction: &'a Arc<Transaction>,
-    ) -> BoxFuture<'a, Result<LogicalPlan>> {
+    ) -> BoxFuture<'a, Result<(LogicalPlan, Vec<Held>)>> {
         Box::pin(async move {
+            let mut all_held = Vec::new();
             while let Some(named) = volatile_twice(&logical)? {
-                let Gathered { schema, batches, .. } =
+                let Gathered { schema, batches, held } =
                     self.collect_plan(&named.input, transaction).await?;
+                all_held.push(held);
                 let rows = provider_as_source(Arc::new(MemTable::try_new(schema, vec![batches])?));
                 let rows = LogicalPlanBuilder::scan(named.alias.clone(), rows, None)?.build()?;
                 let rows = SubqueryAlias::try_new(Arc::new(rows), named.alias.clone())?;
@@ -44,7 +48,7 @@ impl Session {
                 })?;
                 logical = placed.data;
             }
-            Ok(logical)
+            Ok((logical, all_held))
         })
     }
 }

@@ -15,13 +15,14 @@ use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{ScalarValue, tree_node::Transformed, tree_node::TreeNode};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::{AggregateFunction, Sort};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, LogicalPlan, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use super::expressions::rewrite_own;
 
 /// The rule.
 #[derive(Debug)]
@@ -44,12 +45,7 @@ impl AnalyzerRule for OrdersOfTheirOwn {
             if orders.len() < 2 {
                 return Ok(Transformed::no(plan));
             }
-            let names = NamePreserver::new(&plan);
-            let rewritten = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| Ok(sorted(expr)))?;
-                Ok(rewritten.update_data(|expr| name.restore(expr)))
-            })?;
+            let rewritten = rewrite_own(plan, |expr, _| Ok(sorted(expr)))?;
             rewritten.map_data(LogicalPlan::recompute_schema)
         })?;
         Ok(rewritten.data)

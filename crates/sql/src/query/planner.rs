@@ -27,7 +27,7 @@ use super::chain::{ChainUnions, ForgetConstants};
 use super::checked::CheckedArithmetic;
 use super::constant_keys::WithoutConstantKeys;
 use super::floats::FloatsBesideNumerics;
-use super::forget_keys::{ForgetKeys, Planner};
+use super::forget_keys::{self, ForgetKeys, Planner};
 use super::lists::ListsOfConstants;
 use super::measured::{MeasuredFunctions, Planning};
 use super::not_in::{self, NotInConstants};
@@ -38,7 +38,7 @@ use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
-use super::{functions, literals, measured, pad, rounding};
+use super::{functions, literals, measured, pad, regex, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
 
@@ -91,6 +91,7 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
     let ours = rounding::functions().into_iter().chain(pad::functions());
     let ours = ours.chain([literals::named_cast()]).chain(functions::functions());
+    let ours = ours.chain(regex::functions());
     for function in more.into_iter().chain(ours) {
         state.register_udf(function)?;
     }
@@ -127,6 +128,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
         name if name == keys.name() => vec![Arc::clone(&keys)],
         not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        name if forget_keys::BEFORE.contains(&name) => vec![Arc::new(ForgetKeys), rule],
         _ => vec![rule],
     };
     let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);

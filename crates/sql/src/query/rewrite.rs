@@ -137,6 +137,16 @@ impl Rewriter<'_> {
             }
             _ => return ControlFlow::Continue(()),
         };
+        if self.session.state.aggregate_functions().contains_key(&name)
+            && let FunctionArguments::List(list) = &mut function.args
+        {
+            // Aggregates are told apart by the names of what they are made of, without casts.
+            for arg in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = arg {
+                    name_cast(expr)?;
+                }
+            }
+        }
         let no_args =
             matches!(&function.args, FunctionArguments::List(list) if list.args.is_empty());
         if NEED_ARGUMENTS.contains(&name.as_str()) && no_args {
@@ -309,7 +319,7 @@ fn name_items(items: &mut [SelectItem]) {
         if (is_column || by_table) && again == 0 {
             continue;
         }
-        let name = if again == 0 { name } else { format!("{name}{MARK}{again}") };
+        let name = if again == 0 { name } else { marked(&name, again) };
         let alias = ast::Ident::with_quote('"', name);
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
     }
@@ -317,6 +327,11 @@ fn name_items(items: &mut [SelectItem]) {
 
 /// Stands between a name and what makes it unique.
 const MARK: char = '\u{1}';
+
+/// A name that stands there so many times already.
+pub(super) fn marked(name: &str, again: usize) -> String {
+    format!("{name}{MARK}{again}")
+}
 
 /// A name as it is shown.
 pub(crate) fn shown(name: &str) -> &str {
@@ -354,12 +369,20 @@ fn plain_interval(expr: &mut Expr) {
 
 /// Puts a name around a cast of anything but a constant.
 fn named_cast(expr: &mut Expr) -> ControlFlow<Error> {
-    let Expr::Cast { expr: inner, data_type, .. } = &*expr else {
+    let Expr::Cast { expr: inner, .. } = &*expr else {
         return ControlFlow::Continue(());
     };
     if matches!(**inner, Expr::Value(_)) {
         return ControlFlow::Continue(());
     }
+    name_cast(expr)
+}
+
+/// Puts a name around a cast of anything.
+fn name_cast(expr: &mut Expr) -> ControlFlow<Error> {
+    let Expr::Cast { data_type, .. } = &*expr else {
+        return ControlFlow::Continue(());
+    };
     let to = data_type.to_string().replace('\'', "");
     let call = format!("\"{}\"(1, '{to}')", super::literals::NAMED_CAST);
     match crate::change::parse_expression(&call) {

@@ -66,6 +66,8 @@ enum Source {
 pub(crate) struct Guard {
     /// Kept as long as there may be rows to read; of a statement by itself, the last to keep it.
     pub(crate) transaction: Option<Arc<Transaction>>,
+    /// What rows of named queries that were computed before are held by.
+    pub(crate) named: Vec<Held>,
 }
 
 impl Rows {
@@ -157,6 +159,7 @@ impl Rows {
                     // A statement by itself ends with its last row.
                     if let Source::Stream { guard, .. } = &mut self.source {
                         guard.transaction = None;
+                        guard.named.clear();
                     }
                     return Ok(None);
                 }

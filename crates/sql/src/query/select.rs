@@ -26,7 +26,7 @@ use crate::held::Held;
 use crate::session::answer::Outcome;
 use crate::session::statements::Session;
 use crate::session::transaction::Transaction;
-use crate::statement::Grammar;
+use crate::statement::{Grammar, changed_by};
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -48,9 +48,10 @@ impl Session {
         parameters: &[Datum],
     ) -> Result<Outcome> {
         let (logical, transaction) = self.bind_and_begin(query, parameters)?;
-        let logical = self.with_named_rows(logical, &transaction).await?;
+        let (logical, named) = self.with_named_rows(logical, &transaction).await?;
         let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
-        let rows = self.stream(plan, transaction)?;
+        let stream = interrupt::start(&self.state, plan, &transaction)?;
+        let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named });
         Ok(Outcome::rows("SELECT", rows))
     }
 
@@ -131,7 +132,8 @@ impl Session {
     /// Starts a plan.
     pub(super) fn stream(&self, plan: Planned, transaction: Arc<Transaction>) -> Result<Rows> {
         let stream = interrupt::start(&self.state, plan, &transaction)?;
-        Ok(Rows::stream(stream, Guard { transaction: Some(transaction) }))
+        let named = Vec::new();
+        Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named }))
     }
 
     /// All rows of a query that is part of another statement, read in its transaction.
@@ -143,7 +145,7 @@ impl Session {
         logical: &LogicalPlan,
         transaction: &Arc<Transaction>,
     ) -> Result<Gathered> {
-        let logical = self.with_named_rows(logical.clone(), transaction).await?;
+        let (logical, _named) = self.with_named_rows(logical.clone(), transaction).await?;
         let plan = interrupt::plan(&self.state, &logical, transaction).await?;
         self.note_plan(&plan.plan);
         let schema = plan.plan.schema();
@@ -188,6 +190,9 @@ impl Session {
     ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
         use ast::Statement as S;
         match statement {
+            S::Query(query) if changed_by(query).is_some() => {
+                self.describe_change(statement, given)
+            }
             S::Query(query) => {
                 let query = self.rewritten(query)?;
                 let catalog = self.catalog();

@@ -49,6 +49,9 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
+        let cancel = Arc::clone(self.cancel());
+        cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
+        let _entered = cancel.enter();
         with_room(statement.levels, || {
             self.renew_rights();
             let point = self.compile_point(statement).map(Arc::new);

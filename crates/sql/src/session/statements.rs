@@ -34,7 +34,7 @@ use crate::query::caller::Caller;
 use crate::query::explain::Noted;
 use crate::query::{backends, rights, sequences};
 use crate::stack::WithRoom;
-use crate::statement::{Kind, Statement};
+use crate::statement::{Kind, Statement, changed_by};
 use crate::values::datum::Datum;
 
 /// One caller's statements.
@@ -281,6 +281,9 @@ impl Session {
             use ast::Statement as S;
             check_kind(statement)?;
             match statement {
+                S::Query(query) if changed_by(query).is_some() => {
+                    self.change(statement, parameters).await
+                }
                 S::Query(query) => self.select(query, parameters).await,
                 S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
                     self.change(statement, parameters).await

@@ -4,7 +4,7 @@
 //! what it does not know is refused. So the list is whole, and a test that goes through it (who may
 //! run what, on which object) goes through all that can be run.
 
-use datafusion::sql::sqlparser::ast::{CopyTarget, ObjectType, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{CopyTarget, ObjectType, Query, SetExpr, Statement as Ast};
 
 use super::Statement;
 
@@ -122,6 +122,17 @@ kinds! {
     Revoke,
 }
 
+/// The change that stands behind named queries: `WITH .. INSERT`.
+pub(crate) fn changed_by(query: &Query) -> Option<&Ast> {
+    match query.body.as_ref() {
+        SetExpr::Insert(change)
+        | SetExpr::Update(change)
+        | SetExpr::Delete(change)
+        | SetExpr::Merge(change) => Some(change),
+        _ => None,
+    }
+}
+
 impl Kind {
     /// The kind of a statement; `None` if it cannot be run.
     pub fn of(statement: &Statement) -> Option<Self> {
@@ -142,7 +153,10 @@ impl Kind {
 
     fn of_rows(statement: &Ast) -> Option<Self> {
         Some(match statement {
-            Ast::Query(_) => Self::Select,
+            Ast::Query(query) => match changed_by(query) {
+                Some(change) => return Self::of_rows(change),
+                None => Self::Select,
+            },
             Ast::Insert(_) => Self::Insert,
             Ast::Update(_) => Self::Update,
             Ast::Delete(_) => Self::Delete,

@@ -8,11 +8,12 @@ use datafusion::common::DFSchema;
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Operator, binary_expr};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::moments::{DIFFERENCE, DIVIDED, LENGTH, TIMES};
-use super::{Function, is_number};
+use super::{Function, MOMENT, is_number};
+use crate::session::cancel::Cancel;
 
 /// Puts them in where types are known.
 #[derive(Debug)]
@@ -24,8 +25,22 @@ impl ExprPlanner for Operators {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> PlanResult<PlannerResult<RawBinaryExpr>> {
-        let types = (expr.left.get_type(schema), expr.right.get_type(schema));
-        let (Ok(left), Ok(right)) = types else { return Ok(PlannerResult::Original(expr)) };
+        // The binder does not look itself.
+        Cancel::check_current()?;
+        if !concerns(&expr.op) {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let Ok(right) = expr.right.get_type(schema) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        // The left one may be a long chain, and nothing here is added to a whole number.
+        let is_sum = matches!(expr.op, BinaryOperator::Plus | BinaryOperator::Minus);
+        if right.is_integer() && is_sum && is_chain(&expr.left) {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let Ok(left) = expr.left.get_type(schema) else {
+            return Ok(PlannerResult::Original(expr));
+        };
         let is_interval = |of: &DataType| matches!(of, DataType::Interval(_));
         let is_time = |of: &DataType| matches!(of, DataType::Timestamp(..));
         let is_day = |of: &DataType| is_time(of) || *of == DataType::Date32;
@@ -45,6 +60,18 @@ impl ExprPlanner for Operators {
             {
                 call(&DIFFERENCE, vec![one, other])
             }
+            // A day with a span is a moment, also where the span has whole days.
+            BinaryOperator::Plus | BinaryOperator::Minus
+                if left == DataType::Date32 && is_interval(&right) =>
+            {
+                let moment = Expr::Cast(Cast::new(Box::new(one), MOMENT));
+                let sign =
+                    if op == BinaryOperator::Plus { Operator::Plus } else { Operator::Minus };
+                binary_expr(moment, sign, other)
+            }
+            BinaryOperator::Plus if is_interval(&left) && right == DataType::Date32 => {
+                binary_expr(one, Operator::Plus, Expr::Cast(Cast::new(Box::new(other), MOMENT)))
+            }
             ref compared if is_interval(&left) && is_interval(&right) => {
                 match comparison(compared) {
                     Some(by) => {
@@ -57,6 +84,17 @@ impl ExprPlanner for Operators {
         };
         Ok(PlannerResult::Planned(planned))
     }
+}
+
+/// Whether an operator has to do with moments or intervals at all.
+fn concerns(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(op, Op::Plus | Op::Minus | Op::Multiply | Op::Divide) || comparison(op).is_some()
+}
+
+/// Whether an expression is a sum, difference or product by itself.
+fn is_chain(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryExpr(_))
 }
 
 fn original(

@@ -18,15 +18,13 @@ use datafusion::arrow::compute::{cast, concat};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
+use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Documentation, Expr, ExpressionPlacement, LogicalPlan, Operator,
     ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -35,6 +33,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 pub(super) use self::aggregate::aggregates;
 use self::growth::{Size, VALUE_BYTES, size_of};
+use super::expressions::rewrite_all;
+use super::regex;
 use crate::error::{Error, SqlState};
 use crate::session::cancel::Cancel;
 
@@ -115,28 +115,14 @@ pub(super) fn functions(state: &SessionState) -> Vec<Arc<ScalarUDF>> {
     growing.map(|function| Arc::new(ScalarUDF::from(Measured::new(function)))).collect()
 }
 
-/// The rule that puts [`Measured`] in where the planner itself calls a function, and `||`.
+/// The rule that puts [`Measured`] in where the planner itself calls a function, and what stands
+/// for `||` and `~`.
 #[derive(Debug)]
 pub(super) struct MeasuredFunctions;
 
 impl AnalyzerRule for MeasuredFunctions {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|plan| {
-            let mut schema = merge_schema(&plan.inputs());
-            if let LogicalPlan::TableScan(scan) = &plan {
-                schema.merge(&DFSchema::try_from_qualified_schema(
-                    scan.table_name.clone(),
-                    &scan.source.schema(),
-                )?);
-            }
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| rewritten(expr, &schema))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(plan.data)
+        rewrite_all(plan, |expr, schema| rewritten(expr, schema))
     }
 
     fn name(&self) -> &str {
@@ -149,6 +135,10 @@ fn rewritten(expr: Expr, schema: &dyn ExprSchema) -> PlanResult<Transformed<Expr
         Expr::BinaryExpr(binary @ BinaryExpr { op: Operator::StringConcat, .. }) => {
             Ok(Transformed::yes(concat::call(binary, schema)?))
         }
+        Expr::BinaryExpr(binary) => Ok(match regex::call(&binary) {
+            Some(call) => Transformed::yes(call),
+            None => Transformed::no(Expr::BinaryExpr(binary)),
+        }),
         other => Ok(measured(other)),
     }
 }

@@ -7,25 +7,29 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Column;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, ExprSchema};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::logical_plan::{Projection, Subquery};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 
+use super::lateral::unnested;
 use super::shape::{is_join, is_joined_value, outer_columns};
 use super::subplan::{Around, Asked, call};
 
 /// The rule.
 #[derive(Debug)]
 pub(crate) struct Subqueries;
+
+/// The name of what a list has.
+const MEMBER: &str = "\u{1}member";
 
 /// Where in an expression a subquery stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,6 +58,16 @@ impl AnalyzerRule for Subqueries {
 
 fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
     let plan = plan.transform_up(|node| {
+        let node = match node {
+            LogicalPlan::Join(join) => {
+                let node = unnested(join)?;
+                if node.transformed {
+                    return Ok(node);
+                }
+                node.data
+            }
+            other => other,
+        };
         let mut has_any = false;
         node.apply_expressions(|expr| {
             has_any |= expr.exists(|expr| Ok(subquery_of(expr).is_some()))?;
@@ -165,14 +179,37 @@ fn membership(member: InSubquery, around: &Around<'_>, place: Place) -> PlanResu
             is_join(&subquery.subquery, around.columns)?
         }
         (Place::Condition, true) => {
-            subquery.outer_ref_columns.is_empty() && !is_constant(&value, around)
+            subquery.outer_ref_columns.is_empty()
+                && !is_constant(&value, around)
+                && !is_null_by_itself(&value, around)?
         }
         _ => false,
     };
     if is_left {
+        let subquery = plainly_named(subquery)?;
         return Ok(Expr::InSubquery(InSubquery { expr: Box::new(value), subquery, negated }));
     }
     Ok(negate(call(Asked::Membership, Some(value), subquery.subquery, around)?, negated))
+}
+
+/// The list with a name that says nothing: the planner may take one like `cast(t.a AS ..)` for that
+/// of a column of the list's own tables.
+fn plainly_named(subquery: Subquery) -> PlanResult<Subquery> {
+    let LogicalPlan::Projection(projection) = subquery.subquery.as_ref() else {
+        return Ok(subquery);
+    };
+    let [Expr::Alias(item)] = projection.expr.as_slice() else { return Ok(subquery) };
+    let items = vec![item.expr.as_ref().clone().alias(MEMBER)];
+    let named = Projection::try_new(items, Arc::clone(&projection.input))?;
+    Ok(Subquery { subquery: Arc::new(LogicalPlan::Projection(named)), ..subquery })
+}
+
+/// Whether a value may be NULL although none of its columns is: the planner looks at columns alone.
+fn is_null_by_itself(value: &Expr, around: &Around<'_>) -> PlanResult<bool> {
+    let columns = value.column_refs();
+    let mut fields = columns.iter().map(|column| around.columns.field_from_column(column));
+    let any_is_null = fields.any(|field| field.is_ok_and(|field| field.is_nullable()));
+    Ok(!any_is_null && value.nullable(around.columns)?)
 }
 
 /// Whether the planner will find that a value is the same in all rows.

@@ -14,9 +14,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, StructArray};
+use datafusion::arrow::compute::{cast, concat};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::TaskContext;
@@ -30,10 +32,12 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::execute_stream;
 use futures::TryStreamExt;
 
+use super::lateral::list_of;
 use super::scope::Scope;
 use super::shape::outer_columns;
 use crate::error::{Error, SqlState};
 use crate::query::interrupt;
+use crate::session::cancel::Cancel;
 
 /// What is asked of a subquery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +46,8 @@ pub(super) enum Asked {
     Value,
     /// Whether it has a row.
     Existence,
+    /// All its rows as one list; NULL if there are none.
+    Rows,
     /// Whether a value is among those of its rows: NULL if that depends on a NULL.
     Membership,
 }
@@ -66,6 +72,7 @@ pub(super) fn call(
     let field = plan.schema().fields().first();
     let result = match (asked, field) {
         (Asked::Value, Some(field)) => field.data_type().clone(),
+        (Asked::Rows, _) => list_of(plan.schema().fields()),
         _ => DataType::Boolean,
     };
     let columns = outer.iter().map(|(field, column)| match around.columns.has_column(column) {
@@ -255,7 +262,7 @@ impl Subplan {
         let fetch = match self.asked {
             Asked::Value => Some(2),
             Asked::Existence => Some(1),
-            Asked::Membership => None,
+            Asked::Membership | Asked::Rows => None,
         };
         let plan = match fetch {
             Some(_) => LogicalPlanBuilder::from(plan).limit(0, fetch)?.build()?,
@@ -266,11 +273,13 @@ impl Subplan {
         let mut seen = 0;
         let mut value = ScalarValue::try_from(&self.result)?;
         let (mut values, mut has_null) = (HashSet::new(), false);
+        let mut batches = Vec::new();
         while let Some(batch) = rows.try_next().await? {
             seen += batch.num_rows();
             match self.asked {
                 Asked::Value if batch.num_rows() > 0 => value = first(&batch)?,
                 Asked::Value | Asked::Existence => {}
+                Asked::Rows => batches.push(batch),
                 Asked::Membership => {
                     for row in 0..batch.num_rows() {
                         let value = ScalarValue::try_from_array(batch.column(0), row)?;
@@ -287,10 +296,33 @@ impl Subplan {
                 let text = "more than one row returned by a subquery used as an expression";
                 Err(Error::new(SqlState::CARDINALITY, text).into())
             }
-            Asked::Value => Ok(Answer::Value(value)),
+            Asked::Rows if seen > 0 => Ok(Answer::Value(self.list(&batches)?)),
+            Asked::Value | Asked::Rows => Ok(Answer::Value(value)),
             Asked::Existence => Ok(Answer::Value(ScalarValue::Boolean(Some(seen > 0)))),
             Asked::Membership => Ok(Answer::List { values, has_null }),
         }
+    }
+
+    /// All rows as one list, whose size is asked for before it is made.
+    fn list(&self, batches: &[RecordBatch]) -> PlanResult<ScalarValue> {
+        let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+        Cancel::check_list(bytes)?;
+        let DataType::List(of) = &self.result else {
+            return Err(Error::internal("rows that are no list").into());
+        };
+        let DataType::Struct(fields) = of.data_type() else {
+            return Err(Error::internal("rows without columns").into());
+        };
+        let columns = fields.iter().enumerate().map(|(place, field)| {
+            let parts = batches.iter().map(|batch| cast(batch.column(place), field.data_type()));
+            let parts = parts.collect::<Result<Vec<ArrayRef>, _>>()?;
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            concat(&parts)
+        });
+        let columns = columns.collect::<Result<Vec<ArrayRef>, _>>()?;
+        let rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let rows = StructArray::try_new_with_length(fields.clone(), columns, None, rows)?;
+        Ok(SingleRowListArrayBuilder::new(Arc::new(rows)).build_list_scalar())
     }
 
     /// The subquery's plan with values where it names columns around it.
