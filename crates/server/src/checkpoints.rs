@@ -1,4 +1,7 @@
-//! Checkpoints that are due, made by a thread of the server, so that no statement waits for one.
+//! Checkpoints that are due, made by a thread of the server.
+//!
+//! The engine has no thread of its own: without this one, the transaction that begins next would
+//! make the checkpoint first and wait for seconds, or none would be made while nobody writes.
 
 use std::io;
 use std::sync::Arc;
