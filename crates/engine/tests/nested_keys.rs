@@ -72,6 +72,30 @@ fn a_cursor_goes_over_nested_keys() {
     });
 }
 
+/// What follows a key deep in the tree may hang at its top.
+#[test]
+fn what_is_far_above_is_found() {
+    let (db, table) = database();
+    insert_all(&db, &table);
+    db.write(|tx| tx.insert_values(&table, &[Some("b".into())])).expect("there is room");
+    let index = table.index("by_key").expect("it is there");
+    let column = table.column("key").expect("it is there");
+    in_a_small_stack(|| {
+        let tx = db.begin_read().expect("there are slots");
+        let mut cursor = tx.cursor(&table, index).expect("it is ordered");
+        for len in [1, 5, 9, 17, 100, LONGEST - 1] {
+            let beside = format!("{}b", key(len));
+            let found = cursor.find(Find::AtLeast, &[beside.as_str().into()]).expect("a key");
+            assert_eq!(found.and_then(|row| row.str(column)), Some("b"), "beside {len}");
+            assert_eq!(
+                cursor.previous().and_then(|row| row.str(column)).map(str::len),
+                Some(LONGEST)
+            );
+            assert_eq!(cursor.next().and_then(|row| row.str(column)), Some("b"));
+        }
+    });
+}
+
 #[test]
 fn nested_keys_are_built_measured_and_freed() {
     let (db, table) = database();

@@ -129,8 +129,8 @@ fn cpu_ns() -> u64 {
     shown.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
-fn insert(db: &Database, table: &Table) {
-    db.write(|tx| tx.insert_values(table, &[Some(vec![7; 500].as_slice().into())]))
+fn insert(db: &Database, table: &Table, len: usize) {
+    db.write(|tx| tx.insert_values(table, &[Some(vec![7; len].as_slice().into())]))
         .expect("the disk is only slow");
 }
 
@@ -150,12 +150,14 @@ fn committers_sleep_while_the_disk_stalls() {
     // When the file is full, one begins the next, and the others wait.
     gate.closed.store(true, Ordering::SeqCst);
     std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
+        // Short ones would fit into what is left of the file.
+        for len in [500, 1, 500, 20] {
+            let (db, table, slowest) = (&db, &table, &slowest);
+            scope.spawn(move || {
                 for _ in 0..100 {
                     let before = cpu_ns();
                     let start = Instant::now();
-                    insert(&db, &table);
+                    insert(db, table, len);
                     if start.elapsed() > STALL / 2 {
                         slowest.fetch_max(cpu_ns() - before, Ordering::SeqCst);
                     }
