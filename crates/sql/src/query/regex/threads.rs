@@ -9,6 +9,7 @@ use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
 use super::automaton::stride;
+use super::expression::Groups;
 use crate::error::{Error, Result, SqlState};
 use crate::session::cancel::Cancel;
 
@@ -82,11 +83,7 @@ impl Threads {
 
     /// The begin and the end of what each group holds, the whole match first; `None` if nothing
     /// matches.
-    pub(super) fn run(
-        &mut self,
-        text: &[u8],
-        bounds: Bounds,
-    ) -> Result<Option<Vec<Option<(usize, usize)>>>> {
+    pub(super) fn run(&mut self, text: &[u8], bounds: Bounds) -> Result<Option<Groups>> {
         let (from, end, is_exact) = match bounds {
             Bounds::From(from) => (from, text.len(), false),
             Bounds::Exactly(from, end) => (from, end, true),
