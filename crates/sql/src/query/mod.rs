@@ -59,4 +59,5 @@ pub(crate) mod sum;
 mod through;
 mod united;
 mod watched;
+mod wide_filters;
 mod windows;

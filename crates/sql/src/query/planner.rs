@@ -38,6 +38,7 @@ use super::single_value::SingleValue;
 use super::subquery::Subqueries;
 use super::sum::Sum;
 use super::watched::Watched;
+use super::wide_filters::{self, WideFilters};
 use super::{functions, literals, measured, pad, regex, rounding};
 use crate::error::{Error, Result};
 use crate::session::transaction::Transaction;
@@ -136,14 +137,17 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
-/// DataFusion's rules for operators with ours: before all of them, and where sorts stand and what
-/// is between operators does not yet.
+/// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
+/// between operators does not yet, and where projections are pushed down.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
         vec![Arc::new(ChainUnions), Arc::new(ForgetConstants)];
     for rule in PhysicalOptimizer::new().rules {
         if rule.name() == "EnsureCooperative" {
             rules.push(Arc::new(OrderByIndex));
+        }
+        if rule.name() == wide_filters::BEFORE {
+            rules.push(Arc::new(WideFilters));
         }
         rules.push(rule);
     }
