@@ -24,14 +24,6 @@ impl Part {
     pub(super) fn of(turn: u64) -> Self {
         Self::Tenth(turn % PARTS)
     }
-
-    /// Whether the thing at this place of a list has its turn.
-    pub(crate) fn has(self, place: usize) -> bool {
-        match self {
-            Self::All => true,
-            Self::Tenth(part) => place as u64 % PARTS == part,
-        }
-    }
 }
 
 impl fmt::Display for Part {

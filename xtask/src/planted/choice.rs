@@ -17,7 +17,7 @@ use crate::ci::Part;
 pub(super) enum Choice {
     All,
     Changed,
-    /// Those touched, and a part of the others.
+    /// Some of those touched, or of all if there are none.
     Part(Part),
     Named(Vec<String>),
 }
@@ -29,16 +29,15 @@ impl Choice {
             Self::All | Self::Part(Part::All) | Self::Named(_) => BTreeSet::new(),
             Self::Changed | Self::Part(_) => touched(bugs, list, root),
         };
-        if let (Self::Part(Part::Tenth(tenth)), Some(most)) = (self, list.most) {
-            return some(bugs, &touched, *tenth as usize, most);
+        if let Self::Part(Part::Tenth(tenth)) = self {
+            return some(bugs, &touched, *tenth as usize, list.most);
         }
-        let is_chosen = |(place, bug): &(usize, &Bug)| match self {
-            Self::All => true,
+        let is_chosen = |bug: &&Bug| match self {
+            Self::All | Self::Part(_) => true,
             Self::Changed => touched.contains(&bug.name),
-            Self::Part(part) => part.has(*place) || touched.contains(&bug.name),
             Self::Named(names) => names.contains(&bug.name),
         };
-        bugs.iter().enumerate().filter(is_chosen).map(|(_, bug)| bug).collect()
+        bugs.iter().filter(is_chosen).collect()
     }
 
     /// A name that was asked for and is none.
@@ -48,7 +47,8 @@ impl Choice {
     }
 }
 
-/// Of those that were touched so many, and others in the next tenth; one if none was touched.
+/// Of those that were touched so many, and others in the next tenth; half as many of all if none
+/// was touched.
 fn some<'b>(
     bugs: &'b [Bug],
     touched: &BTreeSet<String>,
@@ -57,7 +57,7 @@ fn some<'b>(
 ) -> Vec<&'b Bug> {
     let is_touched = |bug: &&Bug| touched.contains(&bug.name);
     let (most, bugs): (usize, Vec<&Bug>) = match touched.is_empty() {
-        true => (1, bugs.iter().collect()),
+        true => (most.div_ceil(2), bugs.iter().collect()),
         false => (most, bugs.iter().filter(is_touched).collect()),
     };
     let count = most.min(bugs.len());
