@@ -34,6 +34,16 @@ fn stamp(rows: &Rows) {
     rows.db.reclaim();
 }
 
+/// Changes row 1, deletes row 3, and stamps both when that is committed.
+fn change_two(rows: &Rows) {
+    let written = rows.db.write(|tx| {
+        update(rows, tx, 1)?;
+        delete(rows, tx, 3)
+    });
+    written.expect("nobody else writes");
+    stamp(rows);
+}
+
 /// Commits changes of two rows, which are left unstamped.
 fn leave_unstamped(rows: &Rows) {
     let written = rows.db.write(|tx| {
@@ -92,15 +102,7 @@ fn shuttle_unstamped_rows_are_moved() {
 fn shuttle_unstamped_rows_end_in_place() {
     check(|| {
         let rows = Rows::ordered(&[1, 2, 3]);
-        let write = || {
-            let written = rows.db.write(|tx| {
-                update(&rows, tx, 1)?;
-                delete(&rows, tx, 3)
-            });
-            written.expect("nobody else writes");
-            stamp(&rows);
-        };
-        race(vec![Box::new(write), Box::new(|| read_twice(&rows))]);
+        race(vec![Box::new(|| change_two(&rows)), Box::new(|| read_twice(&rows))]);
         assert_eq!(rows.all(), [(1, 7), (2, 0)]);
     });
 }
@@ -115,15 +117,7 @@ fn shuttle_unstamped_tombstones_go() {
             rows.db.write(|tx| update(&rows, tx, 3)).expect("nobody else writes");
             drop(old);
         });
-        let write = || {
-            let written = rows.db.write(|tx| {
-                update(&rows, tx, 1)?;
-                delete(&rows, tx, 3)
-            });
-            written.expect("nobody else writes");
-            stamp(&rows);
-        };
-        race(vec![Box::new(write), Box::new(|| read_twice(&rows))]);
+        race(vec![Box::new(|| change_two(&rows)), Box::new(|| read_twice(&rows))]);
         assert_eq!(rows.all(), [(1, 7), (2, 0)]);
     });
 }
