@@ -5,11 +5,12 @@
 
 use std::path::PathBuf;
 
-use lab_harness::{Contender, Outcome, Tier};
+use lab_harness::{Contender, Outcome};
 
-use crate::cell::CellRequest;
+use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::flags::Flags;
+use crate::protocol::CellRequest;
 use crate::workloads::{self, Workload};
 
 /// Where records go unless `--out` says otherwise.
@@ -36,55 +37,6 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     pub(crate) workload: &'static dyn Workload,
     pub(crate) choice: Choice,
-}
-
-/// What of a workload is to be run.
-#[derive(Clone)]
-pub(crate) struct Choice {
-    pub(crate) scale: Scale,
-    /// The sizes that take long as well.
-    pub(crate) large: bool,
-    /// Only this size.
-    pub(crate) rows: Option<u64>,
-    pub(crate) rounds: u32,
-    /// How long a workload that can be paced is to take.
-    pub(crate) minutes: Option<u32>,
-    /// Every contender that takes part, whether it is installed or not.
-    pub(crate) contenders: Vec<&'static dyn Contender>,
-    pub(crate) out: PathBuf,
-}
-
-/// How much time a run may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scale {
-    /// Half a minute: for tests.
-    Quick,
-    /// At most five minutes: for visitors.
-    Ordinary,
-    /// For records.
-    Full,
-    /// As [`Self::Full`], with every setting and without limits.
-    All,
-}
-
-impl Scale {
-    /// How often everything is measured unless `--rounds` says otherwise.
-    fn rounds(self) -> u32 {
-        match self {
-            Self::Quick => 2,
-            Self::Ordinary => 3,
-            Self::Full | Self::All => 5,
-        }
-    }
-
-    /// The settings that take part, at small sizes and at others.
-    pub(crate) fn tier(self, small: bool) -> Tier {
-        match (self, small) {
-            (Self::All, _) => Tier::OnRequest,
-            (_, true) => Tier::Small,
-            (_, false) => Tier::Always,
-        }
-    }
 }
 
 /// Decides what the flags mean.
@@ -150,7 +102,7 @@ fn choice(workload: &dyn Workload, flags: &Flags) -> Outcome<Choice> {
 
 /// Who takes part: those named, or the workload's own; with interfaces, the Rust one and those, and
 /// whoever else is named.
-fn takes_part(workload: &dyn Workload, flags: &Flags) -> Outcome<Vec<&'static dyn Contender>> {
+fn takes_part(workload: &dyn Workload, flags: &Flags) -> Outcome<Vec<&'static Contender>> {
     let named = flags.contenders.as_deref().unwrap_or_default();
     if flags.interfaces.is_empty() {
         return match flags.contenders {
@@ -166,10 +118,10 @@ fn takes_part(workload: &dyn Workload, flags: &Flags) -> Outcome<Vec<&'static dy
         names.push(interface(word)?);
     }
     names.extend(named.iter().map(String::as_str));
-    let mut chosen: Vec<&'static dyn Contender> = Vec::new();
+    let mut chosen: Vec<&'static Contender> = Vec::new();
     for name in names {
         let contender = contender(name)?;
-        if !chosen.iter().any(|known| known.name() == name) {
+        if !chosen.iter().any(|known| known.name == name) {
             chosen.push(contender);
         }
     }
@@ -185,9 +137,9 @@ fn interface(word: &str) -> Outcome<&'static str> {
     })
 }
 
-fn contender(name: &str) -> Outcome<&'static dyn Contender> {
+fn contender(name: &str) -> Outcome<&'static Contender> {
     contenders::find(name).ok_or_else(|| {
-        let known: Vec<_> = contenders::all().iter().map(|known| known.name()).collect();
+        let known: Vec<_> = contenders::all().iter().map(|known| known.name).collect();
         format!("no contender '{name}'; there is: {}", known.join(", ")).into()
     })
 }

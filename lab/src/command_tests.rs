@@ -37,7 +37,7 @@ fn workloads_are_run_in_the_order_in_which_they_are_named() {
 fn contenders_are_chosen_by_name() {
     let line = "sensors --quick --contenders hashmap,btreemap";
     let choice = one(line).choice;
-    let names: Vec<_> = choice.contenders.iter().map(|contender| contender.name()).collect();
+    let names: Vec<_> = choice.contenders.iter().map(|contender| contender.name).collect();
     assert_eq!(names, ["hashmap", "btreemap"]);
     assert_eq!(choice.scale, Scale::Quick);
 }
@@ -49,7 +49,7 @@ fn interfaces_stand_beside_rust_and_whoever_is_named() {
     }
     let names = |line| {
         let choice = one(line).choice;
-        choice.contenders.iter().map(|contender| contender.name()).collect::<Vec<_>>()
+        choice.contenders.iter().map(|contender| contender.name).collect::<Vec<_>>()
     };
     assert_eq!(names("sensors --interface mco"), ["remanent", "remanent-mco"]);
     let all = ["remanent", "remanent-c", "remanent-mco", "remanent-d"];

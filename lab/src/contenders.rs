@@ -6,7 +6,7 @@
 use lab_harness::Contender;
 
 /// Every contender of this build.
-pub(crate) fn all() -> Vec<&'static dyn Contender> {
+pub(crate) fn all() -> Vec<&'static Contender> {
     let mut all = usual();
     let after_rust = usize::from(cfg!(feature = "remanent"));
     all.splice(after_rust..after_rust, in_c());
@@ -16,7 +16,7 @@ pub(crate) fn all() -> Vec<&'static dyn Contender> {
 }
 
 /// The contenders of a run about memory that names none.
-pub(crate) fn with_blocks() -> Vec<&'static dyn Contender> {
+pub(crate) fn with_blocks() -> Vec<&'static Contender> {
     let mut all = usual();
     all.extend(of_blocks_alone());
     all.retain(|contender| !contender.block_settings().is_empty());
@@ -24,62 +24,62 @@ pub(crate) fn with_blocks() -> Vec<&'static dyn Contender> {
 }
 
 /// The contenders of a run about small pairs that names none.
-pub(crate) fn with_pairs() -> Vec<&'static dyn Contender> {
+pub(crate) fn with_pairs() -> Vec<&'static Contender> {
     let mut all = usual();
     all.extend(of_pairs_alone());
     all
 }
 
 /// The contenders of a run that names none: Remanent through its Rust interface alone.
-pub(crate) fn usual() -> Vec<&'static dyn Contender> {
+pub(crate) fn usual() -> Vec<&'static Contender> {
     vec![
         #[cfg(feature = "remanent")]
-        &lab_remanent::Remanent,
-        &lab_collections::BTree,
-        &lab_collections::Hash,
+        &lab_remanent::REMANENT,
+        &lab_collections::BTREE,
+        &lab_collections::HASH,
         #[cfg(feature = "lmdb")]
-        &lab_lmdb::Lmdb,
+        &lab_lmdb::LMDB,
         #[cfg(feature = "berkeley-db")]
-        &lab_berkeley_db::BerkeleyDb,
+        &lab_berkeley_db::BERKELEY_DB,
         #[cfg(feature = "sqlite")]
-        &lab_sqlite::Sqlite,
+        &lab_sqlite::SQLITE,
         #[cfg(feature = "redb")]
-        &lab_redb::Redb,
+        &lab_redb::REDB,
     ]
 }
 
 /// Who takes part with small pairs and in nothing else.
-fn of_pairs_alone() -> Vec<&'static dyn Contender> {
+fn of_pairs_alone() -> Vec<&'static Contender> {
     vec![
-        &lab_collections::Array,
+        &lab_collections::ARRAY,
         #[cfg(feature = "rocksdb")]
-        &lab_rocksdb::RocksDb,
+        &lab_rocksdb::ROCKSDB,
     ]
 }
 
 /// Who allocates memory and does nothing else.
-fn of_blocks_alone() -> Vec<&'static dyn Contender> {
+fn of_blocks_alone() -> Vec<&'static Contender> {
     vec![
         #[cfg(feature = "allocators")]
-        &lab_allocators::Allocator::Malloc,
+        &lab_allocators::MALLOC,
         #[cfg(feature = "allocators")]
-        &lab_allocators::Allocator::Mimalloc,
+        &lab_allocators::MIMALLOC,
         #[cfg(feature = "allocators")]
-        &lab_allocators::Allocator::Jemalloc,
+        &lab_allocators::JEMALLOC,
         #[cfg(feature = "allocators")]
-        &lab_allocators::Allocator::Mmap,
+        &lab_allocators::MMAP,
     ]
 }
 
 /// Remanent through its C interfaces.
-fn in_c() -> Vec<&'static dyn Contender> {
+fn in_c() -> Vec<&'static Contender> {
     vec![
         #[cfg(feature = "remanent-c")]
-        &lab_remanent_c::Interface::Native,
+        &lab_remanent_c::NATIVE,
         #[cfg(feature = "remanent-c")]
-        &lab_remanent_c::Interface::Mco,
+        &lab_remanent_c::MCO,
         #[cfg(feature = "remanent-c")]
-        &lab_remanent_c::Interface::D,
+        &lab_remanent_c::D,
     ]
 }
 
@@ -93,6 +93,6 @@ pub(crate) fn is_in_c(name: &str) -> bool {
 }
 
 /// The contender of that name.
-pub(crate) fn find(name: &str) -> Option<&'static dyn Contender> {
-    all().into_iter().find(|contender| contender.name() == name)
+pub(crate) fn find(name: &str) -> Option<&'static Contender> {
+    all().into_iter().find(|contender| contender.name == name)
 }

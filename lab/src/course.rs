@@ -7,7 +7,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, Table};
 use lab_harness::Outcome;
 
-use crate::cell::Point;
+use crate::protocol::Point;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;

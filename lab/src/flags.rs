@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lab_harness::Outcome;
-use lexopt::{Arg, Parser};
+use lab_harness::flags::{self, Flag, flag};
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,12 +28,6 @@ pub(crate) struct Flags {
     pub(crate) out: Option<PathBuf>,
 }
 
-struct Flag {
-    name: &'static str,
-    value: Option<&'static str>,
-    about: &'static str,
-}
-
 const FLAGS: &[Flag] = &[
     flag("quick", None, "few rows and rounds: ends within about half a minute"),
     flag("full", None, "every size, five rounds: what records are made with, up to half an hour"),
@@ -49,37 +43,16 @@ const FLAGS: &[Flag] = &[
     flag("version", None, "the version"),
 ];
 
-const fn flag(name: &'static str, value: Option<&'static str>, about: &'static str) -> Flag {
-    Flag { name, value, about }
-}
-
 /// Turns arguments into flags.
 ///
 /// # Errors
 ///
 /// When a flag is unknown, lacks its value, or its value is not of its kind.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Flags> {
-    let mut parser = Parser::from_args(arguments);
-    let mut flags = Flags::default();
-    while let Some(argument) = parser.next()? {
-        let name = match argument {
-            Arg::Value(word) => {
-                flags.words.push(word.to_string_lossy().into_owned());
-                continue;
-            }
-            Arg::Short('h') => "help".to_owned(),
-            Arg::Short('V') => "version".to_owned(),
-            Arg::Short(other) => return Err(format!("unknown flag -{other}; see --help").into()),
-            Arg::Long(name) => name.to_owned(),
-        };
-        let Some(known) = FLAGS.iter().find(|flag| flag.name == name) else {
-            return Err(format!("unknown flag --{name}; see --help").into());
-        };
-        let value = match known.value {
-            Some(_) => parser.value()?.to_string_lossy().into_owned(),
-            None => String::new(),
-        };
-        flags.set(known.name, &value)?;
+    let given = flags::read(arguments, FLAGS)?;
+    let mut flags = Flags { words: given.words, ..Flags::default() };
+    for (name, value) in given.flags {
+        flags.set(name, &value.to_string_lossy())?;
     }
     Ok(flags)
 }
@@ -118,10 +91,7 @@ pub(crate) fn help() -> String {
          lab conflicts [flags]  clients on keys of their own; see lab conflicts --help\n\n\
          flags:\n",
     );
-    for flag in FLAGS {
-        let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));
-        text.push_str(&format!("  {name:<18} {}\n", flag.about));
-    }
+    text.push_str(&flags::help_lines(FLAGS, 18));
     text
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     writeln!(out, "\ncontenders")?;
     writeln!(out, "{}", contender_table())?;
     for contender in contenders::all() {
-        if let Some(missing) = contender.missing() {
-            writeln!(out, "{} is missing: {}", contender.name(), missing.reason)?;
+        if let Some(missing) = contender.missing {
+            writeln!(out, "{} is missing: {}", contender.name, missing.reason)?;
             writeln!(out, "  install: {}", missing.install)?;
         }
     }
@@ -50,14 +50,14 @@ fn contender_table() -> Table {
         "configuration",
     ]);
     for contender in contenders::all() {
-        let version = match contender.missing() {
+        let version = match contender.missing {
             Some(_) => "missing".to_owned(),
-            None => contender.version(),
+            None => (contender.version)(),
         };
-        let owned = contender.settings().iter().map(|setting| (setting, "one"));
+        let owned = contender.sensor_settings().iter().map(|setting| (setting, "one"));
         let shared = contender.shared_settings().iter().map(|setting| (setting, "several"));
         let pairs = contender.pair_settings().iter().map(|setting| (setting, "one, pairs"));
-        let back = contender.return_settings().iter().map(|setting| (setting, "one, back"));
+        let back = contender.recovery_settings().iter().map(|setting| (setting, "one, back"));
         let burst = contender.burst_settings().iter().map(|setting| (setting, "one, burst"));
         let blocks = contender.block_settings().iter().map(|setting| (setting, "one, blocks"));
         let of_pairs = pairs.chain(back).chain(burst);
@@ -68,7 +68,7 @@ fn contender_table() -> Table {
                 Tier::OnRequest => "--all",
             };
             table.add_row([
-                setting.label(contender.name()),
+                setting.label(contender.name),
                 version.clone(),
                 setting.promise.to_string(),
                 setting.medium.to_string(),

@@ -4,12 +4,13 @@
 //! plan, measures every `cell` of it in a process of its own, interleaved over the rounds, and
 //! turns the samples into records; `table`, `grid`, `course`, `sheet`, `bursts`, `over_bytes` and
 //! `report` show records.
-//! The harness knows no workload; the workloads know no contender; both meet in the traits of
-//! `lab_harness`.
+//! The harness knows no workload; the workloads know no contender; both meet in `lab_harness`.
 
 mod flags;
 
 mod command;
+
+mod choice;
 
 mod contenders;
 
@@ -21,11 +22,17 @@ mod remaining;
 
 mod cell;
 
+mod protocol;
+
 mod scratch;
 
 mod samples;
 
 mod record;
+
+mod parameters;
+
+mod figure;
 
 mod quantity;
 
@@ -41,6 +48,8 @@ mod bursts;
 
 mod over_bytes;
 
+mod growth;
+
 mod report;
 
 mod workloads;
@@ -50,6 +59,9 @@ mod tpch;
 mod conflicts;
 
 mod program;
+
+#[cfg(test)]
+mod testing;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -9,12 +9,12 @@ use std::io::Write;
 
 use lab_harness::Outcome;
 
+use crate::growth::Growth;
+use crate::parameters::{WARM, block_bytes, total_bytes};
 use crate::quantity;
 use crate::record::Record;
 use crate::sheet::{self, Sheet, number};
 use crate::table;
-use crate::workloads::memory::linear::Growth;
-use crate::workloads::memory::{WARM, block_bytes, total_bytes};
 
 /// One allocator's times of a phase with blocks of one size, over totals.
 pub(crate) struct Curve<'r> {

@@ -13,7 +13,7 @@ use lab_harness::{Medium, Outcome, Promise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cell::Point;
+use crate::protocol::Point;
 
 /// A measured phase, or a contender that could not be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -88,7 +88,7 @@ fn contenders_over_readers_have_tables_and_lines() {
 
 #[test]
 fn the_course_of_memory_is_drawn() {
-    let point = |operations: u64| crate::cell::Point {
+    let point = |operations: u64| crate::protocol::Point {
         operations,
         wall_ms: 5,
         held_bytes: operations * 1024,

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant, SystemTime};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab_harness::{Missing, Outcome, clock, machine};
 
-use crate::cell::{self, CellRequest};
-use crate::command::{Choice, Run};
+use crate::cell;
+use crate::choice::Choice;
+use crate::command::Run;
+use crate::protocol::{CellRequest, Line};
 use crate::record::{self, Record};
 use crate::remaining::Remaining;
 use crate::report;
@@ -111,11 +113,11 @@ fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
 /// A record for every contender that is not installed.
 fn missing(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Vec<Record> {
     let absent = choice.contenders.iter().filter_map(|contender| {
-        let Missing { reason, install } = contender.missing()?;
+        let Missing { reason, install } = contender.missing?;
         Some(Record {
             workload: workload.name().to_owned(),
-            contender: contender.name().to_owned(),
-            version: contender.version(),
+            contender: contender.name.to_owned(),
+            version: (contender.version)(),
             skipped: Some(format!("{reason}; install: {install}")),
             machine: stamp.machine.clone(),
             commit: stamp.commit.clone(),
@@ -141,7 +143,7 @@ fn measure(
         }
         for place in order {
             let cell = &group.cells[place];
-            let label = cell.setting.label(cell.contender.name());
+            let label = cell.setting.label(cell.contender.name);
             let (promise, medium) = (cell.setting.promise, cell.setting.medium);
             shown.progress.set_message(format!(
                 "{}: {}, round {} of {}: {label} {promise}/{medium}",
@@ -165,15 +167,11 @@ fn measure(
     Ok(cells.flat_map(|(cell, samples)| samples.records(&about(workload, cell, stamp))).collect())
 }
 
-fn measure_cell(
-    workload: &dyn Workload,
-    cell: &Cell,
-    scratch: &Scratch,
-) -> Outcome<Vec<cell::Line>> {
+fn measure_cell(workload: &dyn Workload, cell: &Cell, scratch: &Scratch) -> Outcome<Vec<Line>> {
     let directory = scratch.directory(cell.setting.medium)?;
     cell::measure_in_child(&CellRequest {
         workload: workload.name().to_owned(),
-        contender: cell.contender.name().to_owned(),
+        contender: cell.contender.name.to_owned(),
         variant: cell.setting.variant.to_owned(),
         promise: cell.setting.promise,
         medium: cell.setting.medium,
@@ -191,8 +189,8 @@ fn measure_cell(
 fn about(workload: &dyn Workload, cell: &Cell, stamp: &Stamp) -> Record {
     Record {
         workload: workload.name().to_owned(),
-        contender: cell.setting.label(cell.contender.name()),
-        version: cell.contender.version(),
+        contender: cell.setting.label(cell.contender.name),
+        version: (cell.contender.version)(),
         setting: Some(cell.setting.promise),
         medium: Some(cell.setting.medium),
         rows: Some(cell.rows),

@@ -1,17 +1,19 @@
 use std::path::PathBuf;
 
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Contender, Place, Setting};
+use lab_harness::Contender;
 
 use super::*;
-use crate::command::Scale;
+use crate::choice::Scale;
 use crate::workloads;
 
-struct NotInstalled;
+static NOT_INSTALLED: Contender = Contender {
+    missing: Some(Missing { reason: "no absent.h", install: "apt-get install absent-dev" }),
+    ..Contender::named("absent", || "not installed".to_owned())
+};
 
 #[test]
 fn a_contender_that_is_not_installed_is_named_with_its_command() {
-    let records = missing(workload(), &choice(&[&NotInstalled]), &stamp());
+    let records = missing(workload(), &choice(&[&NOT_INSTALLED]), &stamp());
     let [record] = &records[..] else { panic!("{records:?}") };
     assert_eq!(record.contender, "absent");
     assert_eq!(record.skipped.as_deref(), Some("no absent.h; install: apt-get install absent-dev"));
@@ -20,7 +22,7 @@ fn a_contender_that_is_not_installed_is_named_with_its_command() {
 
 #[test]
 fn a_contender_that_is_not_installed_is_not_planned() {
-    assert!(workload().plan(&choice(&[&NotInstalled])).is_empty());
+    assert!(workload().plan(&choice(&[&NOT_INSTALLED])).is_empty());
 }
 
 #[test]
@@ -28,7 +30,7 @@ fn groups_are_interleaved_over_all_contenders_of_a_size() {
     let choice = choice(&crate::contenders::all());
     for group in workload().plan(&choice) {
         assert_eq!(group.rounds, choice.rounds);
-        let names: Vec<_> = group.cells.iter().map(|cell| cell.contender.name()).collect();
+        let names: Vec<_> = group.cells.iter().map(|cell| cell.contender.name).collect();
         assert!(names.contains(&"btreemap"), "{}: {names:?}", group.title);
     }
 }
@@ -37,7 +39,7 @@ fn workload() -> &'static dyn Workload {
     workloads::find("sensors").unwrap()
 }
 
-fn choice(contenders: &[&'static dyn Contender]) -> Choice {
+fn choice(contenders: &[&'static Contender]) -> Choice {
     Choice {
         scale: Scale::Quick,
         large: true,
@@ -51,32 +53,4 @@ fn choice(contenders: &[&'static dyn Contender]) -> Choice {
 
 fn stamp() -> Stamp {
     Stamp { machine: String::new(), commit: String::new(), run: String::new() }
-}
-
-impl Contender for NotInstalled {
-    fn name(&self) -> &'static str {
-        "absent"
-    }
-
-    fn version(&self) -> String {
-        "not installed".to_owned()
-    }
-
-    fn missing(&self) -> Option<Missing> {
-        let install = "apt-get install absent-dev";
-        Some(Missing { reason: "no absent.h".to_owned(), install })
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("absent".into())
-    }
 }

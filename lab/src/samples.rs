@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cell::{Held, Line, PhaseSample};
+use crate::protocol::{Held, Line, PhaseSample};
 use crate::record::{Record, Spread};
 
 /// What was measured of one cell so far.

@@ -11,10 +11,10 @@ use comfy_table::{Cell, CellAlignment, Table};
 use lab_harness::{Outcome, Promise};
 use serde_json::Value;
 
+use crate::parameters::THREADS;
 use crate::quantity;
 use crate::record::Record;
 use crate::table::{self, STYLE};
-use crate::workloads::ladder::{RUNGS, THREADS};
 
 /// A table: its title, its columns, and a line for each contender.
 pub(crate) struct Sheet {
@@ -60,7 +60,7 @@ pub(crate) fn print_group_of_rungs(
     title: &str,
     records: &[Record],
 ) -> Outcome<()> {
-    for rung in RUNGS {
+    for rung in Promise::ALL {
         let alone = |record: &&Record| threads_of(record).is_none();
         let of_rung = records.iter().filter(alone).filter(|record| record.setting == Some(rung));
         let of_rung: Vec<Record> = of_rung.cloned().collect();
@@ -98,7 +98,7 @@ pub(crate) fn of_rungs(records: &[Record]) -> Vec<Sheet> {
 }
 
 fn over_rungs(records: &[&Record], phase: &str, time: Time) -> Sheet {
-    let rungs: Vec<Promise> = RUNGS
+    let rungs: Vec<Promise> = Promise::ALL
         .into_iter()
         .filter(|&rung| records.iter().any(|r| r.setting == Some(rung) && r.phase == phase))
         .collect();

@@ -12,9 +12,9 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
 use lab_harness::{Medium, Outcome, Promise};
 
+use crate::figure::Figure;
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::Figure;
 
 /// To which contender ratios are made, the first that took part.
 pub(crate) const BASES: [&str; 2] = ["remanent", "btreemap"];

@@ -21,12 +21,13 @@ pub(crate) mod memory;
 
 use std::collections::BTreeMap;
 
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::{Contender, Driver, Outcome, Setting};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::Choice;
+use crate::choice::Choice;
 use crate::contenders;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::record::Record;
 
 /// Every workload of the laboratory.
@@ -50,12 +51,10 @@ pub(crate) trait Workload: Sync {
     fn summary(&self) -> &'static str;
 
     /// The settings in which a contender takes part.
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
-        contender.settings()
-    }
+    fn settings(&self, contender: &Contender) -> &'static [Setting];
 
     /// Who takes part unless somebody is named.
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         contenders::usual()
     }
 
@@ -80,7 +79,7 @@ pub(crate) trait Workload: Sync {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>>;
 
@@ -116,7 +115,7 @@ pub(crate) struct Group {
 
 /// One contender in one setting at one size.
 pub(crate) struct Cell {
-    pub(crate) contender: &'static dyn Contender,
+    pub(crate) contender: &'static Contender,
     pub(crate) setting: &'static Setting,
     pub(crate) rows: u64,
     /// Threads that read beside the one that is measured.
@@ -129,17 +128,12 @@ pub(crate) struct Cell {
     pub(crate) pinned: bool,
 }
 
-/// One line of the list of figures.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) what: String,
-    pub(crate) asked: String,
-    /// Absent when the run did not measure it.
-    pub(crate) measured: Option<String>,
-    pub(crate) reached: Option<bool>,
-}
-
 /// The workload of that name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Workload> {
     ALL.iter().copied().find(|workload| workload.name() == name)
+}
+
+/// The function that opens a contender for a workload.
+fn opening<Open>(driver: Option<Driver<Open>>) -> Outcome<Open> {
+    driver.map(|driver| driver.open).ok_or_else(|| "it does not take part".into())
 }

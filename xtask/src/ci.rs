@@ -18,10 +18,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
+use crate::part::Part;
 use limit::Timing;
 use steps::{Action, STEPS, Step};
-pub(crate) use turn::Part;
 use wish::Wish;
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {

@@ -10,7 +10,8 @@ mod tests;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, process};
+use crate::outcome::Outcome;
+use crate::process;
 
 const HELP: &str = "cargo xtask differential [--statements N] [--seed S] [--findings F]
 

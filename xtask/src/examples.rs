@@ -14,7 +14,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Outcome, install, process};
+use crate::outcome::Outcome;
+use crate::{install, process};
 use example::{Example, Mode};
 
 /// Where the programs are, and beside them `build.sh` and the CMake project.

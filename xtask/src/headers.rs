@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 const HEADER: &str = "crates/capi/include/remanent.h";
 const SOURCES: &str = "crates/capi/src/native";

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::process;
 
 const HEADERS: &str = "crates/capi/include";

@@ -5,10 +5,13 @@
 #![expect(clippy::print_stdout, reason = "a command line program answers on standard output")]
 
 mod ci;
+mod commit;
 mod differential;
 mod examples;
 mod headers;
 mod install;
+mod outcome;
+mod part;
 mod planted;
 mod powerloss;
 mod process;
@@ -16,12 +19,10 @@ mod size;
 mod thread_sanitizer;
 mod tidy;
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a command ends with: nothing, or the reason in words.
-type Outcome = Result<(), Box<dyn Error>>;
+use outcome::Outcome;
 
 struct Command {
     name: &'static str,
@@ -39,6 +40,11 @@ const COMMANDS: &[Command] = &[
         name: "ci",
         summary: "run what continuous integration runs; `ci list`, `ci --all`, `ci STEP..`",
         run: ci::run,
+    },
+    Command {
+        name: "commit",
+        summary: "check the message of the newest commit, or of another; `commit [REVISION]`",
+        run: commit::run,
     },
     Command {
         name: "planted",

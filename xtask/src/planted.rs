@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::Outcome;
-use crate::ci::Part;
+use crate::outcome::Outcome;
+use crate::part::Part;
 use check::{Check, Kind, Verdict};
 use choice::Choice;
 use copy::Copy;
@@ -80,8 +80,8 @@ fn record(root: &Path, lists: &[List]) -> Outcome {
     let path = root.join(page::PATH);
     let mut text = std::fs::read_to_string(&path)?;
     for (list, table) in lists.iter().zip(&tables) {
-        let when = (date.trim(), commit.trim());
-        text = page::with(&text, list.place, table, when).ok_or_else(|| {
+        let with = page::with(&text, list.place, table, date.trim(), commit.trim());
+        text = with.ok_or_else(|| {
             format!("{} has no table for each list, or no sentence before it", page::PATH)
         })?;
     }

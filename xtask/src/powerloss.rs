@@ -19,12 +19,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, process};
+use crate::outcome::Outcome;
+use crate::process;
 use file_system::{Kind, Mounted};
 use request::Request;
-use round::{Round, Rung, Verdict};
+use round::{Level, Round, Verdict};
 
-/// What came of the rounds on one file system, at one rung.
+/// What came of the rounds on one file system, at one durability level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     rounds: u64,
@@ -75,10 +76,10 @@ fn on(kind: Kind, request: &Request, root: &Path, program: &Path) -> Outcome {
         let again = || format!("{}, round {number}: {}", kind.name(), round.shown());
         let verdict = round.run(&mut mounted, program);
         let verdict = verdict.map_err(|error| format!("{}: {error}", again()))?;
-        let count = if round.rung == Rung::Disk { &mut disk } else { &mut control };
+        let count = if round.level == Level::Disk { &mut disk } else { &mut control };
         count.add(verdict);
         let Verdict { acknowledged, found, .. } = verdict;
-        if found > acknowledged + 1 || round.rung == Rung::Disk && found < acknowledged {
+        if found > acknowledged + 1 || round.level == Level::Disk && found < acknowledged {
             return Err(format!("{}: {acknowledged} acknowledged, {found} found", again()).into());
         }
     }
@@ -98,8 +99,8 @@ fn on(kind: Kind, request: &Request, root: &Path, program: &Path) -> Outcome {
 fn shown(disk: Count, control: Count) -> String {
     let Count { rounds, acknowledged, lost, more, .. } = disk;
     format!(
-        "{rounds} rounds at rung disk, {acknowledged} commits acknowledged, {lost} lost, {more} \
-         more there; control: {} rounds at rungs os and buffered, {} acknowledged, {} lost in {} \
+        "{rounds} rounds at level disk, {acknowledged} commits acknowledged, {lost} lost, {more} \
+         more there; control: {} rounds at levels os and buffered, {} acknowledged, {} lost in {} \
          rounds",
         control.rounds, control.acknowledged, control.lost, control.rounds_lost
     )

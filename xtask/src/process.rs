@@ -9,7 +9,7 @@ mod tests;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// One program with its arguments, a line of words, and the variables set for it.
 #[derive(Clone, Copy)]

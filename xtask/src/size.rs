@@ -13,7 +13,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, process};
+use crate::outcome::Outcome;
+use crate::process;
 
 const BYTES_MAX: u64 = 1_000_000;
 /// The mco-style reads its schema from text, so the schema language is in it.

@@ -11,7 +11,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, process};
+use crate::outcome::Outcome;
+use crate::process;
 
 const HELP: &str = "cargo xtask tsan [ARGUMENT..]
 

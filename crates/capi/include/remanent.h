@@ -200,7 +200,7 @@ typedef struct rem_kv_keys rem_kv_keys;
 // A transaction: a token, never a pointer to anything.
 typedef struct rem_transaction rem_transaction;
 
-// What every function returns: 0, or why it failed.
+// The status that every function returns: 0, or why it failed.
 typedef int32_t rem_status;
 
 // How a database is opened. Zeros and nulls are the defaults.
@@ -304,7 +304,7 @@ typedef struct rem_column {
     uint64_t id;
 } rem_column;
 
-// What a value holds.
+// The content of a value.
 typedef union rem_word {
     // A signed number.
     int64_t integer;
@@ -330,7 +330,7 @@ typedef struct rem_value {
 typedef struct rem_ticket {
     // Snapshots from this timestamp on see it.
     uint64_t timestamp;
-    // Where it ends in the log; 0 if it is not there.
+    // The end of it in the log; 0 if it is not there.
     uint64_t position;
 } rem_ticket;
 
@@ -342,7 +342,7 @@ typedef struct rem_kv {
 
 // Bytes of the program's, or in a database; `data` may be null for none.
 typedef struct rem_blob {
-    // Where they are.
+    // Their position.
     const void *data;
     // How many.
     size_t length;
@@ -356,7 +356,7 @@ typedef struct rem_kv_cursor {
     uint64_t number;
 } rem_kv_cursor;
 
-// What a key/value database holds, as one transaction sees it.
+// The content of a key/value database, as one transaction sees it.
 typedef struct rem_kv_statistics {
     // Different keys.
     uint64_t keys;
@@ -423,7 +423,7 @@ typedef struct rem_statistics {
     uint64_t writers;
     // Microseconds since the oldest snapshot was taken; 0 if there is none.
     uint64_t oldest_snapshot_us;
-    // Blocks and rows that wait to be freed or looked at.
+    // Blocks and rows that wait to be freed or inspected.
     uint64_t backlog;
     // Rows of which an old snapshot needs a version that nobody else does.
     uint64_t pinned_rows;
@@ -443,7 +443,7 @@ typedef struct rem_statistics {
     uint64_t log_syncs;
 } rem_statistics;
 
-// What a table takes of the memory, in bytes.
+// The memory of a table, in bytes.
 typedef struct rem_table_memory {
     // The table's name with a final NUL, cut where it is too long.
     char name[64];
@@ -643,7 +643,7 @@ typedef struct rem_savepoint {
 // The stream of an image could not be written or read.
 #define REM_STREAM_FAILED 34
 
-// What was read is not a whole image, or one of another version.
+// The bytes are not a whole image, or one of another version.
 #define REM_DAMAGED_IMAGE 35
 
 // The log cannot be read, not even in part, or belongs to another database.
@@ -736,7 +736,7 @@ rem_status rem_budget_set(const struct rem_database *db, uint64_t bytes);
 // Gives free memory back to the system; `released` may be null.
 rem_status rem_memory_release(const struct rem_database *db, uint64_t *released);
 
-// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` is told how
+// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` receives how
 // many there are.
 rem_status rem_snapshots(const struct rem_database *db,
                          struct rem_snapshot *snapshots,
@@ -839,17 +839,17 @@ rem_status rem_delete(const struct rem_transaction *transaction,
                       struct rem_table table,
                       uint32_t id);
 
-// The rung that a commit has reached by now.
+// The durability level that a commit has reached by now.
 rem_status rem_durability_of(const struct rem_database *database_token,
                              struct rem_ticket ticket,
                              uint32_t *out);
 
-// Waits until a commit has reached a rung, which this call sees to.
+// Waits until a commit has reached a durability level; this call sees to it.
 rem_status rem_wait_for(const struct rem_database *database_token,
                         struct rem_ticket ticket,
                         uint32_t durability);
 
-// Brings everything committed so far to a rung.
+// Makes everything committed so far durable, at this level.
 rem_status rem_flush(const struct rem_database *database_token, uint32_t durability);
 
 // Writes an image beside the log and lets go what it makes needless.
@@ -894,7 +894,7 @@ rem_status rem_kv_rename(const struct rem_database *db,
                          struct rem_kv *out);
 
 // The name of a key/value database by its number, from 0 in the order of the names, with a final
-// NUL; `REM_NOT_FOUND` behind the last. `length` is told the name's length, without the NUL.
+// NUL; `REM_NOT_FOUND` behind the last. `length` receives the name's length, without the NUL.
 rem_status rem_kv_name_at(const struct rem_database *db,
                           size_t number,
                           char *buffer,
@@ -905,7 +905,7 @@ rem_status rem_kv_name_at(const struct rem_database *db,
 rem_status rem_kv_flags(const struct rem_database *db, struct rem_kv kv, uint32_t *out);
 
 // Frees what deleted and replaced records have left behind, and gives unused memory of the whole
-// database back to the system; `released`, which may be null, is told how many bytes.
+// database back to the system; `released`, which may be null, receives how many bytes.
 rem_status rem_kv_compact(const struct rem_database *db, struct rem_kv kv, uint64_t *released);
 
 // Gives a key a value: in place of its value or, in a database with duplicates, besides those
@@ -926,14 +926,14 @@ rem_status rem_kv_put_part(const struct rem_transaction *transaction,
                            size_t length,
                            struct rem_blob bytes);
 
-// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null, is
-// told how many.
+// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null,
+// receives how many.
 rem_status rem_kv_delete(const struct rem_transaction *transaction,
                          struct rem_kv kv,
                          struct rem_blob key,
                          uint64_t *removed);
 
-// Removes all records; `removed`, which may be null, is told how many.
+// Removes all records; `removed`, which may be null, receives how many.
 rem_status rem_kv_truncate(const struct rem_transaction *transaction,
                            struct rem_kv kv,
                            uint64_t *removed);
@@ -948,7 +948,7 @@ rem_status rem_kv_cursor_close(const struct rem_kv_cursor *cursor);
 
 // Moves and gets the record. `mode` is REM_KV_FIRST .. REM_KV_PREV_NODUP; with REM_KV_SET,
 // REM_KV_SET_RANGE and both REM_KV_GET_BOTH, `key` says what is sought, with the last two `value`
-// as well. Both are told what was found; what is not sought may be null. With a cursor over a
+// as well. Both receive what was found; what is not sought may be null. With a cursor over a
 // secondary database `value` is the primary's, and seeking both is `rem_kv_cursor_get_primary`'s.
 rem_status rem_kv_cursor_get(const struct rem_kv_cursor *cursor,
                              uint32_t mode,
@@ -956,7 +956,7 @@ rem_status rem_kv_cursor_get(const struct rem_kv_cursor *cursor,
                              struct rem_blob *value);
 
 // As `rem_kv_cursor_get` for a cursor over a secondary database, with the primary key too: with
-// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` is told the primary's value.
+// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` receives the primary's value.
 // `REM_BAD_ARGUMENT` for other cursors.
 rem_status rem_kv_cursor_get_primary(const struct rem_kv_cursor *cursor,
                                      uint32_t mode,
@@ -985,9 +985,9 @@ rem_status rem_kv_cursor_count(const struct rem_kv_cursor *cursor, uint64_t *out
 rem_status rem_kv_cursor_duplicate(const struct rem_kv_cursor *cursor, struct rem_kv_cursor *out);
 
 // Copies the records that follow into a buffer of `size` bytes, as many as it holds whole, and
-// moves to the last of them; `length` is told how many bytes they take, and `rem_kv_bulk_next`
+// moves to the last of them; `length` receives how many bytes they take, and `rem_kv_bulk_next`
 // goes through them. `REM_NOT_FOUND` at the end. `REM_BUFFER_TOO_SMALL` if not even one fits;
-// then `length` is told what that one takes. Over a secondary database the values are primary
+// then `length` receives what that one takes. Over a secondary database the values are primary
 // keys.
 rem_status rem_kv_cursor_bulk(const struct rem_kv_cursor *cursor,
                               void *buffer,
@@ -1000,7 +1000,7 @@ rem_status rem_kv_get(const struct rem_transaction *transaction,
                       struct rem_blob key,
                       struct rem_blob *out);
 
-// Copies the value of a key into a buffer of `size` bytes. `length` is told the value's length,
+// Copies the value of a key into a buffer of `size` bytes. `length` receives the value's length,
 // also where the buffer is too small for it: `REM_BUFFER_TOO_SMALL`, and nothing is copied.
 rem_status rem_kv_get_into(const struct rem_transaction *transaction,
                            struct rem_kv kv,
@@ -1066,7 +1066,7 @@ rem_status rem_kv_secondary_get(const struct rem_transaction *transaction,
                                 struct rem_blob *value);
 
 // Removes the primary records that a secondary key leads to; `REM_NOT_FOUND` if there are none.
-// `removed`, which may be null, is told how many.
+// `removed`, which may be null, receives how many.
 rem_status rem_kv_secondary_delete(const struct rem_transaction *transaction,
                                    struct rem_kv_secondary secondary,
                                    struct rem_blob key,
@@ -1134,7 +1134,7 @@ rem_status rem_kv_delete_one(const struct rem_database *db,
 // What has happened since the database was opened, and how it stands.
 rem_status rem_database_statistics(const struct rem_database *db, struct rem_statistics *out);
 
-// Lists what each table takes of the memory, by name, as many as `capacity`; `count` is told how
+// Lists what each table takes of the memory, by name, as many as `capacity`; `count` receives how
 // many there are. Takes as long as reading all rows and all indexes.
 rem_status rem_memory_by_table(const struct rem_database *db,
                                struct rem_table_memory *tables,

@@ -119,7 +119,7 @@ int d_dbuserid(const char *id, DB_TASK *task);
 int d_open(const char *names, const char *mode, DB_TASK *task);
 int d_close(DB_TASK *task);
 int d_initialize(DB_TASK *task, int dbn);
-/* Seconds to wait for a lock: 10 unless told, 0 not at all, negative for ever. */
+/* Seconds to wait for a lock: 10 unless set, 0 not at all, negative for ever. */
 int d_timeout(int seconds, DB_TASK *task);
 /* Called with every negative status; null for none. */
 int d_set_dberr(void (*handler)(int status, const char *message), DB_TASK *task);

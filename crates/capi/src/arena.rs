@@ -1,8 +1,8 @@
 //! Places that exist for ever once made, found by number.
 //!
-//! Tokens that C holds are turned into places here; since no place is ever freed, a token that is
-//! wrong or old finds a place that says so, or none. Made a chunk at a time, never moved. What a
-//! place holds and who may look at it is for `handles.rs` and `slots.rs` to say.
+//! Tokens that C holds are turned into slots here; since no slot is ever freed, a token that is
+//! wrong or old finds a slot that says so, or none. Made a chunk at a time, never moved. What a
+//! slot holds and who may look at it is for `handles.rs` and `slots.rs` to say.
 
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicPtr;
@@ -11,11 +11,11 @@ use std::sync::{Mutex, PoisonError};
 
 const CHUNK: usize = 64;
 const CHUNKS: usize = 1 << 10;
-/// The bits of a token that are the number of its place.
+/// The bits of a token that are the number of its slot.
 pub(crate) const NUMBER_BITS: u32 = 16;
 
 pub(crate) struct Arena<C: 'static> {
-    /// Of `CHUNK` places each; null until it is needed, then there for ever.
+    /// Of `CHUNK` slots each; null until it is needed, then there for ever.
     chunks: [AtomicPtr<C>; CHUNKS],
     /// Numbers that nobody has.
     free: Mutex<Free>,
@@ -32,14 +32,14 @@ impl<C: Default + Sync + 'static> Arena<C> {
         Self { chunks: [const { AtomicPtr::new(null_mut()) }; CHUNKS], free: Mutex::new(free) }
     }
 
-    /// The place of a token, if there is one.
+    /// The slot of a token, if there is one.
     #[inline]
-    pub(crate) fn place(&'static self, token: u64) -> Option<&'static C> {
+    pub(crate) fn slot(&'static self, token: u64) -> Option<&'static C> {
         let number = token as usize & ((1 << NUMBER_BITS) - 1);
         self.chunk(number / CHUNK).map(|chunk| &chunk[number % CHUNK])
     }
 
-    /// A place that is the caller's until given back, with its number; none when all are taken.
+    /// A slot that is the caller's until given back, with its number; none when all are taken.
     pub(crate) fn take(&'static self) -> Option<(u32, &'static C)> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let number = match free.returned.pop() {
@@ -67,15 +67,15 @@ impl<C: Default + Sync + 'static> Arena<C> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push(number);
     }
 
-    /// Every place that was made.
-    pub(crate) fn places(&'static self) -> impl Iterator<Item = &'static C> {
+    /// Every slot that was made.
+    pub(crate) fn items(&'static self) -> impl Iterator<Item = &'static C> {
         (0..CHUNKS).map_while(|chunk| self.chunk(chunk)).flatten()
     }
 
     #[inline]
     fn chunk(&'static self, number: usize) -> Option<&'static [C; CHUNK]> {
         let chunk = self.chunks[number].load(Acquire).cast::<[C; CHUNK]>();
-        // SAFETY: null, or what `take` has leaked, which is so many places that nobody changes.
+        // SAFETY: null, or what `take` has leaked, which is so many slots that nobody changes.
         unsafe { chunk.as_ref() }
     }
 }

@@ -1,11 +1,12 @@
 //! Handles that any thread may use: tokens for databases and connections.
 //!
-//! A token is the number of a place and the number of the handle that holds it, so one that was
-//! closed, or never was, is told from every other. Who uses a handle is known while it does: a
-//! transaction names the handle in its slot, a short call counts itself in. Closing says first
-//! that it is closing, then looks for users, and gives up if there is one; a user says first that
-//! it is there, then looks whether the handle is closing, and waits for the decision. The two
-//! halves of a fence (`fence.rs`) lie between these steps, so at least one sees the other.
+//! A token is the number of a slot and the number of the handle that holds it, so one that was
+//! closed, or never was, is distinguished from every other. Who uses a handle is known while it
+//! does: a transaction names the handle in its slot, a short call counts itself in. Closing says
+//! first that it is closing, then looks for users, and gives up if there is one; a user says first
+//! that it is there, then looks whether the handle is closing, and waits for the decision. The two
+//! halves of a fence (`asymmetric_fence.rs`) lie between these steps, so at least one sees the
+//! other.
 
 use std::cell::UnsafeCell;
 use std::ops::Deref;
@@ -13,14 +14,14 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::arena::{Arena, NUMBER_BITS};
-use crate::fence;
+use crate::asymmetric_fence;
 
 /// All handles of one kind.
 pub(crate) struct Handles<T: 'static> {
-    arena: Arena<Place<T>>,
+    arena: Arena<HandleSlot<T>>,
 }
 
-pub(crate) struct Place<T> {
+pub(crate) struct HandleSlot<T> {
     /// The token of the handle that is here; 0 for none.
     token: AtomicU64,
     /// Handles that were here.
@@ -33,7 +34,7 @@ pub(crate) struct Place<T> {
 
 /// A handle's value for a short call.
 pub(crate) struct Called<T: 'static> {
-    place: &'static Place<T>,
+    slot: &'static HandleSlot<T>,
     value: &'static T,
 }
 
@@ -44,11 +45,11 @@ pub(crate) enum NotClosed {
     InUse,
 }
 
-// SAFETY: the value is written while the place is nobody's, before the token is published, and
+// SAFETY: the value is written while the slot is nobody's, before the token is published, and
 // taken after it was withdrawn and no user was left.
-unsafe impl<T: Send + Sync> Sync for Place<T> {}
+unsafe impl<T: Send + Sync> Sync for HandleSlot<T> {}
 
-impl<T> Default for Place<T> {
+impl<T> Default for HandleSlot<T> {
     fn default() -> Self {
         Self {
             token: AtomicU64::new(0),
@@ -67,28 +68,28 @@ impl<T: Send + Sync + 'static> Handles<T> {
 
     /// A new handle for this value; the value again if there are too many handles.
     pub(crate) fn add(&'static self, value: T) -> Result<u64, T> {
-        fence::prepare();
-        let Some((number, place)) = self.arena.take() else { return Err(value) };
-        let serial = place.serial.load(SeqCst) + 1;
-        place.serial.store(serial, SeqCst);
-        // SAFETY: the place was taken from the arena and its token is 0: nobody else looks here.
-        unsafe { *place.value.get() = Some(value) };
+        asymmetric_fence::prepare();
+        let Some((number, slot)) = self.arena.take() else { return Err(value) };
+        let serial = slot.serial.load(SeqCst) + 1;
+        slot.serial.store(serial, SeqCst);
+        // SAFETY: the slot was taken from the arena and its token is 0: nobody else looks here.
+        unsafe { *slot.value.get() = Some(value) };
         let token = serial << NUMBER_BITS | u64::from(number);
-        place.token.store(token, SeqCst);
+        slot.token.store(token, SeqCst);
         Ok(token)
     }
 
     /// The value, for a call during which the handle cannot be closed.
     pub(crate) fn call(&'static self, token: u64) -> Option<Called<T>> {
-        let place = self.arena.place(token)?;
-        place.calls.fetch_add(1, SeqCst);
-        if place.is_open(token) {
+        let slot = self.arena.slot(token)?;
+        slot.calls.fetch_add(1, SeqCst);
+        if slot.is_open(token) {
             // SAFETY: this call counts among the users, so the value stays.
-            if let Some(value) = unsafe { &*place.value.get() } {
-                return Some(Called { place, value });
+            if let Some(value) = unsafe { &*slot.value.get() } {
+                return Some(Called { slot, value });
             }
         }
-        place.calls.fetch_sub(1, SeqCst);
+        slot.calls.fetch_sub(1, SeqCst);
         None
     }
 
@@ -96,15 +97,15 @@ impl<T: Send + Sync + 'static> Handles<T> {
     ///
     /// # Safety
     /// The reference is not used after `user` was set to something else, and `user` is one of
-    /// those that `close` is told of.
+    /// those that `close` asks for.
     #[inline]
     pub(crate) unsafe fn pin(&'static self, token: u64, user: &AtomicU64) -> Option<&'static T> {
-        let place = self.arena.place(token)?;
+        let slot = self.arena.slot(token)?;
         user.store(token, Relaxed);
-        fence::light();
-        if place.is_open(token) {
+        asymmetric_fence::light();
+        if slot.is_open(token) {
             // SAFETY: `user` names the handle, so the value stays until that changes.
-            return unsafe { (*place.value.get()).as_ref() };
+            return unsafe { (*slot.value.get()).as_ref() };
         }
         user.store(0, SeqCst);
         None
@@ -116,12 +117,12 @@ impl<T: Send + Sync + 'static> Handles<T> {
         token: u64,
         is_used: impl FnOnce(&T) -> bool,
     ) -> Result<T, NotClosed> {
-        let place = self.arena.place(token).ok_or(NotClosed::Unknown)?;
-        if token == 0 || place.closing.swap(true, SeqCst) {
+        let slot = self.arena.slot(token).ok_or(NotClosed::Unknown)?;
+        if token == 0 || slot.closing.swap(true, SeqCst) {
             return Err(NotClosed::Unknown);
         }
-        let closed = place.withdraw(token, is_used);
-        place.closing.store(false, SeqCst);
+        let closed = slot.withdraw(token, is_used);
+        slot.closing.store(false, SeqCst);
         if closed.is_ok() {
             self.arena.give_back((token & ((1 << NUMBER_BITS) - 1)) as u32);
         }
@@ -129,7 +130,7 @@ impl<T: Send + Sync + 'static> Handles<T> {
     }
 }
 
-impl<T> Place<T> {
+impl<T> HandleSlot<T> {
     /// Whether the token's handle is here, once a closing that is under way has been decided.
     #[inline]
     fn is_open(&self, token: u64) -> bool {
@@ -145,7 +146,7 @@ impl<T> Place<T> {
         }
         // SAFETY: only who closes changes the value, and that is one at a time.
         let value = unsafe { (*self.value.get()).as_ref() };
-        if !fence::heavy() {
+        if !asymmetric_fence::heavy() {
             return Err(NotClosed::InUse);
         }
         if self.calls.load(SeqCst) != 0 || value.is_none_or(is_used) {
@@ -167,7 +168,7 @@ impl<T> Deref for Called<T> {
 
 impl<T> Drop for Called<T> {
     fn drop(&mut self) {
-        self.place.calls.fetch_sub(1, SeqCst);
+        self.slot.calls.fetch_sub(1, SeqCst);
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A slot belongs to one thread from when that thread first needs it until the thread ends; only
 //! that thread looks inside. A token is the slot's number and how many transactions there were
-//! before, so the tokens of ended transactions, and any other number, are told from live ones. A
-//! slot is made once and used again: beginning a transaction allocates nothing.
+//! before, so the tokens of ended transactions, and any other number, are distinguished from live
+//! ones. A slot is made once and used again: beginning a transaction allocates nothing.
 //!
 //! `token` and `owner` are written by the owning thread alone and read by all. Another thread that
 //! reads stale ones is refused as it would be with fresh ones: neither is its own.
@@ -16,8 +16,8 @@ use std::thread::LocalKey;
 
 use crate::arena::{Arena, NUMBER_BITS};
 
-/// What lives in the slots of one interface.
-pub(crate) trait Inhabitant: Default + 'static {
+/// The state that a slot of one interface holds.
+pub(crate) trait SlotState: Default + 'static {
     fn slots() -> &'static Slots<Self>;
     fn pool() -> &'static LocalKey<Pool<Self>>;
     /// Where a thread keeps its first slot, which is nearly always the one that is idle: without
@@ -32,7 +32,7 @@ pub(crate) struct Slots<T: 'static> {
     arena: Arena<Slot<T>>,
 }
 
-/// A place for one transaction at a time.
+/// Room for one transaction at a time.
 pub(crate) struct Slot<T> {
     /// The token of the transaction that is here; 0 for none.
     token: AtomicU64,
@@ -46,11 +46,11 @@ pub(crate) struct Slot<T> {
     is_first: Cell<bool>,
     /// Whether the first one is taken; the others are idle while they are in the pool.
     is_taken: Cell<bool>,
-    inhabitant: T,
+    state: T,
 }
 
 /// The slots of one thread.
-pub(crate) struct Pool<T: Inhabitant> {
+pub(crate) struct Pool<T: SlotState> {
     idle: RefCell<Vec<&'static Slot<T>>>,
     all: RefCell<Vec<&'static Slot<T>>>,
 }
@@ -60,14 +60,14 @@ pub(crate) type First<T> = Cell<Option<&'static Slot<T>>>;
 
 /// A transaction that is hidden while this lives.
 #[must_use = "it does nothing by itself"]
-pub(crate) struct Aside<'s> {
-    place: &'s AtomicU64,
+pub(crate) struct Hidden<'s> {
+    word: &'s AtomicU64,
     token: u64,
 }
 
-/// Why a token leads nowhere.
+/// Why a token is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lost {
+pub(crate) enum TokenError {
     /// No transaction has it, or not any more.
     Unknown,
     /// Its transaction belongs to another thread.
@@ -80,19 +80,23 @@ unsafe impl<T> Sync for Slot<T> {}
 // SAFETY: slots are never moved or dropped; the arena only wants to be sure.
 unsafe impl<T> Send for Slot<T> {}
 
-impl<T: Inhabitant> Slots<T> {
+impl<T: SlotState> Slots<T> {
     pub(crate) const fn new() -> Self {
         Self { arena: Arena::new() }
     }
 
     /// The transaction with this token, if it is this thread's.
     #[inline]
-    pub(crate) fn find(&'static self, token: u64) -> Result<&'static Slot<T>, Lost> {
-        match self.arena.place(token) {
+    pub(crate) fn find(&'static self, token: u64) -> Result<&'static Slot<T>, TokenError> {
+        match self.arena.slot(token) {
             Some(slot) if token != 0 && slot.token.load(Relaxed) == token => {
-                if slot.owner.load(Relaxed) == thread() { Ok(slot) } else { Err(Lost::OtherThread) }
+                if slot.owner.load(Relaxed) == thread() {
+                    Ok(slot)
+                } else {
+                    Err(TokenError::OtherThread)
+                }
             }
-            _ => Err(Lost::Unknown),
+            _ => Err(TokenError::Unknown),
         }
     }
 
@@ -128,17 +132,17 @@ impl<T: Inhabitant> Slots<T> {
 
     /// Whether a transaction uses this handle.
     pub(crate) fn is_used(&'static self, handle: u64) -> bool {
-        self.arena.places().any(|slot| slot.user.load(SeqCst) == handle)
+        self.arena.items().any(|slot| slot.user.load(SeqCst) == handle)
     }
 
     /// All slots, of any thread.
     pub(crate) fn all(&'static self) -> impl Iterator<Item = &'static Slot<T>> {
-        self.arena.places()
+        self.arena.items()
     }
 
     /// This thread's slots.
     pub(crate) fn own(&'static self) -> impl Iterator<Item = &'static Slot<T>> {
-        self.arena.places().filter(|slot| slot.owner.load(Relaxed) == thread())
+        self.arena.items().filter(|slot| slot.owner.load(Relaxed) == thread())
     }
 
     #[cold]
@@ -179,17 +183,17 @@ impl<T> Slot<T> {
     /// Hides the transaction until what is returned is dropped: its token leads nowhere, so that
     /// functions of the program which are called meanwhile cannot end it.
     #[inline]
-    pub(crate) fn aside(&self) -> Aside<'_> {
+    pub(crate) fn hide(&self) -> Hidden<'_> {
         let token = self.token.load(Relaxed);
         self.token.store(0, Relaxed);
-        Aside { place: &self.token, token }
+        Hidden { word: &self.token, token }
     }
 }
 
-impl Drop for Aside<'_> {
+impl Drop for Hidden<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.place.store(self.token, Relaxed);
+        self.word.store(self.token, Relaxed);
     }
 }
 
@@ -206,7 +210,7 @@ where
             number: Cell::new(0),
             is_first: Cell::new(false),
             is_taken: Cell::new(false),
-            inhabitant: T::default(),
+            state: T::default(),
         }
     }
 }
@@ -216,17 +220,17 @@ impl<T> Deref for Slot<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.inhabitant
+        &self.state
     }
 }
 
-impl<T: Inhabitant> Pool<T> {
+impl<T: SlotState> Pool<T> {
     pub(crate) const fn new() -> Self {
         Self { idle: RefCell::new(Vec::new()), all: RefCell::new(Vec::new()) }
     }
 }
 
-impl<T: Inhabitant> Drop for Pool<T> {
+impl<T: SlotState> Drop for Pool<T> {
     fn drop(&mut self) {
         // The first thread ends when the program does: its memory may be gone already.
         if is_first_thread() {

@@ -6,8 +6,9 @@
 use remanent_engine::RecoverUntil;
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Outcome, answer};
 use crate::recovering::{Source, options, refuse_damage, write_to};
-use crate::{Outcome, answer, sizes};
+use crate::sizes;
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 

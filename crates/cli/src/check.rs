@@ -10,8 +10,9 @@ use remanent_engine::schema::IndexKind;
 use remanent_engine::{Database, RecoverUntil, Storage, Table};
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{Source, options, refused};
-use crate::{Failure, Outcome, answer, index_check, set_aside, sizes};
+use crate::{index_check, set_aside, sizes};
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 

@@ -10,7 +10,7 @@ use remanent_ddl::{Options, Schema, Source, parse_with};
 
 use crate::flags::{self, Flags};
 use crate::include_folders::IncludeFolders;
-use crate::{Failure, Outcome, answer, say};
+use crate::outcome::{Failure, Outcome, answer, say};
 
 /// What can be done with a schema: the word, the ending of the file written, what it is.
 const ACTIONS: [(&str, &str, &str); 5] = [

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use remanent_engine::{Database, LogEntry, LogEntryKind, LogOperation};
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{Source, refused};
-use crate::{Failure, Outcome, answer};
 
 const FLAG_NAMES: [&str; 2] = ["rows", "help"];
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use lexopt::{Arg, Parser, ValueExt};
 
-use crate::Failure;
+use crate::outcome::Failure;
 
 /// A flag as it is listed.
 struct Flag {

@@ -5,6 +5,7 @@
 //! was asked for goes to standard output, everything else to standard error.
 
 mod flags;
+mod outcome;
 
 mod backup;
 mod check;
@@ -30,27 +31,12 @@ mod index_check;
 mod recovering;
 mod sizes;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use flags::Flags;
+use outcome::{Failure, Outcome, answer, say};
 #[cfg(feature = "sql")]
 use {mimalloc::MiMalloc, remanent_sql::CountingAllocator};
-
-/// Why a run failed.
-#[derive(Debug)]
-enum Failure {
-    /// It was called wrongly: a sentence about the call.
-    Usage(String),
-    /// What it was given is wrong, or something could not be read or written.
-    Refused(String),
-    /// A database or a file cannot be opened, read or written, where a status tells that apart.
-    Trouble(String),
-    /// What is wrong was told; the status that says so.
-    Told(u8),
-}
-
-type Outcome = Result<(), Failure>;
 
 /// Batches of queries come and go; their figures were made under this allocator. What it gives out
 /// counts in the memory budget.
@@ -146,21 +132,4 @@ fn help() -> String {
          commands:\n{commands}\nflags:\n{}\n`remanent COMMAND --help` says more.\n",
         flags::help(&["command", "file", "create", "help", "version"])
     )
-}
-
-/// Writes what was asked for.
-fn answer(text: &str) -> Outcome {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Who reads has read enough: `remanent ddl c FILE | head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::Refused(format!("error: standard output: {error}"))),
-        Ok(()) => Ok(()),
-    }
-}
-
-/// Writes what concerns the person and not the answer.
-fn say(text: &str) {
-    // If nobody listens, there is nobody to tell that to either.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use remanent_engine::{Database, Folder, Options, Progress, RecoverUntil, Storage};
 
 use crate::flags::Flags;
-use crate::{Failure, sizes};
+use crate::outcome::Failure;
+use crate::sizes;
 
 /// How often progress is shown.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);

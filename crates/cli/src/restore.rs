@@ -8,8 +8,9 @@ use std::ops::ControlFlow;
 use remanent_engine::{Database, LogEntryKind, RecoverUntil};
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{Source, options, refuse_damage, refused, write_to};
-use crate::{Failure, Outcome, answer, sizes};
+use crate::sizes;
 
 const FLAG_NAMES: [&str; 4] = ["memory", "until-commit", "until-time", "help"];
 

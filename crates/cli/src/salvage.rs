@@ -8,8 +8,9 @@ use std::fmt::Write;
 use remanent_engine::{Database, Salvaged};
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Outcome, answer};
 use crate::recovering::{Source, end_progress, options, refused, write_to};
-use crate::{Outcome, answer, set_aside, sizes};
+use crate::{set_aside, sizes};
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 

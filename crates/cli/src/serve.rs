@@ -8,12 +8,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use remanent_server::{Options, Server};
+use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::SqlDatabase;
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
-use crate::{Failure, Outcome, answer, sizes};
+use crate::sizes;
 
 const FLAG_NAMES: [&str; 14] = [
     "listen",
@@ -55,11 +56,13 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
+    // Before anybody connects: clients could take all the files that the process may open.
+    let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody is told; without roles it lets nobody in.
     let server = Server::start(Arc::clone(&database), server_options).map_err(said)?;
     let access = give_access(&database, flags)?;
     answer(&first_lines(path, &database, &access, server.addresses()))?;
-    remanent_server::wait_for_end().map_err(said)?;
+    end.wait();
     server.stop();
     Ok(())
 }

@@ -10,8 +10,8 @@ use remanent_shell::{End, Format, Input, Options, Streams};
 use remanent_sql::SqlDatabase;
 
 use crate::flags::{self, Flags};
+use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
-use crate::{Failure, Outcome, answer, say};
 
 pub(crate) const FLAG_NAMES: [&str; 12] = [
     "command",

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event;
 
 use crate::flags::{self, Flags};
-use crate::{Failure, Outcome, answer};
+use crate::outcome::{Failure, Outcome, answer};
 use exporter::Exporter;
 use keys::Choice;
 use screen::Shown;
@@ -84,7 +84,7 @@ fn watch(exporter: Exporter, first: View, interval: Duration) -> Outcome {
     let (ask, answers) = asker(exporter);
     let terminal = ratatui::try_init();
     let mut terminal = terminal.map_err(|error| lost_terminal(&error))?;
-    let ended = draw_until_end(&mut terminal, &mut shown, (&ask, &answers), interval);
+    let ended = draw_until_end(&mut terminal, &mut shown, &ask, &answers, interval);
     ratatui::restore();
     ended.map_err(|error| lost_terminal(&error))
 }
@@ -92,7 +92,8 @@ fn watch(exporter: Exporter, first: View, interval: Duration) -> Outcome {
 fn draw_until_end(
     terminal: &mut ratatui::DefaultTerminal,
     shown: &mut Shown,
-    (ask, answers): (&Sender<()>, &Receiver<Result<View, String>>),
+    ask: &Sender<()>,
+    answers: &Receiver<Result<View, String>>,
     interval: Duration,
 ) -> std::io::Result<()> {
     let mut asked = Some(Instant::now());

@@ -4,7 +4,7 @@
 //! how to get it, is said.
 
 use crate::flags::Flags;
-use crate::{Failure, Outcome};
+use crate::outcome::{Failure, Outcome};
 
 /// Definitions of SQL that cannot be read: without SQL, none is looked at.
 pub(crate) fn of(_: remanent_engine::Database) -> Vec<String> {

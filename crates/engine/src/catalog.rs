@@ -5,7 +5,7 @@
 //!
 //! A commit changes all names at once, between [`Catalog::begin_change`] and
 //! [`Catalog::end_change`], which also enclose the store of the clock: so whoever sees no change
-//! while he takes a snapshot and looks at the tables has both of one moment. A table that is being
+//! while it takes a snapshot and looks at the tables has both of one moment. A table that is being
 //! created has a number and no name. What was dropped waits here for the last who may read it.
 
 use std::collections::HashMap;
@@ -29,11 +29,11 @@ pub(crate) struct Catalog {
     tables: RwLock<Tables>,
     /// Odd while a commit changes tables.
     changes: AtomicU64,
-    /// How much waits in `dropped`.
+    /// The number of entries in `dropped`.
     dropped: AtomicUsize,
 }
 
-/// What a commit does to the tables.
+/// A commit's changes of the catalog.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogChange {
     pub(crate) gone: Vec<Arc<TableCore>>,
@@ -42,7 +42,7 @@ pub(crate) struct CatalogChange {
     pub(crate) sets_new: Vec<Arc<SetCore>>,
 }
 
-/// What nobody can find any more, and somebody may still read.
+/// A table or set that is out of the catalog, while older transactions may still read it.
 #[derive(Clone, Debug)]
 pub(crate) enum Dropped {
     Table(Arc<TableCore>),
@@ -79,7 +79,7 @@ impl Catalog {
     /// What `look` finds while no commit changes tables.
     ///
     /// # Errors
-    /// What `look` returns.
+    /// The error of `look`.
     pub(crate) fn unchanged<T>(&self, look: impl Fn() -> Result<T>) -> Result<T> {
         let mut turn = 0;
         loop {

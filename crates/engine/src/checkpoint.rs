@@ -135,7 +135,7 @@ pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
 
 /// Makes a checkpoint if one is due, as a transaction that is about to begin does.
 pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
-    // What fails here is told to whoever asks for a checkpoint, or writes.
+    // What fails here is reported to whoever asks for a checkpoint, or writes.
     let _ = make_if_due(db, log);
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn make(db: &Instance) -> Result<u64> {
 }
 
 fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
-    freeze_settled(db);
+    freeze_unchanged(db);
     let position = log.cut()?;
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
@@ -183,7 +183,7 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
         remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
     }
     db.checkpoints.made.fetch_add(1, Relaxed);
-    db.checkpoints.settled.store(head.timestamp, Relaxed);
+    db.checkpoints.unchanged_since.store(head.timestamp, Relaxed);
     log.forget_before(position)?;
     Ok(size)
 }
@@ -191,13 +191,13 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
 /// Makes columns of the rows that were not changed since the checkpoint before, if that is asked
 /// for. It is not logged: to repeat a commit, it does not matter where its rows lie. Where it
 /// fails, rows stay as they are.
-fn freeze_settled(db: &Instance) {
+fn freeze_unchanged(db: &Instance) {
     let checkpoints = &db.checkpoints;
     // Who changes tables may be this very thread.
     if checkpoints.freezes.load(Relaxed) && !db.definition_turn().is_taken() {
-        let settled = checkpoints.settled.load(Relaxed);
+        let unchanged_since = checkpoints.unchanged_since.load(Relaxed);
         for core in db.catalog().all() {
-            let _ = freeze::freeze(db, &core, Extent::Full, settled);
+            let _ = freeze::freeze(db, &core, Extent::Full, unchanged_since);
         }
     }
 }
@@ -216,7 +216,7 @@ pub(crate) fn write_image(
     }
     let file = storage.create(NEW_IMAGE).map_err(failed)?;
     let mut stream = FileWriter::new(&*file);
-    let (head, size) = image::write(db, head, &mut stream)?;
+    let (head, size) = image::write_image(db, head, &mut stream)?;
     io::Write::flush(&mut stream).map_err(failed)?;
     file.sync().map_err(failed)?;
     before_naming()?;

@@ -65,7 +65,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn open(options: Options) -> Result<Self> {
-        Ok(Self { instance: Instance::create(options.settle()?)? })
+        Ok(Self { instance: Instance::create(options.resolve()?)? })
     }
 
     /// Runs `work` in a transaction that only reads.
@@ -108,7 +108,7 @@ impl Database {
     /// back; after a conflict with another transaction it is run again, with growing pauses.
     ///
     /// # Errors
-    /// Whatever `work` returns, `TooManyTransactions`; `Conflict` after 10,000 attempts.
+    /// The error of `work`, `TooManyTransactions`; `Conflict` after 10,000 attempts.
     ///
     /// # Examples
     /// ```
@@ -159,7 +159,7 @@ impl Database {
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<(T, CommitTicket)> {
         self.before_writing()?;
-        retry::run(&self.instance, &TransactionOptions::new(), work)
+        retry::run_until_committed(&self.instance, &TransactionOptions::new(), work)
     }
 
     /// As [`Database::read`], with settings of the transaction's own. If the snapshot expires, what
@@ -209,7 +209,7 @@ impl Database {
         work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
     ) -> Result<T> {
         self.before_writing()?;
-        retry::run(&self.instance, options, work).map(|(value, _)| value)
+        retry::run_until_committed(&self.instance, options, work).map(|(value, _)| value)
     }
 
     /// Begins a transaction that only reads.
@@ -247,7 +247,7 @@ impl Database {
     }
 
     /// Begins a transaction that reads and writes. Waits while a table or index is being changed,
-    /// or a transaction that has failed often runs alone.
+    /// or a transaction that has failed often runs in exclusive mode.
     ///
     /// # Errors
     /// `TooManyTransactions`, `BudgetReached` for the first writers, which need 5 KiB each.
@@ -348,7 +348,7 @@ impl Database {
     /// ```
     pub fn create_table(&self, schema: TableSchema) -> Result<Table> {
         self.instance.check_writable()?;
-        define::alone(&self.instance, Beside::Writers, |tx| tx.create_table(schema))
+        define::run_definition(&self.instance, Beside::Writers, |tx| tx.create_table(schema))
     }
 
     /// Creates the table of a record type.
@@ -464,7 +464,8 @@ impl Database {
     /// ```
     pub fn create_set(&self, schema: SetSchema) -> Result<Set> {
         self.instance.check_writable()?;
-        let made = define::alone(&self.instance, Beside::Writers, |tx| tx.create_set(schema));
+        let made =
+            define::run_definition(&self.instance, Beside::Writers, |tx| tx.create_set(schema));
         made.map(|core| Set { core })
     }
 
@@ -518,7 +519,7 @@ impl Database {
     /// ```
     pub fn drop_set(&self, set: &Set) -> Result<()> {
         self.instance.check_writable()?;
-        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_set(&set.core))
+        define::run_definition(&self.instance, Beside::Readers, |tx| tx.drop_set(&set.core))
     }
 
     /// Drops a table with its rows. Waits for active transactions that write; those that read go on
@@ -542,7 +543,7 @@ impl Database {
     /// ```
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.instance.check_writable()?;
-        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_table(table))
+        define::run_definition(&self.instance, Beside::Readers, |tx| tx.drop_table(table))
     }
 
     /// Creates an index on a table, with all rows that are there. Readers go on meanwhile, writers
@@ -571,7 +572,7 @@ impl Database {
     /// ```
     pub fn create_index(&self, table: &Table, index: IndexSchema) -> Result<IndexHandle> {
         self.instance.check_writable()?;
-        define::alone(&self.instance, Beside::Readers, |tx| tx.create_index(table, index))
+        define::run_definition(&self.instance, Beside::Readers, |tx| tx.create_index(table, index))
     }
 
     /// Drops an index. Waits for active transactions to end.
@@ -606,7 +607,7 @@ impl Database {
     pub fn drop_index(&self, table: &Table, index: IndexHandle) -> Result<()> {
         self.instance.check_writable()?;
         table.resolve(index, false)?;
-        define::alone(&self.instance, Beside::Readers, |tx| tx.drop_index(table, index))
+        define::run_definition(&self.instance, Beside::Readers, |tx| tx.drop_index(table, index))
     }
 
     /// How much memory is in use, by purpose.
@@ -738,8 +739,8 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn reclaim(&self) {
-        let _upkeep = self.instance.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
-        reclaim::everything(&self.instance);
+        let _maintenance = self.instance.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        reclaim::drain_all(&self.instance);
     }
 
     /// Whether it may be written; and a checkpoint, if one is due.

@@ -1,7 +1,7 @@
 //! What a change of tables or indexes says, as it stands in the log.
 //!
 //! A commit makes all of its definitions with its rows or nothing (`transaction/defining.rs`);
-//! here they are only bytes, and words for whoever looks at a log.
+//! here they are only bytes, and text for whoever looks at a log.
 
 use remanent_schema::TableSchema;
 
@@ -26,14 +26,14 @@ pub(crate) enum Definition {
     },
 }
 
-/// A change that was logged, in words: the table's number, its name if that is known from the
+/// A change that was logged, as text: the table's number, its name if that is known from the
 /// change, and what becomes of it.
-pub(crate) fn in_words(bytes: &[u8]) -> Option<(u32, Option<String>, String)> {
+pub(crate) fn describe(bytes: &[u8]) -> Option<(u32, Option<String>, String)> {
     Some(match Definition::from_bytes(bytes)? {
         Definition::CreateTable { table, schema } => {
             let what = if schema.set.is_some() { "set" } else { "table" };
-            let words = format!("create {what} {}", schema.name);
-            (table, Some(schema.name), words)
+            let text = format!("create {what} {}", schema.name);
+            (table, Some(schema.name), text)
         }
         Definition::DropTable { table } => (table, None, "drop the table".to_owned()),
         Definition::CreateIndex { table, schema } => {
@@ -57,7 +57,7 @@ impl Definition {
         [&[kind][..], &table.to_le_bytes(), &rest].concat()
     }
 
-    /// What was logged.
+    /// The definition in these bytes of the log.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, rest) = bytes.split_at_checked(5)?;
         let table = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);

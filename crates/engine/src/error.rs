@@ -58,7 +58,7 @@ struct Reason {
     holder: Option<u64>,
 }
 
-/// What a statement or a commit came upon.
+/// What a statement or a commit conflicted with.
 struct Met {
     table: String,
     key: String,
@@ -67,7 +67,7 @@ struct Met {
 
 macro_rules! error_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $state:literal, $text:literal;)+) => {
-        /// What went wrong, as a program sees it.
+        /// The kind of an error.
         ///
         /// # Examples
         /// ```
@@ -222,7 +222,7 @@ error_kinds! {
     TableInSet = 33, "2BP01", "the table is in a set";
     /// The stream of an image could not be written or read.
     StreamFailed = 34, "58R01", "the stream failed";
-    /// What was read is not a whole image, or one that this version cannot read.
+    /// The bytes are not a whole image, or one of a version that cannot be read.
     DamagedImage = 35, "XX001", "the image is damaged";
     /// The log cannot be read, not even in part, or belongs to another database.
     DamagedLog = 36, "XX002", "the log is damaged";
@@ -331,7 +331,7 @@ impl Error {
         self.0.met.as_ref().map(|met| met.table.as_str())
     }
 
-    /// The key of the row that was met, in words; "row 7" if its table has no index.
+    /// The key of the row that was met, as text; "row 7" if its table has no index.
     ///
     /// # Examples
     /// ```

@@ -1,7 +1,7 @@
 //! An open database as its own parts see it: the memory, the slots, the tables.
 //!
 //! Transactions and changes of tables work on an [`Instance`]; `Database` is the face that it shows
-//! to programs. It has no behaviour of its own beyond telling its tables from those of others.
+//! to programs. It has no behaviour of its own beyond knowing its tables from those of others.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -21,7 +21,7 @@ use crate::slot::{SLOTS_PER_BLOCK, Slot, cache, slot};
 use crate::table::table::TableCore;
 use crate::turn::Turn;
 
-/// What a database consists of.
+/// The parts of a database.
 #[derive(Debug)]
 pub(crate) struct Instance {
     memory: Memory,
@@ -29,14 +29,14 @@ pub(crate) struct Instance {
     catalog: Catalog,
     definition: Turn,
     /// Held by whoever cleans up without having begun a transaction, and while an index is built.
-    pub(crate) upkeep: Mutex<()>,
-    /// What the tables of this database carry to tell them from those of others.
+    pub(crate) maintenance: Mutex<()>,
+    /// The identity that the tables of this database carry.
     identity: Arc<()>,
     opened: Instant,
     warning: Option<WarningCallback>,
-    /// Where commits are logged, if the database lies in a folder.
+    /// The log, if the database lies in a folder.
     log: OnceLock<Log>,
-    /// What was missing when the database was opened; then nothing is written.
+    /// The damage found when the database was opened; then nothing is written.
     damage: OnceLock<Damage>,
     read_only: AtomicBool,
     /// The lock of a database that is open to be read.
@@ -49,7 +49,7 @@ pub(crate) struct Instance {
 pub(crate) struct Checkpoints {
     /// Held by whoever makes one.
     pub(crate) making: Mutex<()>,
-    /// How many were made since the database was opened.
+    /// Checkpoints made since the database was opened.
     pub(crate) made: AtomicU64,
     /// Bytes of log after which one is due at the least; 0 is never.
     pub(crate) after: AtomicU64,
@@ -60,7 +60,7 @@ pub(crate) struct Checkpoints {
     pub(crate) looked_after: AtomicBool,
     /// Whether rows are frozen first that were not changed after this timestamp.
     pub(crate) freezes: AtomicBool,
-    pub(crate) settled: AtomicU64,
+    pub(crate) unchanged_since: AtomicU64,
     /// Makes one; what knows how stands above this module.
     make: OnceLock<fn(&Instance, &Log)>,
 }
@@ -79,7 +79,7 @@ impl Instance {
                 (region, capacity)
             }
             None => {
-                // Where addresses are scarce, as many as the budget has to do.
+                // If address space is short, only the budget is reserved.
                 let region = Region::reserve(settings.capacity);
                 (region.or_else(|_| Region::reserve(budget))?, budget)
             }
@@ -98,7 +98,7 @@ impl Instance {
             slots,
             catalog: Catalog::default(),
             definition: Turn::new(),
-            upkeep: Mutex::new(()),
+            maintenance: Mutex::new(()),
             identity: Arc::new(()),
             opened: Instant::now(),
             warning,
@@ -124,7 +124,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Where commits are logged.
+    /// The log.
     #[inline]
     pub(crate) fn log(&self) -> Option<&Log> {
         self.log.get()
@@ -145,11 +145,11 @@ impl Instance {
         assert!(fresh, "a database has one log");
     }
 
-    /// Says whether checkpoints freeze rows; what is there now counts as settled.
+    /// Says whether checkpoints freeze rows; what is there now counts as unchanged.
     pub(crate) fn freeze_at_checkpoints(&self, freezes: bool) {
         self.checkpoints.freezes.store(freezes, Relaxed);
         let clock = self.memory.header().clock.0.load(Acquire);
-        self.checkpoints.settled.store(clock, Relaxed);
+        self.checkpoints.unchanged_since.store(clock, Relaxed);
     }
 
     /// Makes a checkpoint if so much was logged, for a transaction that is about to begin.
@@ -185,7 +185,7 @@ impl Instance {
         let _ = self.damage.set(damage);
     }
 
-    /// What is missing.
+    /// The damage, if there is any.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.damage.get()
     }
@@ -205,7 +205,7 @@ impl Instance {
         Error::new(ErrorKind::DatabaseReadOnly).because(damage)
     }
 
-    /// Calls the program's callback if more memory is held than it wanted to be told of.
+    /// Calls the program's callback if more memory is held than it set a warning for.
     #[inline]
     pub(crate) fn warn_if_due(&self) {
         if self.memory.header().account.warning.load(Relaxed) == WARNING_DUE {
@@ -222,7 +222,7 @@ impl Instance {
         }
     }
 
-    /// How much memory is held, by whom and for what.
+    /// Memory that is held, by purpose.
     pub(crate) fn memory_use(&self) -> MemoryUse {
         self.memory.usage(self.caches())
     }
@@ -244,7 +244,7 @@ impl Instance {
         &self.memory
     }
 
-    /// How many transaction slots there are.
+    /// The number of transaction slots.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
         self.slots
@@ -271,7 +271,7 @@ impl Instance {
         &self.definition
     }
 
-    /// What this database's tables carry.
+    /// The identity that this database's tables carry.
     pub(crate) fn identity(&self) -> &Arc<()> {
         &self.identity
     }
@@ -287,7 +287,7 @@ impl Instance {
     }
 }
 
-/// What an empty database has in its memory: slots, the first ring of recent commits, the clock.
+/// Lays out an empty database: slots, the first ring of recent commits, the clock.
 fn lay_out(memory: &Memory, slots: usize) -> Result<()> {
     let slots_size = slots.min(SLOTS_PER_BLOCK) * size_of::<Slot>();
     let at = memory.create_fixed(slots_size + FIRST_RING_SIZE)?;

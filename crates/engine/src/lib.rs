@@ -28,9 +28,11 @@ mod image;
 mod index;
 mod instance;
 mod log;
+mod maintenance;
 mod memory;
 mod observation;
 mod options;
+mod owned;
 mod recovery;
 mod seed;
 mod slot;
@@ -40,7 +42,6 @@ mod table;
 mod tickets;
 mod transaction;
 mod turn;
-mod upkeep;
 
 #[cfg(all(test, shuttle))]
 mod shuttle_models;
@@ -57,15 +58,19 @@ pub use memory::Blocks;
 pub use memory::{CallerMemory, MemoryUse, Purpose};
 pub use observation::{IndexMemory, Statistics, TableMemory};
 pub use options::Options;
+pub use owned::{
+    Keeper, OwnedCursor, OwnedFrozenRows, OwnedPieces, OwnedTransaction, RawTransaction, Reading,
+    Writing,
+};
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;
 pub use storage::{Folder, Storage, StorageFile};
 pub use table::lookup::{Cursor, Find};
 pub use table::scan::BATCH_ROWS;
 pub use table::{
-    ColumnHandle, Found, FrozenRows, IndexHandle, KeyBound, KeyPosition, Obliged, Piece, Pieces,
-    Records, Row, RowDraft, RowId, RowPredicate, SEGMENT_ROWS, Scan, Set, Table, TypedCursor,
-    TypedTable,
+    ColumnHandle, Found, FrozenRows, IndexHandle, KeyBound, KeyPosition, Piece, Pieces,
+    ReadTracking, Records, Row, RowDraft, RowId, RowPredicate, SEGMENT_ROWS, Scan, Set, Table,
+    TypedCursor, TypedTable,
 };
 pub use transaction::{
     CommitTicket, FreezeReport, Isolation, Member, MemberPosition, Members, MembersOf, Owner,

@@ -25,7 +25,7 @@ use crate::log::file::{self, DatabaseId, new_database_id};
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
 use crate::log::record::{Frame, Operation, Operations};
 use crate::log::writer::{Log, LogEnd};
-use crate::memory::Entitlement;
+use crate::memory::AllocationClass;
 use crate::memory::atomic::{Acquire, Release};
 use crate::options::{LogOptions, Options};
 use crate::storage::stream::FileReader;
@@ -40,7 +40,7 @@ pub use salvage::Salvaged;
 
 /// Changes that are applied in one transaction, if they are those of small ones.
 const CHANGES_TOGETHER: usize = 4096;
-/// Progress is told whenever so many bytes were read.
+/// Progress is reported whenever so many bytes were read.
 const PROGRESS_STEP: u64 = 16 << 20;
 
 /// Up to where a database is restored.
@@ -76,8 +76,8 @@ struct Recovered {
 }
 
 impl Database {
-    /// Opens the database in a folder, or makes one there. What was committed at a rung is there
-    /// again if what happened since is no worse than the rung says.
+    /// Opens the database in a folder, or makes one there. What was committed at a durability level
+    /// is there again if what happened since is no worse than the level says.
     ///
     /// # Errors
     /// `DatabaseInUse` if another process, or this one, has it open; `DamagedImage` and
@@ -212,7 +212,7 @@ impl Recovered {
         };
         cleaned().map_err(|error| storage_failed(&error))?;
         let db = self.db;
-        let settings = options.settle(db.memory().budget);
+        let settings = options.resolve(db.memory().budget);
         let end = LogEnd {
             database: self.database,
             number: self.number + 1,
@@ -239,7 +239,7 @@ fn recover(
 }
 
 /// The newest image that is whole and not too new; `None` if the log is to be read from its
-/// beginning. If there is but one way, it is not looked at here.
+/// beginning. If there is but one way, it is not inspected here.
 fn choose_image<'n>(
     storage: &dyn Storage,
     names: &'n [String],
@@ -280,11 +280,11 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn run(&self, image: Option<&str>, options: Options) -> Result<Recovered> {
-        let mut told =
-            Telling { progress: Progress::default(), options: self.log_options, next: 0 };
+        let mut reporter =
+            ProgressReporter { progress: Progress::default(), options: self.log_options, next: 0 };
         let (db, head) = match image {
             None => (Database::open(options)?, ImageHead::default()),
-            Some(name) => self.load(name, options, &mut told)?,
+            Some(name) => self.load(name, options, &mut reporter)?,
         };
         // What was in a full database finds room again, wherever it comes to lie.
         db.instance.memory().header().account.open_reserve(true);
@@ -297,15 +297,15 @@ impl Attempt<'_> {
         let Some(mut reader) = reader else {
             unused.extend(numbers.iter().map(|&number| file::name_of(number)));
             let database = database.unwrap_or_else(new_database_id);
-            let timestamp = settle(&db, head.timestamp)?;
+            let timestamp = finish_recovery(&db, head.timestamp)?;
             let end = End { position: head.position, timestamp, damage: None };
             let behind = Vec::new();
             return Ok(Recovered { db, database, end, number: 0, unused, behind });
         };
-        told.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
+        reporter.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
         let database = reader.database();
         let stop = self.stop(image.is_some(), database, head.position)?;
-        let mut end = Replay::new(&db, &head, self.until, stop).run(&mut reader, &mut told)?;
+        let mut end = Replay::new(&db, &head, self.until, stop).run(&mut reader, &mut reporter)?;
         if self.goes_on && (end.damage.is_none() || self.log_options.accept_damage) {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
@@ -316,12 +316,12 @@ impl Attempt<'_> {
             // Nothing in them was ever synced, and what they go on from is not there.
             unused.append(&mut behind);
         }
-        end.timestamp = settle(&db, end.timestamp)?;
+        end.timestamp = finish_recovery(&db, end.timestamp)?;
         // What the image has is never needed again.
         end.position = end.position.max(head.position);
         // What is behind the last frame need not be read.
-        told.progress.bytes_done = told.progress.bytes;
-        told.tell();
+        reporter.progress.bytes_done = reporter.progress.bytes;
+        reporter.report();
         Ok(Recovered { db, database, end, number, unused, behind })
     }
 
@@ -353,16 +353,16 @@ impl Attempt<'_> {
         &self,
         name: &str,
         options: Options,
-        told: &mut Telling<'_>,
+        reporter: &mut ProgressReporter<'_>,
     ) -> Result<(Database, ImageHead)> {
         let opened = self.storage.open(name).and_then(|file| Ok((file.len()?, file)));
         let (length, file) = opened.map_err(|error| storage_failed(&error))?;
-        told.progress.bytes += length;
+        reporter.progress.bytes += length;
         let mut stream = FileReader::new(file);
-        let (db, head) = crate::image::read(options, &mut stream, &mut |rows, bytes| {
-            told.progress.rows = rows;
-            told.progress.bytes_done = bytes;
-            told.tell_sometimes();
+        let (db, head) = crate::image::read_image(options, &mut stream, &mut |rows, bytes| {
+            reporter.progress.rows = rows;
+            reporter.progress.bytes_done = bytes;
+            reporter.report_if_due();
         })
         .map_err(|error| {
             let because = format!("{name}: {error}");
@@ -376,22 +376,22 @@ impl Attempt<'_> {
     }
 }
 
-/// Tells the program how far opening has come.
-struct Telling<'o> {
+/// Reports to the program how far opening has come.
+struct ProgressReporter<'o> {
     progress: Progress,
     options: &'o LogOptions,
     next: u64,
 }
 
-impl Telling<'_> {
-    fn tell_sometimes(&mut self) {
+impl ProgressReporter<'_> {
+    fn report_if_due(&mut self) {
         if self.progress.bytes_done >= self.next {
             self.next = self.progress.bytes_done + PROGRESS_STEP;
-            self.tell();
+            self.report();
         }
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         if let Some(callback) = &self.options.progress {
             (callback.0)(&self.progress);
         }
@@ -437,9 +437,9 @@ impl<'d> Replay<'d> {
         }
     }
 
-    fn run(mut self, reader: &mut Reader<'_>, told: &mut Telling<'_>) -> Result<End> {
+    fn run(mut self, reader: &mut Reader<'_>, reporter: &mut ProgressReporter<'_>) -> Result<End> {
         let mut timestamp = self.since;
-        let before = told.progress.bytes_done;
+        let before = reporter.progress.bytes_done;
         loop {
             if self.stop.is_some_and(|stop| reader.position() >= stop) {
                 break;
@@ -467,8 +467,8 @@ impl<'d> Replay<'d> {
                 }
                 Frame::Commit { timestamp: of, operations } => {
                     if of > self.since {
-                        told.progress.changes += self.apply_all(operations)?;
-                        told.progress.commits += 1;
+                        reporter.progress.changes += self.apply_all(operations)?;
+                        reporter.progress.commits += 1;
                     }
                     timestamp = of;
                 }
@@ -476,8 +476,8 @@ impl<'d> Replay<'d> {
                     let last = operations.to_vec();
                     let parts = self.fragments.remove(&first).unwrap_or_default();
                     if of > self.since {
-                        told.progress.changes += self.apply_parts(reader, &parts, &last)?;
-                        told.progress.commits += 1;
+                        reporter.progress.changes += self.apply_parts(reader, &parts, &last)?;
+                        reporter.progress.commits += 1;
                     }
                     timestamp = of;
                 }
@@ -490,8 +490,8 @@ impl<'d> Replay<'d> {
                     timestamp = of;
                 }
             }
-            told.progress.bytes_done = before + reader.bytes_read();
-            told.tell_sometimes();
+            reporter.progress.bytes_done = before + reader.bytes_read();
+            reporter.report_if_due();
         }
         self.end_transaction()?;
         Ok(End { position: 0, timestamp: timestamp.max(self.since), damage: None })
@@ -587,7 +587,7 @@ impl<'d> Replay<'d> {
         let at = TableAt { memory: self.db.instance.memory(), core: &table.core };
         if at.is_taken(row) {
             self.end_transaction()?;
-            reclaim::everything(&self.db.instance);
+            reclaim::drain_all(&self.db.instance);
         }
         if at.is_taken(row) {
             return Err(damaged(format!("row {row} of `{}` is there twice", table.name())));
@@ -627,7 +627,7 @@ impl<'d> Replay<'d> {
 
 /// Makes one change, as a statement would.
 fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
-    let target = |row| (Some(RowId(row)), Entitlement::Reserve);
+    let target = |row| (Some(RowId(row)), AllocationClass::Emergency);
     let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
         true => Ok(()),
         false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
@@ -635,9 +635,9 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
     match *operation {
         Operation::Insert { row, bytes, .. } => {
             check(bytes)?;
-            tx.change_any(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
-                at.directory().claim(heap, row)?;
-                at.insert_as(heap, snapshot, row, bytes.len(), |out| {
+            tx.change_any(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+                at.directory().claim(alloc, row)?;
+                at.insert_as(alloc, snapshot, row, bytes.len(), |out| {
                     out.copy_from_slice(bytes);
                     Ok(())
                 })
@@ -645,16 +645,16 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
         }
         Operation::Update { row, bytes, .. } => {
             check(bytes)?;
-            tx.change_any(table, target(row), |at, heap, snapshot| {
+            tx.change_any(table, target(row), |at, alloc, snapshot| {
                 let fill = |_: &[u8], out: &mut [u8]| {
                     out.copy_from_slice(bytes);
                     Ok(())
                 };
-                at.update(heap, snapshot, row, |_| Ok(bytes.len()), fill)
+                at.update(alloc, snapshot, row, |_| Ok(bytes.len()), fill)
             })
         }
         Operation::Patch { row, first, last, bytes, .. } => {
-            tx.change_any(table, target(row), |at, heap, snapshot| {
+            tx.change_any(table, target(row), |at, alloc, snapshot| {
                 let length = |old: &[u8]| match first + last <= old.len() {
                     true => Ok(first + bytes.len() + last),
                     false => Err(damaged("a change does not fit its row")),
@@ -665,7 +665,7 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
                     out[first + bytes.len()..].copy_from_slice(&old[old.len() - last..]);
                     check(out)
                 };
-                at.update(heap, snapshot, row, length, fill)
+                at.update(alloc, snapshot, row, length, fill)
             })
         }
         Operation::Delete { row, .. } => {
@@ -679,9 +679,9 @@ fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -
 /// What is to be seen to when all was repeated: the row ids that are free, the places in sets that
 /// come next, and the clock, which is never behind a commit that was repeated, nor behind the
 /// transactions that repeated it.
-fn settle(db: &Database, timestamp: u64) -> Result<u64> {
+fn finish_recovery(db: &Database, timestamp: u64) -> Result<u64> {
     let memory = db.instance.memory();
-    reclaim::everything(&db.instance);
+    reclaim::drain_all(&db.instance);
     memory.header().account.open_reserve(false);
     db.instance.forget_counts();
     for core in db.instance.catalog().all() {

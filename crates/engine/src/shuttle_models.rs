@@ -7,6 +7,7 @@
 //! 2010). `REMANENT_SHUTTLE_ITERATIONS` says how many of each. A failure names its seed;
 //! `REMANENT_SHUTTLE_SEED` starts with it.
 
+mod bulk_segments;
 mod bursts;
 mod clock;
 mod compact;
@@ -14,10 +15,10 @@ mod definition;
 mod directory;
 mod freeze;
 mod hash;
-mod laid;
 mod latch;
 mod observation;
 mod old_snapshots;
+mod owned;
 mod pack;
 mod runs;
 mod serializable;
@@ -110,13 +111,13 @@ impl Drop for Progress {
 
 /// Runs all threads side by side until they have ended.
 fn race<'env>(threads: Vec<Box<dyn FnOnce() + Send + 'env>>) {
-    modelled::settle();
+    modelled::drain_stores();
     shuttle::thread::scope(|scope| {
         for thread in threads {
             scope.spawn(thread);
         }
     });
-    modelled::settle();
+    modelled::drain_stores();
 }
 
 impl Rows {
@@ -243,7 +244,7 @@ impl Rows {
 /// Settings of a small database.
 fn settings() -> Settings {
     let options = Options::new().budget(2 << 20).transactions_max(8);
-    options.settle().expect("they are within the limits")
+    options.resolve().expect("they are within the limits")
 }
 
 fn schema() -> TableSchema {

@@ -1,18 +1,19 @@
 //! Transaction slots: what a transaction shows to others, as words in the region.
 //!
 //! A slot has one holder at a time, who writes most of it with plain stores; what others write says
-//! so. Words about one transaction outlive it and are told from the next one's by the *serial*, the
-//! number of the transaction in its slot, so that a begin need not clear them. Slots are made a
-//! block at a time, when all others are taken, and stay; the number of one is shown to others only
-//! when its block is there. The protocols are explained where they are used: `snapshot.rs` (whose a
-//! version is), `transaction/clock.rs` (what may be reclaimed), `transaction/precedence.rs` (who
-//! yields), `table/pins.rs` and `transaction/snapshots.rs` (old snapshots).
+//! so. Words about one transaction outlive it and are distinguished from the next one's by the
+//! *serial*, the number of the transaction in its slot, so that a begin need not clear them. Slots
+//! are made a block at a time, when all others are taken, and stay; the number of one is shown to
+//! others only when its block is there. The protocols are explained where they are used:
+//! `snapshot.rs` (whose a version is), `transaction/clock.rs` (what may be reclaimed),
+//! `transaction/precedence.rs` (who yields), `table/pins.rs` and `transaction/snapshots.rs` (old
+//! snapshots).
 
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::class::BLOCK_SIZE_MAX;
 use crate::memory::region::{ALIGNMENT_MAX, SLOT_BLOCKS};
-use crate::memory::{Cache, Memory, Ref};
+use crate::memory::{Cache, Memory, Ref, barrier};
 
 /// Set in a stamp, never in a timestamp.
 pub(crate) const IN_FLIGHT: u64 = 1 << 63;
@@ -29,9 +30,12 @@ pub(crate) const SLOT_FREE: u64 = 0;
 pub(crate) const SLOT_TAKEN: u64 = 1;
 pub(crate) const SLOT_WRITES: u64 = 2;
 /// The state of a slot whose transaction has committed and ended, while versions of it still carry
-/// its stamp (`transaction/stamping.rs`). It holds no snapshot.
+/// its stamp (`transaction/finalize.rs`). It holds no snapshot.
 pub(crate) const SLOT_UNSTAMPED: u64 = u64::MAX << SLOT_SNAPSHOT_SHIFT;
 const SLOT_SNAPSHOT_SHIFT: u32 = 2;
+
+/// Among the operations of a slot: its holder is in the midst of something that writes.
+pub(crate) const WRITING: u64 = 1 << 32;
 
 /// Bytes of pinned versions that are counted, in the low bits of `pinned`.
 const PINNED_MASK: u64 = (1 << 48) - 1;
@@ -53,11 +57,11 @@ pub(crate) struct Slot {
     pub(crate) read_set: AtomicU64,
     /// Counts the transactions that held the slot and have ended.
     ended: AtomicU64,
-    /// How many reading calls are under way, one within the other.
+    /// How many reading calls are under way, one within the other, and `WRITING`.
     pub(crate) operations: AtomicU64,
 
     /// How often a reclaimer has relied on no call being under way; written by reclaimers.
-    pub(crate) passed: AtomicU64,
+    pub(crate) epoch: AtomicU64,
     /// Bytes of old versions kept for this snapshot, tagged with the serial; by reclaimers.
     pinned: AtomicU64,
     /// The serial whose snapshot has expired; by reclaimers and the holder.
@@ -66,8 +70,9 @@ pub(crate) struct Slot {
     pub(crate) released: AtomicU64,
     /// The stamp of the transaction that the holder waits for; 0 for none.
     pub(crate) waits_for: AtomicU64,
-    /// The stamp of the transaction that is to yield; written by those it yields to.
-    pub(crate) told_to_yield: AtomicU64,
+    /// The stamp of the transaction that was wounded: it is to yield. Written by those it yields
+    /// to.
+    pub(crate) wounded: AtomicU64,
     /// Who goes first: the smaller.
     pub(crate) precedence: AtomicU64,
     /// Twice the serial that the words below are about; one more if somebody else wrote them, who
@@ -96,8 +101,24 @@ impl Slot {
         self.ended.load(Relaxed) + 1
     }
 
+    /// Says that the holder is in the midst of something that writes: nothing that it comes by may
+    /// be freed.
+    #[inline]
+    pub(crate) fn enter_writing(&self, memory: &Memory) {
+        self.operations.store(self.operations.load(Relaxed) | WRITING, Relaxed);
+        barrier::light(memory);
+    }
+
+    /// Says that it is not any more: as a reader between two calls, it refers to nothing but
+    /// versions that it sees.
+    #[inline]
+    pub(crate) fn leave_writing(&self) {
+        self.operations.store(self.operations.load(Relaxed) & !WRITING, Release);
+    }
+
     /// Leaves the slot to whoever stamps the rest of its versions.
     pub(crate) fn leave_unstamped(&self) {
+        self.operations.store(0, Relaxed);
         self.state.store(SLOT_UNSTAMPED, Release);
     }
 
@@ -106,6 +127,7 @@ impl Slot {
     #[inline]
     pub(crate) fn give_back(&self) {
         self.ended.store(self.ended.load(Relaxed) + 1, Relaxed);
+        self.operations.store(0, Relaxed);
         self.state.store(SLOT_FREE, Release);
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Snapshot {
     pub(crate) own: u64,
 }
 
-/// Whose a version is.
+/// The commit state of a version: committed at a timestamp, or still owned by a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// Committed at this timestamp.
@@ -46,7 +46,7 @@ impl Snapshot {
         word == self.own || self.sees_in_flight(memory, begin)
     }
 
-    /// Whether a change may follow what begins so.
+    /// Whether this transaction may overwrite a version with this begin word.
     ///
     /// # Errors
     /// Who holds it, if that is in flight; none if it was committed too late to be seen.

@@ -1,8 +1,9 @@
-//! How far commits have come, and how to bring them further: what a database that has a log offers
+//! How durable commits are, and how to make them more so: what a database that has a log offers
 //! besides.
 //!
-//! A commit has reached the rung that it asked for when it returns; its ticket tells later whether
-//! it has come further meanwhile. Nothing here writes: the log does, in the thread that asks.
+//! A commit has reached the durability level that it asked for when it returns; its ticket shows
+//! later whether it has come further meanwhile. Nothing here writes: the log does, in the thread
+//! that asks.
 
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
@@ -11,7 +12,7 @@ use crate::log::writer::{Log, LogStatistics};
 use crate::transaction::CommitTicket;
 
 impl Database {
-    /// The rung that a commit waits for which does not ask for another.
+    /// The durability level of commits that do not ask for one.
     ///
     /// # Examples
     /// ```
@@ -23,7 +24,7 @@ impl Database {
         self.instance.log().map_or(Durability::Memory, Log::durability)
     }
 
-    /// The rung that a commit has reached by now.
+    /// The durability level that a commit has reached by now.
     ///
     /// # Examples
     /// ```
@@ -43,11 +44,11 @@ impl Database {
     pub fn durability_of(&self, ticket: &CommitTicket) -> Durability {
         match self.instance.log() {
             None => Durability::Memory,
-            Some(log) => log.rung_of(ticket.position()),
+            Some(log) => log.durability_at(ticket.position()),
         }
     }
 
-    /// Waits until a commit has reached a rung, which this call sees to.
+    /// Waits until a commit has reached a durability level; this call sees to it.
     ///
     /// # Errors
     /// `LogFailed`. Without a log only `Memory` can be reached; `InvalidOptions` for any other.
@@ -65,14 +66,14 @@ impl Database {
     /// ```
     pub fn wait_for(&self, ticket: &CommitTicket, durability: Durability) -> Result<()> {
         match self.instance.log() {
-            Some(log) => log.bring_to(ticket.position(), durability),
+            Some(log) => log.make_durable(ticket.position(), durability),
             None if durability == Durability::Memory => Ok(()),
             None => Err(Error::new(ErrorKind::InvalidOptions)
                 .because("the database is in memory alone, it has no log")),
         }
     }
 
-    /// Brings everything committed so far to a rung.
+    /// Makes everything committed so far durable, at this level.
     ///
     /// # Errors
     /// As [`Database::wait_for`].
@@ -93,7 +94,7 @@ impl Database {
     /// ```
     pub fn flush(&self, durability: Durability) -> Result<()> {
         match self.instance.log() {
-            Some(log) => log.bring_to(log.end(), durability),
+            Some(log) => log.make_durable(log.end(), durability),
             None if durability == Durability::Memory => Ok(()),
             None => Err(Error::new(ErrorKind::InvalidOptions)
                 .because("the database is in memory alone, it has no log")),

@@ -1,6 +1,6 @@
 //! A lock that its holder can keep for long, and let go on another thread.
 //!
-//! Who changes tables has it until his transaction has ended, wherever that is. Whoever wants it
+//! Who changes tables has it until its transaction has ended, wherever that is. Whoever wants it
 //! too looks again and again, less and less often.
 
 use std::sync::Arc;
@@ -29,14 +29,14 @@ impl Turn {
     }
 
     /// Takes it, unless others have it for as long as that.
-    pub(crate) fn take_within(&self, patience: Duration) -> Option<HeldTurn> {
+    pub(crate) fn take_within(&self, timeout: Duration) -> Option<HeldTurn> {
         let started = Instant::now();
         let mut turn = 0;
         loop {
             if let Some(held) = self.try_take() {
                 return Some(held);
             }
-            if started.elapsed() >= patience {
+            if started.elapsed() >= timeout {
                 return None;
             }
             pause_or_sleep(turn);

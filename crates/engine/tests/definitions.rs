@@ -1,17 +1,18 @@
 //! Tables and indexes that are made and dropped in a transaction, with its rows: all or nothing,
 //! for others at once, beside readers that began before, in memory and after opening again.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
-    Database, Durability, ErrorKind, Folder, MemoryUse, Options, ReadTransaction, Result, Table,
-    WriteTransaction,
+    Database, Durability, ErrorKind, Folder, MemoryUse, Options, OwnedTransaction, ReadTransaction,
+    Result, Table, TransactionOptions, WriteTransaction,
 };
+use temp_folder::TempFolder;
 
 fn options() -> Options {
     Options::new().budget(64 << 20).log_file_size(16 << 10).durability(Durability::Os)
@@ -151,7 +152,7 @@ fn a_rollback_takes_all_of_it_back() -> Result<()> {
 
 #[test]
 fn savepoints_take_definitions_back() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = filled(&db, "T", 0..50, 1)?;
     let tx = db.begin_write()?;
@@ -189,7 +190,7 @@ fn savepoints_take_definitions_back() -> Result<()> {
 
 #[test]
 fn unique_keys_hold_from_when_they_are_made() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = filled(&db, "T", 0..20, 1)?;
     let tx = db.begin_write()?;
@@ -377,12 +378,12 @@ fn a_snapshot_that_is_too_old_defines_nothing() -> Result<()> {
 
 #[test]
 fn whoever_commits_is_told_before_others_write() -> Result<()> {
-    let db = Database::open(options())?;
+    let db = Arc::new(Database::open(options())?);
     let table = filled(&db, "T", 0..3, 1)?;
     let (told, begun) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| -> Result<()> {
-        let tx = db.begin_write()?;
-        let new = replace(&tx, "T")?;
+        let tx = OwnedTransaction::begin_write(&db, &TransactionOptions::new())?;
+        let new = replace(&*tx.write()?, "T")?;
         let writer = scope.spawn(|| {
             begun.store(true, Ordering::SeqCst);
             db.write(|tx| {
@@ -395,7 +396,7 @@ fn whoever_commits_is_told_before_others_write() -> Result<()> {
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
         let mut at = 0;
-        let ticket = tx.commit_in_place_with(|timestamp| {
+        let ticket = tx.commit_with(|timestamp| {
             at = timestamp;
             // Everybody sees it.
             let seen = db.table("T").and_then(|table| db.begin_read()?.scan(&table).map(|_| ()));
@@ -403,6 +404,7 @@ fn whoever_commits_is_told_before_others_write() -> Result<()> {
             std::thread::sleep(std::time::Duration::from_millis(20));
             told.store(true, Ordering::SeqCst);
         })?;
+        let ticket = ticket.expect("it wrote");
         assert_eq!((ticket.timestamp(), new.name()), (at, "T"));
         drop(tx);
         writer.join().expect("it ended")
@@ -414,7 +416,7 @@ fn whoever_commits_is_told_before_others_write() -> Result<()> {
 
 #[test]
 fn an_index_can_come_and_go_for_ever() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = filled(&db, "T", 0..20, 1)?;
     let mut old = Vec::new();
@@ -446,7 +448,7 @@ fn an_index_can_come_and_go_for_ever() -> Result<()> {
 #[test]
 fn what_was_committed_is_opened_again() -> Result<()> {
     for (count, checkpoint) in [(3, false), (3000, false), (3000, true)] {
-        let place = Place::new();
+        let place = TempFolder::new();
         let db = place.open(options());
         filled(&db, "T", 0..count, 1)?;
         let near = SetSchema::new("Near", "Other", SetOrder::Last).member("Other");
@@ -487,8 +489,8 @@ fn what_was_committed_is_opened_again() -> Result<()> {
     Ok(())
 }
 
-/// The log says in words what was replaced, and nothing of what passed.
-fn check_log(place: &Place) -> Result<()> {
+/// The log says what was replaced, and nothing of what passed.
+fn check_log(place: &TempFolder) -> Result<()> {
     let mut words = Vec::new();
     let damage = Database::read_log(&*place.folder(), &mut |entry| {
         let operations: Vec<_> = entry.operations().map(|it| it.expect("it can be read")).collect();
@@ -507,8 +509,8 @@ fn check_log(place: &Place) -> Result<()> {
 /// Images, backups, checkpoints and what cleans up neither wait for a transaction that defines, on
 /// the same thread, nor see a part of it.
 #[test]
-fn upkeep_beside_a_transaction_that_defines() -> Result<()> {
-    let place = Place::new();
+fn maintenance_beside_a_transaction_that_defines() -> Result<()> {
+    let place = TempFolder::new();
     let db = place.open(options().freeze_at_checkpoint(true));
     filled(&db, "T", 0..400, 1)?;
     let before = std::time::Instant::now();
@@ -602,9 +604,9 @@ fn rows_of_tables_that_passed_are_cleaned_up() -> Result<()> {
     Ok(())
 }
 
-/// Serializable work that is repeated so often that it runs alone may define as well.
+/// Serializable work that is repeated so often that it runs in exclusive mode may define as well.
 #[test]
-fn work_that_runs_alone_defines() -> Result<()> {
+fn exclusive_work_defines() -> Result<()> {
     let db = Database::open(options())?;
     filled(&db, "T", 0..5, 1)?;
     let mut attempts = 0;

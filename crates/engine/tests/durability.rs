@@ -3,18 +3,18 @@
 //! Each test works in a folder of its own, through the real file system. What the file system may
 //! do when the machine stops is tried by the simulator.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
     Batch, Database, Durability, ErrorKind, Find, Options, RecoverUntil, RowId, Set, Storage,
     Table, TransactionOptions,
 };
+use temp_folder::TempFolder;
 
 fn numbers() -> TableSchema {
     TableSchema::new("Number")
@@ -27,7 +27,7 @@ fn insert(db: &Database, table: &Table, n: u64, text: &str) -> RowId {
     db.write(|tx| tx.insert_values(table, &[Some(n.into()), Some(text.into())])).unwrap()
 }
 
-fn names_in(place: &Place) -> Vec<String> {
+fn names_in(place: &TempFolder) -> Vec<String> {
     let mut names = place.folder().names().unwrap();
     names.sort();
     names
@@ -50,9 +50,9 @@ fn content(db: &Database) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn commits_are_there_again_at_every_rung() {
+fn commits_are_there_again_at_every_durability_level() {
     for durability in Durability::ALL {
-        let place = Place::new();
+        let place = TempFolder::new();
         let options = || Options::new().budget(64 << 20).durability(durability);
         let db = place.open(options());
         let table = db.create_table(numbers()).unwrap();
@@ -82,7 +82,7 @@ fn commits_are_there_again_at_every_rung() {
 
 #[test]
 fn opened_many_times() {
-    let place = Place::new();
+    let place = TempFolder::new();
     for round in 0..20_u64 {
         let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
         let table = db.table("Number").or_else(|_| db.create_table(numbers())).unwrap();
@@ -98,7 +98,7 @@ fn opened_many_times() {
 
 #[test]
 fn a_transaction_larger_than_buffer_and_file() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options =
         || Options::new().budget(256 << 20).log_file_size(256 << 10).log_buffer_size(128 << 10);
     let db = place.open(options());
@@ -121,7 +121,7 @@ fn a_transaction_larger_than_buffer_and_file() {
 
 #[test]
 fn tables_indexes_and_sets_are_there_again() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options = || Options::new().budget(64 << 20);
     let db = place.open(options());
     let gone = db.create_table(TableSchema::new("Gone").column("a", ColumnType::I32)).unwrap();
@@ -165,7 +165,7 @@ fn tables_indexes_and_sets_are_there_again() {
 
 #[test]
 fn row_ids_are_used_again_before_and_after() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options = || Options::new().budget(64 << 20).durability(Durability::Buffered);
     let db = place.open(options());
     let table = db.create_table(numbers()).unwrap();
@@ -191,7 +191,7 @@ fn row_ids_are_used_again_before_and_after() {
 
 #[test]
 fn a_checkpoint_lets_older_files_go() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options = || {
         Options::new()
             .budget(64 << 20)
@@ -222,7 +222,7 @@ fn a_checkpoint_lets_older_files_go() {
 
 #[test]
 fn a_copy_made_while_it_is_open_and_an_earlier_moment() {
-    let (place, copy) = (Place::new(), Place::new());
+    let (place, copy) = (TempFolder::new(), TempFolder::new());
     let options = || Options::new().budget(64 << 20).keep_history(true);
     let db = place.open(options());
     let table = db.create_table(numbers()).unwrap();
@@ -248,7 +248,7 @@ fn a_copy_made_while_it_is_open_and_an_earlier_moment() {
 
 #[test]
 fn one_opener_at_a_time() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(Options::new().budget(64 << 20));
     let error = Database::open_at(place.path(), Options::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DatabaseInUse);
@@ -257,8 +257,8 @@ fn one_opener_at_a_time() {
 }
 
 #[test]
-fn a_ticket_is_brought_further_later() {
-    let place = Place::new();
+fn a_ticket_is_made_more_durable_later() {
+    let place = TempFolder::new();
     let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
     let table = db.create_table(numbers()).unwrap();
     let row = [Some(Value::U64(1)), Some("one".into())];
@@ -277,7 +277,7 @@ fn a_ticket_is_brought_further_later() {
 
 #[test]
 fn many_threads_share_syncs() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(Options::new().budget(64 << 20));
     let table = db.create_table(numbers()).unwrap();
     let before = db.log_statistics().unwrap();
@@ -300,7 +300,7 @@ fn many_threads_share_syncs() {
 
 #[test]
 fn small_updates_log_what_differs() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
     let table = db.create_table(numbers()).unwrap();
     let text = "a long text that does not change ".repeat(30);
@@ -323,7 +323,7 @@ fn small_updates_log_what_differs() {
 
 #[test]
 fn a_sync_waits_for_others_when_it_is_told_to() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let batch = Batch { commits: 4, time: Duration::from_secs(2), ..Batch::NEVER };
     let db = place.open(Options::new().budget(64 << 20).group_commits(batch));
     let begin = Instant::now();
@@ -356,7 +356,7 @@ fn what_is_not_synced_is_bounded_when_it_is_told_to() {
         Batch { bytes: 5000, ..Batch::NEVER },
         Batch { time: Duration::from_millis(20), ..Batch::NEVER },
     ] {
-        let place = Place::new();
+        let place = TempFolder::new();
         let db = place.open(options().sync_after(batch));
         let table = db.create_table(numbers()).unwrap();
         let (mut synced, text) = (0, "row ".repeat(250));
@@ -375,7 +375,7 @@ fn what_is_not_synced_is_bounded_when_it_is_told_to() {
 /// Small rows, one a transaction: what the log adds to them is a few bytes.
 #[test]
 fn the_log_is_little_more_than_the_rows() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(Options::new().budget(64 << 20).durability(Durability::Buffered));
     let schema = TableSchema::new("Pair")
         .column("key", ColumnType::BLOB)
@@ -402,7 +402,7 @@ fn the_log_is_little_more_than_the_rows() {
 
 #[test]
 fn what_opening_reads_and_takes_is_told() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options = || Options::new().budget(64 << 20).durability(Durability::Buffered);
     let db = place.open(options());
     let table = db.create_table(numbers()).unwrap();
@@ -434,7 +434,7 @@ fn now_us() -> u64 {
 
 #[test]
 fn what_was_committed_after_a_moment_is_not_there() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let options = || Options::new().budget(64 << 20).keep_history(true);
     let before = now_us();
     let db = place.open(options());
@@ -453,7 +453,7 @@ fn what_was_committed_after_a_moment_is_not_there() {
 
 #[test]
 fn a_moment_before_the_oldest_image_is_refused() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let moment = now_us() - 1;
     let options = || Options::new().budget(64 << 20);
     let db = place.open(options());

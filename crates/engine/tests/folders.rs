@@ -5,16 +5,16 @@
 //! acknowledged commits were missing after opening, and nothing was said: what could have told was
 //! in that file alone. With the file `lock` removed beneath a server, a second one was let in.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use place::Place;
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{Database, Durability, ErrorKind, Options, Result};
+use temp_folder::TempFolder;
 
 const COMMITS: u64 = 300;
 
@@ -39,8 +39,8 @@ fn count(db: &Database) -> Result<u64> {
 }
 
 /// Two files of the log with half of the commits each; the second was not closed, if it is so.
-fn filled(is_closed: bool) -> (Place, String) {
-    let place = Place::new();
+fn filled(is_closed: bool) -> (TempFolder, String) {
+    let place = TempFolder::new();
     let db = place.open(options());
     insert(&db, 0, COMMITS / 2).unwrap();
     drop(db);
@@ -51,7 +51,7 @@ fn filled(is_closed: bool) -> (Place, String) {
         drop(db);
         return (place, newest);
     }
-    let copy = Place::new();
+    let copy = TempFolder::new();
     fs::create_dir(copy.path()).unwrap();
     for name in names(&place) {
         fs::copy(place.path().join(&name), copy.path().join(&name)).unwrap();
@@ -59,7 +59,7 @@ fn filled(is_closed: bool) -> (Place, String) {
     (copy, newest)
 }
 
-fn names(place: &Place) -> Vec<String> {
+fn names(place: &TempFolder) -> Vec<String> {
     let entries = fs::read_dir(place.path()).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -149,7 +149,7 @@ fn all_files_of_the_log_gone_is_damage_and_no_new_database() {
 
 #[test]
 fn a_folder_without_its_lock_file_is_locked() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     fs::remove_file(place.path().join("lock")).unwrap();
     let error = Database::open_at(place.path(), options()).unwrap_err();
@@ -169,7 +169,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_database_is_its_owners() {
-    let (place, copy) = (Place::new(), Place::new());
+    let (place, copy) = (TempFolder::new(), TempFolder::new());
     let small = || options().log_file_size(4096).keep_history(false);
     let db = place.open(small());
     insert(&db, 0, COMMITS).unwrap();

@@ -4,14 +4,14 @@
 //! The folder of a database is copied before it is opened, for opening goes on writing. A version
 //! that changes a format adds files and keeps these; `what_is_written_now` makes those of this one.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
 use std::path::{Path, PathBuf};
 
-use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{Database, Durability, Options, Result};
+use temp_folder::TempFolder;
 
 const CITIES: [(&str, Option<u32>); 4] =
     [("Aalen", Some(68_000)), ("Bonn", Some(336_000)), ("Ulm", Some(126_000)), ("Weit", None)];
@@ -84,7 +84,7 @@ fn folders() -> Result<()> {
     let versions = [1, 2].map(|version| format!("folder-version-{version}"));
     let names = versions.iter().flat_map(|name| [name.clone(), format!("{name}-checkpoint")]);
     for name in names {
-        let place = Place::new();
+        let place = TempFolder::new();
         place.folder();
         for entry in std::fs::read_dir(formats().join(name)).expect("it is committed") {
             let entry = entry.expect("it can be read");
@@ -183,7 +183,7 @@ fn freeze(db: &Database) -> Result<()> {
 fn what_is_written_now() -> Result<()> {
     let anew = std::env::var_os("REMANENT_WRITE_FORMATS").is_some();
     for (name, checkpoint) in [("folder-version-2", false), ("folder-version-2-checkpoint", true)] {
-        let place = Place::new();
+        let place = TempFolder::new();
         let path = if anew { formats().join(name) } else { place.path().to_owned() };
         if anew {
             let _ = std::fs::remove_dir_all(&path);

@@ -193,10 +193,19 @@ fn frozen_rows_are_changed_deleted_and_rolled_back() -> Result<()> {
         world.delete(tx, 6)
     })?;
     assert_eq!(world.rows(&world.db.begin_read()?)?.0, rows);
-    // The id of a row that was deleted since is given out again.
+    // The id of a row that was deleted in the columns is not given out again, that of one that was
+    // changed before it was deleted is.
     world.db.reclaim();
     world.db.write(|tx| world.fill(tx, 6..7))?;
-    assert_eq!(world.find(&world.db.begin_read()?, 6)?.map(|found| found.0.number()), Some(6));
+    assert_eq!(
+        world.find(&world.db.begin_read()?, 6)?.map(|found| found.0.number()),
+        Some(SEGMENT)
+    );
+    world.db.write(|tx| world.set_text(tx, 8, "eight"))?;
+    world.db.write(|tx| world.delete(tx, 8))?;
+    world.db.reclaim();
+    world.db.write(|tx| world.fill(tx, 8..9))?;
+    assert_eq!(world.find(&world.db.begin_read()?, 8)?.map(|found| found.0.number()), Some(8));
     rows.insert(6, (6, text(6)));
     assert_eq!(world.rows(&world.db.begin_read()?)?.0, rows);
     Ok(())

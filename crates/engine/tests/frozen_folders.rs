@@ -1,13 +1,13 @@
 //! Frozen segments of databases in folders: what is there after opening again, from log and image.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
 use std::collections::BTreeMap;
 
-use place::Place;
 use remanent_engine::schema::{ColumnType, ColumnValues, TableSchema, Value};
 use remanent_engine::{Database, Durability, Options, Result, RowId, Table, WriteTransaction};
+use temp_folder::TempFolder;
 
 const SEGMENT: u64 = 1 << 16;
 
@@ -58,7 +58,7 @@ fn content(db: &Database, table: &Table) -> Result<BTreeMap<u64, (u64, String)>>
 }
 
 /// What is there when the folder is opened again, and how many rows are in columns.
-fn reopened(place: &Place, options: Options) -> Result<(Database, Table, u64)> {
+fn reopened(place: &TempFolder, options: Options) -> Result<(Database, Table, u64)> {
     let db = place.open(options);
     let table = db.table("T")?;
     let frozen = db.memory_by_table()?[0].frozen_rows;
@@ -67,7 +67,7 @@ fn reopened(place: &Place, options: Options) -> Result<(Database, Table, u64)> {
 
 #[test]
 fn freezing_is_forgotten_without_an_image_and_nothing_else() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = create(&db)?;
     fill(&db, &table, 0..1000)?;
@@ -86,7 +86,7 @@ fn freezing_is_forgotten_without_an_image_and_nothing_else() -> Result<()> {
 
 #[test]
 fn a_checkpoint_keeps_what_is_frozen() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = create(&db)?;
     fill(&db, &table, 0..1000)?;
@@ -113,8 +113,8 @@ fn a_checkpoint_keeps_what_is_frozen() -> Result<()> {
 }
 
 #[test]
-fn checkpoints_freeze_what_is_settled() -> Result<()> {
-    let place = Place::new();
+fn checkpoints_freeze_what_is_unchanged() -> Result<()> {
+    let place = TempFolder::new();
     let options = || options().freeze_at_checkpoint(true);
     let db = place.open(options());
     let table = create(&db)?;
@@ -136,7 +136,7 @@ fn checkpoints_freeze_what_is_settled() -> Result<()> {
 
 #[test]
 fn frozen_rows_are_salvaged() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = create(&db)?;
     fill(&db, &table, 0..1000)?;
@@ -153,7 +153,7 @@ fn frozen_rows_are_salvaged() -> Result<()> {
 }
 
 /// Inserts a segment of rows as columns, from this key on.
-fn lay(tx: &WriteTransaction<'_>, table: &Table, first: u64) -> Result<()> {
+fn insert_bulk(tx: &WriteTransaction<'_>, table: &Table, first: u64) -> Result<()> {
     let key = |row: usize| Some(Value::U64(first + row as u64));
     let columns = [ColumnValues::Any(&key), ColumnValues::Text(&|_| "as it was")];
     tx.insert_frozen(table, &columns, SEGMENT as usize).map(|_| ())
@@ -161,13 +161,13 @@ fn lay(tx: &WriteTransaction<'_>, table: &Table, first: u64) -> Result<()> {
 
 #[test]
 fn rows_inserted_as_columns_are_there_from_log_and_image() -> Result<()> {
-    let place = Place::new();
+    let place = TempFolder::new();
     let db = place.open(options());
     let table = create(&db)?;
-    db.write(|tx| lay(tx, &table, 0))?;
+    db.write(|tx| insert_bulk(tx, &table, 0))?;
     change(&db, &table, &[9, 10])?;
     let lost = db.begin_write()?;
-    lay(&lost, &table, SEGMENT)?;
+    insert_bulk(&lost, &table, SEGMENT)?;
     drop(lost);
     let before = content(&db, &table)?;
     drop((table, db));
@@ -176,7 +176,7 @@ fn rows_inserted_as_columns_are_there_from_log_and_image() -> Result<()> {
     assert!(content(&db, &table)? == before);
     // An image is made while a transaction is under way, which commits afterwards.
     let tx = db.begin_write()?;
-    lay(&tx, &table, 2 * SEGMENT)?;
+    insert_bulk(&tx, &table, 2 * SEGMENT)?;
     db.checkpoint()?;
     tx.commit()?;
     let before = content(&db, &table)?;
@@ -185,7 +185,7 @@ fn rows_inserted_as_columns_are_there_from_log_and_image() -> Result<()> {
     let (db, table, frozen) = reopened(&place, options())?;
     assert_eq!(frozen, 0);
     assert!(content(&db, &table)? == before);
-    db.write(|tx| lay(tx, &table, 3 * SEGMENT))?;
+    db.write(|tx| insert_bulk(tx, &table, 3 * SEGMENT))?;
     db.checkpoint()?;
     let before = content(&db, &table)?;
     drop((table, db));

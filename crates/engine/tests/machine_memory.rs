@@ -1,4 +1,4 @@
-//! The machine's memory: had ahead, refused, locked, given back, kept.
+//! The machine's memory: prefaulted, refused, locked, given back, kept.
 //!
 //! The system is made to refuse memory the first time it is asked, then the second, and so on: each
 //! refusal fails one statement cleanly, what was there stays, and with memory again the same
@@ -99,7 +99,7 @@ fn a_transaction_goes_on_after_the_system_refused() -> Result<()> {
 /// A thread of the program's keeps memory ahead of a burst; what it commits is used and nothing is
 /// lost or counted twice.
 #[test]
-fn memory_is_had_ahead_beside_a_burst() -> Result<()> {
+fn memory_is_prefaulted_beside_a_burst() -> Result<()> {
     let (db, table) = open(Options::new().budget(128 << 20))?;
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

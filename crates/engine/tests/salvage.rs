@@ -5,18 +5,18 @@
 //! was done to them, no row is there that never was, indexes agree with rows, and links lead to
 //! rows.
 
-#[path = "durability/place.rs"]
-mod place;
+#[path = "durability/temp_folder.rs"]
+mod temp_folder;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-use place::Place;
 use remanent_engine::schema::*;
 use remanent_engine::{
     Database, ErrorKind, LogEntryKind, LogOperation, Options, Salvaged, Storage, WriteTransaction,
 };
+use temp_folder::TempFolder;
 
 /// Rows in the image; some 900 fill a block.
 const ROWS: u64 = 4000;
@@ -36,14 +36,14 @@ fn text(n: u64, version: u64) -> String {
 fn files() -> &'static Files {
     static FILES: OnceLock<Files> = OnceLock::new();
     FILES.get_or_init(|| {
-        let place = Place::new();
+        let place = TempFolder::new();
         write_all(&place).unwrap();
         let read = |name: String| (name.clone(), std::fs::read(place.path().join(name)).unwrap());
         place.folder().names().unwrap().into_iter().map(read).collect()
     })
 }
 
-fn write_all(place: &Place) -> remanent_engine::Result<()> {
+fn write_all(place: &TempFolder) -> remanent_engine::Result<()> {
     let db = place.open(options());
     let schema = TableSchema::new("Number")
         .column("n", ColumnType::U64)
@@ -77,7 +77,7 @@ fn write_all(place: &Place) -> remanent_engine::Result<()> {
 
 /// Salvages a folder with these files, checks what always holds, and returns what there is.
 fn salvage(files: &Files) -> (BTreeMap<u64, String>, Salvaged) {
-    let place = Place::new();
+    let place = TempFolder::new();
     let folder = place.folder();
     for (name, bytes) in files {
         std::fs::write(place.path().join(name), bytes).unwrap();
@@ -115,7 +115,7 @@ fn salvage(files: &Files) -> (BTreeMap<u64, String>, Salvaged) {
     let row = [Some(Value::U64(1 << 40)), Some("later".into())];
     drop(tx);
     db.write(|tx| tx.insert_values(&table, &row)).unwrap();
-    let copy = Place::new();
+    let copy = TempFolder::new();
     db.backup(&*copy.folder()).unwrap();
     let copied = copy.open(options());
     let tx = copied.begin_read().unwrap();
@@ -214,7 +214,7 @@ fn without_the_image_new_tables_are_all_there_is() {
     files.remove(&name);
     let (found, salvaged) = salvage(&files);
     assert!(found.is_empty() && salvaged.changes == 0 && salvaged.changes_refused > 0);
-    let place = Place::new();
+    let place = TempFolder::new();
     let error = Database::salvage(&*place.folder(), options()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DamagedImage);
 }
@@ -246,7 +246,7 @@ fn whatever_is_flipped_and_cut_nothing_panics() {
 
 #[test]
 fn the_log_is_shown_entry_by_entry() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let folder = place.folder();
     for (name, bytes) in files() {
         std::fs::write(place.path().join(name), bytes).unwrap();

@@ -67,7 +67,7 @@ impl Connection {
     /// has them, whole or only its head.
     ///
     /// # Errors
-    /// Whatever ends the connection.
+    /// The error that ends the connection.
     pub(crate) fn advance(&mut self, metrics: &mut dyn FnMut(bool) -> Vec<u8>) -> io::Result<bool> {
         loop {
             match &mut self.phase {

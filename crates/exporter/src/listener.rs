@@ -18,7 +18,7 @@ use crate::connection::Stream;
 /// The name of the socket in a database's folder.
 pub const SOCKET_NAME: &str = "metrics.sock";
 
-/// Where an exporter listens.
+/// The address that an exporter listens at.
 ///
 /// # Examples
 /// ```

@@ -15,7 +15,7 @@ use crate::families::Families;
 const NAMES_MAX: usize = 50;
 const OTHERS: &str = "(others)";
 
-/// What tables took when they were last gone through.
+/// The memory of tables when they were last measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) tables: Vec<TableMemory>,
@@ -133,9 +133,9 @@ fn log(families: &mut Families, statistics: &Statistics) {
         "remanent_log_bytes_total",
         "Bytes of log since the database was made, by how far they have come.",
         [
-            (&[("rung", "buffered")][..], log.bytes as f64),
-            (&[("rung", "os")][..], log.bytes_written as f64),
-            (&[("rung", "disk")][..], log.bytes_synced as f64),
+            (&[("durability", "buffered")][..], log.bytes as f64),
+            (&[("durability", "os")][..], log.bytes_written as f64),
+            (&[("durability", "disk")][..], log.bytes_synced as f64),
         ],
     );
     families.counter("remanent_log_commits_total", "Commits that the log has taken.", log.commits);

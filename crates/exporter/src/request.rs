@@ -13,7 +13,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// The text format of Prometheus, version 0.0.4.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What became of the bytes that were received so far.
+/// The state of the bytes that were received so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     /// More is to come.

@@ -148,7 +148,7 @@ fn a_socket_in_the_folder_of_a_database() -> std::result::Result<(), Box<dyn std
     let samples = samples(body(&ask(UnixStream::connect(&path)?, GET)));
     // The table's and the row's.
     assert_eq!(samples["remanent_log_commits_total{}"], 2.0);
-    assert!(samples["remanent_log_bytes_total{rung=disk}"] > 0.0);
+    assert!(samples["remanent_log_bytes_total{durability=disk}"] > 0.0);
     assert!(samples["remanent_log_syncs_total{}"] >= 1.0);
 
     let second = Exporter::start(Arc::clone(&db), Listen::folder(folder.path()));

@@ -61,9 +61,9 @@ struct Position<'t> {
     pair: KeyValue<'t>,
 }
 
-/// Where a cursor stood.
+/// The saved position of a cursor.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'t>(Option<Position<'t>>);
+pub(crate) struct SavedPosition<'t>(Option<Position<'t>>);
 
 impl KvDatabase {
     /// A cursor that stands nowhere yet.
@@ -583,13 +583,13 @@ impl<'t> Cursor<'t> {
         &self.database.shared
     }
 
-    /// Where it stands, to return to.
-    pub(crate) fn place(&self) -> Place<'t> {
-        Place(self.at)
+    /// Its position, to return to.
+    pub(crate) fn place(&self) -> SavedPosition<'t> {
+        SavedPosition(self.at)
     }
 
     /// Stands where it stood before.
-    pub(crate) fn return_to(&mut self, place: Place<'t>) {
+    pub(crate) fn return_to(&mut self, place: SavedPosition<'t>) {
         self.at = place.0;
         self.astray = true;
     }

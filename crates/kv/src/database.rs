@@ -4,6 +4,8 @@
 //! databases in the same breath: either all of it is done or nothing. A change names the row that
 //! it found first, so that a record that others changed meanwhile is a conflict and never lost.
 
+pub(crate) mod association;
+
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,9 +15,9 @@ use remanent_engine::{
     TypedTable, WriteTransaction,
 };
 
+use self::association::Association;
 use crate::KeyValue;
 use crate::layout::{HASH, Kind, KvOptions, PRIMARY, Pair, options_of, pair_of};
-use crate::secondary::Association;
 
 /// A key/value database of an [`crate::Environment`]. Clones are handles of the same database, for
 /// any number of threads.
@@ -44,7 +46,7 @@ pub struct KvDatabase {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What all handles of a database share.
+/// The state that all handles of a database share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) database: Arc<Database>,
@@ -76,7 +78,7 @@ impl KvDatabase {
         self.shared.table.name()
     }
 
-    /// What sort of database it is.
+    /// The kind of a database.
     ///
     /// # Examples
     /// ```

@@ -192,7 +192,7 @@ impl Environment {
     /// Removes a key/value database and all its records. Handles of it fail from now on.
     ///
     /// It waits for transactions to end, those that only read too: among them is what an
-    /// [`crate::AutoCommit`] holds that has not been told to rest.
+    /// [`crate::AutoCommit`] holds that does not rest.
     ///
     /// # Errors
     /// As [`Environment::open_database`]; as [`Database::drop_table`], `TableBusy` above all;
@@ -281,7 +281,7 @@ impl Environment {
         names
     }
 
-    /// What the whole environment holds, in bytes.
+    /// Memory of the whole environment, in bytes.
     ///
     /// # Examples
     /// ```

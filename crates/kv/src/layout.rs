@@ -8,6 +8,18 @@
 use remanent_derive::Record;
 use remanent_engine::schema::{ColumnType, IndexKind, IndexSchema, TableSchema};
 
+/// A key and its value, references into the database.
+///
+/// # Examples
+/// ```
+/// use remanent_kv::KeyValue;
+/// fn line((key, value): KeyValue<'_>) -> String {
+///     format!("{}={}", key.escape_ascii(), value.escape_ascii())
+/// }
+/// assert_eq!(line((b"a", b"1")), "a=1");
+/// ```
+pub type KeyValue<'t> = (&'t [u8], &'t [u8]);
+
 /// The longest key that fits whatever its bytes: in an index a zero byte takes two bytes of the
 /// 1,024 that there are, and two end the key. With duplicates, key and value share the room.
 ///
@@ -40,7 +52,7 @@ pub enum Kind {
     Hash,
 }
 
-/// What a key/value database is to be, or is.
+/// The options of a key/value database.
 ///
 /// # Examples
 /// ```
@@ -136,7 +148,7 @@ pub(crate) fn schema_of(name: &str, options: KvOptions) -> TableSchema {
     }
 }
 
-/// What a table is as a key/value database, if it is one.
+/// The options of a table as a key/value database, if it is one.
 pub(crate) fn options_of(schema: &TableSchema) -> Option<KvOptions> {
     [Kind::Ordered, Kind::Hash]
         .into_iter()

@@ -38,23 +38,12 @@ pub use auto_commit::AutoCommit;
 pub use bulk::{Bulk, BulkRecords};
 pub use cursor::Cursor;
 pub use database::KvDatabase;
+pub use database::association::SecondaryKeys;
 pub use environment::Environment;
-pub use layout::{Kind, KvOptions, MAX_PLAIN_KEY_LEN};
-pub use secondary::{Secondary, SecondaryCursor, SecondaryKeys, SecondaryRecord};
+pub use layout::{KeyValue, Kind, KvOptions, MAX_PLAIN_KEY_LEN};
+pub use secondary::{Secondary, SecondaryCursor, SecondaryRecord};
 pub use sequence::{Sequence, SequenceOptions};
 pub use statistics::KvStatistics;
-
-/// A key and its value, references into the database.
-///
-/// # Examples
-/// ```
-/// use remanent_kv::KeyValue;
-/// fn line((key, value): KeyValue<'_>) -> String {
-///     format!("{}={}", key.escape_ascii(), value.escape_ascii())
-/// }
-/// assert_eq!(line((b"a", b"1")), "a=1");
-/// ```
-pub type KeyValue<'t> = (&'t [u8], &'t [u8]);
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/key-value.md")]

@@ -5,7 +5,6 @@
 //! associated anew whenever the environment is opened. Every change of the primary changes the
 //! secondary in the same transaction, or neither.
 
-use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -13,10 +12,8 @@ use remanent_engine::{Error, ErrorKind, ReadTransaction, Result, WriteTransactio
 
 use crate::KeyValue;
 use crate::cursor::Cursor;
-use crate::database::{KvDatabase, Shared};
-
-/// What tells the secondary keys of a record.
-type Extract = dyn Fn(&[u8], &[u8], &mut SecondaryKeys) + Send + Sync;
+use crate::database::KvDatabase;
+use crate::database::association::{Association, SecondaryKeys};
 
 /// A primary database together with one of its secondary databases.
 ///
@@ -43,28 +40,6 @@ type Extract = dyn Fn(&[u8], &[u8], &mut SecondaryKeys) + Send + Sync;
 pub struct Secondary {
     primary: KvDatabase,
     index: KvDatabase,
-}
-
-/// The secondary keys of one record, as a function of the program finds them.
-///
-/// # Examples
-/// ```
-/// # use remanent_engine::Options;
-/// # use remanent_kv::{Environment, KvOptions};
-/// # let environment = Environment::open(Options::new())?;
-/// # let texts = environment.create("texts", KvOptions::ordered())?;
-/// # let by_word = environment.create("by_word", KvOptions::ordered().with_duplicates())?;
-/// let by_word = texts.associate(&by_word, |_, text, keys| {
-///     text.split(|byte| *byte == b' ').for_each(|word| keys.push(word));
-/// })?;
-/// texts.auto_commit().put(b"1", b"to be or not to be")?;
-/// let tx = environment.begin_read()?;
-/// assert_eq!(by_word.index().statistics(&tx)?.records, 4);
-/// # Ok::<(), remanent_engine::Error>(())
-/// ```
-#[derive(Debug, Default)]
-pub struct SecondaryKeys {
-    keys: Vec<Vec<u8>>,
 }
 
 /// A secondary key, the primary key that it leads to, and that one's value.
@@ -111,30 +86,6 @@ pub struct SecondaryCursor<'t> {
     index: Cursor<'t>,
 }
 
-/// What a primary database knows of one of its secondary databases.
-pub(crate) struct Association {
-    index: Arc<Shared>,
-    extract: Box<Extract>,
-}
-
-impl SecondaryKeys {
-    /// Adds a key. A key that is there already counts once.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_kv::SecondaryKeys;
-    /// fn initial(_key: &[u8], value: &[u8], keys: &mut SecondaryKeys) {
-    ///     if let Some(first) = value.first() {
-    ///         keys.push(&[*first]);
-    ///     }
-    /// }
-    /// initial(b"1", b"Ada", &mut SecondaryKeys::default());
-    /// ```
-    pub fn push(&mut self, key: &[u8]) {
-        self.keys.push(key.to_vec());
-    }
-}
-
 impl KvDatabase {
     /// Makes `secondary` lead from the keys that `extract` finds for this database's records to
     /// their primary keys, from now on. If it is empty it is filled with what is there already;
@@ -172,7 +123,7 @@ impl KvDatabase {
     ) -> Result<Secondary> {
         self.check_association(secondary)?;
         let index = Arc::clone(&secondary.shared);
-        let association = Association { index, extract: Box::new(extract) };
+        let association = Association::new(index, Box::new(extract));
         // Whoever changes a record from here on waits for the lock, and follows then.
         self.shared.set_associated();
         let mut all = self.shared.secondaries.write().unwrap_or_else(PoisonError::into_inner);
@@ -472,56 +423,6 @@ impl<'t> SecondaryCursor<'t> {
     }
 }
 
-impl Association {
-    /// Does in the secondary database what a change of the primary one means for it.
-    pub(crate) fn follow(
-        &self,
-        tx: &WriteTransaction<'_>,
-        old: Option<KeyValue<'_>>,
-        new: Option<KeyValue<'_>>,
-    ) -> Result<()> {
-        let (gone, come) = (self.keys_of(old), self.keys_of(new));
-        if let Some((primary_key, _)) = old {
-            for key in gone.iter().filter(|key| come.binary_search(key).is_err()) {
-                match self.index.find_pair(tx, key, primary_key)? {
-                    Some(row) => self.index.remove(tx, &row)?,
-                    None => return Err(out_of_step_shared(&self.index)),
-                }
-            }
-        }
-        if let Some((primary_key, _)) = new {
-            for key in come.iter().filter(|key| gone.binary_search(key).is_err()) {
-                self.index.insert(tx, key, primary_key)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The secondary keys of a record, in order, each once.
-    fn keys_of(&self, record: Option<KeyValue<'_>>) -> Vec<Vec<u8>> {
-        let mut found = SecondaryKeys::default();
-        if let Some((key, value)) = record {
-            (self.extract)(key, value, &mut found);
-        }
-        found.keys.sort();
-        found.keys.dedup();
-        found.keys
-    }
-}
-
-impl fmt::Debug for Association {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Association").field(&self.index.table.name()).finish()
-    }
-}
-
 fn out_of_step(index: &KvDatabase) -> Error {
-    out_of_step_shared(&index.shared)
-}
-
-fn out_of_step_shared(index: &Shared) -> Error {
-    Error::new(ErrorKind::RowNotFound).because(format!(
-        "the secondary database `{}` is out of step with its primary one",
-        index.table.name()
-    ))
+    index.shared.out_of_step()
 }

@@ -13,7 +13,7 @@ use crate::status::{Outcome, Status};
 use crate::structs;
 use crate::task::{OpenDatabase, Task, reading};
 
-/// Where a key's place moves.
+/// A step of a key's position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     First,
@@ -49,7 +49,7 @@ impl Task {
         let new = || KeyPlace { draft: open.shared.tables[record].draft(), at: KeyAt::Nowhere };
         let sought = keys.get_or_insert_with(new);
         let columns = &open.shared.columns[record];
-        if let Err(fault) = structs::write(&mut sought.draft, columns, &key.leaves, value) {
+        if let Err(fault) = structs::write_struct(&mut sought.draft, columns, &key.leaves, value) {
             // A value that the key refuses loses the place: where it was is overwritten.
             *keys = None;
             return Err(fault);
@@ -177,7 +177,7 @@ impl Task {
         if value.len() < key.size {
             return Err(Status::BAD_DATA.because("the key is longer"));
         }
-        structs::read(&place.draft.row(), &open.shared.columns[record], &key.leaves, value)
+        structs::read_struct(&place.draft.row(), &open.shared.columns[record], &key.leaves, value)
     }
 
     /// Bytes of the value that [`Task::key_read`] copies.

@@ -15,7 +15,6 @@
 
 mod currency;
 mod dictionary;
-mod held;
 mod keys;
 mod locks;
 mod opened;

@@ -1,7 +1,7 @@
 //! What the tasks of a process share of an open database: the engine's, locks, and its file.
 //!
 //! The first task to open a database reads its file, the last to close it writes it; meanwhile the
-//! file is locked, so another process is told that the database is in use. The file is an image
+//! file is locked, so another process finds that the database is in use. The file is an image
 //! (`crates/engine/src/image/FORMAT.md`), replaced as a whole: whoever reads it finds the old state
 //! or the new one.
 
@@ -55,7 +55,7 @@ pub(crate) struct Opened {
     pub(crate) locks: Vec<RecordLock>,
     /// Whether the file is older than the database.
     pub(crate) is_changed: AtomicBool,
-    /// Where it is saved, unless it was attached.
+    /// The file that it is saved to, unless it was attached.
     file: Option<PathBuf>,
     key: PathBuf,
 }

@@ -54,13 +54,13 @@ pub(crate) struct KeyPlace {
     pub(crate) at: KeyAt,
 }
 
-/// Where a place in a key is.
+/// The position in a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeyAt {
     /// Before the first and behind the last: nobody has looked yet, or the end was passed.
     Nowhere,
     /// At this record.
     Record(RowId),
-    /// Where the key would be that nobody has.
+    /// The place where a key would be that no row has.
     Between,
 }

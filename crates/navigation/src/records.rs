@@ -33,7 +33,7 @@ impl Task {
             }
             let draft = kept.get_or_insert_with(|| shared.tables[record].draft());
             draft.reset();
-            structs::write(draft, &shared.columns[record], &known.leaves, value)?;
+            structs::write_struct(draft, &shared.columns[record], &known.leaves, value)?;
             Ok(tx.insert_draft(draft)?)
         });
         let open = &mut self.databases[number];
@@ -77,7 +77,7 @@ impl Task {
             if value.len() < known.size {
                 return Err(Status::BAD_DATA.because("the struct is too short"));
             }
-            structs::read(&row, &shared.columns[record], &known.leaves, value)
+            structs::read_struct(&row, &shared.columns[record], &known.leaves, value)
         })
     }
 
@@ -136,7 +136,7 @@ impl Task {
                 return Err(Status::BAD_DATA.because("the struct is too short"));
             }
             let mut draft = shared.tables[record].draft();
-            structs::write(&mut draft, &shared.columns[record], &known.leaves, value)?;
+            structs::write_struct(&mut draft, &shared.columns[record], &known.leaves, value)?;
             Ok(tx.update_draft(address.row, &draft)?)
         })
     }
@@ -163,7 +163,7 @@ impl Task {
             }
             for leaf in leaves {
                 let at = remanent_ddl::CField { offset: leaf.offset - start, ..*leaf };
-                structs::read(&row, &shared.columns[record], &[at], value)?;
+                structs::read_struct(&row, &shared.columns[record], &[at], value)?;
             }
             Ok(())
         })
@@ -209,7 +209,7 @@ impl Task {
             draft.load(&row)?;
             for leaf in leaves {
                 let at = remanent_ddl::CField { offset: leaf.offset - start, ..*leaf };
-                structs::write(&mut draft, &shared.columns[record], &[at], value)?;
+                structs::write_struct(&mut draft, &shared.columns[record], &[at], value)?;
             }
             Ok(tx.update_draft(address.row, &draft)?)
         })

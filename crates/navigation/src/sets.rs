@@ -11,7 +11,7 @@ use crate::position::Address;
 use crate::status::{Outcome, Status};
 use crate::task::{Task, reading};
 
-/// Where the current member moves.
+/// A step of the current member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     First,

@@ -1,8 +1,8 @@
-//! What calls answer: a number that programs know, and words for people.
+//! What calls answer: a number that programs know, and a text for people.
 //!
-//! Zero and positive numbers are answers, negative ones are faults that the program's handler is
-//! told of too. The numbers are those that d_-style programs are compiled with; those from -990 on
-//! are ours.
+//! Zero and positive numbers are answers, negative ones are faults, with which the
+//! program's handler is called too. The numbers are those that d_-style programs are compiled with;
+//! those from -990 on are ours.
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ pub struct Status(i32);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What the call answers.
+    /// The answer of the call.
     pub status: Status,
     because: Option<Box<str>>,
 }
 
-/// What a call gives, or why not.
+/// The result of a call.
 pub type Outcome<T = ()> = Result<T, Fault>;
 
 macro_rules! statuses {
@@ -68,7 +68,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// What it means.
+            /// Its meaning.
             ///
             /// # Examples
             /// ```
@@ -190,7 +190,7 @@ impl Status {
         self.0
     }
 
-    /// Whether the program's error handler is told.
+    /// Whether the program's error handler is called.
     ///
     /// # Examples
     /// ```

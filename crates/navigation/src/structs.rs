@@ -3,7 +3,7 @@
 //! Numbers and arrays have the same bytes in both. Text ends at its first NUL in C and has none in
 //! a row; what follows the NUL in a struct is not stored, and read back as zeros. Text that is not
 //! UTF-8 is stored as `text` describes. Structs come as bytes of the right length, but for text
-//! that ends earlier: the border to C sees to that.
+//! that ends earlier: the C interface sees to that.
 
 use remanent_ddl::{CField, CKind};
 use remanent_engine::schema::Value;
@@ -13,7 +13,7 @@ use crate::status::{Outcome, Status};
 use crate::text;
 
 /// Puts the leaves of a struct into a draft.
-pub(crate) fn write(
+pub(crate) fn write_struct(
     draft: &mut RowDraft,
     columns: &[ColumnHandle],
     leaves: &[CField],
@@ -45,7 +45,7 @@ pub(crate) fn write(
 /// # Errors
 /// `BAD_DATA` if a text or a blob, which another interface wrote, is longer than its field; as much
 /// as fits is there then.
-pub(crate) fn read(
+pub(crate) fn read_struct(
     row: &Row<'_>,
     columns: &[ColumnHandle],
     leaves: &[CField],

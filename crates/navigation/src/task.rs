@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use remanent_engine::{
-    Isolation, MemberPosition, ReadTransaction, RowDraft, TransactionOptions, WriteTransaction,
+    Isolation, MemberPosition, OwnedTransaction, ReadTransaction, RowDraft, TransactionOptions,
+    WriteTransaction,
 };
 
-use crate::held::Held;
 use crate::locks::Patience;
 use crate::opened::{Mode, Opened};
 use crate::position::{Address, KeyPlace};
@@ -79,7 +79,7 @@ pub(crate) struct OpenDatabase {
     pub(crate) shared: Arc<Opened>,
     pub(crate) mode: Mode,
     /// The engine's transaction, once one is needed.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<OwnedTransaction>,
     pub(crate) locks: Vec<Lock>,
     pub(crate) record: Option<Address>,
     pub(crate) owners: Vec<Option<Address>>,
@@ -96,7 +96,7 @@ pub(crate) struct OpenDatabase {
     pub(crate) last_key: Option<(usize, usize)>,
 }
 
-/// What a task holds of a record type.
+/// The lock of a task on a record type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lock {
     Free,
@@ -265,7 +265,7 @@ impl Task {
         self.begin_at_system(number)
     }
 
-    /// How many seconds a lock is waited for: 10 unless told, 0 not at all, negative for ever.
+    /// How many seconds a lock is waited for: 10 unless set, 0 not at all, negative for ever.
     ///
     /// # Examples
     /// ```
@@ -335,17 +335,16 @@ impl Task {
             Transaction::Write => {}
         }
         if open.held.is_none() {
-            open.held = Some(Held::begin_write(&open.shared, &options())?);
+            open.held = Some(OwnedTransaction::begin_write(&open.shared.db, &options())?);
         }
-        match &open.held {
-            Some(Held::Write(tx)) => {
-                let savepoint = tx.savepoint();
-                work(&open.shared, tx).inspect_err(|_| {
-                    let _ = tx.roll_back_to(savepoint);
-                })
-            }
-            _ => Err(Status::INTERNAL.because("a transaction that writes reads only")),
-        }
+        let Some(held) = &open.held else {
+            return Err(Status::INTERNAL.because("a transaction that was begun is not there"));
+        };
+        let tx = held.write()?;
+        let savepoint = tx.savepoint();
+        work(&open.shared, &tx).inspect_err(|_| {
+            let _ = tx.roll_back_to(savepoint);
+        })
     }
 }
 
@@ -353,12 +352,11 @@ impl Task {
 #[inline]
 pub(crate) fn reading<T>(
     opened: &Opened,
-    held: &Option<Held>,
+    held: &Option<OwnedTransaction>,
     work: impl FnOnce(&Opened, &ReadTransaction<'_>) -> Outcome<T>,
 ) -> Outcome<T> {
     match held {
-        Some(Held::Write(tx)) => work(opened, tx),
-        Some(Held::Read(tx)) => work(opened, tx),
+        Some(tx) => work(opened, &*tx.read()?),
         None => work(opened, &opened.db.begin_read()?),
     }
 }

@@ -40,7 +40,7 @@ pub fn encode<'a>(bytes: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a str {
 /// ```
 #[inline]
 pub fn ascii(bytes: &[u8]) -> Option<&str> {
-    // All are looked at, which takes less time than to stop at the first that is not ASCII.
+    // All are inspected, which takes less time than to stop at the first that is not ASCII.
     let (chunks, rest) = bytes.as_chunks::<32>();
     let mut all = [0u8; 32];
     for chunk in chunks {

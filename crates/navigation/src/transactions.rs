@@ -7,7 +7,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::held::Held;
+use remanent_engine::{OwnedTransaction, TransactionOptions};
+
 use crate::locks::Want;
 use crate::opened::Mode;
 use crate::status::{Outcome, Status};
@@ -60,11 +61,11 @@ impl Task {
         }
         let mut ended = Ok(());
         for open in &mut self.databases {
-            if let Some(Held::Write(tx)) = open.held.take()
+            if let Some(tx) = open.held.take()
                 && ended.is_ok()
             {
                 match tx.commit() {
-                    Ok(()) => open.shared.is_changed.store(true, Relaxed),
+                    Ok(_) => open.shared.is_changed.store(true, Relaxed),
                     Err(error) => ended = Err(error.into()),
                 }
             }
@@ -138,15 +139,17 @@ impl Task {
             return Err(Status::HAS_WRITE_LOCKS.into());
         }
         // All begin or none.
-        let begun: Result<Vec<Held>, _> =
-            self.databases.iter().map(|open| Held::begin_read(&open.shared)).collect();
+        let begin = |open: &OpenDatabase| {
+            OwnedTransaction::begin_read(&open.shared.db, &TransactionOptions::new())
+        };
+        let begun: Result<Vec<OwnedTransaction>, _> = self.databases.iter().map(begin).collect();
         for (open, held) in self.databases.iter_mut().zip(begun?) {
             open.held = Some(held);
         }
         self.transaction = Transaction::ReadOnly;
         match &self.databases[number].held {
-            Some(Held::Read(tx)) => Ok(tx.timestamp()),
-            _ => Ok(0),
+            Some(tx) => Ok(tx.read()?.timestamp()),
+            None => Ok(0),
         }
     }
 
@@ -210,7 +213,8 @@ impl Task {
         };
         open.shared.locks[record].take(want, patience)?;
         open.locks[record] = then;
-        if let Some(Held::Write(tx)) = &mut open.held
+        if let Some(tx) = &mut open.held
+            && tx.writes()
             // What others changed before they freed the lock.
             && let Err(error) = tx.refresh()
         {

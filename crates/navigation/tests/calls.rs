@@ -86,7 +86,7 @@ fn text_of_any_bytes_comes_back() -> Outcome {
 }
 
 #[test]
-fn a_text_that_is_too_long_for_the_struct_is_told() -> Outcome {
+fn a_text_that_is_too_long_for_the_struct_is_refused() -> Outcome {
     let folder = Folder::new();
     let text = "database long_text { record R { char name[4]; } }";
     let (name, text) = ("long_text".to_owned(), text.to_owned());

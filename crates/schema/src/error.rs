@@ -1,6 +1,6 @@
 //! What can be wrong with a schema, a row or a key.
 //!
-//! Plain enums that name the column or part at fault, in words for the person who wrote it. Names
+//! Plain enums that name the column or part at fault, for the person who wrote it. Names
 //! are copied to the heap only when an error is made, never on the way of a row that is right.
 //! The engine maps these to its own stable codes.
 
@@ -41,7 +41,7 @@ pub enum SchemaError {
     BadType {
         /// The column's path.
         column: Box<str>,
-        /// What is wrong with it.
+        /// A description of what is wrong with it.
         reason: &'static str,
     },
     /// A column's default is not a value of the column's type.
@@ -60,7 +60,7 @@ pub enum SchemaError {
     BadKey {
         /// The index.
         index: Box<str>,
-        /// What is wrong with it.
+        /// A description of what is wrong with it.
         reason: &'static str,
     },
     /// A key part has a type that cannot be ordered as a key.
@@ -84,7 +84,7 @@ pub enum SchemaError {
     BadSet {
         /// The set's name.
         set: Box<str>,
-        /// What is wrong with it.
+        /// A description of what is wrong with it.
         reason: &'static str,
     },
     /// The fixed part of a row alone is longer than a row may be.
@@ -94,7 +94,7 @@ pub enum SchemaError {
     },
     /// Stored bytes are not a schema.
     BadEncoding {
-        /// Where reading stopped, in bytes from the start.
+        /// The offset at which reading stopped.
         offset: usize,
     },
     /// Stored bytes are a schema of a version this program does not know.

@@ -6,12 +6,12 @@
 //!
 //! Scalars, text, blobs, vectors and structs are [`PlainField`]s; `Option` of one is nullable.
 
-use crate::column_type::ColumnType;
 use crate::error::RowError;
-use crate::fixed_layout::{LeafShape, NO_NULL_BIT, NO_START, Slots};
-use crate::fixed_value::head;
-use crate::row_bytes::RowBytes;
-use crate::scalar::{FixedField, Scalar};
+use crate::row::bytes::RowBytes;
+use crate::row::fixed_layout::{LeafShape, NO_NULL_BIT, NO_START, Slots};
+use crate::values::column_type::ColumnType;
+use crate::values::fixed_value::head;
+use crate::values::scalar::{FixedField, Scalar};
 use crate::vector_ref::VectorRef;
 
 /// A type that a field of a record can have: a [`PlainField`], or an `Option` of one.
@@ -222,7 +222,7 @@ pub trait PlainField {
     fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
-/// Where a field's leaves are.
+/// The leaves of a field.
 ///
 /// # Examples
 /// ```

@@ -8,54 +8,47 @@
 //! The three formats are written down in `FORMAT.md` beside this crate. Where rows are kept, and
 //! who may see them, is the engine's business.
 
-mod column_type;
-mod default_value;
-mod elements;
+mod values;
+
 mod error;
-mod field;
-mod fixed_layout;
-mod fixed_value;
-mod key_buffer;
-mod key_codec;
-mod key_field;
-mod key_hash;
-mod key_plan;
-mod record;
-mod row_bytes;
-mod row_columns;
-mod row_edit;
-mod row_layout;
-mod row_read;
-mod row_write;
-mod scalar;
-mod schema_bytes;
-mod set_schema;
-mod table_schema;
+
+mod definition;
+
+mod row;
+
+mod key;
+
 mod validate;
-mod value;
+
+mod field;
+
+mod record;
+
 mod vector_ref;
 
-pub use column_type::{Column, ColumnType};
-pub use default_value::DefaultValue;
-pub use elements::Elements;
+mod schema_bytes;
+
+pub use definition::set_schema::{SetMember, SetOrder, SetSchema};
+pub use definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 pub use error::{KeyError, KeyTooLong, RowError, SchemaError};
 pub use field::{Field, Place, PlainField, RowWriter};
-pub use fixed_layout::{FixedLayout, LeafShape, NO_NULL_BIT, NO_START, Slots, fixed_layout};
-pub use key_buffer::{KEY_LEN_MAX, KeyBuffer};
-pub use key_field::KeyValue;
-pub use key_hash::hash_key;
-pub use key_plan::KeyPlan;
+pub use key::buffer::{KEY_LEN_MAX, KeyBuffer};
+pub use key::field::KeyValue;
+pub use key::hash::hash_key;
+pub use key::plan::KeyPlan;
 pub use record::{Key, OrNull, Record, RecordStruct, StructField};
-pub use row_bytes::RowBytes;
-pub use row_columns::{ColumnRows, ColumnValues};
-pub use row_layout::{Leaf, ROW_LEN_MAX, RowLayout};
-pub use scalar::{
-    BinaryArray, CharArray, Date, Decimal, FixedField, Scalar, TextTooLong, Time, Timestamp,
-};
-pub use set_schema::{SetMember, SetOrder, SetSchema};
-pub use table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
+pub use row::bytes::RowBytes;
+pub use row::columns::{ColumnRows, ColumnValues};
+pub use row::fixed_layout::{FixedLayout, LeafShape, NO_NULL_BIT, NO_START, Slots, fixed_layout};
+pub use row::layout::{Leaf, ROW_LEN_MAX, RowLayout};
 pub use validate::{
     COLUMN_COUNT_MAX, INDEX_COUNT_MAX, LEAF_COUNT_MAX, NAME_LEN_MAX, NESTING_MAX, TEXT_SIZE_MAX,
 };
-pub use value::Value;
+pub use values::column_type::{Column, ColumnType};
+pub use values::default_value::DefaultValue;
+pub use values::elements::Elements;
+pub use values::scalar::{
+    BinaryArray, CharArray, Date, Decimal, FixedField, Scalar, TextTooLong, Time, Timestamp,
+};
+pub use values::value::Value;
 pub use vector_ref::{VectorIter, VectorRef};

@@ -4,12 +4,12 @@
 //! same bytes as [`KeyPlan`](crate::KeyPlan) for its index. Whoever opens a table with a record
 //! type compares [`Record::schema`] with the table's; afterwards the bytes can be trusted.
 
+use crate::definition::table_schema::TableSchema;
 use crate::error::{KeyError, RowError};
 use crate::field::PlainField;
-use crate::key_buffer::KeyBuffer;
-use crate::row_bytes::RowBytes;
-use crate::row_layout::RowLayout;
-use crate::table_schema::TableSchema;
+use crate::key::buffer::KeyBuffer;
+use crate::row::bytes::RowBytes;
+use crate::row::layout::RowLayout;
 
 /// A struct that is a row of a table.
 ///

@@ -3,12 +3,12 @@
 //! Writing and reading are kept side by side, tag by tag. Reading ends in an error, never in a
 //! panic or a large allocation, whatever the bytes are, and what it returns has been validated.
 
-use crate::column_type::{Column, ColumnType};
-use crate::default_value::DefaultValue;
+use crate::definition::set_schema::{SetMember, SetOrder, SetSchema};
+use crate::definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 use crate::error::SchemaError;
-use crate::set_schema::{SetMember, SetOrder, SetSchema};
-use crate::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 use crate::validate::NESTING_MAX;
+use crate::values::column_type::{Column, ColumnType};
+use crate::values::default_value::DefaultValue;
 
 /// The version written; all versions up to it are read.
 /// Without a set. Version 2 has one behind the indexes.

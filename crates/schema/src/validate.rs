@@ -6,13 +6,13 @@
 
 use std::collections::HashSet;
 
-use crate::column_type::{Column, ColumnType};
+use crate::definition::set_schema::{SET_MEMBERS_MAX, SetSchema};
+use crate::definition::table_schema::{IndexSchema, TableSchema};
 use crate::error::SchemaError;
-use crate::fixed_value::write_fixed;
-use crate::row_layout::{ROW_LEN_MAX, RowLayout, fixed_len};
-use crate::set_schema::{SET_MEMBERS_MAX, SetSchema};
-use crate::table_schema::{IndexSchema, TableSchema};
-use crate::value::Value;
+use crate::row::layout::{ROW_LEN_MAX, RowLayout, fixed_len};
+use crate::values::column_type::{Column, ColumnType};
+use crate::values::fixed_value::write_fixed;
+use crate::values::value::Value;
 
 /// The longest name of a table, column or index, in bytes.
 ///
@@ -83,6 +83,25 @@ pub const NESTING_MAX: usize = 16;
 /// assert!(schema(TEXT_SIZE_MAX + 1).validate().is_err());
 /// ```
 pub const TEXT_SIZE_MAX: u32 = 65_535;
+
+impl TableSchema {
+    /// Checks names, types, defaults and keys.
+    ///
+    /// # Errors
+    /// The first fault found.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_schema::*;
+    /// let mut schema = TableSchema::new("Part").column("stock", ColumnType::U8).default(5);
+    /// assert_eq!(schema.validate(), Ok(()));
+    /// schema.columns[0].default = Some(256.into());
+    /// assert_eq!(schema.validate(), Err(SchemaError::BadDefault { column: "stock".into() }));
+    /// ```
+    pub fn validate(&self) -> Result<(), SchemaError> {
+        validate(self)
+    }
+}
 
 /// Checks a whole schema.
 pub(crate) fn validate(schema: &TableSchema) -> Result<(), SchemaError> {

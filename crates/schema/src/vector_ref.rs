@@ -6,7 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::scalar::Scalar;
+use crate::values::scalar::Scalar;
 
 /// Any number of scalars, borrowed from the program or from a row.
 ///
@@ -30,7 +30,7 @@ enum Source<'a, T> {
 }
 
 impl<'a, T: Scalar> VectorRef<'a, T> {
-    /// The elements in the bytes of a row; bytes after the last whole element are not looked at.
+    /// The elements in the bytes of a row; bytes after the last whole element are not inspected.
     ///
     /// # Examples
     /// ```

@@ -20,6 +20,8 @@ mod connection;
 mod value;
 
 mod checkpoints;
+#[cfg(test)]
+mod fault;
 mod log;
 mod password;
 mod roster;
@@ -29,4 +31,4 @@ pub use log::log_to_standard_error;
 pub use options::Options;
 pub use password::random_password;
 pub use server::Server;
-pub use signals::wait_for_end;
+pub use signals::EndSignals;

@@ -18,7 +18,9 @@
 
 mod options;
 
-mod shell;
+mod repl;
+
+mod lines;
 
 mod terminal;
 
@@ -28,6 +30,8 @@ mod commands;
 
 mod statements;
 
+mod shell;
+
 mod printing;
 
 mod stop;
@@ -35,6 +39,6 @@ mod stop;
 mod streams;
 
 pub use options::{Format, Input, Options};
-pub use shell::run;
+pub use repl::run;
 pub use stop::End;
 pub use streams::Streams;

@@ -1,4 +1,4 @@
-//! Circles in a graph of transactions: whether there are any, and the shortest.
+//! Cycles in a graph of transactions: whether there are any, and the shortest.
 //!
 //! Strongly connected components by Tarjan's algorithm (SIAM Journal on Computing, 1972) say in one
 //! pass that there is none, which is the answer nearly always; only inside a component is a
@@ -29,11 +29,11 @@ pub(crate) fn components(graph: &Graph, wanted: impl Fn(&Edge) -> bool) -> Vec<V
     search.components
 }
 
-/// The shortest circle over the wanted edges, as places in the graph's list of edges.
+/// The shortest cycle over the wanted edges, as places in the graph's list of edges.
 pub(crate) fn shortest(graph: &Graph, wanted: impl Fn(&Edge) -> bool) -> Option<Vec<usize>> {
     let inside = components(graph, &wanted).into_iter().flatten();
-    let circles = inside.filter_map(|node| way(graph, node, node, &wanted));
-    circles.min_by_key(Vec::len)
+    let cycles = inside.filter_map(|node| way(graph, node, node, &wanted));
+    cycles.min_by_key(Vec::len)
 }
 
 /// The shortest way from one node to another, of at least one edge, over the wanted edges.

@@ -1,4 +1,4 @@
-//! Histories in words: rows, statements, answers, transactions, the edges of a circle.
+//! Histories as text: rows, statements, answers, transactions, the edges of a cycle.
 //!
 //! One line for each statement, so that whoever is shown a broken history can follow it with a
 //! pencil. A transaction is named by T and its number in the history.

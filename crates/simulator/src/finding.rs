@@ -22,13 +22,13 @@ pub(crate) enum Phenomenon {
     G1a,
     /// A read of what is not its writer's last word on the row.
     G1b,
-    /// Information flowed in a circle.
+    /// Information flowed in a cycle.
     G1c,
     /// An update was made on a state that somebody else had changed meanwhile.
     LostUpdate,
-    /// Read skew: a circle with one anti-dependency.
+    /// Read skew: a cycle with one anti-dependency.
     GSingle,
-    /// Write skew on rows that were read: a circle of anti-dependencies.
+    /// Write skew on rows that were read: a cycle of anti-dependencies.
     G2Item,
     /// As before, with rows that a predicate should have met or not.
     G2,

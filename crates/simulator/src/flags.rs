@@ -145,7 +145,7 @@ pub(crate) fn help() -> String {
         "Random histories of transactions, checked; and what is there after a crash\n\n\
          usage: remanent-simulator histories [flags]\n\
          \x20      remanent-simulator crashes|failures|flips|damages [--seed S] [--count N]\n\
-         \x20      remanent-simulator powerloss-writer DIR SEED RUNG\n\
+         \x20      remanent-simulator powerloss-writer DIR SEED LEVEL\n\
          \x20      remanent-simulator powerloss-judge DIR SEED\n\
          \x20      remanent-simulator soak [--operations N] [--budget MIB] [--threads N] \
          [--seed S]\n\nflags:\n",

@@ -2,7 +2,7 @@
 //!
 //! Nodes are the committed transactions, edges are Adya's dependencies with those of predicates,
 //! and the order of time. Versions of a row stand in the order in which their marks stand in the
-//! row's list, where they are in it, and else in that of their commit timestamps. Whether a circle
+//! row's list, where they are in it, and else in that of their commit timestamps. Whether a cycle
 //! of edges is allowed is up to `phenomena`.
 
 use std::collections::BTreeMap;

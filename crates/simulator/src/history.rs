@@ -130,7 +130,7 @@ pub(crate) enum Column {
     Place,
 }
 
-/// What an update sets; the mark always.
+/// The columns that an update sets; the mark always.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Edit {
     pub(crate) key: Option<u32>,
@@ -139,7 +139,7 @@ pub(crate) struct Edit {
     pub(crate) mark: u64,
 }
 
-/// What a statement came back with.
+/// The answer of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Rows(Vec<Seen>),

@@ -15,7 +15,7 @@ use crate::subject::Subject;
 ///
 /// # Errors
 ///
-/// What the engine failed with outside of statements.
+/// An error of the engine outside of statements.
 pub(crate) fn run(plan: &Plan, random: &mut Random, steps_max: usize) -> Result<History> {
     let subject = Subject::open()?;
     let events = Events::default();

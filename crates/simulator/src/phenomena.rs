@@ -1,7 +1,7 @@
-//! Adya's phenomena in a history: reads of what was never committed, and circles of dependencies.
+//! Adya's phenomena in a history: reads of what was never committed, and cycles of dependencies.
 //!
-//! A second opinion beside the replay, and the one that names what happened. A circle without
-//! anti-dependencies, or with one, is allowed to nobody. A circle with several is allowed only if
+//! A second opinion beside the replay, and the one that names what happened. A cycle without
+//! anti-dependencies, or with one, is allowed to nobody. A cycle with several is allowed only if
 //! one of them leaves a transaction at Snapshot, which promises nothing about what it has read.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,26 +34,26 @@ pub(crate) fn check(history: &History) -> Phenomena {
     }
     let plain = |edge: &Edge| !edge.kind.is_anti_dependency();
     let writes = |edge: &Edge| matches!(edge.kind, EdgeKind::WriteWrite | EdgeKind::Time);
-    if let Some(circle) = cycle::shortest(&graph, writes) {
-        found.findings.push(report(history, &graph, Phenomenon::G0, &circle));
+    if let Some(cycle) = cycle::shortest(&graph, writes) {
+        found.findings.push(report(history, &graph, Phenomenon::G0, &cycle));
     }
-    if let Some(circle) = cycle::shortest(&graph, plain)
-        && circle.iter().any(|&place| !writes(&graph.edges[place]))
+    if let Some(cycle) = cycle::shortest(&graph, plain)
+        && cycle.iter().any(|&place| !writes(&graph.edges[place]))
     {
-        found.findings.push(report(history, &graph, Phenomenon::G1c, &circle));
+        found.findings.push(report(history, &graph, Phenomenon::G1c, &cycle));
     }
-    if let Some((phenomenon, circle)) = single(&graph) {
-        found.findings.push(report(history, &graph, phenomenon, &circle));
+    if let Some((phenomenon, cycle)) = single(&graph) {
+        found.findings.push(report(history, &graph, phenomenon, &cycle));
     }
     let binds =
         |edge: &Edge| plain(edge) || history.transactions[edge.from].level != Level::Snapshot;
-    if let Some(circle) = cycle::shortest(&graph, binds) {
-        let phenomenon = name(&graph, &circle);
+    if let Some(cycle) = cycle::shortest(&graph, binds) {
+        let phenomenon = name(&graph, &cycle);
         if phenomenon >= Phenomenon::G2Item {
-            found.findings.push(report(history, &graph, phenomenon, &circle));
+            found.findings.push(report(history, &graph, phenomenon, &cycle));
         }
     }
-    found.allowed = cycle::shortest(&graph, |_| true).map(|circle| name(&graph, &circle));
+    found.allowed = cycle::shortest(&graph, |_| true).map(|cycle| name(&graph, &cycle));
     found
 }
 
@@ -124,22 +124,22 @@ fn origins(history: &History) -> BTreeMap<u64, Origin> {
     origins
 }
 
-/// The shortest circle with one anti-dependency.
+/// The shortest cycle with one anti-dependency.
 fn single(graph: &Graph) -> Option<(Phenomenon, Vec<usize>)> {
     let plain = |edge: &Edge| !edge.kind.is_anti_dependency();
     let anti = (0..graph.edges.len()).filter(|&place| !plain(&graph.edges[place]));
-    let circles = anti.filter_map(|place| {
+    let cycles = anti.filter_map(|place| {
         let edge = &graph.edges[place];
         let back = cycle::way(graph, edge.to, edge.from, plain)?;
         Some([vec![place], back].concat())
     });
-    let circle = circles.min_by_key(Vec::len)?;
-    Some((name(graph, &circle), circle))
+    let cycle = cycles.min_by_key(Vec::len)?;
+    Some((name(graph, &cycle), cycle))
 }
 
-/// What a circle is called.
-fn name(graph: &Graph, circle: &[usize]) -> Phenomenon {
-    let edges: Vec<&Edge> = circle.iter().map(|&place| &graph.edges[place]).collect();
+/// The name of a cycle.
+fn name(graph: &Graph, cycle: &[usize]) -> Phenomenon {
+    let edges: Vec<&Edge> = cycle.iter().map(|&place| &graph.edges[place]).collect();
     let count = |kind: EdgeKind| edges.iter().filter(|edge| edge.kind == kind).count();
     let (items, predicates) = (count(EdgeKind::ReadWrite), count(EdgeKind::PredicateReadWrite));
     let same_row = edges.iter().all(|edge| edge.item == edges[0].item);
@@ -155,8 +155,8 @@ fn name(graph: &Graph, circle: &[usize]) -> Phenomenon {
     }
 }
 
-fn report(history: &History, graph: &Graph, phenomenon: Phenomenon, circle: &[usize]) -> Finding {
-    let edges = circle.iter().map(|&place| graph.edges[place]);
+fn report(history: &History, graph: &Graph, phenomenon: Phenomenon, cycle: &[usize]) -> Finding {
+    let edges = cycle.iter().map(|&place| graph.edges[place]);
     let lines: Vec<String> = edges.clone().map(|edge| edge.shown(history)).collect();
     let members: BTreeSet<usize> = edges.map(|edge| edge.from).collect();
     Finding::new(phenomenon, members, lines.join("\n"))

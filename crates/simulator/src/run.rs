@@ -48,7 +48,7 @@ pub(crate) struct Run {
     pub(crate) shows_all: bool,
 }
 
-/// What is known of the histories so far.
+/// The findings of the histories so far.
 #[derive(Debug, Default)]
 struct Tally {
     histories: u64,

@@ -29,7 +29,7 @@ const PERSISTENCE: [u64; 5] = [0, 3, 15, 63, 1023];
 ///
 /// # Errors
 ///
-/// What the engine failed with outside of statements.
+/// An error of the engine outside of statements.
 pub(crate) fn run(plan: &Plan, random: &mut Random) -> Result<History> {
     let mut config = Config::new();
     config.stack_size = STACK_SIZE;

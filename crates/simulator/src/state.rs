@@ -81,7 +81,7 @@ impl View {
         Self { state, log: Vec::new(), savepoints: Vec::new() }
     }
 
-    /// What the transaction leaves of each row that it changed.
+    /// The last state of each row that the transaction changed.
     pub(crate) fn changes(&self) -> BTreeMap<u64, Option<Arc<Content>>> {
         let rows = self.log.iter().map(|(row, _)| *row);
         rows.map(|row| (row, self.state.rows.get(&row).cloned())).collect()
@@ -91,7 +91,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// Says in words how the answer differs from what it must be.
+    /// Says how the answer differs from what it must be.
     pub(crate) fn step(&mut self, statement: &Statement, answer: &Answer) -> Result<(), String> {
         match statement {
             Statement::Read(query) => self.read(query, answer),

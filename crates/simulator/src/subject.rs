@@ -19,9 +19,9 @@ const BUDGET: u64 = 32 << 20;
 /// Under the model checker every access of memory is a step, and its bookkeeping is per byte.
 const BUDGET_MODELLED: u64 = 2 << 20;
 
-/// Of so many rows that are inserted, one is laid down as columns, by its mark. Not under the model
+/// Of so many rows that are inserted, one is bulk inserted, by its mark. Not under the model
 /// checker: the slots before a segment would take it too long.
-const LAID: u64 = 256;
+const BULK: u64 = 256;
 
 /// A row as the database holds it.
 #[derive(Record)]
@@ -126,14 +126,19 @@ impl Subject {
     fn insert(&self, tx: &WriteTransaction<'_>, content: &Content) -> Result<RowId> {
         let &Content { item, key, place, mark, .. } = content;
         let list = bytes_of(&content.list);
-        if !cfg!(shuttle) && mark.is_multiple_of(LAID) {
-            return self.lay(tx, content, &list);
+        if !cfg!(shuttle) && mark.is_multiple_of(BULK) {
+            return self.insert_bulk(tx, content, &list);
         }
         tx.insert(&self.table, &Cell { item, key, place, mark, list: &list })
     }
 
     /// Inserts a row as a segment of columns.
-    fn lay(&self, tx: &WriteTransaction<'_>, content: &Content, list: &[u8]) -> Result<RowId> {
+    fn insert_bulk(
+        &self,
+        tx: &WriteTransaction<'_>,
+        content: &Content,
+        list: &[u8],
+    ) -> Result<RowId> {
         let &Content { item, key, place, mark, .. } = content;
         let numbers = [Value::U64(item), Value::U32(key), Value::U32(place), Value::U64(mark)];
         let values = numbers.into_iter().chain([Value::Bytes(list)]);

@@ -20,7 +20,7 @@ const SPINS_MAX: u64 = 300;
 ///
 /// # Errors
 ///
-/// What the engine failed with outside of statements.
+/// An error of the engine outside of statements.
 pub(crate) fn run(plan: &Plan, random: &mut Random) -> Result<History> {
     let subject = Subject::open()?;
     let events = Events::default();

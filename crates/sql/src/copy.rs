@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::ast::{
     ObjectName,
 };
 
-use crate::catalog::names::fold;
 use crate::error::{Error, Result, SqlState};
+use crate::names::fold;
 use crate::statement::Statement;
 
 /// A COPY between the caller and the database.

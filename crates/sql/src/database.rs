@@ -3,28 +3,24 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use datafusion::execution::SessionState;
-use datafusion::execution::memory_pool::MemoryPool;
-use remanent_engine::{Database, Options, TransactionOptions};
+use remanent_engine::{Database, TransactionOptions};
 
-use crate::access::SECRET;
+use crate::activity::Activities;
 use crate::catalog::load;
-use crate::catalog::names::Name;
+use crate::catalog::role::{Role, SECRET};
+use crate::catalog::sequence_numbers::Taken;
 use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
 use crate::catalog::store::{Kind, Store};
 use crate::error::Result;
-use crate::memory::BudgetPool;
-use crate::query::planner;
-use crate::query::sequences::Taken;
-use crate::session::activity::Activities;
-use crate::session::statements::Session;
+use crate::limits::budget::BudgetPool;
+use crate::limits::held::Held;
+use crate::names::Name;
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -71,17 +67,19 @@ pub struct SqlDatabase {
 }
 
 impl SqlDatabase {
-    /// SQL over a database that is open.
+    /// An open database, with DataFusion's state for its statements and the pool that they take
+    /// memory from.
     ///
     /// # Errors
     /// As the engine; a catalog that cannot be read.
-    pub fn new(engine: Arc<Database>) -> Result<Arc<Self>> {
+    pub(crate) fn assemble(
+        engine: Arc<Database>,
+        budget: Arc<BudgetPool>,
+        state: SessionState,
+    ) -> Result<Self> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
         let catalog = committed(&store, (&Snapshot::default(), 1))?;
-        let budget = Arc::new(BudgetPool::new(&engine));
-        let pool: Arc<dyn MemoryPool> = Arc::clone(&budget) as _;
-        let state = planner::state(pool, Vec::new())?;
-        let database = Arc::new(Self {
+        Ok(Self {
             engine,
             budget,
             store,
@@ -96,56 +94,17 @@ impl SqlDatabase {
             activities: Activities::default(),
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
-        });
-        database.take_over_views()?;
-        Ok(database)
+        })
     }
 
-    /// A database in memory alone, with the engine's default options.
-    ///
-    /// # Errors
-    /// As the engine.
-    pub fn in_memory() -> Result<Arc<Self>> {
-        Self::new(Arc::new(Database::open(Options::new())?))
-    }
-
-    /// The database in this folder, which is created if there is none.
-    ///
-    /// # Errors
-    /// As [`Database::open_at`].
-    pub fn open_at(path: impl AsRef<Path>, options: Options) -> Result<Arc<Self>> {
-        Self::new(Arc::new(Database::open_at(path, options)?))
+    /// Nothing yet of the memory budget, for what these words name.
+    pub fn hold(&self, what: &str) -> Held {
+        Held::of(&self.state.runtime_env().memory_pool, what)
     }
 
     /// The engine's database.
     pub fn engine(&self) -> &Arc<Database> {
         &self.engine
-    }
-
-    /// A new session.
-    pub fn session(self: &Arc<Self>) -> Session {
-        Session::new(Arc::clone(self))
-    }
-
-    /// The functions that a statement may call, by name: those of rows, of groups and of windows.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_sql::SqlDatabase;
-    /// let [scalar, aggregate, window] = SqlDatabase::in_memory()?.functions();
-    /// assert!(scalar.iter().any(|name| name == "upper"));
-    /// assert!(scalar.iter().any(|name| name == "pg_terminate_backend"));
-    /// assert!(aggregate.iter().any(|name| name == "sum"));
-    /// assert!(window.iter().any(|name| name == "row_number"));
-    /// # Ok::<(), remanent_sql::Error>(())
-    /// ```
-    pub fn functions(self: &Arc<Self>) -> [Vec<String>; 3] {
-        let own = std::mem::take(&mut self.session().functions).into_keys();
-        let scalar = self.state.scalar_functions().keys().cloned().chain(own);
-        let aggregate = self.state.aggregate_functions().keys().cloned();
-        let window = self.state.window_functions().keys().cloned();
-        let sorted = |names: BTreeSet<String>| names.into_iter().collect();
-        [sorted(scalar.collect()), sorted(aggregate.collect()), sorted(window.collect())]
     }
 
     /// The catalog as it is now.
@@ -212,17 +171,6 @@ impl SqlDatabase {
         self.catalog().set_aside.clone()
     }
 
-    /// Binds the views that an older version has written down as statements. One that cannot be
-    /// bound stays set aside.
-    fn take_over_views(self: &Arc<Self>) -> Result<()> {
-        let catalog = self.catalog();
-        let is_view = |set_aside: &&SetAside| set_aside.kind == Kind::View.word();
-        if !catalog.set_aside.iter().any(|set_aside| is_view(&set_aside)) {
-            return Ok(());
-        }
-        self.session().take_over_views()
-    }
-
     /// Writes down what is to stay the same as long as the database is.
     ///
     /// # Errors
@@ -234,6 +182,54 @@ impl SqlDatabase {
         self.store.add(&tx, what, None, None, secret)?;
         tx.commit()?;
         self.refresh_catalog()
+    }
+}
+
+impl SqlDatabase {
+    /// The role of this name.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        self.catalog().role(name).cloned()
+    }
+
+    /// Whether there is a role that may log in and has a password.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.session().execute("create role ben login")?;
+    /// assert!(!db.has_login());
+    /// db.session().execute("create role ann password 'secret'")?;
+    /// assert!(db.has_login());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn has_login(&self) -> bool {
+        let has = |role: &Role| role.may_log_in && role.verifier.is_some();
+        self.catalog().roles.values().any(has)
+    }
+
+    /// Bytes that nobody outside knows and that stay the same as long as the database is: from
+    /// them a server makes what a role that does not exist is asked, the same each time.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// assert_eq!(db.secret(), db.secret());
+    /// assert_ne!(db.secret(), SqlDatabase::in_memory()?.secret());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn secret(&self) -> String {
+        if let Some(secret) = self.catalog().secrets.get(SECRET) {
+            return secret.clone();
+        }
+        let make = || {
+            let secret = random_secret();
+            // One that can only be read has it for as long as it is open.
+            let _ = self.keep_secret(&secret);
+            secret
+        };
+        self.own_secret.get_or_init(make).clone()
     }
 }
 

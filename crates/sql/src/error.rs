@@ -9,8 +9,6 @@ use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use remanent_engine::ErrorKind;
 
-use crate::catalog::names::Name;
-
 /// What a call of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -191,6 +189,8 @@ states! {
     TOO_MANY_CONNECTIONS = "53300";
     /// A statement that is nested too deeply.
     TOO_COMPLEX = "54001";
+    /// A list of more columns than there may be.
+    TOO_MANY_COLUMNS = "54011";
     /// The memory budget is reached.
     OUT_OF_MEMORY = "53200";
     /// More of something than there may be, whatever the memory.
@@ -261,21 +261,21 @@ impl Error {
 
     /// The same error, about this constraint of a table.
     #[must_use]
-    pub(crate) fn of_constraint(mut self, table: &Name, constraint: &str) -> Self {
+    pub(crate) fn of_constraint(mut self, schema: &str, table: &str, constraint: &str) -> Self {
         self.0.subject.constraint = Some(constraint.to_owned());
-        self.of_table(table)
+        self.of_table(schema, table)
     }
 
     /// The same error, about this column of a table.
     #[must_use]
-    pub(crate) fn of_column(mut self, table: &Name, column: &str) -> Self {
+    pub(crate) fn of_column(mut self, schema: &str, table: &str, column: &str) -> Self {
         self.0.subject.column = Some(column.to_owned());
-        self.of_table(table)
+        self.of_table(schema, table)
     }
 
-    fn of_table(mut self, table: &Name) -> Self {
-        self.0.subject.schema = Some(table.schema.clone());
-        self.0.subject.table = Some(table.name.clone());
+    fn of_table(mut self, schema: &str, table: &str) -> Self {
+        self.0.subject.schema = Some(schema.to_owned());
+        self.0.subject.table = Some(table.to_owned());
         self
     }
 

@@ -20,52 +20,69 @@
 
 mod session;
 
-mod statement;
-
-mod precedence;
-mod spelling;
-
 mod point;
 
-mod access;
-
-mod query;
-
-mod join_order;
+mod define;
 
 mod change;
 
 mod copy;
-mod cursor;
 
-mod define;
+mod query;
+
+mod plan;
+
+mod rules;
+
+mod scan;
+
+mod functions;
+
+mod session_functions;
+
+mod system_catalog;
+
+mod context;
+
+mod result;
+
+mod database;
+
+mod activity;
+
+mod privileges;
+
+mod transaction;
 
 mod catalog;
 
 mod values;
 
-mod database;
+mod statement;
+
+mod limits;
+
+mod names;
+
 mod error;
-mod held;
-mod memory;
 mod stack;
 
-pub use access::Role;
+pub use activity::Client;
+pub use catalog::role::Role;
 pub use change::copy::CopyIn;
 pub use copy::{Copy, CopyFormat, StatementKind};
-pub use cursor::CursorStatement;
 pub use database::SqlDatabase;
 pub use error::{Error, Result, SqlState, Subject};
-pub use held::Held;
-pub use join_order::rules as join_order_rules;
-pub use memory::heap::CountingAllocator;
-pub use query::running::{ResultColumn, Rows};
-pub use session::activity::Client;
-pub use session::answer::{Answer, Notice, Outcome, Severity, Tag};
-pub use session::cancel::Cancel;
+pub use limits::cancel::Cancel;
+pub use limits::heap::CountingAllocator;
+pub use limits::held::Held;
+pub use result::answer::{Answer, Notice, Outcome, Severity, Tag};
+pub use result::rows::{ResultColumn, Rows};
 pub use session::prepared::Prepared;
-pub use session::statements::{Session, TransactionStatus};
+pub use session::statements::Session;
+pub use statement::cursor::CursorStatement;
 pub use statement::{Kind, Statement};
+pub use transaction::TransactionStatus;
 pub use values::datum::Datum;
 pub use values::sql_type::SqlType;
 pub use values::text::utf8;

@@ -11,9 +11,12 @@ use crate::error::{Error, Result};
 use crate::stack::with_room;
 
 mod chains;
+pub(crate) mod cursor;
 mod depth;
 mod dialect;
 mod kind;
+pub(crate) mod precedence;
+mod spelling;
 
 pub(crate) use depth::LEVELS_MAX;
 use depth::Levels;
@@ -53,7 +56,7 @@ impl Statement {
         let mut tokens = tokens(text)?;
         check_names(&tokens)?;
         plain_strings(&mut tokens)?;
-        crate::spelling::plain(&mut tokens);
+        spelling::plain(&mut tokens);
         let only_blanks = tokens
             .iter()
             .all(|token| matches!(token.token, Token::Whitespace(_) | Token::SemiColon));
@@ -76,10 +79,10 @@ impl Statement {
                 statements.iter_mut().for_each(chains::flatten);
             }
             if has_signs {
-                statements.iter_mut().for_each(crate::precedence::part_signs);
+                statements.iter_mut().for_each(precedence::part_signs);
             }
             if is_distinct {
-                statements.iter_mut().for_each(crate::precedence::mend);
+                statements.iter_mut().for_each(precedence::mend);
             }
             let checked = |statement| depth::check_subqueries(statement, count);
             statements.iter().try_for_each(checked)?;
@@ -109,7 +112,8 @@ impl Statement {
 
     /// A statement that was part of another.
     pub(crate) fn part(ast: ast::Statement) -> Self {
-        Self { ast, levels: LEVELS_MAX }
+        let levels = LEVELS_MAX + depth::of_expressions(&ast);
+        Self { ast, levels }
     }
 
     /// Whether it is COPY to or from the caller, which has a protocol of its own.
@@ -141,9 +145,9 @@ pub(crate) fn parse_whole<T: ast::VisitMut>(
         parser.expect_token(&Token::EOF).map_err(|error| located(error, text))?;
         chains::flatten(&mut parsed);
         if has_signs {
-            crate::precedence::part_signs(&mut parsed);
+            precedence::part_signs(&mut parsed);
         }
-        crate::precedence::mend(&mut parsed);
+        precedence::mend(&mut parsed);
         Ok(parsed)
     })
 }

@@ -118,7 +118,7 @@ fn a_large_batch_stops_when_its_time_is_over() {
 #[test]
 fn a_statement_that_is_prepared_stops_when_its_time_is_over() {
     let mut session = numbers();
-    let chain = vec!["i::float8"; 240].join(" * ");
+    let chain = vec!["i::float8"; 240].join(" / ");
     let statement = remanent_sql::Statement::parse(&format!("select {chain} from n")).unwrap();
     session.execute("set statement_timeout = 10").unwrap();
     let error = session.prepare(&statement, &[]).expect_err("it takes longer");

@@ -65,10 +65,14 @@ fn batch(keys: Vec<i32>) -> RecordBatch {
 
 /// Copies rows with these keys.
 fn copy(session: &mut Session, keys: std::ops::Range<i32>) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let text = Statement::parse("copy t (k, v) from stdin")?;
-    let mut into = session.copy_in(&text.copy()?)?;
     let lines: String = keys.map(|key| format!("{key}\t90\n")).collect();
+    copy_lines(session, "copy t (k, v) from stdin", &lines)
+}
+
+fn copy_lines(session: &mut Session, text: &str, lines: &str) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let text = Statement::parse(text)?;
+    let mut into = session.copy_in(&text.copy()?)?;
     let mut read = || {
         let mut piece = lines.as_bytes();
         while into.read(&mut piece)? {
@@ -248,4 +252,33 @@ fn the_clock_is_that_of_the_transaction() {
         assert_eq!(found, (Some(distinct), Some(3)), "{begin}");
         assert_eq!(answer.rows[0][2], remanent_sql::Datum::Bool(same), "{begin}");
     }
+}
+
+#[test]
+fn a_copied_row_may_refer_to_one_that_comes_much_later() {
+    let database = database();
+    let mut session = database.session();
+    run(&mut session, "create table chain (id int primary key, next int references chain)");
+    let lines = |from: i32, last: &str| {
+        let next = |i: i32| if i < from + 19_999 { (i + 1).to_string() } else { last.to_owned() };
+        (from..from + 20_000).map(|i| format!("{i}\t{}\n", next(i))).collect::<String>()
+    };
+    let text = "copy chain from stdin";
+    let error = copy_lines(&mut session, text, &lines(1, "7777777")).expect_err("no such row");
+    assert_eq!(error.state(), SqlState::FOREIGN_KEY_VIOLATION, "{error}");
+    assert!(error.to_string().contains("chain_next_fkey"), "{error}");
+    let count = |session: &mut Session| {
+        let answer = session.query("select count(*) from chain", &[]).expect("it is counted");
+        answer.rows[0][0].as_i64()
+    };
+    assert_eq!(count(&mut session), Some(0));
+    copy_lines(&mut session, text, &lines(1, "\\N")).expect("each refers to the next");
+    assert_eq!(count(&mut session), Some(20_000));
+    // In a block that goes on without it.
+    run(&mut session, "begin");
+    run(&mut session, "insert into chain values (500000, null)");
+    let error = copy_lines(&mut session, text, &lines(100_000, "7777777")).expect_err("no row");
+    assert_eq!(error.state(), SqlState::FOREIGN_KEY_VIOLATION, "{error}");
+    run(&mut session, "commit");
+    assert_eq!(count(&mut session), Some(20_001));
 }

@@ -38,6 +38,17 @@ const SHAPES: &[Shape] = &[
     ("signs", |n| format!("select {}1", "- ".repeat(n))),
     ("IS NULL", |n| format!("select 1{}", " is null".repeat(n))),
     ("calls", |n| format!("select {}1{}", "abs(".repeat(n), ")".repeat(n))),
+    ("coalesce", |n| {
+        format!("select {}v{} from t", "coalesce(".repeat(n), " + 1, null)".repeat(n))
+    }),
+    ("BETWEEN", |n| {
+        let before = "(".repeat(n);
+        format!("select {before}v = 1{} from t", " between v = 2 and v = 3)".repeat(n))
+    }),
+    ("short lists", |n| {
+        let before = "(".repeat(n);
+        format!("select {before}v = 1{} from t", " in (v = 2, v = 3, v = 4))".repeat(n))
+    }),
     ("CASE", |n| format!("select {}1{}", "case when true then ".repeat(n), " end".repeat(n))),
     ("branches of a CASE", |n| {
         let all: Vec<String> = (0..n).map(|i| format!("when v = {i} then {i}")).collect();
@@ -105,6 +116,9 @@ const NESTS: &[&str] = &[
     "open parentheses",
     "subscripts",
     "subqueries",
+    "coalesce",
+    "BETWEEN",
+    "short lists",
     "EXPLAIN",
     "a CASE with a chain of names that are its words",
     "a CASE with a chain of columns that are its words",
@@ -177,12 +191,80 @@ fn chains_that_programs_write_are_answered() {
     let branches: Vec<String> = (0..2_000).map(|i| format!("when k = {i} then v + {i}")).collect();
     let text = format!("update t set v = case {} else v end", branches.join(" "));
     assert_eq!(state(&mut session, &text), None);
-    let sum = format!("select {}", vec!["1"; 300].join(" + "));
+    let sum = format!("select {}", vec!["1"; 6_000].join(" + "));
     let answer = session.query(&sum, &[]).expect("it is added up");
-    assert_eq!(answer.rows[0][0].as_i64(), Some(300));
-    let mixed = format!("select 1000 {}", "- 2 + 1 ".repeat(150));
+    assert_eq!(answer.rows[0][0].as_i64(), Some(6_000));
+    let mixed = format!("select 10000 {}", "- 2 + 1 ".repeat(3_000));
     let answer = session.query(&mixed, &[]).expect("it is added up");
-    assert_eq!(answer.rows[0][0].as_i64(), Some(850));
+    assert_eq!(answer.rows[0][0].as_i64(), Some(7_000));
+    let texts = format!("select length({}) from t", vec!["s || 'ab'"; 2_000].join(" || "));
+    let answer = session.query(&texts, &[]).expect("they are put together");
+    assert_eq!(answer.rows[0][0].as_i64(), Some(6_000));
+    let longer = format!("select {}", vec!["1"; 7_000].join(" + "));
+    assert_eq!(state(&mut session, &longer), Some("54001"));
+}
+
+#[test]
+fn a_long_chain_means_what_a_short_one_does() {
+    let mut session = database().session();
+    let made =
+        "create table n (i int, b bigint, m numeric(12, 2), d double precision, v varchar(9));
+                insert into n values (1, 2, 3.25, 0.5, 'x'), (null, 2, 3.25, 0.5, null)";
+    session.execute(made).expect("the table is made");
+    // Each CASE ends a short chain.
+    for (link, term) in [
+        (" + ", ["i", "i", "i"]),
+        (" + ", ["i", "b", "m"]),
+        (" - ", ["i", "1.5", "m"]),
+        (" + ", ["i", "m", "d"]),
+        (" - ", ["d", "1", "-2"]),
+        (" * ", ["i", "1.0", "1"]),
+        (" * ", ["d", "2", "2.0"]),
+        (" || ", ["v", "'a'", "v"]),
+        (" || ", ["v", "i::text", "'b'"]),
+    ] {
+        let all: Vec<&str> = (0..30).map(|place| term[place * 3 / 30]).collect();
+        let long = all.join(link);
+        let parts: Vec<String> = all.chunks(10).map(|part| part.join(link)).collect();
+        let within =
+            |left: String, right: &String| format!("case when true then {left} end{link}{right}");
+        let short = parts[1..].iter().fold(parts[0].clone(), within);
+        let asked = |text: &str| format!("select {text} as x, pg_typeof({text}) from n order by 1");
+        let (one, other) = (session.query(&asked(&long), &[]), session.query(&asked(&short), &[]));
+        let (one, other) = (one.expect(&long), other.expect(&short));
+        assert_eq!(one.columns, other.columns, "{long}");
+        assert_eq!(one.rows, other.rows, "{long}");
+    }
+    // Where a short one overflows, a long one does.
+    let text = format!("select 2147483600 + {}", vec!["i"; 60].join(" + "));
+    assert_eq!(state(&mut session, &format!("{text} from n")), Some("22003"));
+    let text = format!("select 2147483600 + {} + b", vec!["i"; 40].join(" + "));
+    assert_eq!(state(&mut session, &format!("{text} from n")), None);
+    // It groups, and is a limit or an argument of a table.
+    let sum = vec!["i"; 40].join(" + ");
+    let text = format!("select {sum}, count(*) from n group by {sum} order by {sum}");
+    assert_eq!(state(&mut session, &text), None);
+    let ones = vec!["1"; 40].join(" + ");
+    for (text, rows) in [
+        (format!("select * from generate_series(1, {ones})"), 40),
+        (format!("select * from generate_series(1, 100) limit {ones}"), 40),
+        (format!("select sum(i) + {} from n", vec!["count(*)"; 40].join(" + ")), 1),
+        (format!("select i from n where b + {ones} > 41"), 2),
+        (format!("select date '2020-01-01' + {ones}"), 1),
+    ] {
+        let answer = session.query(&text, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(answer.rows.len(), rows, "{text}");
+    }
+}
+
+#[test]
+fn a_select_list_has_as_many_items_as_in_postgresql() {
+    let mut session = database().session();
+    let list = |n: usize| format!("select {} from t", vec!["v"; n].join(", "));
+    assert_eq!(state(&mut session, &list(1_664)), None);
+    for text in [list(1_665), list(20_000), format!("select 1 from ({}) d", list(1_665))] {
+        assert_eq!(state(&mut session, &text), Some("54011"));
+    }
 }
 
 #[test]
@@ -206,8 +288,8 @@ fn planning_ends_in_time() {
     let mut session = database().session();
     session.execute("set statement_timeout = '50ms'").expect("it is set");
     for text in [
-        format!("select {} from t", vec!["v::float8"; 230].join(" + ")),
-        format!("select length({}) from t", vec!["s"; 480].join(" || ")),
+        format!("select {} from t", vec!["v::float8"; 230].join(" / ")),
+        format!("select length({}) from t", vec!["s || v"; 240].join(" || ")),
         format!("select 1{}", " union all select 1".repeat(480)),
     ] {
         let started = Instant::now();
@@ -220,7 +302,7 @@ fn planning_ends_in_time() {
         std::thread::sleep(Duration::from_millis(100));
         handle.cancel();
     });
-    let text = format!("select {} from t", vec!["v::float8"; 230].join(" + "));
+    let text = format!("select {} from t", vec!["v::float8"; 230].join(" / "));
     assert_eq!(state(&mut session, &text), Some("57014"));
     stopper.join().expect("it stops it");
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lab_harness::Outcome;
-use lexopt::{Arg, Parser};
+use lab_harness::flags::{self, Flag, flag};
 
 /// Where records go unless `--out` says otherwise.
 const OUT: &str = "target/lab";
@@ -32,12 +32,6 @@ pub(crate) struct Choice {
     pub(crate) out: PathBuf,
 }
 
-struct Flag {
-    name: &'static str,
-    value: Option<&'static str>,
-    about: &'static str,
-}
-
 const FLAGS: &[Flag] = &[
     flag("quick", None, "one round, 20 ms for each statement"),
     flag("full", None, "five rounds, a second for each statement: what records are made with"),
@@ -49,17 +43,17 @@ const FLAGS: &[Flag] = &[
     flag("help", None, "this text"),
 ];
 
-const fn flag(name: &'static str, value: Option<&'static str>, about: &'static str) -> Flag {
-    Flag { name, value, about }
-}
-
 /// Decides what the arguments mean; `None` where they ask for help.
 ///
 /// # Errors
 ///
 /// When a flag is unknown, lacks its value, or flags contradict each other.
 pub(crate) fn understand(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Option<Choice>> {
-    let given = parse(arguments)?;
+    let given = flags::read(arguments, FLAGS)?;
+    if let Some(word) = given.words.first() {
+        return Err(format!("unexpected argument \"{word}\"").into());
+    }
+    let given = given.flags;
     let has = |name: &str| given.iter().any(|(given, _)| *given == name);
     let value = |name: &str| given.iter().rev().find(|(given, _)| *given == name);
     let text = |name: &str| value(name).map(|(_, text)| text.to_string_lossy().into_owned());
@@ -93,27 +87,6 @@ pub(crate) fn understand(arguments: impl IntoIterator<Item = OsString>) -> Outco
     Ok(Some(choice))
 }
 
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Vec<(&'static str, OsString)>> {
-    let mut parser = Parser::from_args(arguments);
-    let mut given = Vec::new();
-    while let Some(argument) = parser.next()? {
-        let name = match argument {
-            Arg::Long(name) => name.to_owned(),
-            Arg::Short('h') => "help".to_owned(),
-            other => return Err(other.unexpected().into()),
-        };
-        let Some(known) = FLAGS.iter().find(|flag| flag.name == name) else {
-            return Err(format!("unknown flag --{name}; see --help").into());
-        };
-        let value = match known.value {
-            Some(_) => parser.value()?,
-            None => OsString::new(),
-        };
-        given.push((known.name, value));
-    }
-    Ok(given)
-}
-
 /// The text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
@@ -121,9 +94,6 @@ pub(crate) fn help() -> String {
          how many are refused, and how many commit in a second\n\n\
          usage: lab conflicts [flags]\n\nflags:\n",
     );
-    for flag in FLAGS {
-        let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));
-        text.push_str(&format!("  {name:<20} {}\n", flag.about));
-    }
+    text.push_str(&flags::help_lines(FLAGS, 20));
     text
 }

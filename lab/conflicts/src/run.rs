@@ -12,44 +12,11 @@ use std::time::SystemTime;
 use lab_harness::{Outcome, machine};
 
 use crate::choice::Choice;
-use crate::clients::{self, Work};
+use crate::clients;
 use crate::contenders::{Contender, told, value};
-use crate::record::{self, Header};
+use crate::record::{self, Cell, Header};
 use crate::statements::{self, SUM, Statement};
 use crate::table;
-
-/// One contender's transactions of one statement, round by round.
-pub(crate) struct Cell {
-    pub(crate) statement: Statement,
-    pub(crate) contender: &'static str,
-    pub(crate) version: String,
-    pub(crate) note: String,
-    pub(crate) rounds: Vec<Work>,
-    /// Why there is no figure: the server does not know the statement.
-    pub(crate) skipped: Option<String>,
-    /// Why there is no figure: the sum is another one.
-    pub(crate) wrong: Option<String>,
-}
-
-impl Cell {
-    /// Of all transactions of all rounds, those that were refused.
-    pub(crate) fn refused_share(&self) -> Option<f64> {
-        let refused: u64 = self.rounds.iter().map(|work| work.refused).sum();
-        let all = refused + self.rounds.iter().map(|work| work.committed).sum::<u64>();
-        (self.is_right() && all > 0).then(|| refused as f64 / all as f64)
-    }
-
-    /// Wall time for each commit of all clients, at the median of the rounds.
-    pub(crate) fn wall_ns(&self) -> Option<f64> {
-        let rounds = self.rounds.iter().filter(|work| work.committed > 0);
-        let samples = rounds.map(|work| work.wall_ns as f64 / work.committed as f64).collect();
-        self.is_right().then(|| record::median(samples)).flatten()
-    }
-
-    pub(crate) fn is_right(&self) -> bool {
-        self.wrong.is_none() && self.skipped.is_none()
-    }
-}
 
 /// Runs what was chosen.
 ///

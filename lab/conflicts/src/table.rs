@@ -7,7 +7,7 @@ use std::io::Write;
 use comfy_table::{Cell as TableCell, CellAlignment, Table, presets};
 use lab_harness::Outcome;
 
-use crate::run::Cell;
+use crate::record::Cell;
 
 /// Prints all cells.
 ///

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::choice::Choice;
 use crate::contenders::{Contender, of_remanent};
-use crate::run::{self, Cell};
+use crate::record::Cell;
+use crate::run;
 use crate::statements::{Effect, Statement};
 
 /// Ends a server when it is dropped.

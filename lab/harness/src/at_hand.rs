@@ -10,7 +10,7 @@ use std::ptr;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use crate::contender::Outcome;
+use crate::setting::Outcome;
 
 const PAGE_BYTES: usize = 4096;
 

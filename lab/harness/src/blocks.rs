@@ -6,7 +6,7 @@
 //! touched, before the first is allocated. A word that names the block is written into each page of
 //! it and at its end, so that blocks which overlap are noticed.
 
-use crate::contender::Outcome;
+use crate::setting::{Outcome, Setting};
 
 /// How far apart the words are that a touch writes: a page of the operating system.
 pub const PAGE_BYTES: usize = 4096;
@@ -21,6 +21,10 @@ pub enum FreeOrder {
     /// The other way round.
     Reverse,
 }
+
+/// Makes an allocator of so many blocks of this size, a multiple of eight; fails with whatever it
+/// reports.
+pub type OpenBlocks = fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>;
 
 /// An allocator, as the workload calls it.
 pub trait BlockStore {

@@ -5,12 +5,16 @@
 //! A transaction borrows its store, as do snapshots: transactions that only read, opened while the
 //! other one is in the midst of its inserts, and read when it has ended.
 
-use crate::contender::Outcome;
 use crate::pairs::{Key, Pair, Seen};
+use crate::setting::{Outcome, Place, Setting};
 
 /// How many pairs a store is given at a time unless it asks for more: ten kilobytes, which lie in
 /// the innermost cache.
 pub const AT_A_TIME: usize = 256;
+
+/// Opens an empty database for one large transaction, beside which so many snapshots will be open;
+/// fails with whatever the engine reports, and where it has no snapshots but is asked for some.
+pub type OpenBurst = fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>>;
 
 /// An open database for one large transaction.
 pub trait BurstStore {

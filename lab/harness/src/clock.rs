@@ -8,7 +8,7 @@
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::contender::Outcome;
+use crate::setting::Outcome;
 
 /// A moment on both clocks.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::contender::Outcome;
+use crate::setting::Outcome;
 
 /// The bytes held when a measurement began.
 #[derive(Clone, Debug)]

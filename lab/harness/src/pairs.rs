@@ -6,8 +6,8 @@
 //! store's own loop, so that nobody is charged for a call per pair. `PairStore` belongs to one
 //! thread; of a `CommitStore` each thread has a committer of its own.
 
-use crate::contender::Outcome;
 use crate::readers::Ended;
+use crate::setting::{Outcome, Place, Setting};
 
 /// Bytes of a key.
 pub const KEY_LEN: usize = 8;
@@ -23,6 +23,12 @@ pub type Value = [u8; VALUE_LEN];
 
 /// Both of them.
 pub type Pair = (Key, Value);
+
+/// Opens a database of pairs; fails with whatever the engine reports.
+pub type OpenPairs = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>;
+
+/// Opens an empty database of pairs for threads that commit; fails as [`OpenPairs`].
+pub type OpenCommits = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>>;
 
 /// An open database of pairs that one thread owns.
 pub trait PairStore {

@@ -7,7 +7,7 @@
 //! is shown where the engine has it: by reference where it lends one, else from the copy that it
 //! made. Stores of plain bytes use the packing at the end of this file.
 
-use crate::contender::Outcome;
+use crate::setting::{Outcome, Place, Setting};
 
 /// Characters of a row's payload.
 pub const PAYLOAD_LEN: usize = 200;
@@ -60,6 +60,10 @@ pub struct MemoryHeld {
     /// Row versions, old ones included.
     pub rows_bytes: u64,
 }
+
+/// Opens an empty database with the schema of this workload; fails with whatever the engine
+/// reports.
+pub type OpenShared = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>;
 
 /// An open database that threads share.
 pub trait SharedStore: Sync {

@@ -5,7 +5,7 @@
 //! comes to into the application's memory, in the order in which it came. Numbers are compared with
 //! what is expected outside the clock.
 
-use crate::contender::Outcome;
+use crate::setting::{Outcome, Place, Setting};
 
 /// What stands in place of a number where there is no member.
 pub const NOBODY: u32 = u32::MAX;
@@ -31,6 +31,9 @@ pub enum End {
     /// Where the last member is.
     Last,
 }
+
+/// Opens an empty database with one set of this order; fails with whatever the engine reports.
+pub type OpenSet = fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>;
 
 /// An open database with one owner.
 pub trait SetStore {

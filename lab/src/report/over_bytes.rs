@@ -9,10 +9,10 @@ use super::lines::{self, Drawing, Series, Upright};
 use super::page::{escape, kind_of};
 use super::sheets::card;
 use crate::over_bytes::{self, Curve};
+use crate::parameters::WARM;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::memory::WARM;
 
 /// Every phase over the total, then touched memory.
 pub(super) fn sections(records: &[Record]) -> String {

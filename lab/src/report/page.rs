@@ -11,11 +11,12 @@ use lab_harness::Promise;
 use super::chart::{self, Kind, Mark};
 use super::{Run, bursts, course, over_bytes, over_readers, sheets};
 use crate::conflicts;
+use crate::figure::Figure;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
 use crate::tpch;
-use crate::workloads::{self, Figure, View, Workload};
+use crate::workloads::{self, View, Workload};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use lab_harness::Promise;
+
 use super::lines::{self, Drawing, Series, Upright};
 use super::page::{escape, kind_of};
 use crate::conflicts;
@@ -14,7 +16,6 @@ use crate::record::Record;
 use crate::sheet::{self, Sheet, Time};
 use crate::table;
 use crate::tpch;
-use crate::workloads::ladder::RUNGS;
 
 /// The phases over the rungs, then commits over threads.
 pub(super) fn of_rungs(records: &[Record]) -> String {
@@ -32,7 +33,10 @@ pub(super) fn of_rungs(records: &[Record]) -> String {
         for (time, clock) in [(Time::Cpu, "CPU time"), (Time::Wall, "wall time")] {
             let title = format!("{words}: {clock} of one pair, by promise");
             let place = |record: &Record| {
-                RUNGS.iter().position(|&rung| record.setting == Some(rung)).map(|at| at as f64)
+                Promise::ALL
+                    .iter()
+                    .position(|&rung| record.setting == Some(rung))
+                    .map(|at| at as f64)
             };
             charts.push_str(&drawing(&title, &of_phase, place, time, rung_words));
         }
@@ -75,7 +79,7 @@ pub(super) fn of_returns(records: &[Record]) -> String {
 }
 
 fn rung_words(at: f64) -> String {
-    RUNGS.get(at as usize).map(ToString::to_string).unwrap_or_default()
+    Promise::ALL.get(at as usize).map(ToString::to_string).unwrap_or_default()
 }
 
 /// A line for each contender through its places.

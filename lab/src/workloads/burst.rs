@@ -14,13 +14,14 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Outcome, Promise, Setting, Tier};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::{Cell, Figure, Group, View, Workload};
+use crate::workloads::{Cell, Group, View, Workload, opening};
 
 /// The `burst` workload.
 pub(crate) struct Burst;
@@ -102,11 +103,11 @@ impl Workload for Burst {
         "10,000,000 records in one transaction: inserted, committed or rolled back, closed"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.burst_settings()
     }
 
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         let mut all = contenders::usual();
         all.retain(|contender| !contender.burst_settings().is_empty());
         all
@@ -126,10 +127,10 @@ impl Workload for Burst {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
-        measure::measure(request, contender, setting)
+        measure::measure(request, opening(contender.burst)?, setting)
     }
 
     fn figures(&self, records: &[Record]) -> Vec<Figure> {
@@ -143,7 +144,7 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
         Scale::Ordinary => ROWS_ORDINARY,
         Scale::Full | Scale::All => ROWS,
     });
-    let installed = choice.contenders.iter().filter(|contender| contender.missing().is_none());
+    let installed = choice.contenders.iter().filter(|contender| contender.missing.is_none());
     let mut cells = Vec::new();
     for &contender in installed {
         let settings = contender.burst_settings().iter();
@@ -170,13 +171,13 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
 }
 
 impl Variant {
-    fn takes(&self, contender: &dyn Contender, setting: &Setting, scale: Scale) -> bool {
+    fn takes(&self, contender: &Contender, setting: &Setting, scale: Scale) -> bool {
         let in_memory = setting.promise <= Promise::Memory;
         let takes = match (scale, self.usual) {
             (Scale::All, _) => true,
             (_, Usual::All) => setting.tier == Tier::Always,
             (_, Usual::InMemory) => in_memory,
-            (_, Usual::OursInMemory) => in_memory && contender.name() == table::BASES[0],
+            (_, Usual::OursInMemory) => in_memory && contender.name == table::BASES[0],
         };
         let can_roll_back = setting.promise > Promise::None || self.ending == COMMIT;
         takes && can_roll_back && (setting.variant != APPENDS || self.order == ASCENDING)

@@ -40,7 +40,7 @@ fn a_full_run_has_disks_where_keys_ascend_and_all_of_them_everywhere() {
         .into_iter()
         .filter(|cell| cell.parameters[ORDER] == RANDOM && cell.parameters[ENDING] == ABORT);
     for cell in random_aborts {
-        assert_eq!(cell.contender.name(), "remanent");
+        assert_eq!(cell.contender.name, "remanent");
     }
 }
 
@@ -58,7 +58,7 @@ fn settings_of_a_contender_differ_in_what_a_cell_is_found_by() {
         let found_by = |s: &Setting| (s.variant, s.promise, s.medium);
         for (place, setting) in settings.iter().enumerate() {
             let again = settings[..place].iter().any(|s| found_by(s) == found_by(setting));
-            assert!(!again, "{} {setting:?}", contender.name());
+            assert!(!again, "{} {setting:?}", contender.name);
         }
     }
 }

@@ -19,21 +19,16 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Medium, Outcome, Promise, Setting};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
+use crate::figure::Figure;
+use crate::parameters::THREADS;
+use crate::protocol::{CellRequest, Line};
 use crate::record::Record;
-use crate::workloads::{Cell, Figure, Group, View, Workload};
+use crate::workloads::{Cell, Group, View, Workload, opening};
 
 /// The `ladder` workload.
 pub(crate) struct Ladder;
-
-/// The name of the parameter that says how many threads commit.
-pub(crate) const THREADS: &str = "threads";
-
-/// Every rung, the least promise first.
-pub(crate) const RUNGS: [Promise; 5] =
-    [Promise::None, Promise::Memory, Promise::Buffered, Promise::Os, Promise::Disk];
 
 /// Pairs, as in the paper.
 const ROWS: u64 = 1_000_000;
@@ -63,11 +58,11 @@ impl Workload for Ladder {
         "1,000,000 small pairs by promise: read, written, read in order; threads that commit"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.pair_settings()
     }
 
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         contenders::with_pairs()
     }
 
@@ -84,12 +79,15 @@ impl Workload for Ladder {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
         match request.parameters.get(THREADS).and_then(Value::as_u64) {
-            Some(threads) => commits::measure(request, contender, setting, threads),
-            None => measure::measure(request, contender, setting),
+            Some(threads) => {
+                let open = contender.commits.ok_or("threads cannot commit in it")?;
+                commits::measure(request, open, setting, threads)
+            }
+            None => measure::measure(request, opening(contender.pairs)?, setting),
         }
     }
 
@@ -101,7 +99,7 @@ impl Workload for Ladder {
 /// All rungs, interleaved, since they are compared with each other as contenders are.
 fn group_of_rungs(choice: &Choice) -> Group {
     let mut cells = Vec::new();
-    for rung in RUNGS {
+    for rung in Promise::ALL {
         for contender in installed(choice) {
             let settings = contender.pair_settings().iter();
             for setting in settings.filter(|setting| setting.promise == rung) {
@@ -129,7 +127,7 @@ fn group_of_threads(choice: &Choice) -> Group {
     };
     let mut cells = Vec::new();
     for &threads in crews {
-        for contender in installed(choice).filter(|contender| contender.threads_commit()) {
+        for contender in installed(choice).filter(|contender| contender.commits.is_some()) {
             let synced = |setting: &&Setting| {
                 (setting.promise, setting.medium) == (Promise::Disk, Medium::Disk)
             };
@@ -170,8 +168,8 @@ fn seconds_max(scale: Scale, full: f64, quick: f64) -> Option<f64> {
     }
 }
 
-fn installed(choice: &Choice) -> impl Iterator<Item = &'static dyn Contender> {
-    choice.contenders.iter().copied().filter(|contender| contender.missing().is_none())
+fn installed(choice: &Choice) -> impl Iterator<Item = &'static Contender> {
+    choice.contenders.iter().copied().filter(|contender| contender.missing.is_none())
 }
 
 #[cfg(test)]

@@ -41,11 +41,11 @@ fn a_size_that_is_asked_for_is_the_only_one() {
 #[test]
 fn settings_of_a_contender_differ_in_what_a_cell_is_found_by() {
     for contender in contenders::with_pairs() {
-        for settings in [contender.pair_settings(), contender.return_settings()] {
+        for settings in [contender.pair_settings(), contender.recovery_settings()] {
             let found_by = |s: &Setting| (s.variant, s.promise, s.medium);
             for (place, setting) in settings.iter().enumerate() {
                 let again = settings[..place].iter().any(|s| found_by(s) == found_by(setting));
-                assert!(!again, "{} {setting:?}", contender.name());
+                assert!(!again, "{} {setting:?}", contender.name);
             }
         }
     }

@@ -14,11 +14,12 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Outcome, Setting};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Figure, Group, View, Workload};
+use crate::workloads::{Cell, Group, View, Workload, opening};
 
 /// The `long-reader` workload.
 pub(crate) struct LongReader;
@@ -48,7 +49,7 @@ impl Workload for LongReader {
         "a reader stays open while 1,000 rows are updated 10,000,000 times: memory over updates"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.shared_settings()
     }
 
@@ -68,7 +69,7 @@ impl Workload for LongReader {
         }
         let asked = choice.contenders.iter().copied();
         let cells: Vec<Cell> = asked
-            .filter(|contender| contender.name() == CONTENDER && contender.missing().is_none())
+            .filter(|contender| contender.name == CONTENDER && contender.missing.is_none())
             .flat_map(|contender| {
                 let first = contender.shared_settings().iter().take(1);
                 first.map(move |own| (contender, own))
@@ -91,10 +92,10 @@ impl Workload for LongReader {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
-        measure::measure(request, contender, setting)
+        measure::measure(request, opening(contender.shared)?, setting)
     }
 
     fn figures(&self, records: &[Record]) -> Vec<Figure> {

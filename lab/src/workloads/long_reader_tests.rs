@@ -14,7 +14,7 @@ fn one_cell_with_all_updates_and_one_with_a_pace() {
         }
         let [Group { cells, rounds: 1, .. }] = &groups[..] else { panic!("one group") };
         let [cell] = &cells[..] else { panic!("one cell") };
-        assert_eq!((cell.contender.name(), cell.rows), (CONTENDER, 1_000));
+        assert_eq!((cell.contender.name, cell.rows), (CONTENDER, 1_000));
         assert_eq!(cell.parameters[UPDATES_WORD], Value::from(updates));
         assert_eq!(cell.parameters.get(MINUTES).and_then(Value::as_u64), minutes.map(u64::from));
         assert!(cell.seconds_max > minutes.map(|minutes| f64::from(minutes) * 60.0));
@@ -23,7 +23,7 @@ fn one_cell_with_all_updates_and_one_with_a_pace() {
 
 #[test]
 fn others_have_no_snapshot_that_stays_open() {
-    let others = crate::contenders::all().into_iter().filter(|other| other.name() != CONTENDER);
+    let others = crate::contenders::all().into_iter().filter(|other| other.name != CONTENDER);
     let choice = Choice { contenders: others.collect(), ..choice(Scale::Ordinary, None) };
     assert!(LongReader.plan(&choice).is_empty());
 }

@@ -13,8 +13,6 @@ mod end;
 
 mod warm;
 
-pub(crate) mod linear;
-
 mod figures;
 
 use std::collections::BTreeMap;
@@ -22,22 +20,17 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Outcome, Setting, machine};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
+use crate::figure::Figure;
+use crate::parameters::{BLOCK_BYTES, TOTAL_BYTES, WARM};
+use crate::protocol::{CellRequest, Line};
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::{Cell, Figure, Group, View, Workload};
+use crate::workloads::{Cell, Group, View, Workload, opening};
 
 /// The `memory` workload.
 pub(crate) struct Memory;
-
-/// Parameters of a cell, which are part of its records: bytes of a block, and of all of them.
-pub(crate) const BLOCK_BYTES: &str = "block_bytes";
-pub(crate) const TOTAL_BYTES: &str = "total_bytes";
-
-/// Whether blocks come from memory that was touched before.
-pub(crate) const WARM: &str = "warm";
 
 /// Makes a process the one whose end is measured.
 const ENDS: &str = "ends";
@@ -91,11 +84,11 @@ impl Workload for Memory {
         "1 to 16 GiB in blocks of 1 to 64 KiB: allocated, freed in both orders, left to the end"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.block_settings()
     }
 
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         contenders::with_blocks()
     }
 
@@ -125,17 +118,17 @@ impl Workload for Memory {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
         if request.parameters.contains_key(ENDS) {
-            return end::fill_and_end(request, contender, setting);
+            return end::fill_and_end(request, opening(contender.blocks)?, setting);
         }
         if request.parameters.contains_key(WARM) {
-            return warm::measure(request, contender, setting);
+            return warm::measure(request, opening(contender.blocks)?, setting);
         }
         let ended = end::measure(request)?;
-        let mut lines = measure::measure(request, contender, setting)?;
+        let mut lines = measure::measure(request, opening(contender.blocks)?, setting)?;
         lines.push(ended);
         Ok(lines)
     }
@@ -202,7 +195,7 @@ fn of_all(
     count: u64,
     parameters: &BTreeMap<String, Value>,
 ) -> impl Iterator<Item = Cell> {
-    let all = choice.contenders.iter().filter(|contender| contender.missing().is_none());
+    let all = choice.contenders.iter().filter(|contender| contender.missing.is_none());
     let settings = all.flat_map(|&contender| {
         contender.block_settings().iter().map(move |setting| (contender, setting))
     });
@@ -218,16 +211,6 @@ fn of_all(
         seconds_max: None,
         pinned: true,
     })
-}
-
-/// Bytes of a block, as a request or a record has them.
-pub(crate) fn block_bytes(parameters: &BTreeMap<String, Value>) -> Option<u64> {
-    parameters.get(BLOCK_BYTES)?.as_u64()
-}
-
-/// Bytes of all blocks; none where memory was touched before.
-pub(crate) fn total_bytes(parameters: &BTreeMap<String, Value>) -> Option<u64> {
-    parameters.get(TOTAL_BYTES)?.as_u64()
 }
 
 #[cfg(test)]

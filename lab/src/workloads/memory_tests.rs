@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::parameters::{block_bytes, total_bytes};
 
 #[test]
 fn totals_are_groups_and_allocators_are_interleaved() {

@@ -21,10 +21,11 @@ mod figures;
 
 use lab_harness::{Contender, Outcome, Setting};
 
-use crate::cell::{CellRequest, Line};
-use crate::command::Choice;
+use crate::choice::Choice;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::record::Record;
-use crate::workloads::{Figure, Group, View, Workload};
+use crate::workloads::{Group, View, Workload, opening};
 
 pub(super) use content::{generation_of, row};
 
@@ -40,7 +41,7 @@ impl Workload for Readers {
         "one writer inserts, updates and deletes 10,000 rows beside 0 to 10 readers"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.shared_settings()
     }
 
@@ -55,10 +56,10 @@ impl Workload for Readers {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
-        measure::measure(request, contender, setting)
+        measure::measure(request, opening(contender.shared)?, setting)
     }
 
     fn figures(&self, records: &[Record]) -> Vec<Figure> {

@@ -14,12 +14,13 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Outcome, Promise, Setting};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Figure, Group, View, Workload};
+use crate::workloads::{Cell, Group, View, Workload};
 
 /// The `recovery` workload.
 pub(crate) struct Recovery;
@@ -43,13 +44,13 @@ impl Workload for Recovery {
         "1,000,000 small pairs come back: an image is loaded, a log replayed after a kill"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
-        contender.return_settings()
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
+        contender.recovery_settings()
     }
 
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         let mut all = contenders::with_pairs();
-        all.retain(|contender| !contender.return_settings().is_empty());
+        all.retain(|contender| !contender.recovery_settings().is_empty());
         all
     }
 
@@ -74,14 +75,15 @@ impl Workload for Recovery {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
+        let driver = contender.recovery.ok_or("it does not come back")?;
         if request.parameters.contains_key(LEAVES) {
-            return leave::write_and_wait(request, contender, setting);
+            return leave::write_and_wait(request, driver.create, setting);
         }
         leave::kill_one(request)?;
-        measure::measure(request, contender, setting)
+        measure::measure(request, driver.reopen, driver.reads, setting)
     }
 
     fn figures(&self, _: &[Record]) -> Vec<Figure> {
@@ -96,9 +98,9 @@ fn is_image(setting: &Setting) -> bool {
 
 fn group(choice: &Choice, rows: u64, title: String, keep: impl Fn(&Setting) -> bool) -> Group {
     let mut cells = Vec::new();
-    let installed = choice.contenders.iter().filter(|contender| contender.missing().is_none());
+    let installed = choice.contenders.iter().filter(|contender| contender.missing.is_none());
     for &contender in installed {
-        for setting in contender.return_settings().iter().filter(|setting| keep(setting)) {
+        for setting in contender.recovery_settings().iter().filter(|setting| keep(setting)) {
             cells.push(Cell {
                 contender,
                 setting,

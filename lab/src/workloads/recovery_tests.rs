@@ -17,7 +17,7 @@ fn images_are_loaded_and_logs_replayed() {
 
 #[test]
 fn whoever_comes_back_can_be_asked() {
-    let names: Vec<_> = Recovery.contenders().iter().map(|contender| contender.name()).collect();
+    let names: Vec<_> = Recovery.contenders().iter().map(|contender| contender.name).collect();
     assert!(!names.contains(&"btreemap") && !names.contains(&"array"), "{names:?}");
 }
 

@@ -20,10 +20,11 @@ mod interfaces;
 
 use lab_harness::{Contender, Outcome, Setting};
 
-use crate::cell::{CellRequest, Line};
-use crate::command::Choice;
+use crate::choice::Choice;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::record::Record;
-use crate::workloads::{Figure, Group, Workload};
+use crate::workloads::{Group, Workload, opening};
 
 /// The `sensors` workload.
 pub(crate) struct Sensors;
@@ -37,6 +38,10 @@ impl Workload for Sensors {
         "measures written one transaction each, then read back by key one transaction each"
     }
 
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
+        contender.sensor_settings()
+    }
+
     fn has_interfaces(&self) -> bool {
         true
     }
@@ -48,10 +53,10 @@ impl Workload for Sensors {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
-        measure::measure(request, contender, setting)
+        measure::measure(request, opening(contender.sensors)?, setting)
     }
 
     fn figures(&self, records: &[Record]) -> Vec<Figure> {

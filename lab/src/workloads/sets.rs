@@ -14,12 +14,13 @@ use lab_harness::sets::SetOrder;
 use lab_harness::{Contender, Outcome, Setting};
 use serde_json::Value;
 
-use crate::cell::{CellRequest, Line};
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
+use crate::figure::Figure;
+use crate::protocol::{CellRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Figure, Group, Workload};
+use crate::workloads::{Cell, Group, Workload, opening};
 
 /// The `sets` workload.
 pub(crate) struct Sets;
@@ -40,11 +41,11 @@ impl Workload for Sets {
         "one owner with 10,000 and 1,000,000 members: connected, followed, disconnected"
     }
 
-    fn settings(&self, contender: &dyn Contender) -> &'static [Setting] {
+    fn settings(&self, contender: &Contender) -> &'static [Setting] {
         contender.set_settings()
     }
 
-    fn contenders(&self) -> Vec<&'static dyn Contender> {
+    fn contenders(&self) -> Vec<&'static Contender> {
         let mut all = contenders::all();
         all.retain(|contender| !contender.set_settings().is_empty());
         all
@@ -65,10 +66,10 @@ impl Workload for Sets {
     fn measure(
         &self,
         request: &CellRequest,
-        contender: &dyn Contender,
+        contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
-        measure::measure(request, contender, setting)
+        measure::measure(request, opening(contender.sets)?, setting)
     }
 
     fn figures(&self, records: &[Record]) -> Vec<Figure> {
@@ -79,8 +80,8 @@ impl Workload for Sets {
 /// Every contender that has an order, at one size.
 fn group(choice: &Choice, order: SetOrder, members: u64) -> Group {
     let mut cells = Vec::new();
-    let able = |contender: &&&'static dyn Contender| {
-        contender.missing().is_none() && contender.has_order(order)
+    let able = |contender: &&&'static Contender| {
+        contender.missing.is_none() && contender.set_orders.contains(&order)
     };
     for &contender in choice.contenders.iter().filter(able) {
         for setting in contender.set_settings() {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lab_harness::Outcome;
-use lexopt::{Arg, Parser};
+use lab_harness::flags::{self, Flag, flag};
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,12 +25,6 @@ pub(crate) struct Flags {
     pub(crate) out: Option<PathBuf>,
 }
 
-struct Flag {
-    name: &'static str,
-    value: Option<&'static str>,
-    about: &'static str,
-}
-
 const FLAGS: &[Flag] = &[
     flag("scale", Some("A,B"), "scale factors; 0.1 by default"),
     flag("quick", None, "scale factor 0.01 and one round"),
@@ -42,36 +36,16 @@ const FLAGS: &[Flag] = &[
     flag("help", None, "this text"),
 ];
 
-const fn flag(name: &'static str, value: Option<&'static str>, about: &'static str) -> Flag {
-    Flag { name, value, about }
-}
-
 /// Turns arguments into flags.
 ///
 /// # Errors
 ///
 /// When a flag is unknown, lacks its value, or its value is not of its kind.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Flags> {
-    let mut parser = Parser::from_args(arguments);
-    let mut flags = Flags::default();
-    while let Some(argument) = parser.next()? {
-        let name = match argument {
-            Arg::Value(word) => {
-                flags.words.push(word.to_string_lossy().into_owned());
-                continue;
-            }
-            Arg::Short('h') => "help".to_owned(),
-            Arg::Short(other) => return Err(format!("unknown flag -{other}; see --help").into()),
-            Arg::Long(name) => name.to_owned(),
-        };
-        let Some(known) = FLAGS.iter().find(|flag| flag.name == name) else {
-            return Err(format!("unknown flag --{name}; see --help").into());
-        };
-        let value = match known.value {
-            Some(_) => parser.value()?.to_string_lossy().into_owned(),
-            None => String::new(),
-        };
-        flags.set(known.name, &value)?;
+    let given = flags::read(arguments, FLAGS)?;
+    let mut flags = Flags { words: given.words, ..Flags::default() };
+    for (name, value) in given.flags {
+        flags.set(name, &value.to_string_lossy())?;
     }
     Ok(flags)
 }
@@ -102,10 +76,7 @@ pub(crate) fn help() -> String {
          lab tpch points [flags]              statements about one key, beside SQLite\n       \
          lab tpch list                        contenders\n\nflags:\n",
     );
-    for flag in FLAGS {
-        let name = format!("--{} {}", flag.name, flag.value.unwrap_or(""));
-        text.push_str(&format!("  {name:<18} {}\n", flag.about));
-    }
+    text.push_str(&flags::help_lines(FLAGS, 18));
     text
 }
 

@@ -10,7 +10,6 @@ use lab_harness::Outcome;
 use serde_json::{Value, json};
 
 use crate::protocol::Reply;
-use crate::run::Results;
 
 /// What all records of a run have.
 pub(crate) struct Header {
@@ -51,6 +50,14 @@ pub(crate) struct Loaded {
 pub(crate) struct Skipped {
     pub(crate) contender: &'static str,
     pub(crate) reason: String,
+}
+
+/// What one scale gave.
+#[derive(Default)]
+pub(crate) struct Results {
+    pub(crate) loaded: Vec<Loaded>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 impl Cell {

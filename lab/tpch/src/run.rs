@@ -19,7 +19,7 @@ use crate::contenders::{self, Contender};
 use crate::data::Data;
 use crate::process::Process;
 use crate::queries;
-use crate::record::{self, Cell, Header, Loaded, Skipped};
+use crate::record::{self, Cell, Header, Loaded, Results, Skipped};
 use crate::table;
 
 /// Whose answers are the expected ones.
@@ -47,14 +47,6 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         right &= results.cells.iter().all(|cell| cell.wrong.is_none());
     }
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-/// What one scale gave.
-#[derive(Default)]
-pub(crate) struct Results {
-    pub(crate) loaded: Vec<Loaded>,
-    pub(crate) cells: Vec<Cell>,
-    pub(crate) skipped: Vec<Skipped>,
 }
 
 fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {

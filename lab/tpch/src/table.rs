@@ -8,7 +8,7 @@ use std::io::Write;
 use comfy_table::{Cell as TableCell, CellAlignment, Table, presets};
 use lab_harness::Outcome;
 
-use crate::run::Results;
+use crate::record::Results;
 
 /// Whom the last line compares with.
 const COMPARED_WITH: &str = "datafusion";

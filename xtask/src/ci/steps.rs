@@ -6,9 +6,10 @@
 
 use std::path::Path;
 
-use super::turn::Part;
+use crate::outcome::Outcome;
+use crate::part::Part;
 use crate::process::Program;
-use crate::{Outcome, examples, headers, planted, size, tidy};
+use crate::{commit, examples, headers, planted, size, tidy};
 
 pub(super) struct Step {
     pub(super) name: &'static str,
@@ -38,6 +39,7 @@ const SHUTTLE: &[(&str, &str)] = &[
 pub(super) const STEPS: &[Step] = &[
     program("fmt", "all code is formatted", 2, "cargo fmt --all --check"),
     command("tidy", "the rules of style hold", 4, tidy::run),
+    command("commit", "the newest commit has a short title and says why", 1, commit::run),
     program(
         "clippy",
         "no warning in any crate, the laboratory included",
@@ -116,27 +118,22 @@ pub(super) const STEPS: &[Step] = &[
             "cargo run --release --package remanent-simulator -- histories --count 5000",
         ),
     ),
-    Step {
-        name: "planted",
-        purpose: "bugs put into a copy of the engine are found",
-        usual_s: 170,
-        action: Action::InParts(planted::run_part),
-    },
+    in_parts("planted", "bugs put into a copy of the engine are found", 170, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
         505,
-        "cargo test --package remanent-sql --package remanent-server --package remanent-shell \
-         --package remanent-cli --package lab*",
+        "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
+         --package remanent-shell --package remanent-cli --package lab*",
     ),
     // Behind what builds the same crates.
-    Step {
-        name: "planted-sql",
-        purpose: "bugs put into a copy of what stands on DataFusion are found",
-        usual_s: 200,
-        action: Action::InParts(planted::run_sql_part),
-    },
+    in_parts(
+        "planted-sql",
+        "bugs put into a copy of what stands on DataFusion are found",
+        200,
+        planted::run_sql_part,
+    ),
     program(
         "clients",
         "programs and drivers that people use, and random queries, get their answers",
@@ -178,4 +175,13 @@ const fn command(
     run: fn(&Path, &[String]) -> Outcome,
 ) -> Step {
     Step { name, purpose, usual_s, action: Action::Command(run) }
+}
+
+const fn in_parts(
+    name: &'static str,
+    purpose: &'static str,
+    usual_s: u64,
+    run: fn(&Path, Part) -> Outcome,
+) -> Step {
+    Step { name, purpose, usual_s, action: Action::InParts(run) }
 }

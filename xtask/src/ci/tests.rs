@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::steps::{Action, STEPS, Step};
-use super::turn::Part;
 use super::wish::Wish;
 use super::{chosen, run_steps};
+use crate::part::Part;
 use crate::process::Program;
 
 const fn step(name: &'static str, line: &'static str) -> Step {
@@ -48,7 +48,7 @@ fn steps_are_chosen_by_name_and_keep_their_order() {
 
 #[test]
 fn a_command_in_parts_is_told_its_part() {
-    fn third(_: &Path, part: Part) -> crate::Outcome {
+    fn third(_: &Path, part: Part) -> crate::outcome::Outcome {
         if part == Part::Tenth(3) { Ok(()) } else { Err(format!("{part}").into()) }
     }
     let step = Step { action: Action::InParts(third), ..step("third", "") };

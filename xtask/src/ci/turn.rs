@@ -5,37 +5,8 @@
 //! time. A machine without the file begins at the number of commits, which differs from one change
 //! to the next: so machines that keep nothing have one part or another, too.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// How many parts there are.
-const PARTS: u64 = 10;
-
-/// What a run has of what is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    All,
-    /// Below [`PARTS`].
-    Tenth(u64),
-}
-
-impl Part {
-    pub(super) fn of(turn: u64) -> Self {
-        Self::Tenth(turn % PARTS)
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all parts of what is not run every time"),
-            Self::Tenth(part) => {
-                write!(f, "part {} of {PARTS} of what is not run every time", part + 1)
-            }
-        }
-    }
-}
 
 /// The number of the next run; counted if the run is a whole one.
 pub(super) fn next(root: &Path, is_counted: bool) -> Result<u64, Box<dyn std::error::Error>> {

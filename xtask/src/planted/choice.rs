@@ -10,7 +10,7 @@ use std::process::Command;
 
 use super::list::{self, Bug};
 use super::{List, page};
-use crate::ci::Part;
+use crate::part::Part;
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]

@@ -33,7 +33,8 @@ pub(super) fn with(
     page: &str,
     place: usize,
     table: &str,
-    (date, commit): (&str, &str),
+    date: &str,
+    commit: &str,
 ) -> Option<String> {
     let mut page = page.to_owned();
     let (begin, _) = page.match_indices(HEADER).nth(place)?;

@@ -18,8 +18,14 @@ use super::check::{Verdict, run_for};
 use super::copy::Copy;
 
 /// Those that are built together.
-pub(super) const TOGETHER: [&str; 5] =
-    ["remanent-sql", "remanent-server", "remanent-shell", "remanent-cli", "lab*"];
+pub(super) const TOGETHER: [&str; 6] = [
+    "remanent-join-order",
+    "remanent-sql",
+    "remanent-server",
+    "remanent-shell",
+    "remanent-cli",
+    "lab*",
+];
 /// A test that has not ended by then hangs.
 const TIME_MAX: Duration = Duration::from_secs(300);
 

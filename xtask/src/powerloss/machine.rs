@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::file_system::Kind;
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// Whether everything is there.
 pub(super) fn check(kinds: &[Kind]) -> Outcome {

@@ -11,7 +11,7 @@ pub(super) const HELP: &str = "cargo xtask powerloss N [--fs ext4,xfs] [--seed S
 N rounds on each file system: a writer commits, the file system is shut down at a random moment
 without flushing anything, the writer is killed, the file system is mounted again, and every commit
 that was acknowledged must be there, in order and whole. Every fifth round is a control at the
-rungs os and buffered, which has to lose something.
+levels os and buffered, which has to lose something.
 
 Needs root, loop devices, mount, mkfs and xfs_io:  apt-get install -y e2fsprogs xfsprogs
 Everything is written below target/powerloss and removed afterwards. If the run itself is killed, a

@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What the writer asks of its commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rung {
+pub(super) enum Level {
     Disk,
     Os,
     Buffered,
@@ -31,7 +31,7 @@ pub(super) enum Rung {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Round {
     seed: u64,
-    pub(super) rung: Rung,
+    pub(super) level: Level,
     /// How long after the writer has begun, or after it was started.
     after: Duration,
     /// Whether it may still be opening the database.
@@ -49,7 +49,7 @@ pub(super) struct Verdict {
     pub(super) found: u64,
 }
 
-impl Rung {
+impl Level {
     fn name(self) -> &'static str {
         match self {
             Self::Disk => "disk",
@@ -68,30 +68,30 @@ impl Round {
     /// Draws a round from its seed.
     pub(super) fn draw(seed: u64, is_control: bool) -> Self {
         let mut random = Random(seed);
-        let rung = match (is_control, random.below(2)) {
-            (false, _) => Rung::Disk,
-            (true, 0) => Rung::Os,
-            (true, _) => Rung::Buffered,
+        let level = match (is_control, random.below(2)) {
+            (false, _) => Level::Disk,
+            (true, 0) => Level::Os,
+            (true, _) => Level::Buffered,
         };
         let is_early = !is_control && random.below(8) == 0;
         let micros = if is_early { 40_000 } else { 250_000 };
         let after = Duration::from_micros(random.below(micros));
         let stops = is_control || random.below(4) > 0;
-        Self { seed, rung, after, is_early, stops }
+        Self { seed, level, after, is_early, stops }
     }
 
     /// The round in words.
     pub(super) fn shown(&self) -> String {
-        let Self { seed, rung, after, is_early, stops } = self;
+        let Self { seed, level, after, is_early, stops } = self;
         let since = if *is_early { "its start" } else { "it began" };
         let how = if *stops { "stopped" } else { "running" };
         let micros = after.as_micros();
-        format!("seed {seed}, rung {}, {micros} us after {since}, writer {how}", rung.name())
+        format!("seed {seed}, level {}, {micros} us after {since}, writer {how}", level.name())
     }
 
     /// Does it.
     pub(super) fn run(&self, mounted: &mut Mounted, program: &Path) -> Result<Verdict> {
-        let folder = mounted.path().join(self.rung.folder());
+        let folder = mounted.path().join(self.level.folder());
         let before = judge(program, &folder, self.seed | 1)?;
         let mut writer = Writer::start(program, &folder, self)?;
         if !self.is_early {
@@ -123,7 +123,7 @@ impl Writer {
     fn start(program: &Path, folder: &Path, round: &Round) -> Result<Self> {
         let mut command = Command::new(program);
         command.arg("powerloss-writer").arg(folder);
-        command.arg(round.seed.to_string()).arg(round.rung.name());
+        command.arg(round.seed.to_string()).arg(round.level.name());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or("the writer says nothing")?;

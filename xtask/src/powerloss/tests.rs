@@ -2,7 +2,7 @@
 
 use super::file_system::Kind;
 use super::request::Request;
-use super::round::{Round, Rung, Verdict};
+use super::round::{Level, Round, Verdict};
 use super::{Count, shown};
 
 fn parsed(line: &str) -> Result<Request, String> {
@@ -25,8 +25,8 @@ fn words_become_a_request() {
 fn a_seed_draws_the_same_round() {
     for seed in 0..100 {
         let round = Round::draw(seed, false);
-        assert_eq!((round.rung, &round), (Rung::Disk, &Round::draw(seed, false)));
-        assert_ne!(Round::draw(seed, true).rung, Rung::Disk);
+        assert_eq!((round.level, &round), (Level::Disk, &Round::draw(seed, false)));
+        assert_ne!(Round::draw(seed, true).level, Level::Disk);
     }
     assert_ne!(Round::draw(1, false).shown(), Round::draw(2, false).shown());
 }
@@ -39,5 +39,5 @@ fn what_is_missing_is_counted() {
     count.add(Verdict { before: 31, acknowledged: 40, found: 35 });
     let expected = Count { rounds: 3, acknowledged: 29, lost: 5, rounds_lost: 1, more: 1 };
     assert_eq!(count, expected);
-    assert!(shown(count, Count::default()).starts_with("3 rounds at rung disk, 29 commits"));
+    assert!(shown(count, Count::default()).starts_with("3 rounds at level disk, 29 commits"));
 }

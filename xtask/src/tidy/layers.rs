@@ -21,6 +21,8 @@ pub(crate) struct Layers {
     pub(crate) crates: BTreeMap<String, CrateLayer>,
     /// By package: module path (`table`, `transaction::clock`) to the paths it may use.
     pub(crate) modules: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Packages of many modules without such a list, each with the reason.
+    pub(crate) unlisted: BTreeMap<String, String>,
 }
 
 #[derive(Default)]
@@ -35,7 +37,7 @@ pub(crate) struct CrateLayer {
 impl Layers {
     pub(crate) fn parse(text: &str) -> Result<Layers, Box<dyn Error>> {
         let table: Table = text.parse().map_err(|error| format!("{PATH}: {error}"))?;
-        let sections = ["unsafe", "fixtures", "crates", "modules"];
+        let sections = ["unsafe", "fixtures", "crates", "modules", "unlisted"];
         known_keys("layers", &table, &sections)?;
         let mut crates = BTreeMap::new();
         for (name, value) in inner(&table, "crates")? {
@@ -53,6 +55,7 @@ impl Layers {
             fixtures: strings(&inner(&table, "fixtures")?, "folders")?,
             crates,
             modules,
+            unlisted: reasons("unlisted", &table, "unlisted")?,
         })
     }
 

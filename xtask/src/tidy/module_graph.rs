@@ -19,8 +19,8 @@ pub(crate) struct Module {
     pub(crate) package: String,
     /// From the crate's root: empty for the root itself, `["table", "row"]` for `table::row`.
     pub(crate) path: Vec<String>,
-    /// Whether the crate it belongs to is the package's library.
-    pub(crate) in_library: bool,
+    /// Whether the crate it belongs to is the package's library, or its program if it has none.
+    pub(crate) in_main_crate: bool,
     pub(crate) is_test: bool,
 }
 
@@ -28,12 +28,16 @@ pub(crate) struct Module {
 pub(crate) fn modules(tree: &Tree, packages: &[Package]) -> Vec<Module> {
     let mut modules = Vec::new();
     for package in packages {
+        let main = ["src/lib.rs", "src/main.rs"]
+            .map(|file| format!("{}/{file}", package.folder))
+            .into_iter()
+            .find(|file| tree.get(file).is_some());
         for file in roots(tree, package) {
             let inside = file[package.folder.len() + 1..].to_owned();
             let root = Module {
                 package: package.name.clone(),
                 path: Vec::new(),
-                in_library: inside == "src/lib.rs",
+                in_main_crate: main.as_ref() == Some(&file),
                 is_test: inside.starts_with("tests/") || inside.starts_with("benches/"),
                 file,
             };
@@ -142,7 +146,7 @@ fn follow_items(
         } else if let Some((file, owns_folder)) = file_of(tree, declaration, place, &children) {
             let child = Module {
                 package: module.package.clone(),
-                in_library: module.in_library,
+                in_main_crate: module.in_main_crate,
                 file,
                 path,
                 is_test,

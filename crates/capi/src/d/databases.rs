@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use remanent_navigation::{Declared, DeclaredRecord, Outcome, Status, register};
 
 use super::tasks::{self, DbTask, Handler, with};
-use crate::border::{In, Out, caught};
+use crate::ffi::{InPtr, OutPtr, catch_panic};
 
 /// The addresses of the `DB_TASK`s that were made here.
 static CELLS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -23,9 +23,9 @@ const COUNT_MAX: usize = 1 << 20;
 #[repr(C)]
 #[derive(Debug)]
 pub struct RecordDeclaration {
-    name: In<c_char>,
+    name: InPtr<c_char>,
     size: usize,
-    offsets: In<u32>,
+    offsets: InPtr<u32>,
     count: u32,
 }
 
@@ -34,17 +34,17 @@ pub struct RecordDeclaration {
 #[derive(Debug)]
 pub struct DictionaryDeclaration {
     abi: u32,
-    name: In<c_char>,
-    text: In<In<c_char>>,
-    records: In<RecordDeclaration>,
+    name: InPtr<c_char>,
+    text: InPtr<InPtr<c_char>>,
+    records: InPtr<RecordDeclaration>,
     record_count: u32,
 }
 
 /// Makes a schema known; called by generated headers before `main`.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_d_register(dictionary: In<DictionaryDeclaration>) -> c_int {
-    caught(Status::INTERNAL.code(), || match declared(dictionary) {
+pub extern "C" fn rem_d_register(dictionary: InPtr<DictionaryDeclaration>) -> c_int {
+    catch_panic(Status::INTERNAL.code(), || match declared(dictionary) {
         Some(declared) => {
             register(declared);
             0
@@ -53,7 +53,7 @@ pub extern "C" fn rem_d_register(dictionary: In<DictionaryDeclaration>) -> c_int
     })
 }
 
-fn declared(dictionary: In<DictionaryDeclaration>) -> Option<Declared> {
+fn declared(dictionary: InPtr<DictionaryDeclaration>) -> Option<Declared> {
     let dictionary = dictionary.get()?;
     if dictionary.abi != ABI {
         // Opening the database says so: before `main` nobody would see it.
@@ -79,16 +79,16 @@ fn declared(dictionary: In<DictionaryDeclaration>) -> Option<Declared> {
 /// Makes a task of a `DB_TASK` that is the program's.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_d_opentask(task: Out<DbTask>) -> c_int {
-    caught(Status::INTERNAL.code(), || tasks::open_at(task))
+pub extern "C" fn rem_d_opentask(task: OutPtr<DbTask>) -> c_int {
+    catch_panic(Status::INTERNAL.code(), || tasks::open_at(task))
 }
 
 /// Makes a `DB_TASK` and a task of it. Its eight bytes stay for ever, so that a pointer to a task
 /// that was closed is known for one.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
-    caught(Status::INTERNAL.code(), || {
+pub extern "C" fn rem_d_opentask_pointer(task: OutPtr<OutPtr<DbTask>>) -> c_int {
+    catch_panic(Status::INTERNAL.code(), || {
         if task.is_null() {
             return Status::INVALID_POINTER.code();
         }
@@ -96,7 +96,7 @@ pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
         // Kept where leak checkers see it, since the program may forget it.
         let address = std::ptr::from_mut(cell).expose_provenance();
         CELLS.lock().unwrap_or_else(PoisonError::into_inner).push(address);
-        let cell = Out::to(cell);
+        let cell = OutPtr::to(cell);
         task.put(cell);
         tasks::open_at(cell)
     })
@@ -105,52 +105,52 @@ pub extern "C" fn rem_d_opentask_pointer(task: Out<Out<DbTask>>) -> c_int {
 /// Ends a task; closes what it has open.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_closetask(task: In<DbTask>) -> c_int {
-    caught(Status::INTERNAL.code(), || tasks::close(task))
+pub extern "C" fn d_closetask(task: InPtr<DbTask>) -> c_int {
+    catch_panic(Status::INTERNAL.code(), || tasks::close(task))
 }
 
 /// Names the task.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_dbuserid(id: In<c_char>, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_dbuserid(id: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.user_id(&required(id)?))
 }
 
 /// Opens databases.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_open(names: In<c_char>, mode: In<c_char>, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_open(names: InPtr<c_char>, mode: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.open(&required(names)?, &required(mode)?))
 }
 
 /// Closes the databases.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_close(task: In<DbTask>) -> c_int {
+pub extern "C" fn d_close(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.close())
 }
 
 /// Takes all records out of a database.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_initialize(task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_initialize(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.initialize(dbn))
 }
 
 /// Says how long locks are waited for.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_timeout(seconds: c_int, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_timeout(seconds: c_int, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {
         context.task.timeout(seconds);
         Ok(())
     })
 }
 
-/// Sets the function that is told of faults.
+/// Sets the function that is called with faults.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_set_dberr(handler: Handler, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_set_dberr(handler: Handler, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {
         context.handler = handler;
         Ok(())
@@ -160,7 +160,7 @@ pub extern "C" fn d_set_dberr(handler: Handler, task: In<DbTask>) -> c_int {
 /// The words for the task's last fault; valid until its next one.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
+pub extern "C" fn d_errmsg(task: InPtr<DbTask>) -> *const c_char {
     let mut message = c"the task is not open, or in use by another thread".as_ptr();
     with(task, |context| {
         message = context.message();
@@ -172,7 +172,7 @@ pub extern "C" fn d_errmsg(task: In<DbTask>) -> *const c_char {
 /// Begins a transaction.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_trbegin(id: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     // Only whether there is an id matters, and who checks each byte pays for it in each loop.
     with(task, |context| match id.at(0) {
         None | Some(0) => context.task.transaction_begin(""),
@@ -183,21 +183,21 @@ pub extern "C" fn d_trbegin(id: In<c_char>, task: In<DbTask>) -> c_int {
 /// Commits.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_trend(task: In<DbTask>) -> c_int {
+pub extern "C" fn d_trend(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_end())
 }
 
 /// Rolls back.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_trabort(task: In<DbTask>) -> c_int {
+pub extern "C" fn d_trabort(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_abort())
 }
 
 /// Begins to read one state without locks.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_trrobegin(task: In<DbTask>, dbn: c_int, id: Out<u64>) -> c_int {
+pub extern "C" fn d_trrobegin(task: InPtr<DbTask>, dbn: c_int, id: OutPtr<u64>) -> c_int {
     with(task, |context| {
         let number = context.task.read_only_begin(dbn)?;
         // Who does not want to know it gives no place.
@@ -209,7 +209,7 @@ pub extern "C" fn d_trrobegin(task: In<DbTask>, dbn: c_int, id: Out<u64>) -> c_i
 /// Ends reading one state.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_trroend(task: In<DbTask>) -> c_int {
+pub extern "C" fn d_trroend(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.read_only_end())
 }
 
@@ -218,8 +218,8 @@ pub extern "C" fn d_trroend(task: In<DbTask>) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclock(
     record: c_int,
-    mode: In<c_char>,
-    task: In<DbTask>,
+    mode: InPtr<c_char>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -238,7 +238,7 @@ pub extern "C" fn d_reclock(
 /// Frees a lock.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recfree(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recfree(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_free(record, dbn))
 }
 
@@ -247,8 +247,8 @@ pub extern "C" fn d_recfree(record: c_int, task: In<DbTask>, dbn: c_int) -> c_in
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclstat(
     record: c_int,
-    mode: Out<c_char>,
-    task: In<DbTask>,
+    mode: OutPtr<c_char>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -260,10 +260,10 @@ pub extern "C" fn d_reclstat(
     })
 }
 
-fn required(text: In<c_char>) -> Outcome<String> {
+fn required(text: InPtr<c_char>) -> Outcome<String> {
     word(text).ok_or_else(|| Status::INVALID_POINTER.into())
 }
 
-fn word(text: In<c_char>) -> Option<String> {
+fn word(text: InPtr<c_char>) -> Option<String> {
     text.text().map(|text| String::from_utf8_lossy(text).into_owned())
 }

@@ -8,15 +8,15 @@ use std::ffi::{c_int, c_long, c_void};
 use remanent_navigation::{Outcome, Status};
 
 use super::tasks::{DbTask, with};
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// Makes a record from a struct.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_fillnew(
     record: c_int,
-    value: In<c_void>,
-    task: In<DbTask>,
+    value: InPtr<c_void>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -28,14 +28,14 @@ pub extern "C" fn d_fillnew(
 /// Makes a record of zeros.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_makenew(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_makenew(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.make_new(record, dbn))
 }
 
 /// Copies the current record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recread(value: Out<c_void>, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recread(value: OutPtr<c_void>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
         let size = context.task.record_size(dbn)?;
         context.task.record_read(room(value, size)?, dbn)
@@ -45,7 +45,7 @@ pub extern "C" fn d_recread(value: Out<c_void>, task: In<DbTask>, dbn: c_int) ->
 /// Replaces the current record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recwrite(value: In<c_void>, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recwrite(value: InPtr<c_void>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
         let size = context.task.record_size(dbn)?;
         context.task.record_write(given(value, size)?, dbn)
@@ -57,8 +57,8 @@ pub extern "C" fn d_recwrite(value: In<c_void>, task: In<DbTask>, dbn: c_int) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crread(
     field: c_long,
-    value: Out<c_void>,
-    task: In<DbTask>,
+    value: OutPtr<c_void>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -72,8 +72,8 @@ pub extern "C" fn d_crread(
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crwrite(
     field: c_long,
-    value: In<c_void>,
-    task: In<DbTask>,
+    value: InPtr<c_void>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -89,49 +89,49 @@ pub extern "C" fn d_crwrite(
 /// Deletes the current record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_delete(task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_delete(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.delete(dbn))
 }
 
 /// Disconnects the current record from all sets and deletes it.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_disdel(task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_disdel(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.disconnect_and_delete(dbn))
 }
 
 /// Goes to the first record of a type.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recfrst(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recfrst(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_first(record, dbn))
 }
 
 /// Goes to the last record of a type.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_reclast(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_reclast(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_last(record, dbn))
 }
 
 /// Goes to the next record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recnext(task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recnext(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_next(dbn))
 }
 
 /// Goes to the record before.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recprev(task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recprev(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_previous(dbn))
 }
 
 /// Says which record type is gone through.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_recset(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_recset(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_set(record, dbn))
 }
 
@@ -140,8 +140,8 @@ pub extern "C" fn d_recset(record: c_int, task: In<DbTask>, dbn: c_int) -> c_int
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyfind(
     field: c_long,
-    value: In<c_void>,
-    task: In<DbTask>,
+    value: InPtr<c_void>,
+    task: InPtr<DbTask>,
     dbn: c_int,
 ) -> c_int {
     with(task, |context| {
@@ -157,45 +157,45 @@ pub extern "C" fn d_keyfind(
 /// Goes to the record with the first key.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_keyfrst(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_keyfrst(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_first(field, dbn))
 }
 
 /// Goes to the record with the last key.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_keylast(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_keylast(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_last(field, dbn))
 }
 
 /// Goes to the record with the next key.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_keynext(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_keynext(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_next(field, dbn))
 }
 
 /// Goes to the record with the key before.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_keyprev(field: c_long, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_keyprev(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_previous(field, dbn))
 }
 
 /// Copies the value of the key that was used last.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_keyread(value: Out<c_void>, task: In<DbTask>) -> c_int {
+pub extern "C" fn d_keyread(value: OutPtr<c_void>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {
         let size = context.task.last_key_size()?;
         context.task.key_read(room(value, size)?)
     })
 }
 
-fn given<'a>(value: In<c_void>, size: usize) -> Outcome<&'a [u8]> {
+fn given<'a>(value: InPtr<c_void>, size: usize) -> Outcome<&'a [u8]> {
     value.cast::<u8>().slice(size).ok_or_else(|| Status::INVALID_POINTER.into())
 }
 
-fn room<'a>(value: Out<c_void>, size: usize) -> Outcome<&'a mut [u8]> {
+fn room<'a>(value: OutPtr<c_void>, size: usize) -> Outcome<&'a mut [u8]> {
     value.cast::<u8>().slice(size).ok_or_else(|| Status::INVALID_POINTER.into())
 }

@@ -8,14 +8,14 @@ use std::ffi::{c_int, c_long};
 use remanent_navigation::{Address, Outcome, Status};
 
 use super::tasks::{DbTask, with};
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 macro_rules! set_calls {
     ($($(#[doc = $doc:literal])+ $call:ident => $method:ident;)+) => {$(
         $(#[doc = $doc])+
         // SAFETY: no other function has this name.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $call(set: c_int, task: In<DbTask>, dbn: c_int) -> c_int {
+        pub extern "C" fn $call(set: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
             with(task, |context| context.task.$method(set, dbn))
         }
     )+};
@@ -53,79 +53,114 @@ set_calls! {
 /// How many members the current owner has.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_members(set: c_int, count: Out<c_long>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(count, context.task.member_count(set, dbn)? as c_long))
+pub extern "C" fn d_members(
+    set: c_int,
+    count: OutPtr<c_long>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| put_out(count, context.task.member_count(set, dbn)? as c_long))
 }
 
 /// The current record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_crget(address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(address, context.task.current_record(dbn)?.number()))
+pub extern "C" fn d_crget(address: OutPtr<u64>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| put_out(address, context.task.current_record(dbn)?.number()))
 }
 
 /// Sets the current record.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_crset(address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_crset(address: InPtr<u64>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.current_record_set(address_of(address)?, dbn))
 }
 
 /// The current owner.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_csoget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(address, context.task.current_owner(set, dbn)?.number()))
+pub extern "C" fn d_csoget(
+    set: c_int,
+    address: OutPtr<u64>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| put_out(address, context.task.current_owner(set, dbn)?.number()))
 }
 
 /// Sets the current owner.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_csoset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_csoset(
+    set: c_int,
+    address: InPtr<u64>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
     with(task, |context| context.task.current_owner_set(set, address_of(address)?, dbn))
 }
 
 /// The current member.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_csmget(set: c_int, address: Out<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(address, context.task.current_member(set, dbn)?.number()))
+pub extern "C" fn d_csmget(
+    set: c_int,
+    address: OutPtr<u64>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| put_out(address, context.task.current_member(set, dbn)?.number()))
 }
 
 /// Sets the current member.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_csmset(set: c_int, address: In<u64>, task: In<DbTask>, dbn: c_int) -> c_int {
+pub extern "C" fn d_csmset(
+    set: c_int,
+    address: InPtr<u64>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
     with(task, |context| context.task.current_member_set(set, address_of(address)?, dbn))
 }
 
 /// The current record's type.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_crtype(record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(record, context.task.record_type(dbn)?))
+pub extern "C" fn d_crtype(record: OutPtr<c_int>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
+    with(task, |context| put_out(record, context.task.record_type(dbn)?))
 }
 
 /// The current owner's type.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_cotype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(record, context.task.owner_type(set, dbn)?))
+pub extern "C" fn d_cotype(
+    set: c_int,
+    record: OutPtr<c_int>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| put_out(record, context.task.owner_type(set, dbn)?))
 }
 
 /// The current member's type.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn d_cmtype(set: c_int, record: Out<c_int>, task: In<DbTask>, dbn: c_int) -> c_int {
-    with(task, |context| told(record, context.task.member_type(set, dbn)?))
+pub extern "C" fn d_cmtype(
+    set: c_int,
+    record: OutPtr<c_int>,
+    task: InPtr<DbTask>,
+    dbn: c_int,
+) -> c_int {
+    with(task, |context| put_out(record, context.task.member_type(set, dbn)?))
 }
 
-fn told<T>(place: Out<T>, value: T) -> Outcome {
+fn put_out<T>(place: OutPtr<T>, value: T) -> Outcome {
     if place.put(value) { Ok(()) } else { Err(Status::INVALID_POINTER.into()) }
 }
 
 /// The address behind a pointer; 0, or no pointer, for none.
-fn address_of(address: In<u64>) -> Outcome<Option<Address>> {
+fn address_of(address: InPtr<u64>) -> Outcome<Option<Address>> {
     match address.get() {
         None | Some(0) => Ok(None),
         Some(&number) => match Address::from_number(number) {

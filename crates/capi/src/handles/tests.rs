@@ -29,7 +29,7 @@ fn a_handle_that_is_pinned_is_not_closed() {
                 let ended = &ended;
                 scope.spawn(move || {
                     for _ in 0..PINS {
-                        // SAFETY: the value is not looked at after `user` is 0, and `close` asks.
+                        // SAFETY: the value is not inspected after `user` is 0, and `close` asks.
                         let Some(value) = (unsafe { HANDLES.pin(token, user) }) else { break };
                         assert!(!value.0.load(SeqCst), "closed while it was pinned");
                         user.store(0, Release);

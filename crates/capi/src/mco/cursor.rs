@@ -12,17 +12,17 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use super::dictionary::Index;
 use super::index::{Cursor, index_of, key_of_row};
 use super::object::{Context, Object};
-use super::session::find;
+use super::session::find_session;
 use super::status::*;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 /// The index number of a list.
 const LIST: u32 = u32::MAX;
 /// Cursors of one transaction that are remembered, at most.
 const CURSORS_MAX: usize = 1 << 16;
 
-/// Where a cursor stands.
+/// The position of a cursor.
 pub(super) struct Position {
     number: u32,
     class_id: u32,
@@ -106,13 +106,13 @@ impl Position {
             return self.search_hash(context, index, way, values);
         }
         if way == Find::Equal && values.len() == index.parts.len() {
-            let row = reading.find(table, index.handle, values).map_err(of)?;
+            let row = reading.find(table, index.handle, values).map_err(status_of)?;
             self.current = row.as_ref().map(RowAt::of);
         } else {
             // SAFETY: it lies in the slot and is dropped before the transaction ends.
-            let cursor = unsafe { held.cursor(table, index.handle) }.map_err(of)?;
+            let cursor = unsafe { held.cursor(table, index.handle) }.map_err(status_of)?;
             let mut cursor = Box::new(cursor.ok_or(MCO_E_TRANSACT)?);
-            let row = cursor.find(way, values).map_err(of)?;
+            let row = cursor.find(way, values).map_err(status_of)?;
             self.current = row.as_ref().map(RowAt::of);
             self.way = Way::Ordered(cursor);
         }
@@ -135,13 +135,13 @@ impl Position {
             rows.push(RowAt::of(&row));
             Ok(())
         });
-        found.map_err(of)?;
+        found.map_err(status_of)?;
         self.current = rows.first().copied();
         self.way = Way::Noted(Box::new(Noted { rows, at: 0, scan: None }));
         self.current.map(|_| ()).ok_or(MCO_S_NOTFOUND)
     }
 
-    /// Moves; tells where it then stands.
+    /// Moves; returns where it then stands.
     fn step(&mut self, context: Context, step: Move) -> Outcome {
         let indexed = self.index != LIST && index_of(context, self.index)?.ordered;
         let found = if indexed {
@@ -174,7 +174,7 @@ impl Position {
                 let at = self.current.ok_or(MCO_E_CURSOR_INVALID)?;
                 // SAFETY: the row was read in this transaction.
                 let (values, count) = key_of_row(context, index, unsafe { at.bytes() });
-                cursor.find(Find::AtLeast, &values[..count]).map_err(of)?
+                cursor.find(Find::AtLeast, &values[..count]).map_err(status_of)?
             }
             Move::Next => cursor.next(),
         };
@@ -190,7 +190,7 @@ impl Position {
         let index = index_of(context, self.index)?;
         // SAFETY: it lies in the slot and is dropped before the transaction ends.
         let made = unsafe { context.slot.held().cursor(&context.class.table, index.handle) };
-        let mut cursor = Box::new(made.map_err(of)?.ok_or(MCO_E_TRANSACT)?);
+        let mut cursor = Box::new(made.map_err(status_of)?.ok_or(MCO_E_TRANSACT)?);
         if matches!(step, Move::First | Move::Last) {
             self.way = Way::Ordered(cursor);
             return Ok(());
@@ -198,7 +198,7 @@ impl Position {
         let at = self.current()?;
         // SAFETY: the row was read in this transaction.
         let (values, count) = key_of_row(context, index, unsafe { at.bytes() });
-        let mut row = cursor.find(Find::Equal, &values[..count]).map_err(of)?;
+        let mut row = cursor.find(Find::Equal, &values[..count]).map_err(status_of)?;
         while let Some(other) = row
             && other.id().number() != u64::from(at.id)
         {
@@ -207,7 +207,7 @@ impl Position {
         self.way = match row {
             Some(_) => Way::Ordered(cursor),
             None => {
-                cursor.find(Find::AtLeast, &values[..count]).map_err(of)?;
+                cursor.find(Find::AtLeast, &values[..count]).map_err(status_of)?;
                 Way::Before(cursor)
             }
         };
@@ -217,7 +217,8 @@ impl Position {
     fn step_noted(&mut self, context: Context, step: Move) -> Outcome<Option<RowAt>> {
         if matches!(self.way, Way::Still) {
             // SAFETY: it lies in the slot and is dropped before the transaction ends.
-            let scan = unsafe { context.slot.held().scan(&context.class.table) }.map_err(of)?;
+            let scan =
+                unsafe { context.slot.held().scan(&context.class.table) }.map_err(status_of)?;
             self.way = Way::Noted(Box::new(Noted { rows: Vec::new(), at: 0, scan }));
         }
         let class_id = self.class_id;
@@ -327,7 +328,7 @@ pub(super) fn has_objects(context: Context) -> Outcome<bool> {
 #[cold]
 fn look_for_objects(context: Context) -> Outcome<bool> {
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
-    Ok(reading.scan(&context.class.table).map_err(of)?.next().is_some())
+    Ok(reading.scan(&context.class.table).map_err(status_of)?.next().is_some())
 }
 
 /// Opens a cursor on the list of a class.
@@ -336,10 +337,10 @@ fn look_for_objects(context: Context) -> Outcome<bool> {
 pub extern "C" fn rem_mco_list_cursor(
     transaction: u64,
     class_id: u32,
-    out: Out<Cursor>,
+    out: OutPtr<Cursor>,
 ) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         if !out.put(put_cursor(context, Position::new(class_id, LIST))) {
             return Err(MCO_E_ILLEGAL_PARAM);
         }
@@ -352,16 +353,21 @@ pub extern "C" fn rem_mco_list_cursor(
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_from_cursor(
     transaction: u64,
-    cursor: In<Cursor>,
+    cursor: InPtr<Cursor>,
     class_id: u32,
-    out: Out<Object>,
+    out: OutPtr<Object>,
 ) -> MCO_RET {
     status(from_cursor(transaction, cursor, class_id, out))
 }
 
 #[inline]
-fn from_cursor(transaction: u64, cursor: In<Cursor>, class_id: u32, out: Out<Object>) -> Outcome {
-    let slot = find(transaction)?;
+fn from_cursor(
+    transaction: u64,
+    cursor: InPtr<Cursor>,
+    class_id: u32,
+    out: OutPtr<Object>,
+) -> Outcome {
+    let slot = find_session(transaction)?;
     let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
     let mut cursors = slot.cursors.borrow_mut();
     let position = position_at(&mut cursors, slot.token(), cursor)?;
@@ -374,34 +380,34 @@ fn from_cursor(transaction: u64, cursor: In<Cursor>, class_id: u32, out: Out<Obj
 /// Goes to the first object.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_cursor_first(transaction: u64, cursor: In<Cursor>) -> MCO_RET {
+pub extern "C" fn mco_cursor_first(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::First)
 }
 
 /// Goes to the last object.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_cursor_last(transaction: u64, cursor: In<Cursor>) -> MCO_RET {
+pub extern "C" fn mco_cursor_last(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Last)
 }
 
 /// Goes to the next object.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_cursor_next(transaction: u64, cursor: In<Cursor>) -> MCO_RET {
+pub extern "C" fn mco_cursor_next(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Next)
 }
 
 /// Goes to the previous object.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_cursor_prev(transaction: u64, cursor: In<Cursor>) -> MCO_RET {
+pub extern "C" fn mco_cursor_prev(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Previous)
 }
 
-fn step(transaction: u64, cursor: In<Cursor>, step: Move) -> MCO_RET {
+fn step(transaction: u64, cursor: InPtr<Cursor>, step: Move) -> MCO_RET {
     call(|| {
-        let slot = find(transaction)?;
+        let slot = find_session(transaction)?;
         let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let mut cursors = slot.cursors.borrow_mut();
         let position = position_at(&mut cursors, slot.token(), cursor)?;
@@ -413,9 +419,9 @@ fn step(transaction: u64, cursor: In<Cursor>, step: Move) -> MCO_RET {
 /// Gives a cursor up.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_cursor_close(transaction: u64, cursor: In<Cursor>) -> MCO_RET {
+pub extern "C" fn mco_cursor_close(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     call(|| {
-        let slot = find(transaction)?;
+        let slot = find_session(transaction)?;
         let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let mut cursors = slot.cursors.borrow_mut();
         let position = position_at(&mut cursors, slot.token(), cursor)?;

@@ -21,9 +21,9 @@ use super::gate::Gate;
 use super::image::note_loaded;
 use super::session::Session;
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 use crate::handles::{Handles, NotClosed};
-use crate::slots::Inhabitant;
+use crate::slots::SlotState;
 
 const INSTANCES_MAX: usize = 256;
 const SESSIONS_MAX: u32 = 1024;
@@ -58,7 +58,7 @@ static INSTANCES: LazyLock<Mutex<HashMap<Vec<u8>, Arc<Instance>>>> =
     LazyLock::new(Default::default);
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// What a database is opened with.
+/// The options of a database.
 pub(super) struct Opening<'a> {
     name: &'a [u8],
     text: String,
@@ -73,9 +73,9 @@ fn instances() -> MutexGuard<'static, HashMap<Vec<u8>, Arc<Instance>>> {
 
 impl<'a> Opening<'a> {
     pub(super) fn check(
-        name: In<c_char>,
-        dictionary: In<Dictionary>,
-        memory: Out<c_void>,
+        name: InPtr<c_char>,
+        dictionary: InPtr<Dictionary>,
+        memory: OutPtr<c_void>,
         size: usize,
         page_size: u16,
     ) -> Outcome<Self> {
@@ -185,7 +185,7 @@ fn start(options: Options) -> Outcome<Database> {
 }
 
 fn of_opening(error: remanent_engine::Error) -> MCO_RET {
-    match of(error) {
+    match status_of(error) {
         MCO_E_ILLEGAL_PARAM => MCO_E_NOMEM,
         status => status,
     }
@@ -224,9 +224,9 @@ pub extern "C" fn mco_runtime_stop() -> MCO_RET {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_open(
-    name: In<c_char>,
-    dictionary: In<Dictionary>,
-    memory: Out<c_void>,
+    name: InPtr<c_char>,
+    dictionary: InPtr<Dictionary>,
+    memory: OutPtr<c_void>,
     size: usize,
     page_size: u16,
 ) -> MCO_RET {
@@ -238,7 +238,7 @@ pub extern "C" fn mco_db_open(
 /// Closes a database to which nobody is connected.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_db_close(name: In<c_char>) -> MCO_RET {
+pub extern "C" fn mco_db_close(name: InPtr<c_char>) -> MCO_RET {
     call(|| {
         let name = name.text().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let mut instances = instances();
@@ -254,7 +254,7 @@ pub extern "C" fn mco_db_close(name: In<c_char>) -> MCO_RET {
 /// Connects to a database by its name.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_db_connect(name: In<c_char>, out: Out<u64>) -> MCO_RET {
+pub extern "C" fn mco_db_connect(name: InPtr<c_char>, out: OutPtr<u64>) -> MCO_RET {
     call(|| {
         let name = name.text().ok_or(MCO_E_ILLEGAL_PARAM)?;
         if !out.put(0) {
@@ -290,7 +290,7 @@ pub extern "C" fn mco_db_disconnect(connection: u64) -> MCO_RET {
 /// Gives a database more memory, which is possible where it lies behind what it has.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_db_extend(connection: u64, memory: Out<c_void>, size: usize) -> MCO_RET {
+pub extern "C" fn mco_db_extend(connection: u64, memory: OutPtr<c_void>, size: usize) -> MCO_RET {
     call(|| {
         if memory.is_null() || size == 0 {
             return Err(MCO_E_ILLEGAL_PARAM);
@@ -305,7 +305,7 @@ pub extern "C" fn mco_db_extend(connection: u64, memory: Out<c_void>, size: usiz
 /// The page size that the database was opened with.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_page_size(connection: u64, out: Out<u16>) -> MCO_RET {
+pub extern "C" fn mco_page_size(connection: u64, out: OutPtr<u16>) -> MCO_RET {
     call(|| {
         let size = connected(connection, |instance| Ok(instance.page_size))?;
         if out.put(size) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
@@ -315,21 +315,21 @@ pub extern "C" fn mco_page_size(connection: u64, out: Out<u16>) -> MCO_RET {
 /// The memory of the database, in pages.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_db_total_pages(connection: u64, out: Out<u32>) -> MCO_RET {
+pub extern "C" fn mco_db_total_pages(connection: u64, out: OutPtr<u32>) -> MCO_RET {
     pages(connection, out, |instance| instance.memory_size)
 }
 
 /// The memory that is free, in pages.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn mco_db_free_pages(connection: u64, out: Out<u32>) -> MCO_RET {
+pub extern "C" fn mco_db_free_pages(connection: u64, out: OutPtr<u32>) -> MCO_RET {
     pages(connection, out, |instance| {
         let memory = instance.database.memory();
         memory.budget.saturating_sub(memory.held)
     })
 }
 
-fn pages(connection: u64, out: Out<u32>, bytes: impl Fn(&Instance) -> u64) -> MCO_RET {
+fn pages(connection: u64, out: OutPtr<u32>, bytes: impl Fn(&Instance) -> u64) -> MCO_RET {
     call(|| {
         let size = |instance: &Instance| Ok(bytes(instance) / u64::from(instance.page_size));
         let pages = connected(connection, size)?;

@@ -12,7 +12,7 @@ use remanent_engine::schema::{ColumnType, IndexKind, TableSchema};
 use remanent_engine::{ColumnHandle, Database, IndexHandle, Table};
 
 use super::status::{self, MCO_E_ILLEGAL_PARAM, MCO_E_ILLEGAL_SCHEMA, MCO_E_NOMEM, Outcome};
-use crate::border::In;
+use crate::ffi::InPtr;
 
 /// Lines of a dictionary, at most.
 /// Parts of a key that is searched for as its bytes are, at most.
@@ -26,9 +26,9 @@ pub struct Dictionary {
     /// 1.
     pub abi: u32,
     /// The schema's name.
-    pub name: In<std::ffi::c_char>,
+    pub name: InPtr<std::ffi::c_char>,
     /// Lines, ended by null.
-    pub text: In<In<std::ffi::c_char>>,
+    pub text: InPtr<InPtr<std::ffi::c_char>>,
 }
 
 /// A class: its table and what calls look up in it.
@@ -124,10 +124,11 @@ pub(super) fn tables_of(text: &str) -> Outcome<Vec<TableSchema>> {
 impl Class {
     /// Makes the class's table.
     pub(super) fn create(database: &Database, schema: TableSchema) -> Outcome<Self> {
-        let table = database.create_table(schema).map_err(|error| match status::of(error) {
-            MCO_E_NOMEM => MCO_E_NOMEM,
-            _ => MCO_E_ILLEGAL_SCHEMA,
-        })?;
+        let table =
+            database.create_table(schema).map_err(|error| match status::status_of(error) {
+                MCO_E_NOMEM => MCO_E_NOMEM,
+                _ => MCO_E_ILLEGAL_SCHEMA,
+            })?;
         Self::of(table)
     }
 
@@ -141,7 +142,7 @@ impl Class {
             }
             Err(_) => Self::create(database, schema)?,
         };
-        // Others insert and delete without telling.
+        // Others insert and delete without notice.
         class.deleted.store(true, Relaxed);
         Ok(class)
     }

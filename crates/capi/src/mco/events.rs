@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{PoisonError, RwLock};
 
 use super::object::{Context, Object};
-use super::session::{State, find};
+use super::session::{State, find_session};
 use super::status::*;
-use crate::border::Out;
+use crate::ffi::OutPtr;
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ struct Handler {
     param: Param,
 }
 
-/// What the program wants to be told again; it is never looked at.
+/// The context of the program, passed to its handlers; it is never inspected.
 #[derive(Clone, Copy)]
 struct Param(usize);
 
@@ -98,7 +98,9 @@ fn has_changed(context: Context, object: &Object, leaf: u32) -> Outcome<bool> {
         return Ok(true);
     }
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
-    let Some(row) = reading.row(&context.class.table, id).map_err(of)? else { return Ok(true) };
+    let Some(row) = reading.row(&context.class.table, id).map_err(status_of)? else {
+        return Ok(true);
+    };
     let column = context.leaf(leaf)?.column;
     Ok(row.value(column) != content.row().value(column))
 }
@@ -112,10 +114,10 @@ pub extern "C" fn rem_mco_register(
     event: c_int,
     leaf: u32,
     function: Option<rem_mco_handler>,
-    param: Out<c_void>,
+    param: OutPtr<c_void>,
 ) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         let function = function.ok_or(MCO_E_ILLEGAL_PARAM)?;
         if leaf != ANY_LEAF {
             context.leaf(leaf)?;
@@ -143,7 +145,7 @@ pub extern "C" fn rem_mco_unregister(
     function: Option<rem_mco_handler>,
 ) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         let function = function.ok_or(MCO_E_ILLEGAL_PARAM)? as usize;
         let handlers = &context.instance.handlers;
         let mut all = handlers.all.write().unwrap_or_else(PoisonError::into_inner);

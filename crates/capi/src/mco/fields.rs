@@ -1,7 +1,7 @@
 //! Getting and putting of fields: scalars, text, nulls, blobs, binaries.
 //!
 //! A scalar passes as the bytes that C and the row both have. Text is any bytes (`text.rs`); what
-//! does not fit a buffer is cut and its whole length is told. A field that is NULL reads as zeros
+//! does not fit a buffer is cut and its whole length is given. A field that is NULL reads as zeros
 //! or as empty.
 
 use std::ffi::{c_char, c_void};
@@ -13,26 +13,26 @@ use remanent_navigation::text;
 use super::dictionary::{Leaf, Shape};
 use super::object::{Context, Object, edit, read};
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// Puts a scalar, or anything else of fixed size.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_fixed(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
-    value: In<c_void>,
+    value: InPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     status(edit(object, |context, draft| {
         let at = context.leaf(leaf)?;
         let value = fixed_value(at, value, size)?;
-        draft.set_raw(at.column, value).map_err(of)
+        draft.set_raw(at.column, value).map_err(status_of)
     }))
 }
 
 #[inline]
-fn fixed_value<'a>(at: &Leaf, value: In<c_void>, size: u32) -> Outcome<&'a [u8]> {
+fn fixed_value<'a>(at: &Leaf, value: InPtr<c_void>, size: u32) -> Outcome<&'a [u8]> {
     let fixed = matches!(at.shape, Shape::Scalar | Shape::Binary | Shape::Array);
     if !fixed || at.size != size as usize {
         return Err(MCO_E_ILLEGAL_PARAM);
@@ -44,9 +44,9 @@ fn fixed_value<'a>(at: &Leaf, value: In<c_void>, size: u32) -> Outcome<&'a [u8]>
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_fixed(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
-    value: Out<c_void>,
+    value: OutPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     status(read(object, |context, bytes| {
@@ -63,9 +63,9 @@ pub extern "C" fn rem_mco_get_fixed(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_text(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
-    from: In<c_char>,
+    from: InPtr<c_char>,
     length: u32,
 ) -> MCO_RET {
     status(edit(object, |context, draft| {
@@ -75,12 +75,12 @@ pub extern "C" fn rem_mco_put_text(
             return Err(MCO_E_ILLEGAL_PARAM);
         }
         if let Some(ascii) = text::ascii(bytes) {
-            return draft.set(at.column, ascii.into()).map_err(of);
+            return draft.set(at.column, ascii.into()).map_err(status_of);
         }
         context.instance.note_wide_text();
         let mut buffer = context.slot.text.borrow_mut();
         let stored = text::encode(bytes, &mut buffer);
-        draft.set(at.column, stored.into()).map_err(of)
+        draft.set(at.column, stored.into()).map_err(status_of)
     }))
 }
 
@@ -88,18 +88,18 @@ pub extern "C" fn rem_mco_put_text(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_text(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
-    buffer: Out<c_char>,
+    buffer: OutPtr<c_char>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> MCO_RET {
     status(read(object, |context, bytes| {
         let stored = text_at(context, leaf, bytes)?;
         if context.instance.has_wide_text() {
             return text_out(stored, buffer, size, length);
         }
-        let places = buffer.cast::<u8>().places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
+        let places = buffer.cast::<u8>().uninit_slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
         let fits = stored.len().min(places.len());
         places[..fits].write_copy_of_slice(&stored[..fits]);
         end_text(places, stored.len(), length);
@@ -126,16 +126,21 @@ pub(super) fn trimmed(stored: &[u8]) -> &[u8] {
 
 /// Gives text to C: as much as fits, NUL if there is room, and the whole length.
 #[inline]
-pub(super) fn text_out(stored: &[u8], buffer: Out<c_char>, size: u32, length: Out<u16>) -> Outcome {
-    let places = buffer.cast::<u8>().places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
+pub(super) fn text_out(
+    stored: &[u8],
+    buffer: OutPtr<c_char>,
+    size: u32,
+    length: OutPtr<u16>,
+) -> Outcome {
+    let places = buffer.cast::<u8>().uninit_slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let whole = text::decode(stored, places);
     end_text(places, whole, length);
     Ok(())
 }
 
-/// Adds NUL behind text if there is room, and tells the whole length.
+/// Adds NUL behind text if there is room, and gives the whole length.
 #[inline]
-fn end_text(places: &mut [MaybeUninit<u8>], whole: usize, length: Out<u16>) {
+fn end_text(places: &mut [MaybeUninit<u8>], whole: usize, length: OutPtr<u16>) {
     if let Some(end) = places.get_mut(whole) {
         end.write(0);
     }
@@ -146,9 +151,9 @@ fn end_text(places: &mut [MaybeUninit<u8>], whole: usize, length: Out<u16>) {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_wide(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
-    from: In<c_void>,
+    from: InPtr<c_void>,
     length: u32,
     width: u32,
 ) -> MCO_RET {
@@ -169,7 +174,7 @@ pub extern "C" fn rem_mco_put_wide(
             if at.shape != Shape::Text {
                 return Err(MCO_E_ILLEGAL_PARAM);
             }
-            draft.set(at.column, text.as_str().into()).map_err(of)
+            draft.set(at.column, text.as_str().into()).map_err(status_of)
         })
     })
 }
@@ -178,12 +183,12 @@ pub extern "C" fn rem_mco_put_wide(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_wide(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
-    buffer: Out<c_void>,
+    buffer: OutPtr<c_void>,
     size: u32,
     width: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> MCO_RET {
     call(|| {
         read(object, |context, bytes| {
@@ -199,11 +204,11 @@ pub extern "C" fn rem_mco_get_wide(
 
 fn wide_out<T: Copy + Default>(
     characters: impl Iterator<Item = T>,
-    buffer: Out<T>,
+    buffer: OutPtr<T>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> Outcome {
-    let places = buffer.places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
+    let places = buffer.uninit_slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let mut whole = 0;
     for character in characters {
         if let Some(place) = places.get_mut(whole) {
@@ -221,7 +226,7 @@ fn wide_out<T: Copy + Default>(
 /// The size of a field: bytes of text, blobs and binaries, elements of arrays and vectors.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_size(object: In<Object>, leaf: u32, out: Out<u32>) -> MCO_RET {
+pub extern "C" fn rem_mco_size(object: InPtr<Object>, leaf: u32, out: OutPtr<u32>) -> MCO_RET {
     status(read(object, |context, bytes| {
         let at = context.leaf(leaf)?;
         let layout = context.class.table.layout();
@@ -244,7 +249,7 @@ pub extern "C" fn rem_mco_size(object: In<Object>, leaf: u32, out: Out<u32>) -> 
 /// Whether a field is NULL.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_get_null(object: In<Object>, leaf: u32, out: Out<u8>) -> MCO_RET {
+pub extern "C" fn rem_mco_get_null(object: InPtr<Object>, leaf: u32, out: OutPtr<u8>) -> MCO_RET {
     status(read(object, |context, bytes| {
         context.leaf(leaf)?;
         let is_null = context.class.table.layout().is_null(bytes, leaf as usize);
@@ -255,19 +260,19 @@ pub extern "C" fn rem_mco_get_null(object: In<Object>, leaf: u32, out: Out<u8>) 
 /// Makes a field NULL, or zero or empty if it was.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_put_null(object: Out<Object>, leaf: u32, is_null: u8) -> MCO_RET {
+pub extern "C" fn rem_mco_put_null(object: OutPtr<Object>, leaf: u32, is_null: u8) -> MCO_RET {
     call(|| {
         edit(object, |context, draft| {
             let at = context.leaf(leaf)?;
             if is_null != 0 {
-                return draft.set(at.column, Value::Null).map_err(of);
+                return draft.set(at.column, Value::Null).map_err(status_of);
             }
             if !draft.row().is_null(at.column) {
                 return Ok(());
             }
             match at.shape {
-                Shape::Presence => draft.set(at.column, true.into()).map_err(of),
-                _ => draft.set_raw(at.column, &vec![0; at.size]).map_err(of),
+                Shape::Presence => draft.set(at.column, true.into()).map_err(status_of),
+                _ => draft.set_raw(at.column, &vec![0; at.size]).map_err(status_of),
             }
         })
     })
@@ -277,9 +282,9 @@ pub extern "C" fn rem_mco_put_null(object: Out<Object>, leaf: u32, is_null: u8) 
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_put(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
-    from: In<c_void>,
+    from: InPtr<c_void>,
     length: u32,
 ) -> MCO_RET {
     call(|| {
@@ -287,12 +292,12 @@ pub extern "C" fn rem_mco_blob_put(
             let at = context.leaf(leaf)?;
             let from = from.cast::<u8>().slice(length as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
             match at.shape {
-                Shape::Blob => draft.set(at.column, from.into()).map_err(of),
+                Shape::Blob => draft.set(at.column, from.into()).map_err(status_of),
                 Shape::Binary if from.len() > at.size => Err(MCO_E_TOO_LONG),
                 Shape::Binary => {
                     let mut whole = from.to_vec();
                     whole.resize(at.size, 0);
-                    draft.set_raw(at.column, &whole).map_err(of)
+                    draft.set_raw(at.column, &whole).map_err(status_of)
                 }
                 _ => Err(MCO_E_ILLEGAL_PARAM),
             }
@@ -304,9 +309,9 @@ pub extern "C" fn rem_mco_blob_put(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_append(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
-    from: In<c_void>,
+    from: InPtr<c_void>,
     length: u32,
 ) -> MCO_RET {
     call(|| {
@@ -318,7 +323,7 @@ pub extern "C" fn rem_mco_blob_append(
             }
             let mut whole = draft.row().blob(at.column).unwrap_or_default().to_vec();
             whole.extend_from_slice(from);
-            draft.set(at.column, Value::Bytes(&whole)).map_err(of)
+            draft.set(at.column, Value::Bytes(&whole)).map_err(status_of)
         })
     })
 }
@@ -327,12 +332,12 @@ pub extern "C" fn rem_mco_blob_append(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_get(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
     offset: u32,
-    buffer: Out<c_void>,
+    buffer: OutPtr<c_void>,
     size: u32,
-    length: Out<u32>,
+    length: OutPtr<u32>,
 ) -> MCO_RET {
     status(read(object, |context, bytes| {
         let at = context.leaf(leaf)?;

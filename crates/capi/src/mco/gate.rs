@@ -1,17 +1,17 @@
 //! Who may write beside whom: exclusive transactions keep other writers of a database out.
 //!
 //! A writer says in its slot which database it writes, then looks whether somebody wants that one
-//! alone; who does says so, then looks at all slots until nobody is left. The two halves of a fence
-//! (`fence.rs`) lie between these steps, so at least one sees the other. Readers never come here.
-//! Waiting is patient: a thread must not wait here for itself, which its caller checks.
+//! alone; who does says so, then inspects all slots until nobody is left. The two halves of a fence
+//! (`asymmetric_fence.rs`) lie between these steps, so at least one sees the other. Readers never
+//! come here. Waiting is patient: a thread must not wait here for itself, which its caller checks.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 use super::session::Session;
-use crate::fence;
-use crate::slots::Inhabitant;
+use crate::asymmetric_fence;
+use crate::slots::SlotState;
 
 /// The gate of one database.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Gate {
             Pass::None => true,
             Pass::Shared => {
                 writes_in.store(number, Relaxed);
-                fence::light();
+                asymmetric_fence::light();
                 let passed = !self.exclusive.load(Acquire);
                 if !passed {
                     writes_in.store(0, Relaxed);
@@ -53,7 +53,7 @@ impl Gate {
         if self.exclusive.swap(true, Acquire) {
             return false;
         }
-        let alone = fence::heavy() && !is_written(number);
+        let alone = asymmetric_fence::heavy() && !is_written(number);
         if !alone {
             self.exclusive.store(false, Release);
         }
@@ -68,7 +68,7 @@ impl Gate {
             while self.exclusive.swap(true, Acquire) {
                 pause(&mut turn);
             }
-            while !fence::heavy() || is_written(number) {
+            while !asymmetric_fence::heavy() || is_written(number) {
                 pause(&mut turn);
             }
             return;

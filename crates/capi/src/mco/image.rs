@@ -15,7 +15,7 @@ use remanent_engine::{Database, ErrorKind, Options};
 use super::database::{Instance, Opening, connected};
 use super::dictionary::{Class, Dictionary, tables_of};
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 const MAGIC: &[u8; 8] = b"RemMcoIm";
 const VERSION: u32 = 2;
@@ -45,7 +45,7 @@ struct Reader {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_save(
-    stream: Out<c_void>,
+    stream: OutPtr<c_void>,
     write: Option<mco_stream_write>,
     connection: u64,
 ) -> MCO_RET {
@@ -68,7 +68,7 @@ fn save(instance: &Instance, writer: &mut dyn Write) -> Outcome {
     writer.write_all(&check.to_le_bytes()).map_err(refused)?;
     instance.database.save(writer).map_err(|error| match error.kind() {
         ErrorKind::StreamFailed => MCO_E_WRITE_STREAM,
-        _ => of(error),
+        _ => status_of(error),
     })?;
     writer.flush().map_err(refused)
 }
@@ -91,11 +91,11 @@ impl Write for Writer {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_load(
-    stream: Out<c_void>,
+    stream: OutPtr<c_void>,
     read: Option<mco_stream_read>,
-    name: In<c_char>,
-    dictionary: In<Dictionary>,
-    memory: Out<c_void>,
+    name: InPtr<c_char>,
+    dictionary: InPtr<Dictionary>,
+    memory: OutPtr<c_void>,
     size: usize,
     page_size: u16,
 ) -> MCO_RET {
@@ -148,7 +148,7 @@ fn load(options: Options, reader: &mut io::BufReader<Reader>) -> Outcome<Databas
         ErrorKind::DamagedImage if reader.get_ref().ended => MCO_E_READ_STREAM,
         ErrorKind::BudgetReached | ErrorKind::OutOfMachineMemory => MCO_E_NOMEM,
         _ => {
-            of(error);
+            status_of(error);
             MCO_E_LOAD_DATA
         }
     })
@@ -167,8 +167,8 @@ impl Read for Reader {
 
 /// What a class knows of the objects that it was loaded with.
 pub(super) fn note_loaded(database: &Database, class: &Class) -> Outcome {
-    let reading = database.begin_read().map_err(of)?;
-    let mut rows = reading.scan(&class.table).map_err(of)?.peekable();
+    let reading = database.begin_read().map_err(status_of)?;
+    let mut rows = reading.scan(&class.table).map_err(status_of)?.peekable();
     if rows.peek().is_none() {
         return Ok(());
     }

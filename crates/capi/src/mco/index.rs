@@ -13,10 +13,10 @@ use remanent_navigation::text;
 use super::cursor::{Position, cursor_at, put_cursor};
 use super::dictionary::{Index, PLAIN_PARTS_MAX, Part};
 use super::object::{Context, Object};
-use super::session::find;
+use super::session::find_session;
 use super::status::*;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 /// Parts of a key, at most.
 const PARTS_MAX: usize = 16;
@@ -38,7 +38,7 @@ pub struct Cursor {
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// The bytes of a scalar, or text.
-    pub value: In<c_void>,
+    pub value: InPtr<c_void>,
     /// How many.
     pub length: u32,
 }
@@ -52,7 +52,7 @@ pub(super) fn index_of(context: Context, index: u32) -> Outcome<&'static Index> 
 #[inline]
 pub(super) fn with_key<T>(
     index: &Index,
-    keys: In<Key>,
+    keys: InPtr<Key>,
     count: u32,
     work: impl FnOnce(&[Value<'_>]) -> Outcome<T>,
 ) -> Outcome<T> {
@@ -97,7 +97,7 @@ fn with_values<T, const ROOM: usize>(
 
 /// The first object with a whole key that needs no checking.
 #[inline]
-fn find_plain(context: Context, index: &Index, keys: In<Key>) -> Outcome<Option<RowAt>> {
+fn find_plain(context: Context, index: &Index, keys: InPtr<Key>) -> Outcome<Option<RowAt>> {
     let keys = keys.slice(index.parts.len()).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let mut parts: [&[u8]; PLAIN_PARTS_MAX] = [&[]; PLAIN_PARTS_MAX];
     for ((place, part), key) in parts.iter_mut().zip(&index.parts).zip(keys) {
@@ -108,7 +108,7 @@ fn find_plain(context: Context, index: &Index, keys: In<Key>) -> Outcome<Option<
     }
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
     let parts = &parts[..keys.len()];
-    let row = reading.find_plain(&context.class.table, index.handle, parts).map_err(of)?;
+    let row = reading.find_plain(&context.class.table, index.handle, parts).map_err(status_of)?;
     Ok(row.as_ref().map(RowAt::of))
 }
 
@@ -158,13 +158,13 @@ pub extern "C" fn rem_mco_index_cursor(
     transaction: u64,
     class_id: u32,
     index: u32,
-    out: Out<Cursor>,
+    out: OutPtr<Cursor>,
 ) -> MCO_RET {
     status(open(transaction, class_id, index, out))
 }
 
-fn open(transaction: u64, class_id: u32, index: u32, out: Out<Cursor>) -> Outcome {
-    let context = Context::of(find(transaction)?, class_id)?;
+fn open(transaction: u64, class_id: u32, index: u32, out: OutPtr<Cursor>) -> Outcome {
+    let context = Context::of(find_session(transaction)?, class_id)?;
     index_of(context, index)?;
     let cursor = put_cursor(context, Position::new(class_id, index));
     if !out.put(cursor) {
@@ -178,11 +178,11 @@ fn open(transaction: u64, class_id: u32, index: u32, out: Out<Cursor>) -> Outcom
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_search(
     transaction: u64,
-    cursor: Out<Cursor>,
+    cursor: OutPtr<Cursor>,
     class_id: u32,
     index: u32,
     opcode: c_int,
-    keys: In<Key>,
+    keys: InPtr<Key>,
     count: u32,
 ) -> MCO_RET {
     status(search(transaction, cursor, (class_id, index), opcode, (keys, count)))
@@ -190,12 +190,12 @@ pub extern "C" fn rem_mco_search(
 
 fn search(
     transaction: u64,
-    cursor: Out<Cursor>,
+    cursor: OutPtr<Cursor>,
     (class_id, index): (u32, u32),
     opcode: c_int,
-    (keys, count): (In<Key>, u32),
+    (keys, count): (InPtr<Key>, u32),
 ) -> Outcome {
-    let context = Context::of(find(transaction)?, class_id)?;
+    let context = Context::of(find_session(transaction)?, class_id)?;
     let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
     let at = index_of(context, index)?;
     let way = match opcode {
@@ -221,9 +221,9 @@ pub extern "C" fn rem_mco_find(
     transaction: u64,
     class_id: u32,
     index: u32,
-    keys: In<Key>,
+    keys: InPtr<Key>,
     count: u32,
-    out: Out<Object>,
+    out: OutPtr<Object>,
 ) -> MCO_RET {
     status(find_one(transaction, (class_id, index), (keys, count), out))
 }
@@ -231,13 +231,13 @@ pub extern "C" fn rem_mco_find(
 fn find_one(
     transaction: u64,
     (class_id, index): (u32, u32),
-    (keys, count): (In<Key>, u32),
-    out: Out<Object>,
+    (keys, count): (InPtr<Key>, u32),
+    out: OutPtr<Object>,
 ) -> Outcome {
     if !out.put(Object::default()) {
         return Err(MCO_E_ILLEGAL_PARAM);
     }
-    let context = Context::of(find(transaction)?, class_id)?;
+    let context = Context::of(find_session(transaction)?, class_id)?;
     let at = index_of(context, index)?;
     if at.is_plain && count as usize == at.parts.len() {
         let found = find_plain(context, at, keys)?;
@@ -245,7 +245,7 @@ fn find_one(
     }
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
     let found = with_key(at, keys, count, |values| {
-        let row = reading.find(&context.class.table, at.handle, values).map_err(of)?;
+        let row = reading.find(&context.class.table, at.handle, values).map_err(status_of)?;
         Ok(row.as_ref().map(RowAt::of))
     })?;
     Object::put_row(context.slot, class_id, found.ok_or(MCO_S_NOTFOUND)?, out)
@@ -256,15 +256,15 @@ fn find_one(
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_compare(
     transaction: u64,
-    cursor: In<Cursor>,
+    cursor: InPtr<Cursor>,
     class_id: u32,
     index: u32,
-    keys: In<Key>,
+    keys: InPtr<Key>,
     count: u32,
-    result: Out<c_int>,
+    result: OutPtr<c_int>,
 ) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let at = index_of(context, index)?;
         let mut cursors = context.slot.cursors.borrow_mut();
@@ -311,13 +311,13 @@ fn compare(one: &Value<'_>, two: &Value<'_>) -> std::cmp::Ordering {
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_locate(
     transaction: u64,
-    cursor: Out<Cursor>,
+    cursor: OutPtr<Cursor>,
     class_id: u32,
     index: u32,
-    object: In<Object>,
+    object: InPtr<Object>,
 ) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         let object = object.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         index_of(context, index)?;
         if object.transaction != transaction || object.class_id != class_id {
@@ -332,7 +332,7 @@ pub extern "C" fn rem_mco_locate(
         let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
         let row: Row<'_> = reading
             .row(&context.class.table, row.ok_or(MCO_S_NOTFOUND)?)
-            .map_err(of)?
+            .map_err(status_of)?
             .ok_or(MCO_E_DELETED)?;
         let mut position = Position::new(class_id, index);
         position.stand_on(RowAt::of(&row));

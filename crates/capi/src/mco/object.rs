@@ -13,10 +13,10 @@ use remanent_engine::{RowDraft, RowId};
 use super::database::Instance;
 use super::dictionary::{Class, Leaf};
 use super::events::{self, Event};
-use super::session::{Draft, Drafts, Place, State, find};
+use super::session::{Draft, Drafts, SessionSlot, State, find_session};
 use super::status::*;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 /// `rem_mco_object` of the header.
 #[repr(C)]
@@ -36,10 +36,10 @@ impl Default for Object {
     }
 }
 
-/// What a handle's token leads to.
+/// The entry that a handle's token leads to.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
-    pub(super) slot: Place,
+    pub(super) slot: SessionSlot,
     pub(super) instance: &'static Instance,
     pub(super) class: &'static Class,
 }
@@ -47,7 +47,12 @@ pub(super) struct Context {
 impl Object {
     /// Makes the handle of a row where C wants it, field by field: it is read again at once.
     #[inline(always)]
-    pub(super) fn put_row(slot: Place, class_id: u32, row: RowAt, out: Out<Object>) -> Outcome {
+    pub(super) fn put_row(
+        slot: SessionSlot,
+        class_id: u32,
+        row: RowAt,
+        out: OutPtr<Object>,
+    ) -> Outcome {
         let Some(object) = out.get() else { return Err(MCO_E_ILLEGAL_PARAM) };
         object.draft = 0;
         if slot.writes.get() {
@@ -67,17 +72,18 @@ impl Object {
         Ok(())
     }
 
-    fn of_draft(slot: Place, class_id: u32, draft: u32) -> Self {
+    fn of_draft(slot: SessionSlot, class_id: u32, draft: u32) -> Self {
         Self { transaction: slot.token(), class_id, draft, ..Self::default() }
     }
 
-    /// What the handle belongs to.
+    /// The owner of the handle.
     #[inline]
     pub(super) fn context(&self) -> Outcome<Context> {
         if self.transaction == 0 {
             return Err(MCO_E_ILLEGAL_HANDLE);
         }
-        Context::of(find(self.transaction)?, self.class_id).map_err(|_| MCO_E_ILLEGAL_HANDLE)
+        Context::of(find_session(self.transaction)?, self.class_id)
+            .map_err(|_| MCO_E_ILLEGAL_HANDLE)
     }
 
     fn row_at(&self) -> RowAt {
@@ -128,7 +134,7 @@ impl Object {
 
 impl Context {
     #[inline]
-    pub(super) fn of(slot: Place, class_id: u32) -> Outcome<Self> {
+    pub(super) fn of(slot: SessionSlot, class_id: u32) -> Outcome<Self> {
         let instance = slot.instance()?;
         let class = instance.classes.get(class_id as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
         Ok(Self { slot, instance, class })
@@ -143,7 +149,7 @@ impl Context {
 /// Calls `read` with an object's bytes.
 #[inline]
 pub(super) fn read<T>(
-    object: In<Object>,
+    object: InPtr<Object>,
     read: impl FnOnce(Context, &[u8]) -> Outcome<T>,
 ) -> Outcome<T> {
     let object = object.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
@@ -154,7 +160,7 @@ pub(super) fn read<T>(
 /// Calls `change` with an object's draft, which is made if there is none; what fails latches.
 #[inline]
 pub(super) fn edit(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     change: impl FnOnce(Context, &mut RowDraft) -> Outcome,
 ) -> Outcome {
     let object = object.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
@@ -197,10 +203,10 @@ fn draft_of_row(object: &Object, context: Context, drafts: &mut Drafts) -> Outco
     }
     let id = object.row_at().row_id().ok_or(MCO_E_ILLEGAL_HANDLE)?;
     let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
-    let row = reading.row(&context.class.table, id).map_err(of)?.ok_or(MCO_E_DELETED)?;
+    let row = reading.row(&context.class.table, id).map_err(status_of)?.ok_or(MCO_E_DELETED)?;
     drafts.prepare(context.instance);
     let mut content = drafts.blank(context.instance, object.class_id);
-    content.load(&row).map_err(of)?;
+    content.load(&row).map_err(status_of)?;
     let class_id = object.class_id;
     let content = Some(content);
     Ok(drafts.add(Draft { class_id, row: Some(id), state: State::Changed, content }))
@@ -209,16 +215,16 @@ fn draft_of_row(object: &Object, context: Context, drafts: &mut Drafts) -> Outco
 /// Makes an object.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_new(transaction: u64, class_id: u32, out: Out<Object>) -> MCO_RET {
+pub extern "C" fn rem_mco_new(transaction: u64, class_id: u32, out: OutPtr<Object>) -> MCO_RET {
     status(create(transaction, class_id, out))
 }
 
 #[inline]
-fn create(transaction: u64, class_id: u32, out: Out<Object>) -> Outcome {
+fn create(transaction: u64, class_id: u32, out: OutPtr<Object>) -> Outcome {
     if !out.put(Object::default()) {
         return Err(MCO_E_ILLEGAL_PARAM);
     }
-    let context = Context::of(find(transaction)?, class_id)?;
+    let context = Context::of(find_session(transaction)?, class_id)?;
     let (slot, class) = (context.slot, context.class);
     slot.check_writes()?;
     let mut drafts = slot.drafts.borrow_mut();
@@ -227,7 +233,7 @@ fn create(transaction: u64, class_id: u32, out: Out<Object>) -> Outcome {
     if let Some(leaf) = class.autoid {
         let id = class.autoid_next.fetch_add(1, Relaxed);
         let column = class.leaves[leaf as usize].column;
-        slot.latch(content.set(column, id.into()).map_err(of))?;
+        slot.latch(content.set(column, id.into()).map_err(status_of))?;
     }
     let draft = Draft { class_id, row: None, state: State::New, content: Some(content) };
     let number = drafts.add(draft);
@@ -238,7 +244,7 @@ fn create(transaction: u64, class_id: u32, out: Out<Object>) -> Outcome {
 /// Deletes an object; its other handles give `E_DELETED` from then on.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_delete(object: Out<Object>) -> MCO_RET {
+pub extern "C" fn rem_mco_delete(object: OutPtr<Object>) -> MCO_RET {
     call(|| {
         let object = object.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let context = object.context()?;
@@ -260,7 +266,7 @@ fn delete(object: &mut Object, context: Context) -> Outcome {
     };
     if let Some(id) = row {
         let writing = context.slot.held().writing().ok_or(MCO_E_TRANSACT)?;
-        writing.delete(&context.class.table, id).map_err(of)?;
+        writing.delete(&context.class.table, id).map_err(status_of)?;
     }
     if number == 0 {
         object.draft = drafts.add(Draft { class_id, row, state: State::Deleted, content: None });
@@ -275,7 +281,7 @@ fn delete(object: &mut Object, context: Context) -> Outcome {
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_delete_all(transaction: u64, class_id: u32) -> MCO_RET {
     call(|| {
-        let context = Context::of(find(transaction)?, class_id)?;
+        let context = Context::of(find_session(transaction)?, class_id)?;
         context.slot.check_writes()?;
         context.slot.latch(delete_all(context, class_id))
     })
@@ -285,12 +291,12 @@ fn delete_all(context: Context, class_id: u32) -> Outcome {
     let slot = context.slot;
     events::fire(context, &Object::of_draft(slot, class_id, 0), Event::DeleteAll)?;
     let writing = slot.held().writing().ok_or(MCO_E_TRANSACT)?;
-    let rows = writing.scan(&context.class.table).map_err(of)?;
+    let rows = writing.scan(&context.class.table).map_err(status_of)?;
     let rows: Vec<RowId> = rows.map(|row| row.id()).collect();
     let mut drafts = slot.drafts.borrow_mut();
     drafts.prepare(context.instance);
     for row in rows {
-        writing.delete(&context.class.table, row).map_err(of)?;
+        writing.delete(&context.class.table, row).map_err(status_of)?;
         if drafts.number_of(class_id, row.number() as u32) == 0 {
             let row = Some(row);
             drafts.add(Draft { class_id, row, state: State::Deleted, content: None });
@@ -305,7 +311,7 @@ fn delete_all(context: Context, class_id: u32) -> Outcome {
 /// Makes the changes of this object visible to indexes within the transaction.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_checkpoint(object: Out<Object>) -> MCO_RET {
+pub extern "C" fn rem_mco_checkpoint(object: OutPtr<Object>) -> MCO_RET {
     call(|| {
         let object = object.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         let context = object.context()?;
@@ -322,7 +328,7 @@ pub extern "C" fn rem_mco_checkpoint(object: Out<Object>) -> MCO_RET {
 
 /// Makes rows of all drafts.
 #[inline]
-pub(super) fn write_all(slot: Place) -> Outcome {
+pub(super) fn write_all(slot: SessionSlot) -> Outcome {
     let mut number = 1;
     // A handler may make further objects.
     while number <= slot.drafts.borrow().all.len() as u32 {
@@ -334,21 +340,21 @@ pub(super) fn write_all(slot: Place) -> Outcome {
 
 /// Makes a row of a draft, or puts it in its row's place.
 #[inline]
-fn write(slot: Place, number: u32) -> Outcome {
+fn write(slot: SessionSlot, number: u32) -> Outcome {
     let instance = slot.instance()?;
     if !instance.handlers.is_empty() {
-        tell(slot, number)?;
+        fire_events(slot, number)?;
     }
     let mut drafts = slot.drafts.borrow_mut();
     let Some(draft) = drafts.all.get_mut(number as usize - 1) else { return Ok(()) };
     let writing = slot.held().writing().ok_or(MCO_E_TRANSACT)?;
     match (draft.state, &draft.content, draft.row) {
         (State::New, Some(content), _) => {
-            let row = writing.insert_draft(content).map_err(of)?;
+            let row = writing.insert_draft(content).map_err(status_of)?;
             (draft.row, draft.state) = (Some(row), State::Written);
         }
         (State::Changed, Some(content), Some(row)) => {
-            writing.update_draft(row, content).map_err(of)?;
+            writing.update_draft(row, content).map_err(status_of)?;
             draft.state = State::Written;
         }
         _ => {}
@@ -356,9 +362,9 @@ fn write(slot: Place, number: u32) -> Outcome {
     Ok(())
 }
 
-/// Tells handlers what is about to be written.
+/// Calls the handlers of what is about to be written.
 #[cold]
-fn tell(slot: Place, number: u32) -> Outcome {
+fn fire_events(slot: SessionSlot, number: u32) -> Outcome {
     let (class_id, state) = match slot.drafts.borrow().all.get(number as usize - 1) {
         Some(draft) => (draft.class_id, draft.state),
         None => return Ok(()),

@@ -9,24 +9,23 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
-use remanent_engine::{RowDraft, RowId};
+use remanent_engine::{RawTransaction, RowDraft, RowId};
 
 use super::cursor::Position;
 use super::database::Instance;
 use super::gate::Pass;
 use super::status::{MCO_E_ACCESS, MCO_E_ILLEGAL_HANDLE, MCO_E_TRANSACT, MCO_E_WRONG_THREAD};
 use super::status::{MCO_RET, MCO_S_OK, Outcome};
-use crate::held::Held;
-use crate::slots::{First, Inhabitant, Lost, Pool, Slot, Slots};
+use crate::slots::{First, Pool, Slot, SlotState, Slots, TokenError};
 
 /// A transaction's own things.
 #[derive(Default)]
 pub(super) struct Session {
     /// The transaction as it was started.
-    started: Held,
+    started: RawTransaction,
     /// The one that writes, once a transaction that reads was upgraded. The first one stays, for
     /// what was read by it.
-    upgraded: Held,
+    upgraded: RawTransaction,
     instance: Cell<Option<&'static Instance>>,
     pub(super) writes: Cell<bool>,
     pub(super) pass: Cell<Pass>,
@@ -42,7 +41,7 @@ pub(super) struct Session {
     pub(super) text: RefCell<Vec<u8>>,
 }
 
-pub(super) type Place = &'static Slot<Session>;
+pub(super) type SessionSlot = &'static Slot<Session>;
 
 /// Objects that were made or changed.
 #[derive(Default)]
@@ -81,7 +80,7 @@ thread_local! {
     static FIRST: First<Session> = const { Cell::new(None) };
 }
 
-impl Inhabitant for Session {
+impl SlotState for Session {
     fn slots() -> &'static Slots<Self> {
         &SLOTS
     }
@@ -94,35 +93,35 @@ impl Inhabitant for Session {
         &FIRST
     }
 
-    fn abandon(slot: Place) {
+    fn abandon(slot: SessionSlot) {
         slot.end();
     }
 }
 
 /// The transaction of a token.
 #[inline]
-pub(super) fn find(token: u64) -> Outcome<Place> {
+pub(super) fn find_session(token: u64) -> Outcome<SessionSlot> {
     match SLOTS.find(token) {
         Ok(slot) => Ok(slot),
-        Err(Lost::OtherThread) => Err(MCO_E_WRONG_THREAD),
-        Err(Lost::Unknown) => Err(MCO_E_TRANSACT),
+        Err(TokenError::OtherThread) => Err(MCO_E_WRONG_THREAD),
+        Err(TokenError::Unknown) => Err(MCO_E_TRANSACT),
     }
 }
 
 impl Session {
     /// The transaction, as it was started.
-    pub(super) fn started(&self) -> &Held {
+    pub(super) fn started(&self) -> &RawTransaction {
         &self.started
     }
 
     /// The transaction that a reading one is upgraded to.
-    pub(super) fn upgraded(&self) -> &Held {
+    pub(super) fn upgraded(&self) -> &RawTransaction {
         &self.upgraded
     }
 
     /// The engine's transaction that counts.
     #[inline]
-    pub(super) fn held(&self) -> &Held {
+    pub(super) fn held(&self) -> &RawTransaction {
         if self.writes.get() && self.started.writing().is_none() {
             &self.upgraded
         } else {

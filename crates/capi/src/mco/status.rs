@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use remanent_engine::{Error, ErrorKind};
 
-/// What every function returns.
+/// The status that every function returns.
 pub type MCO_RET = c_int;
 
 macro_rules! statuses {
@@ -62,10 +62,10 @@ statuses! {
     MCO_ERR_INTERNAL = 100001, "a fault of the library";
 }
 
-/// What a call inside comes to.
+/// The result of a call inside.
 pub(super) type Outcome<T = ()> = Result<T, MCO_RET>;
 
-/// The function that is told of fatal codes.
+/// The function that is called with fatal codes.
 pub type mco_error_handler = Option<extern "C" fn(MCO_RET)>;
 
 /// The address of the program's handler, 0 for none.
@@ -87,11 +87,11 @@ pub(super) fn status(outcome: Outcome) -> MCO_RET {
 /// Runs a call's work; a panic becomes the fatal status.
 #[inline]
 pub(super) fn call(work: impl FnOnce() -> Outcome) -> MCO_RET {
-    match crate::border::caught(Err(MCO_ERR_INTERNAL), work) {
+    match crate::ffi::catch_panic(Err(MCO_ERR_INTERNAL), work) {
         Ok(()) => MCO_S_OK,
         Err(status) => {
             if status >= MCO_ERR_BASE {
-                tell(status);
+                report_fatal(status);
             }
             status
         }
@@ -100,7 +100,7 @@ pub(super) fn call(work: impl FnOnce() -> Outcome) -> MCO_RET {
 
 /// The status of an engine's error, whose text is kept.
 #[cold]
-pub(super) fn of(error: Error) -> MCO_RET {
+pub(super) fn status_of(error: Error) -> MCO_RET {
     use ErrorKind as Kind;
     keep(&error.to_string());
     match error.kind() {
@@ -129,7 +129,7 @@ pub(super) fn keep(text: &str) {
 }
 
 #[cold]
-fn tell(fatal: MCO_RET) {
+fn report_fatal(fatal: MCO_RET) {
     if let Some(handler) = handler_at(HANDLER.load(SeqCst)) {
         handler(fatal);
     }
@@ -140,7 +140,7 @@ fn handler_at(address: usize) -> mco_error_handler {
     unsafe { std::mem::transmute::<usize, mco_error_handler>(address) }
 }
 
-/// Sets the function that is told of fatal codes; returns the one before.
+/// Sets the function that is called with fatal codes; returns the one before.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_error_set_handler(handler: mco_error_handler) -> mco_error_handler {
@@ -148,7 +148,7 @@ pub extern "C" fn mco_error_set_handler(handler: mco_error_handler) -> mco_error
     handler_at(HANDLER.swap(address, SeqCst))
 }
 
-/// A status in words.
+/// A status as text.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_strerror(status: MCO_RET) -> *const c_char {
@@ -156,7 +156,7 @@ pub extern "C" fn mco_strerror(status: MCO_RET) -> *const c_char {
     known.map_or(c"an unknown status", |(_, text)| *text).as_ptr()
 }
 
-/// What the thread's last error was about; valid until the next.
+/// The text of the thread's last error; valid until the next.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_error_text() -> *const c_char {

@@ -16,7 +16,7 @@ use super::status::*;
 use super::vectors::{
     bytes_out, edit_packed, edit_part, fill_text, packed, part, raw_text_out, with_part,
 };
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 const NO_ELEMENT: u32 = u32::MAX;
 
@@ -32,7 +32,7 @@ pub struct Struct {
     offset: u32,
 }
 
-/// Where a field of a struct lies.
+/// The location of a field of a struct.
 enum Field {
     Leaf(u32),
     /// In an array, at this offset.
@@ -58,7 +58,7 @@ impl Struct {
     /// Puts the bytes of a field into an element of a vector.
     fn put_packed(&mut self, field: usize, content: &[u8]) -> Outcome {
         let (leaf, element) = (self.leaf, self.element as usize);
-        edit(Out::to(&mut self.object), |context, draft| {
+        edit(OutPtr::to(&mut self.object), |context, draft| {
             edit_packed(context, leaf, draft, |vector| {
                 let fields = Packed::of(vector.get(element)?).with_field(field, content)?;
                 vector.with(element, &fields)
@@ -68,7 +68,7 @@ impl Struct {
 
     /// Calls `get` with the bytes of a field of an element of a vector.
     fn with_packed(&self, field: usize, get: impl FnOnce(&[u8]) -> Outcome) -> Outcome {
-        read(In::of(&self.object), |context, row| {
+        read(InPtr::of(&self.object), |context, row| {
             let element = packed(context, self.leaf, row)?.get(self.element as usize)?;
             get(Packed::of(element).get(field).unwrap_or_default())
         })
@@ -79,13 +79,13 @@ impl Struct {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_of(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     presence: u32,
     leaf: u32,
     element: u32,
     stride: u32,
     write: c_int,
-    out: Out<Struct>,
+    out: OutPtr<Struct>,
 ) -> MCO_RET {
     if !out.put(Struct::default()) {
         return MCO_E_ILLEGAL_PARAM;
@@ -97,7 +97,7 @@ pub extern "C" fn rem_mco_struct_of(
             presence => rem_mco_put_null(object, presence, 0),
         }
     } else {
-        status(read(In::of(handle), |context, row| {
+        status(read(InPtr::of(handle), |context, row| {
             context.leaf(leaf)?;
             let layout = context.class.table.layout();
             if presence == NO_ELEMENT {
@@ -118,10 +118,10 @@ pub extern "C" fn rem_mco_struct_of(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_within(
-    outer: In<Struct>,
+    outer: InPtr<Struct>,
     field: u32,
     offset: u32,
-    out: Out<Struct>,
+    out: OutPtr<Struct>,
 ) -> MCO_RET {
     let Some(outer) = outer.get() else { return MCO_E_ILLEGAL_PARAM };
     let mut inner = *outer;
@@ -138,10 +138,10 @@ pub extern "C" fn rem_mco_struct_within(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_put_fixed(
-    at: Out<Struct>,
+    at: OutPtr<Struct>,
     field: u32,
     offset: u32,
-    value: In<c_void>,
+    value: InPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
@@ -149,12 +149,12 @@ pub extern "C" fn rem_mco_struct_put_fixed(
         let bytes = value.cast::<u8>().slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
         match at.field(field, offset)? {
             Field::Leaf(leaf) => {
-                outcome(rem_mco_put_fixed(Out::to(&mut at.object), leaf, value, size))
+                outcome(rem_mco_put_fixed(OutPtr::to(&mut at.object), leaf, value, size))
             }
             Field::Packed(field) => at.put_packed(field, bytes),
             Field::Part(offset) => {
                 let leaf = at.leaf;
-                edit(Out::to(&mut at.object), |context, draft| {
+                edit(OutPtr::to(&mut at.object), |context, draft| {
                     edit_part(context.leaf(leaf)?, draft, (offset, size), |place| {
                         place.copy_from_slice(bytes);
                         Ok(())
@@ -169,17 +169,19 @@ pub extern "C" fn rem_mco_struct_put_fixed(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_get_fixed(
-    at: In<Struct>,
+    at: InPtr<Struct>,
     field: u32,
     offset: u32,
-    value: Out<c_void>,
+    value: OutPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
         let at = at.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         match at.field(field, offset)? {
-            Field::Leaf(leaf) => outcome(rem_mco_get_fixed(In::of(&at.object), leaf, value, size)),
-            Field::Part(offset) => read(In::of(&at.object), |context, row| {
+            Field::Leaf(leaf) => {
+                outcome(rem_mco_get_fixed(InPtr::of(&at.object), leaf, value, size))
+            }
+            Field::Part(offset) => read(InPtr::of(&at.object), |context, row| {
                 with_part(context, at.leaf, row, (offset, size), |place| bytes_out(place, value))
             }),
             Field::Packed(field) => at.with_packed(field, |content| {
@@ -198,11 +200,11 @@ pub extern "C" fn rem_mco_struct_get_fixed(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_put_text(
-    at: Out<Struct>,
+    at: OutPtr<Struct>,
     field: u32,
     offset: u32,
     capacity: u32,
-    from: In<c_char>,
+    from: InPtr<c_char>,
     length: u32,
 ) -> MCO_RET {
     call(|| {
@@ -210,12 +212,12 @@ pub extern "C" fn rem_mco_struct_put_text(
         let bytes = from.bytes(length as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
         match at.field(field, offset)? {
             Field::Leaf(leaf) => {
-                outcome(rem_mco_put_text(Out::to(&mut at.object), leaf, from, length))
+                outcome(rem_mco_put_text(OutPtr::to(&mut at.object), leaf, from, length))
             }
             Field::Packed(field) => at.put_packed(field, bytes),
             Field::Part(offset) => {
                 let leaf = at.leaf;
-                edit(Out::to(&mut at.object), |context, draft| {
+                edit(OutPtr::to(&mut at.object), |context, draft| {
                     let at = context.leaf(leaf)?;
                     edit_part(at, draft, (offset, capacity), |place| fill_text(place, bytes))
                 })
@@ -228,21 +230,21 @@ pub extern "C" fn rem_mco_struct_put_text(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_get_text(
-    at: In<Struct>,
+    at: InPtr<Struct>,
     field: u32,
     offset: u32,
     capacity: u32,
-    buffer: Out<c_char>,
+    buffer: OutPtr<c_char>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> MCO_RET {
     call(|| {
         let at = at.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
         match at.field(field, offset)? {
             Field::Leaf(leaf) => {
-                outcome(rem_mco_get_text(In::of(&at.object), leaf, buffer, size, length))
+                outcome(rem_mco_get_text(InPtr::of(&at.object), leaf, buffer, size, length))
             }
-            Field::Part(offset) => read(In::of(&at.object), |context, row| {
+            Field::Part(offset) => read(InPtr::of(&at.object), |context, row| {
                 with_part(context, at.leaf, row, (offset, capacity), |place| {
                     text_out(trimmed(place), buffer, size, length)
                 })

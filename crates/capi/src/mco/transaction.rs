@@ -13,10 +13,10 @@ use remanent_engine::{Isolation, Priority, TransactionOptions};
 use super::database::{CONNECTIONS, Instance};
 use super::gate::Pass;
 use super::object;
-use super::session::{Place, Session, State, find};
+use super::session::{Session, SessionSlot, State, find_session};
 use super::status::*;
-use crate::border::Out;
-use crate::slots::Inhabitant;
+use crate::ffi::OutPtr;
+use crate::slots::SlotState;
 
 const READ_ONLY: c_int = 0;
 const EXCLUSIVE: c_int = 3;
@@ -28,7 +28,7 @@ pub extern "C" fn mco_trans_start(
     connection: u64,
     kind: c_int,
     priority: c_int,
-    out: Out<u64>,
+    out: OutPtr<u64>,
 ) -> MCO_RET {
     status(start(connection, kind, priority, 0, out))
 }
@@ -41,7 +41,7 @@ pub extern "C" fn mco_trans_start_ex(
     kind: c_int,
     priority: c_int,
     isolation: c_int,
-    out: Out<u64>,
+    out: OutPtr<u64>,
 ) -> MCO_RET {
     call(|| start(connection, kind, priority, isolation, out))
 }
@@ -52,7 +52,7 @@ fn start(
     kind: c_int,
     priority: c_int,
     isolation: c_int,
-    out: Out<u64>,
+    out: OutPtr<u64>,
 ) -> Outcome {
     if !out.put(0) || !(READ_ONLY..=EXCLUSIVE).contains(&kind) {
         return Err(MCO_E_ILLEGAL_PARAM);
@@ -69,7 +69,7 @@ fn start_as_told(
     connection: u64,
     kind: c_int,
     (priority, isolation): (c_int, c_int),
-    out: Out<u64>,
+    out: OutPtr<u64>,
 ) -> Outcome {
     start_with(connection, kind, Some(&options_of(priority, isolation)?), out)
 }
@@ -79,7 +79,7 @@ fn start_with(
     connection: u64,
     kind: c_int,
     options: Option<&TransactionOptions>,
-    out: Out<u64>,
+    out: OutPtr<u64>,
 ) -> Outcome {
     let slot = Session::slots().take().ok_or(MCO_E_SESLIMIT)?;
     // SAFETY: the slot's user changes when the transaction has ended, in `put_back`.
@@ -99,7 +99,7 @@ fn start_with(
 }
 
 #[inline]
-fn begin(slot: Place, kind: c_int, options: Option<&TransactionOptions>) -> Outcome {
+fn begin(slot: SessionSlot, kind: c_int, options: Option<&TransactionOptions>) -> Outcome {
     let instance = slot.instance()?;
     let begun = if kind == READ_ONLY {
         // SAFETY: the slot was idle, and names the connection that keeps the database open.
@@ -111,12 +111,12 @@ fn begin(slot: Place, kind: c_int, options: Option<&TransactionOptions>) -> Outc
         // SAFETY: as above.
         unsafe { slot.started().begin_write(&instance.database, options) }
     };
-    begun.map_err(of)
+    begun.map_err(status_of)
 }
 
 /// Passes the database's gate; a thread that would wait for itself is refused.
 #[inline]
-fn enter(slot: Place, pass: Pass) -> Outcome {
+fn enter(slot: SessionSlot, pass: Pass) -> Outcome {
     let Instance { gate, number, .. } = slot.instance()?;
     let number = *number;
     if !gate.try_pass(pass, number, &slot.writes_in) {
@@ -127,10 +127,10 @@ fn enter(slot: Place, pass: Pass) -> Outcome {
 }
 
 #[cold]
-fn wait(slot: Place, pass: Pass) -> Outcome {
+fn wait(slot: SessionSlot, pass: Pass) -> Outcome {
     let instance = slot.instance()?;
     let number = instance.number;
-    let in_the_way = |other: &Place| {
+    let in_the_way = |other: &SessionSlot| {
         let same = other.instance().is_ok_and(|other| other.number == number);
         same && (other.pass.get() == Pass::Exclusive
             || pass == Pass::Exclusive && other.pass.get() == Pass::Shared)
@@ -160,7 +160,7 @@ fn options_of(priority: c_int, isolation: c_int) -> Outcome<TransactionOptions> 
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
     call(|| {
-        let slot = find(transaction)?;
+        let slot = find_session(transaction)?;
         if slot.writes.get() {
             return Ok(());
         }
@@ -180,13 +180,13 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
             unsafe { slot.upgraded().end() };
             instance.gate.leave(Pass::Shared, &slot.writes_in);
             slot.pass.set(Pass::None);
-            return Err(begun.map_or_else(of, |()| MCO_E_UPGRADE_FAILED));
+            return Err(begun.map_or_else(status_of, |()| MCO_E_UPGRADE_FAILED));
         }
         slot.writes.set(true);
         // What was read as a reader was not remembered, so all objects count as read.
         let upgraded = slot.upgraded().writing().ok_or(MCO_E_TRANSACT)?;
         for class in &instance.classes {
-            upgraded.scan(&class.table).map_err(of)?;
+            upgraded.scan(&class.table).map_err(status_of)?;
         }
         Ok(())
     })
@@ -196,7 +196,7 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_commit(transaction: u64) -> MCO_RET {
-    let slot = match find(transaction) {
+    let slot = match find_session(transaction) {
         Ok(slot) if slot.in_handler.get() => return MCO_E_TRANSACT,
         Ok(slot) => slot,
         Err(status) => return status,
@@ -214,7 +214,7 @@ pub extern "C" fn mco_trans_commit(transaction: u64) -> MCO_RET {
 }
 
 #[inline]
-fn commit(slot: Place) -> Outcome {
+fn commit(slot: SessionSlot) -> Outcome {
     if slot.has_failed() {
         return Err(MCO_E_TRANSACT);
     }
@@ -231,7 +231,7 @@ fn commit(slot: Place) -> Outcome {
     }
     slot.cursors.borrow_mut().clear();
     // SAFETY: cursors are gone; drafts hold bytes of their own.
-    let ticket = unsafe { slot.held().commit() }.map_err(of)?;
+    let ticket = unsafe { slot.held().commit() }.map_err(status_of)?;
     let committed_at = ticket.map_or(0, |ticket| ticket.timestamp());
     note_classes(slot, committed_at);
     slot.forget();
@@ -243,7 +243,7 @@ fn commit(slot: Place) -> Outcome {
 
 /// Notes for each class whether it has objects and whether any were deleted.
 #[inline]
-fn note_classes(slot: Place, committed_at: u64) {
+fn note_classes(slot: SessionSlot, committed_at: u64) {
     let Ok(instance) = slot.instance() else { return };
     for draft in &slot.drafts.borrow().all {
         let class = &instance.classes[draft.class_id as usize];
@@ -259,7 +259,7 @@ fn note_classes(slot: Place, committed_at: u64) {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_rollback(transaction: u64) -> MCO_RET {
-    let slot = match find(transaction) {
+    let slot = match find_session(transaction) {
         Ok(slot) if slot.in_handler.get() => return MCO_E_TRANSACT,
         Ok(slot) => slot,
         Err(status) => return status,

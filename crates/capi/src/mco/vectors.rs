@@ -2,7 +2,7 @@
 //!
 //! An array's elements lie as in C, so a part of one is a range of bytes, checked as a whole when
 //! it is put. A vector of scalars is the column's own; a vector of text or structs is a blob in
-//! the format of `packed.rs`. Who asks beyond the end is told `E_ILLEGAL_PARAM`.
+//! the format of `packed.rs`. A number beyond the end is `E_ILLEGAL_PARAM`.
 
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::fields::{text_out, trimmed};
 use super::object::{Context, Object, edit, read};
 use super::packed::Packed;
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// The bytes from `offset` on, `size` of them, if that many are there.
 pub(super) fn part(len: usize, offset: u32, size: u32) -> Outcome<Range<usize>> {
@@ -39,7 +39,7 @@ pub(super) fn edit_part(
         None => vec![0; at.size],
     };
     change(&mut whole[range])?;
-    draft.set_raw(at.column, &whole).map_err(of)
+    draft.set_raw(at.column, &whole).map_err(status_of)
 }
 
 /// Calls `get` with a part of an array.
@@ -72,7 +72,7 @@ pub(super) fn fill_text(place: &mut [u8], from: &[u8]) -> Outcome {
 }
 
 /// Gives bytes to C.
-pub(super) fn bytes_out(bytes: &[u8], out: Out<c_void>) -> Outcome {
+pub(super) fn bytes_out(bytes: &[u8], out: OutPtr<c_void>) -> Outcome {
     if out.cast::<u8>().fill(bytes) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
 }
 
@@ -80,10 +80,10 @@ pub(super) fn bytes_out(bytes: &[u8], out: Out<c_void>) -> Outcome {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_put(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     offset: u32,
-    value: In<c_void>,
+    value: InPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
@@ -101,10 +101,10 @@ pub extern "C" fn rem_mco_part_put(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_get(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
     offset: u32,
-    value: Out<c_void>,
+    value: OutPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
@@ -118,11 +118,11 @@ pub extern "C" fn rem_mco_part_get(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_put_text(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     offset: u32,
     capacity: u32,
-    from: In<c_char>,
+    from: InPtr<c_char>,
     length: u32,
 ) -> MCO_RET {
     call(|| {
@@ -138,13 +138,13 @@ pub extern "C" fn rem_mco_part_put_text(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_get_text(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
     offset: u32,
     capacity: u32,
-    buffer: Out<c_char>,
+    buffer: OutPtr<c_char>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> MCO_RET {
     call(|| {
         read(object, |context, row| {
@@ -175,7 +175,7 @@ fn elements(element: u32, index: u32, count: u32, size: u32) -> Outcome<Range<us
 /// Makes a vector one of so many zeros.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_vector_alloc(object: Out<Object>, leaf: u32, count: u32) -> MCO_RET {
+pub extern "C" fn rem_mco_vector_alloc(object: OutPtr<Object>, leaf: u32, count: u32) -> MCO_RET {
     call(|| {
         edit(object, |context, draft| {
             let (at, element) = element_of(context, leaf)?;
@@ -183,7 +183,7 @@ pub extern "C" fn rem_mco_vector_alloc(object: Out<Object>, leaf: u32, count: u3
             if len > remanent_engine::schema::ROW_LEN_MAX {
                 return Err(MCO_E_TOO_LONG);
             }
-            draft.set_raw(at.column, &vec![0; len]).map_err(of)
+            draft.set_raw(at.column, &vec![0; len]).map_err(status_of)
         })
     })
 }
@@ -192,11 +192,11 @@ pub extern "C" fn rem_mco_vector_alloc(object: Out<Object>, leaf: u32, count: u3
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_put(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     index: u32,
     count: u32,
-    from: In<c_void>,
+    from: InPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
@@ -206,7 +206,7 @@ pub extern "C" fn rem_mco_vector_put(
             let from = from.cast::<u8>().slice(range.len()).ok_or(MCO_E_ILLEGAL_PARAM)?;
             let mut whole = draft.row().blob(at.column).unwrap_or_default().to_vec();
             whole.get_mut(range).ok_or(MCO_E_ILLEGAL_PARAM)?.copy_from_slice(from);
-            draft.set_raw(at.column, &whole).map_err(of)
+            draft.set_raw(at.column, &whole).map_err(status_of)
         })
     })
 }
@@ -215,11 +215,11 @@ pub extern "C" fn rem_mco_vector_put(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_get(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
     index: u32,
     count: u32,
-    to: Out<c_void>,
+    to: OutPtr<c_void>,
     size: u32,
 ) -> MCO_RET {
     call(|| {
@@ -236,7 +236,7 @@ pub extern "C" fn rem_mco_vector_get(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_erase(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     index: u32,
     count: u32,
@@ -250,7 +250,7 @@ pub extern "C" fn rem_mco_vector_erase(
                 return Err(MCO_E_ILLEGAL_PARAM);
             }
             whole.drain(range);
-            draft.set_raw(at.column, &whole).map_err(of)
+            draft.set_raw(at.column, &whole).map_err(status_of)
         })
     })
 }
@@ -267,7 +267,7 @@ pub(super) fn edit_packed(
         return Err(MCO_E_ILLEGAL_PARAM);
     }
     let changed = change(&Packed::of(draft.row().blob(at.column).unwrap_or_default()))?;
-    draft.set_raw(at.column, &changed).map_err(of)
+    draft.set_raw(at.column, &changed).map_err(status_of)
 }
 
 /// A packed vector of a row.
@@ -282,7 +282,7 @@ pub(super) fn packed<'a>(context: Context, leaf: u32, row: &'a [u8]) -> Outcome<
 /// Makes a vector one of so many empty elements.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_packed_alloc(object: Out<Object>, leaf: u32, count: u32) -> MCO_RET {
+pub extern "C" fn rem_mco_packed_alloc(object: OutPtr<Object>, leaf: u32, count: u32) -> MCO_RET {
     call(|| {
         edit(object, |context, draft| {
             edit_packed(context, leaf, draft, |_| Packed::empty(count as usize))
@@ -293,7 +293,11 @@ pub extern "C" fn rem_mco_packed_alloc(object: Out<Object>, leaf: u32, count: u3
 /// The number of elements.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
-pub extern "C" fn rem_mco_packed_size(object: In<Object>, leaf: u32, out: Out<u32>) -> MCO_RET {
+pub extern "C" fn rem_mco_packed_size(
+    object: InPtr<Object>,
+    leaf: u32,
+    out: OutPtr<u32>,
+) -> MCO_RET {
     call(|| {
         read(object, |context, row| {
             let count = packed(context, leaf, row)?.count();
@@ -306,7 +310,7 @@ pub extern "C" fn rem_mco_packed_size(object: In<Object>, leaf: u32, out: Out<u3
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_erase(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     index: u32,
     count: u32,
@@ -324,10 +328,10 @@ pub extern "C" fn rem_mco_packed_erase(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_put_text(
-    object: Out<Object>,
+    object: OutPtr<Object>,
     leaf: u32,
     index: u32,
-    from: In<c_char>,
+    from: InPtr<c_char>,
     length: u32,
 ) -> MCO_RET {
     call(|| {
@@ -342,12 +346,12 @@ pub extern "C" fn rem_mco_packed_put_text(
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_get_text(
-    object: In<Object>,
+    object: InPtr<Object>,
     leaf: u32,
     index: u32,
-    buffer: Out<c_char>,
+    buffer: OutPtr<c_char>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> MCO_RET {
     call(|| {
         read(object, |context, row| {
@@ -360,11 +364,11 @@ pub extern "C" fn rem_mco_packed_get_text(
 /// As `text_out`, for bytes that are not encoded.
 pub(super) fn raw_text_out(
     bytes: &[u8],
-    buffer: Out<c_char>,
+    buffer: OutPtr<c_char>,
     size: u32,
-    length: Out<u16>,
+    length: OutPtr<u16>,
 ) -> Outcome {
-    let places = buffer.cast::<u8>().places(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
+    let places = buffer.cast::<u8>().uninit_slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let fits = bytes.len().min(places.len());
     places[..fits].write_copy_of_slice(&bytes[..fits]);
     if let Some(end) = places.get_mut(bytes.len()) {

@@ -8,10 +8,10 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use super::database::rem_database;
-use super::schema::text;
+use super::schema::read_text;
 use super::session::database;
 use super::status::*;
-use crate::border::In;
+use crate::ffi::InPtr;
 use crate::mco::dictionary::Dictionary;
 use crate::mco::{attach, status::MCO_S_OK};
 
@@ -27,9 +27,9 @@ pub extern "C" fn rem_attach_mco(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        let dictionary = In::from(dictionary).cast::<Dictionary>();
+        let dictionary = InPtr::from(dictionary).cast::<Dictionary>();
         let dictionary = dictionary.get().ok_or(REM_NULL_ARGUMENT)?;
-        match attach(text(name)?.as_bytes(), dictionary, Arc::clone(&base.database)) {
+        match attach(read_text(name)?.as_bytes(), dictionary, Arc::clone(&base.database)) {
             MCO_S_OK => Ok(()),
             _ => Err(REM_BAD_SCHEMA),
         }
@@ -43,7 +43,7 @@ pub extern "C" fn rem_attach_mco(
 pub extern "C" fn rem_attach_d(db: *const rem_database, name: *const c_char) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        remanent_navigation::attach(text(name)?, Arc::clone(&base.database));
+        remanent_navigation::attach(read_text(name)?, Arc::clone(&base.database));
         Ok(())
     })
 }
@@ -53,7 +53,7 @@ pub extern "C" fn rem_attach_d(db: *const rem_database, name: *const c_char) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_detach_d(name: *const c_char) -> rem_status {
     call(|| {
-        remanent_navigation::detach(text(name)?);
+        remanent_navigation::detach(read_text(name)?);
         Ok(())
     })
 }

@@ -8,12 +8,12 @@ use std::ptr::NonNull;
 
 use remanent_engine::{CallerMemory, Database, Options};
 
-use super::durability::rung;
+use super::durability::durability_level;
 use super::session::{Base, DATABASES, Session, database};
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 use crate::handles::NotClosed;
-use crate::slots::Inhabitant;
+use crate::slots::SlotState;
 
 /// A database: a token, never a pointer to anything.
 pub struct rem_database(());
@@ -99,11 +99,11 @@ pub extern "C" fn rem_open(
     out: *mut *const rem_database,
 ) -> rem_status {
     call(|| {
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         if !out.put(std::ptr::null()) {
             return Err(REM_NULL_ARGUMENT);
         }
-        let base = Base::new(open(In::from(options).get())?);
+        let base = Base::new(open(InPtr::from(options).get())?);
         let token = DATABASES.add(base).map_err(|_| REM_TOO_MANY_HANDLES)?;
         out.put(token as *const rem_database);
         Ok(())
@@ -112,23 +112,23 @@ pub extern "C" fn rem_open(
 
 fn open(options: Option<&rem_options>) -> Outcome<Database> {
     let Some(options) = options else {
-        return Database::open(Options::new()).map_err(of);
+        return Database::open(Options::new()).map_err(status_of);
     };
-    let settled = options.settle()?;
-    match In::from(options.path).text() {
-        None => Database::open(settled).map_err(of),
+    let resolved = options.resolve()?;
+    match InPtr::from(options.path).text() {
+        None => Database::open(resolved).map_err(status_of),
         Some(path) => {
             let path = std::str::from_utf8(path).map_err(|_| REM_BAD_TEXT)?;
-            Database::open_at(path, settled).map_err(of)
+            Database::open_at(path, resolved).map_err(status_of)
         }
     }
 }
 
 impl rem_options {
-    fn settle(&self) -> Outcome<Options> {
+    fn resolve(&self) -> Outcome<Options> {
         let mut options =
             Options::new().commit_ahead(self.commit_ahead).accept_damage(self.accept_damage != 0);
-        if let Some(durability) = rung(self.durability)? {
+        if let Some(durability) = durability_level(self.durability)? {
             options = options.durability(durability);
         }
         options = match self.checkpoint_after {
@@ -192,7 +192,7 @@ pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) 
             reclaimable: memory.reclaimable,
             reserved: memory.reserved,
         };
-        if Out::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -200,7 +200,7 @@ pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) 
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_budget_set(db: *const rem_database, bytes: u64) -> rem_status {
-    call(|| database(db as u64)?.database.set_budget(bytes).map_err(of))
+    call(|| database(db as u64)?.database.set_budget(bytes).map_err(status_of))
 }
 
 /// Gives free memory back to the system; `released` may be null.
@@ -208,12 +208,12 @@ pub extern "C" fn rem_budget_set(db: *const rem_database, bytes: u64) -> rem_sta
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_memory_release(db: *const rem_database, released: *mut u64) -> rem_status {
     call(|| {
-        Out::from(released).put(database(db as u64)?.database.release_memory());
+        OutPtr::from(released).put(database(db as u64)?.database.release_memory());
         Ok(())
     })
 }
 
-/// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` is told how
+/// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` receives how
 /// many there are.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -225,7 +225,7 @@ pub extern "C" fn rem_snapshots(
 ) -> rem_status {
     call(|| {
         let held = database(db as u64)?.database.snapshots();
-        let places = Out::from(snapshots).places(capacity).ok_or(REM_NULL_ARGUMENT)?;
+        let places = OutPtr::from(snapshots).uninit_slice(capacity).ok_or(REM_NULL_ARGUMENT)?;
         for (place, snapshot) in places.iter_mut().zip(&held) {
             let mut name = [0; 40];
             for (to, from) in name.iter_mut().take(39).zip(snapshot.name.bytes()) {
@@ -238,6 +238,6 @@ pub extern "C" fn rem_snapshots(
                 name,
             });
         }
-        if Out::from(count).put(held.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(count).put(held.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }

@@ -12,12 +12,12 @@ use remanent_navigation::text;
 
 use super::row::rem_row;
 use super::schema::{rem_column, rem_table};
-use super::session::{Leaf, Place, find, table_of};
+use super::session::{Leaf, SessionSlot, find_session, table_of};
 use super::status::*;
 use super::transaction::rem_transaction;
 use super::value::*;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 /// A row in the making.
 #[repr(C)]
@@ -42,11 +42,11 @@ pub extern "C" fn rem_draft_new(
 
 #[inline]
 fn make(transaction: u64, table: rem_table, out: *mut rem_draft) -> Outcome {
-    let slot = find(transaction)?;
+    let slot = find_session(transaction)?;
     if slot.held.writing().is_none() {
         return Err(REM_READ_ONLY);
     }
-    let Some(out) = Out::from(out).get() else { return Err(REM_NULL_ARGUMENT) };
+    let Some(out) = OutPtr::from(out).get() else { return Err(REM_NULL_ARGUMENT) };
     let entry = slot.base()?.entry(table.id)?;
     out.number = slot.drafts.borrow_mut().add(entry)?;
     out.transaction = transaction;
@@ -58,15 +58,15 @@ fn make(transaction: u64, table: rem_table, out: *mut rem_draft) -> Outcome {
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_load(row: *const rem_row, out: *mut rem_draft) -> rem_status {
     call(|| {
-        let row = In::from(row).get().ok_or(REM_NULL_ARGUMENT)?;
+        let row = InPtr::from(row).get().ok_or(REM_NULL_ARGUMENT)?;
         make(row.transaction, row.table, out)?;
-        let slot = find(row.transaction)?;
+        let slot = find_session(row.transaction)?;
         let entry = slot.base()?.entry(row.table.id)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
         let id = RowId::from_number(row.id.into()).ok_or(REM_ROW_NOT_FOUND)?;
-        let row = reading.row(&entry.table, id).map_err(of)?.ok_or(REM_ROW_NOT_FOUND)?;
-        let made = Out::from(out).get().ok_or(REM_NULL_ARGUMENT)?;
-        slot.drafts.borrow_mut().get(made.number)?.1.load(&row).map_err(of)
+        let row = reading.row(&entry.table, id).map_err(status_of)?.ok_or(REM_ROW_NOT_FOUND)?;
+        let made = OutPtr::from(out).get().ok_or(REM_NULL_ARGUMENT)?;
+        slot.drafts.borrow_mut().get(made.number)?.1.load(&row).map_err(status_of)
     })
 }
 
@@ -75,8 +75,8 @@ pub extern "C" fn rem_draft_load(row: *const rem_row, out: *mut rem_draft) -> re
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_free(draft: *const rem_draft) -> rem_status {
     call(|| {
-        let draft = In::from(draft).get().ok_or(REM_NULL_ARGUMENT)?;
-        find(draft.transaction)?.drafts.borrow_mut().remove(draft.number)
+        let draft = InPtr::from(draft).get().ok_or(REM_NULL_ARGUMENT)?;
+        find_session(draft.transaction)?.drafts.borrow_mut().remove(draft.number)
     })
 }
 
@@ -84,21 +84,21 @@ pub extern "C" fn rem_draft_free(draft: *const rem_draft) -> rem_status {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_row(draft: *const rem_draft, out: *mut rem_row) -> rem_status {
-    let Some(handle) = In::from(draft).get() else { return REM_NULL_ARGUMENT };
+    let Some(handle) = InPtr::from(draft).get() else { return REM_NULL_ARGUMENT };
     let number = handle.number as u32;
     with(draft, |slot, table, _| {
         let row = RowAt::from_parts(std::ptr::null(), number, u32::MAX);
-        rem_row::put(slot, table, row, Out::from(out))
+        rem_row::put(slot, table, row, OutPtr::from(out))
     })
 }
 
 #[inline(always)]
 fn with(
     draft: *const rem_draft,
-    work: impl FnOnce(Place, u64, &mut RowDraft) -> Outcome,
+    work: impl FnOnce(SessionSlot, u64, &mut RowDraft) -> Outcome,
 ) -> rem_status {
-    let Some(draft) = In::from(draft).get() else { return REM_NULL_ARGUMENT };
-    let slot = match find(draft.transaction) {
+    let Some(draft) = InPtr::from(draft).get() else { return REM_NULL_ARGUMENT };
+    let slot = match find_session(draft.transaction) {
         Ok(slot) => slot,
         Err(status) => return status,
     };
@@ -126,7 +126,7 @@ fn edit(
 
 #[inline(always)]
 fn put(draft: *const rem_draft, column: rem_column, value: Value<'_>) -> rem_status {
-    edit(draft, column, |draft, leaf| draft.set(leaf.column, value).map_err(of))
+    edit(draft, column, |draft, leaf| draft.set(leaf.column, value).map_err(status_of))
 }
 
 /// Puts a Bool.
@@ -296,7 +296,7 @@ pub extern "C" fn rem_put_text(
     text: *const c_char,
     length: usize,
 ) -> rem_status {
-    let Some(bytes) = In::from(text).bytes(length) else { return REM_NULL_ARGUMENT };
+    let Some(bytes) = InPtr::from(text).bytes(length) else { return REM_NULL_ARGUMENT };
     let text = text::ascii(bytes).or_else(|| std::str::from_utf8(bytes).ok());
     match text {
         Some(text) => put(draft, column, Value::String(text)),
@@ -314,9 +314,9 @@ pub extern "C" fn rem_put_bytes(
     bytes: *const c_void,
     length: usize,
 ) -> rem_status {
-    let bytes = In::from(bytes.cast::<u8>()).slice(length);
+    let bytes = InPtr::from(bytes.cast::<u8>()).slice(length);
     let Some(bytes) = bytes else { return REM_NULL_ARGUMENT };
-    edit(draft, column, |draft, leaf| draft.set_raw(leaf.column, bytes).map_err(of))
+    edit(draft, column, |draft, leaf| draft.set_raw(leaf.column, bytes).map_err(status_of))
 }
 
 /// Makes a column null.
@@ -334,7 +334,7 @@ pub extern "C" fn rem_put_value(
     column: rem_column,
     value: *const rem_value,
 ) -> rem_status {
-    let Some(given) = In::from(value).get() else { return REM_NULL_ARGUMENT };
+    let Some(given) = InPtr::from(value).get() else { return REM_NULL_ARGUMENT };
     let mut value = Value::Null;
     match given.put_into(&mut value) {
         Ok(()) => put(draft, column, value),
@@ -348,8 +348,8 @@ pub extern "C" fn rem_put_value(
 pub extern "C" fn rem_insert(draft: *const rem_draft, id: *mut u32) -> rem_status {
     with(draft, |slot, _, draft| {
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        let row = writing.insert_draft(draft).map_err(of)?;
-        Out::from(id).put(row.number() as u32);
+        let row = writing.insert_draft(draft).map_err(status_of)?;
+        OutPtr::from(id).put(row.number() as u32);
         Ok(())
     })
 }
@@ -361,7 +361,7 @@ pub extern "C" fn rem_update(draft: *const rem_draft, id: u32) -> rem_status {
     with(draft, |slot, _, draft| {
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
         let row = RowId::from_number(id.into()).ok_or(REM_ROW_NOT_FOUND)?;
-        writing.update_draft(row, draft).map_err(of)
+        writing.update_draft(row, draft).map_err(status_of)
     })
 }
 
@@ -374,9 +374,9 @@ pub extern "C" fn rem_delete(
     id: u32,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
         let row = RowId::from_number(id.into()).ok_or(REM_ROW_NOT_FOUND)?;
-        writing.delete(&slot.base()?.entry(table.id)?.table, row).map_err(of)
+        writing.delete(&slot.base()?.entry(table.id)?.table, row).map_err(status_of)
     })
 }

@@ -1,6 +1,6 @@
-//! What of a database in a folder survives what, in C: rungs, tickets, checkpoints, backups.
+//! Durability of a database in a folder, in C: durability levels, tickets, checkpoints, backups.
 //!
-//! `docs/durability.md` says what each rung means. A ticket is a small value of the program's; it
+//! `docs/durability.md` says what each level means. A ticket is a small value of the program's; it
 //! is good for the database that gave it, as long as that is open.
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use remanent_engine::{CommitTicket, Durability, Folder};
 use super::database::rem_database;
 use super::session::database;
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// Commits are in memory; in a folder, as REM_BUFFERED.
 pub const REM_MEMORY: u32 = 1;
@@ -28,7 +28,7 @@ pub const REM_DISK: u32 = 4;
 pub struct rem_ticket {
     /// Snapshots from this timestamp on see it.
     pub timestamp: u64,
-    /// Where it ends in the log; 0 if it is not there.
+    /// The end of it in the log; 0 if it is not there.
     pub position: u64,
 }
 
@@ -39,22 +39,22 @@ impl From<&CommitTicket> for rem_ticket {
     }
 }
 
-/// The rung with this number; none for 0.
-pub(super) fn rung(number: u32) -> Outcome<Option<Durability>> {
+/// The durability level with this number; none for 0.
+pub(super) fn durability_level(number: u32) -> Outcome<Option<Durability>> {
     match number {
         0 => Ok(None),
         _ => {
-            let rung = Durability::ALL.get(number as usize - 1);
-            rung.copied().map(Some).ok_or(REM_INVALID_OPTIONS)
+            let level = Durability::ALL.get(number as usize - 1);
+            level.copied().map(Some).ok_or(REM_INVALID_OPTIONS)
         }
     }
 }
 
-fn number_of(rung: Durability) -> u32 {
-    Durability::ALL.iter().position(|&other| other == rung).map_or(0, |index| index as u32 + 1)
+fn number_of(level: Durability) -> u32 {
+    Durability::ALL.iter().position(|&other| other == level).map_or(0, |index| index as u32 + 1)
 }
 
-/// The rung that a commit has reached by now.
+/// The durability level that a commit has reached by now.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_durability_of(
@@ -66,11 +66,11 @@ pub extern "C" fn rem_durability_of(
         let pinned = database(database_token as u64)?;
         let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
         let reached = number_of(pinned.database.durability_of(&ticket));
-        if Out::from(out).put(reached) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(reached) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
-/// Waits until a commit has reached a rung, which this call sees to.
+/// Waits until a commit has reached a durability level; this call sees to it.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_wait_for(
@@ -80,20 +80,20 @@ pub extern "C" fn rem_wait_for(
 ) -> rem_status {
     call(|| {
         let pinned = database(database_token as u64)?;
-        let rung = rung(durability)?.ok_or(REM_INVALID_OPTIONS)?;
+        let level = durability_level(durability)?.ok_or(REM_INVALID_OPTIONS)?;
         let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
-        pinned.database.wait_for(&ticket, rung).map_err(of)
+        pinned.database.wait_for(&ticket, level).map_err(status_of)
     })
 }
 
-/// Brings everything committed so far to a rung.
+/// Makes everything committed so far durable, at this level.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_flush(database_token: *const rem_database, durability: u32) -> rem_status {
     call(|| {
         let pinned = database(database_token as u64)?;
-        let rung = rung(durability)?.ok_or(REM_INVALID_OPTIONS)?;
-        pinned.database.flush(rung).map_err(of)
+        let level = durability_level(durability)?.ok_or(REM_INVALID_OPTIONS)?;
+        pinned.database.flush(level).map_err(status_of)
     })
 }
 
@@ -103,7 +103,7 @@ pub extern "C" fn rem_flush(database_token: *const rem_database, durability: u32
 pub extern "C" fn rem_checkpoint(database_token: *const rem_database) -> rem_status {
     call(|| {
         let pinned = database(database_token as u64)?;
-        pinned.database.checkpoint().map(|_| ()).map_err(of)
+        pinned.database.checkpoint().map(|_| ()).map_err(status_of)
     })
 }
 
@@ -117,10 +117,10 @@ pub extern "C" fn rem_backup(
 ) -> rem_status {
     call(|| {
         let pinned = database(database_token as u64)?;
-        let path = In::from(path).text().ok_or(REM_NULL_ARGUMENT)?;
+        let path = InPtr::from(path).text().ok_or(REM_NULL_ARGUMENT)?;
         let path = std::str::from_utf8(path).map_err(|_| REM_BAD_TEXT)?;
         let folder = Folder::create(path).map_err(|_| REM_STORAGE_FAILED)?;
-        pinned.database.backup(&folder).map(|_| ()).map_err(of)
+        pinned.database.backup(&folder).map(|_| ()).map_err(status_of)
     })
 }
 
@@ -134,11 +134,11 @@ pub extern "C" fn rem_damage(
 ) -> rem_status {
     call(|| {
         let pinned = database(database_token as u64)?;
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         let text = pinned.database.damage().map(|damage| damage.to_string());
         let text = text.and_then(|text| CString::new(text).ok());
-        let told = text.map_or(std::ptr::null(), tell);
-        if out.put(told) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        let kept = text.map_or(std::ptr::null(), keep_text);
+        if out.put(kept) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -146,9 +146,9 @@ thread_local! {
     static DAMAGE: RefCell<CString> = RefCell::new(CString::default());
 }
 
-fn tell(text: CString) -> *const c_char {
-    DAMAGE.with_borrow_mut(|told| {
-        *told = text;
-        told.as_ptr()
+fn keep_text(text: CString) -> *const c_char {
+    DAMAGE.with_borrow_mut(|kept| {
+        *kept = text;
+        kept.as_ptr()
     })
 }

@@ -11,10 +11,10 @@ use remanent_kv::{Kind, KvDatabase, KvOptions};
 
 use super::database::rem_database;
 use super::kv_secondary::outside_callback;
-use super::schema::{put_name, text};
+use super::schema::{put_name, read_text};
 use super::session::{Base, database};
 use super::status::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// Without an order; look-ups take the same time for every number of records.
 pub const REM_KV_HASHED: u32 = 1;
@@ -33,7 +33,7 @@ pub struct rem_kv {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rem_blob {
-    /// Where they are.
+    /// Their position.
     pub data: *const c_void,
     /// How many.
     pub length: usize,
@@ -50,7 +50,7 @@ impl rem_blob {
     /// The bytes, for as long as the call takes.
     #[inline]
     pub(super) fn bytes<'a>(self) -> Outcome<&'a [u8]> {
-        In::from(self.data.cast::<u8>()).slice(self.length).ok_or(REM_NULL_ARGUMENT)
+        InPtr::from(self.data.cast::<u8>()).slice(self.length).ok_or(REM_NULL_ARGUMENT)
     }
 }
 
@@ -65,7 +65,9 @@ pub extern "C" fn rem_kv_find(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        put(&base, out, |base| base.stores().environment.open_database(text(name)?).map_err(of))
+        put(&base, out, |base| {
+            base.stores().environment.open_database(read_text(name)?).map_err(status_of)
+        })
     })
 }
 
@@ -83,11 +85,11 @@ pub extern "C" fn rem_kv_open(
         let base = database(db as u64)?;
         put(&base, out, |base| {
             let environment = &base.stores().environment;
-            let (name, options) = (text(name)?, options(flags)?);
+            let (name, options) = (read_text(name)?, options(flags)?);
             if environment.database().table(name).is_err() {
                 base.stores().check_room()?;
             }
-            environment.open_or_create(name, options).map_err(of)
+            environment.open_or_create(name, options).map_err(status_of)
         })
     })
 }
@@ -105,7 +107,7 @@ pub extern "C" fn rem_kv_create(
         let base = database(db as u64)?;
         put(&base, out, |base| {
             base.stores().check_room()?;
-            base.stores().environment.create(text(name)?, options(flags)?).map_err(of)
+            base.stores().environment.create(read_text(name)?, options(flags)?).map_err(status_of)
         })
     })
 }
@@ -118,7 +120,7 @@ pub extern "C" fn rem_kv_create(
 pub extern "C" fn rem_kv_remove(db: *const rem_database, name: *const c_char) -> rem_status {
     call(|| {
         outside_callback()?;
-        database(db as u64)?.stores().environment.remove(text(name)?).map_err(of)
+        database(db as u64)?.stores().environment.remove(read_text(name)?).map_err(status_of)
     })
 }
 
@@ -137,18 +139,18 @@ pub extern "C" fn rem_kv_rename(
         outside_callback()?;
         let base = database(db as u64)?;
         base.stores().check_room()?;
-        let renamed = base.stores().environment.rename(text(name)?, text(new_name)?);
-        let renamed = renamed.map_err(of)?;
-        if !Out::from(out).is_null() {
+        let renamed = base.stores().environment.rename(read_text(name)?, read_text(new_name)?);
+        let renamed = renamed.map_err(status_of)?;
+        if !OutPtr::from(out).is_null() {
             let id = base.stores().note(renamed)?;
-            Out::from(out).put(rem_kv { id });
+            OutPtr::from(out).put(rem_kv { id });
         }
         Ok(())
     })
 }
 
 /// The name of a key/value database by its number, from 0 in the order of the names, with a final
-/// NUL; `REM_NOT_FOUND` behind the last. `length` is told the name's length, without the NUL.
+/// NUL; `REM_NOT_FOUND` behind the last. `length` receives the name's length, without the NUL.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_name_at(
@@ -173,12 +175,12 @@ pub extern "C" fn rem_kv_flags(db: *const rem_database, kv: rem_kv, out: *mut u3
         let options = base.stores().database(kv.id)?.options();
         let hashed = if options.kind() == Kind::Hash { REM_KV_HASHED } else { 0 };
         let duplicates = if options.has_duplicates() { REM_KV_DUPLICATES } else { 0 };
-        if Out::from(out).put(hashed | duplicates) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(hashed | duplicates) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
 /// Frees what deleted and replaced records have left behind, and gives unused memory of the whole
-/// database back to the system; `released`, which may be null, is told how many bytes.
+/// database back to the system; `released`, which may be null, receives how many bytes.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_compact(
@@ -188,13 +190,13 @@ pub extern "C" fn rem_kv_compact(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        Out::from(released).put(base.stores().database(kv.id)?.compact());
+        OutPtr::from(released).put(base.stores().database(kv.id)?.compact());
         Ok(())
     })
 }
 
 fn put(base: &Base, out: *mut rem_kv, open: impl FnOnce(&Base) -> Outcome<KvDatabase>) -> Outcome {
-    let out = Out::from(out);
+    let out = OutPtr::from(out);
     if !out.put(rem_kv::default()) {
         return Err(REM_NULL_ARGUMENT);
     }

@@ -9,10 +9,10 @@ use remanent_kv::KvDatabase;
 
 use super::kv::{rem_blob, rem_kv};
 use super::kv_secondary::outside_callback;
-use super::session::{Place, find};
+use super::session::{SessionSlot, find_session};
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::Out;
+use crate::ffi::OutPtr;
 
 /// Only if the key has no value; `REM_DUPLICATE_KEY` if it has one.
 pub const REM_KV_NO_OVERWRITE: u32 = 1;
@@ -57,8 +57,8 @@ pub extern "C" fn rem_kv_put_part(
     })
 }
 
-/// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null, is
-/// told how many.
+/// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null,
+/// receives how many.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_delete(
@@ -73,7 +73,7 @@ pub extern "C" fn rem_kv_delete(
     })
 }
 
-/// Removes all records; `removed`, which may be null, is told how many.
+/// Removes all records; `removed`, which may be null, receives how many.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_truncate(
@@ -83,14 +83,14 @@ pub extern "C" fn rem_kv_truncate(
 ) -> rem_status {
     call(|| {
         let count = change(transaction, kv, |kv, tx| kv.truncate(tx))?;
-        Out::from(removed).put(count);
+        OutPtr::from(removed).put(count);
         Ok(())
     })
 }
 
 /// Tells how many records were removed.
 pub(super) fn tell_removed(count: u64, removed: *mut u64) -> Outcome {
-    Out::from(removed).put(count);
+    OutPtr::from(removed).put(count);
     if count == 0 { Err(REM_NOT_FOUND) } else { Ok(()) }
 }
 
@@ -99,7 +99,7 @@ fn change<T>(
     kv: rem_kv,
     work: impl FnOnce(&KvDatabase, &WriteTransaction<'_>) -> Result<T>,
 ) -> Outcome<T> {
-    let slot = find(transaction as u64)?;
+    let slot = find_session(transaction as u64)?;
     let kv = slot.base()?.stores().database(kv.id)?;
     changing(slot, |tx| work(kv, tx))
 }
@@ -107,16 +107,16 @@ fn change<T>(
 /// Changes something in a transaction, which functions of the program cannot reach meanwhile.
 #[inline]
 pub(super) fn changing<T>(
-    slot: Place,
+    slot: SessionSlot,
     work: impl FnOnce(&WriteTransaction<'static>) -> Result<T>,
 ) -> Outcome<T> {
     outside_callback()?;
     let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-    let _aside = slot.aside();
-    work(writing).map_err(of)
+    let _hidden = slot.hide();
+    work(writing).map_err(status_of)
 }
 
-/// What a put does about values that are there.
+/// How a put treats values that are there.
 #[derive(Clone, Copy)]
 pub(super) enum PutWay {
     Any,

@@ -11,10 +11,10 @@ use remanent_kv::{Cursor, KeyValue, SecondaryCursor, SecondaryRecord};
 
 use super::kv::{rem_blob, rem_kv};
 use super::kv_change::changing;
-use super::session::{Place, find};
+use super::session::{SessionSlot, find_session};
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// To the first record.
 pub const REM_KV_FIRST: u32 = 1;
@@ -55,7 +55,7 @@ pub struct rem_kv_cursor {
 }
 
 /// A cursor of a transaction.
-pub(super) enum KvWalk {
+pub(super) enum OpenKvCursor {
     Records(Box<Cursor<'static>>),
     Secondary(Box<SecondaryCursor<'static>>),
 }
@@ -104,10 +104,14 @@ pub extern "C" fn rem_kv_cursor_open(
     out: *mut rem_kv_cursor,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let kv = slot.base()?.stores().database(kv.id)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-        keep_walk(slot, KvWalk::Records(Box::new(kv.cursor(reading).map_err(of)?)), out)
+        keep_cursor(
+            slot,
+            OpenKvCursor::Records(Box::new(kv.cursor(reading).map_err(status_of)?)),
+            out,
+        )
     })
 }
 
@@ -116,16 +120,16 @@ pub extern "C" fn rem_kv_cursor_open(
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_close(cursor: *const rem_kv_cursor) -> rem_status {
     call(|| {
-        let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
-        let slot = find(cursor.transaction)?;
-        let walk = slot.kv_walks.borrow_mut().remove(cursor.number);
-        walk.map(drop).ok_or(REM_BAD_HANDLE)
+        let cursor = InPtr::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+        let slot = find_session(cursor.transaction)?;
+        let open = slot.kv_cursors.borrow_mut().remove(cursor.number);
+        open.map(drop).ok_or(REM_BAD_HANDLE)
     })
 }
 
 /// Moves and gets the record. `mode` is REM_KV_FIRST .. REM_KV_PREV_NODUP; with REM_KV_SET,
 /// REM_KV_SET_RANGE and both REM_KV_GET_BOTH, `key` says what is sought, with the last two `value`
-/// as well. Both are told what was found; what is not sought may be null. With a cursor over a
+/// as well. Both receive what was found; what is not sought may be null. With a cursor over a
 /// secondary database `value` is the primary's, and seeking both is `rem_kv_cursor_get_primary`'s.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -137,22 +141,24 @@ pub extern "C" fn rem_kv_cursor_get(
 ) -> rem_status {
     call(|| {
         let sought = Sought::of(mode, key, value)?;
-        let (found_key, found_value) = with_walk(cursor, |_, walk| match walk {
-            KvWalk::Records(cursor) => sought.find(cursor).map_err(of)?.ok_or(REM_NOT_FOUND),
-            KvWalk::Secondary(_) if sought.is_of_both() => Err(REM_BAD_ARGUMENT),
-            KvWalk::Secondary(cursor) => {
+        let (found_key, found_value) = with_cursor(cursor, |_, open| match open {
+            OpenKvCursor::Records(cursor) => {
+                sought.find(cursor).map_err(status_of)?.ok_or(REM_NOT_FOUND)
+            }
+            OpenKvCursor::Secondary(_) if sought.is_of_both() => Err(REM_BAD_ARGUMENT),
+            OpenKvCursor::Secondary(cursor) => {
                 let SecondaryRecord { key, value, .. } = sought.find_primary(cursor)?;
                 Ok((key, value))
             }
         })?;
-        Out::from(key).put(rem_blob::of(found_key));
-        Out::from(value).put(rem_blob::of(found_value));
+        OutPtr::from(key).put(rem_blob::of(found_key));
+        OutPtr::from(value).put(rem_blob::of(found_value));
         Ok(())
     })
 }
 
 /// As `rem_kv_cursor_get` for a cursor over a secondary database, with the primary key too: with
-/// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` is told the primary's value.
+/// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` receives the primary's value.
 /// `REM_BAD_ARGUMENT` for other cursors.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -165,13 +171,13 @@ pub extern "C" fn rem_kv_cursor_get_primary(
 ) -> rem_status {
     call(|| {
         let sought = Sought::of(mode, key, primary_key)?;
-        let found = with_walk(cursor, |_, walk| match walk {
-            KvWalk::Secondary(cursor) => sought.find_primary(cursor),
-            KvWalk::Records(_) => Err(REM_BAD_ARGUMENT),
+        let found = with_cursor(cursor, |_, open| match open {
+            OpenKvCursor::Secondary(cursor) => sought.find_primary(cursor),
+            OpenKvCursor::Records(_) => Err(REM_BAD_ARGUMENT),
         })?;
-        Out::from(key).put(rem_blob::of(found.key));
-        Out::from(primary_key).put(rem_blob::of(found.primary_key));
-        Out::from(value).put(rem_blob::of(found.value));
+        OutPtr::from(key).put(rem_blob::of(found.key));
+        OutPtr::from(primary_key).put(rem_blob::of(found.primary_key));
+        OutPtr::from(value).put(rem_blob::of(found.value));
         Ok(())
     })
 }
@@ -187,8 +193,8 @@ pub extern "C" fn rem_kv_cursor_put(
 ) -> rem_status {
     call(|| {
         let (key, value) = (key.bytes()?, value.bytes()?);
-        with_walk(cursor, |slot, walk| {
-            changing(slot, |tx| walk.index(|cursor| cursor.put(tx, key, value)))
+        with_cursor(cursor, |slot, open| {
+            changing(slot, |tx| open.index(|cursor| cursor.put(tx, key, value)))
         })
     })
 }
@@ -203,8 +209,8 @@ pub extern "C" fn rem_kv_cursor_put_current(
 ) -> rem_status {
     call(|| {
         let value = value.bytes()?;
-        with_walk(cursor, |slot, walk| {
-            changing(slot, |tx| walk.index(|cursor| cursor.put_current(tx, value)))
+        with_cursor(cursor, |slot, open| {
+            changing(slot, |tx| open.index(|cursor| cursor.put_current(tx, value)))
         })
     })
 }
@@ -215,10 +221,10 @@ pub extern "C" fn rem_kv_cursor_put_current(
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_delete(cursor: *const rem_kv_cursor) -> rem_status {
     call(|| {
-        with_walk(cursor, |slot, walk| {
-            changing(slot, |tx| match walk {
-                KvWalk::Records(cursor) => cursor.delete(tx),
-                KvWalk::Secondary(cursor) => cursor.delete(tx),
+        with_cursor(cursor, |slot, open| {
+            changing(slot, |tx| match open {
+                OpenKvCursor::Records(cursor) => cursor.delete(tx),
+                OpenKvCursor::Secondary(cursor) => cursor.delete(tx),
             })
         })
     })
@@ -229,8 +235,9 @@ pub extern "C" fn rem_kv_cursor_delete(cursor: *const rem_kv_cursor) -> rem_stat
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_count(cursor: *const rem_kv_cursor, out: *mut u64) -> rem_status {
     call(|| {
-        let count = with_walk(cursor, |_, walk| walk.index(|cursor| cursor.count()).map_err(of))?;
-        if Out::from(out).put(count) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        let count =
+            with_cursor(cursor, |_, open| open.index(|cursor| cursor.count()).map_err(status_of))?;
+        if OutPtr::from(out).put(count) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -242,25 +249,25 @@ pub extern "C" fn rem_kv_cursor_duplicate(
     out: *mut rem_kv_cursor,
 ) -> rem_status {
     call(|| {
-        let (slot, other) = with_walk(cursor, |slot, walk| {
-            let other = match walk {
-                KvWalk::Records(cursor) => {
-                    KvWalk::Records(Box::new(cursor.duplicate_cursor().map_err(of)?))
+        let (slot, other) = with_cursor(cursor, |slot, open| {
+            let other = match open {
+                OpenKvCursor::Records(cursor) => {
+                    OpenKvCursor::Records(Box::new(cursor.duplicate_cursor().map_err(status_of)?))
                 }
-                KvWalk::Secondary(cursor) => {
-                    KvWalk::Secondary(Box::new(cursor.duplicate_cursor().map_err(of)?))
+                OpenKvCursor::Secondary(cursor) => {
+                    OpenKvCursor::Secondary(Box::new(cursor.duplicate_cursor().map_err(status_of)?))
                 }
             };
             Ok((slot, other))
         })?;
-        keep_walk(slot, other, out)
+        keep_cursor(slot, other, out)
     })
 }
 
 /// Copies the records that follow into a buffer of `size` bytes, as many as it holds whole, and
-/// moves to the last of them; `length` is told how many bytes they take, and `rem_kv_bulk_next`
+/// moves to the last of them; `length` receives how many bytes they take, and `rem_kv_bulk_next`
 /// goes through them. `REM_NOT_FOUND` at the end. `REM_BUFFER_TOO_SMALL` if not even one fits;
-/// then `length` is told what that one takes. Over a secondary database the values are primary
+/// then `length` receives what that one takes. Over a secondary database the values are primary
 /// keys.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -273,13 +280,14 @@ pub extern "C" fn rem_kv_cursor_bulk(
     call(|| {
         let buffer = match size {
             0 => &mut [],
-            size => Out::from(buffer.cast::<u8>()).slice(size).ok_or(REM_NULL_ARGUMENT)?,
+            size => OutPtr::from(buffer.cast::<u8>()).slice(size).ok_or(REM_NULL_ARGUMENT)?,
         };
-        let length = Out::from(length);
+        let length = OutPtr::from(length);
         if !length.put(0) {
             return Err(REM_NULL_ARGUMENT);
         }
-        let copied = with_walk(cursor, |_, walk| walk.index(|it| bulk(it, buffer)).map_err(of))?;
+        let copied =
+            with_cursor(cursor, |_, open| open.index(|it| bulk(it, buffer)).map_err(status_of))?;
         let (bytes, outcome) = match copied {
             Bulk::Copied(0) => (0, Err(REM_NOT_FOUND)),
             Bulk::Copied(bytes) => (bytes, Ok(())),
@@ -320,15 +328,15 @@ struct Sought<'k> {
 }
 
 impl Sought<'_> {
-    /// As C says it: what the move does not seek is not looked at.
+    /// As C says it: what the move does not seek is not inspected.
     fn of(mode: u32, key: *const rem_blob, value: *const rem_blob) -> Outcome<Self> {
         let to = *MOVES.get((mode as usize).wrapping_sub(1)).ok_or(REM_BAD_ARGUMENT)?;
         let mut sought = Self { to, key: &[], value: &[] };
         if matches!(to, Move::Set | Move::SetRange) || sought.is_of_both() {
-            sought.key = In::from(key).at(0).ok_or(REM_NULL_ARGUMENT)?.bytes()?;
+            sought.key = InPtr::from(key).at(0).ok_or(REM_NULL_ARGUMENT)?.bytes()?;
         }
         if sought.is_of_both() {
-            sought.value = In::from(value).at(0).ok_or(REM_NULL_ARGUMENT)?.bytes()?;
+            sought.value = InPtr::from(value).at(0).ok_or(REM_NULL_ARGUMENT)?.bytes()?;
         }
         Ok(sought)
     }
@@ -356,11 +364,11 @@ impl Sought<'_> {
     }
 
     fn find_primary<'t>(&self, cursor: &mut SecondaryCursor<'t>) -> Outcome<SecondaryRecord<'t>> {
-        cursor.step(|index| self.find(index)).map_err(of)?.ok_or(REM_NOT_FOUND)
+        cursor.step(|index| self.find(index)).map_err(status_of)?.ok_or(REM_NOT_FOUND)
     }
 }
 
-impl KvWalk {
+impl OpenKvCursor {
     /// What `work` does with the cursor over records, or over secondary keys.
     fn index<T>(&mut self, work: impl FnOnce(&mut Cursor<'static>) -> Result<T>) -> Result<T> {
         match self {
@@ -379,20 +387,24 @@ impl KvWalk {
 }
 
 /// Gives a new cursor its number.
-pub(super) fn keep_walk(slot: Place, walk: KvWalk, out: *mut rem_kv_cursor) -> Outcome {
-    let out = Out::from(out).get().ok_or(REM_NULL_ARGUMENT)?;
-    let number = slot.kv_walks.borrow_mut().add(walk).ok_or(REM_LIMIT_REACHED)?;
+pub(super) fn keep_cursor(
+    slot: SessionSlot,
+    open: OpenKvCursor,
+    out: *mut rem_kv_cursor,
+) -> Outcome {
+    let out = OutPtr::from(out).get().ok_or(REM_NULL_ARGUMENT)?;
+    let number = slot.kv_cursors.borrow_mut().add(open).ok_or(REM_LIMIT_REACHED)?;
     *out = rem_kv_cursor { transaction: slot.token(), number };
     Ok(())
 }
 
 #[inline]
-fn with_walk<T>(
+fn with_cursor<T>(
     cursor: *const rem_kv_cursor,
-    work: impl FnOnce(Place, &mut KvWalk) -> Outcome<T>,
+    work: impl FnOnce(SessionSlot, &mut OpenKvCursor) -> Outcome<T>,
 ) -> Outcome<T> {
-    let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
-    let slot = find(cursor.transaction)?;
-    let mut walks = slot.kv_walks.borrow_mut();
-    work(slot, walks.get(cursor.number).ok_or(REM_BAD_HANDLE)?)
+    let cursor = InPtr::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+    let slot = find_session(cursor.transaction)?;
+    let mut cursors = slot.kv_cursors.borrow_mut();
+    work(slot, cursors.get(cursor.number).ok_or(REM_BAD_HANDLE)?)
 }

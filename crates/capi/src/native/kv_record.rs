@@ -9,12 +9,12 @@ use remanent_engine::{ReadTransaction, Result};
 use remanent_kv::KvDatabase;
 
 use super::kv::{rem_blob, rem_kv};
-use super::session::find;
+use super::session::find_session;
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
-/// What a key/value database holds, as one transaction sees it.
+/// The content of a key/value database, as one transaction sees it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct rem_kv_statistics {
@@ -40,11 +40,11 @@ pub extern "C" fn rem_kv_get(
     call(|| {
         let key = key.bytes()?;
         let value = read(transaction, kv, |kv, tx| kv.get(tx, key))?.ok_or(REM_NOT_FOUND)?;
-        if Out::from(out).put(rem_blob::of(value)) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(rem_blob::of(value)) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
-/// Copies the value of a key into a buffer of `size` bytes. `length` is told the value's length,
+/// Copies the value of a key into a buffer of `size` bytes. `length` receives the value's length,
 /// also where the buffer is too small for it: `REM_BUFFER_TOO_SMALL`, and nothing is copied.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -79,7 +79,7 @@ pub extern "C" fn rem_kv_get_part(
         let key = key.bytes()?;
         let part = read(transaction, kv, |kv, tx| kv.get_partial(tx, key, offset, length))?;
         let part = rem_blob::of(part.ok_or(REM_NOT_FOUND)?);
-        if Out::from(out).put(part) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(part) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -95,9 +95,9 @@ pub extern "C" fn rem_kv_get_batch(
     values: *mut rem_blob,
 ) -> rem_status {
     call(|| {
-        let keys = In::from(keys).slice(count).ok_or(REM_NULL_ARGUMENT)?;
+        let keys = InPtr::from(keys).slice(count).ok_or(REM_NULL_ARGUMENT)?;
         let keys = keys.iter().map(|key| key.bytes()).collect::<Outcome<Vec<&[u8]>>>()?;
-        let places = Out::from(values).places(count).ok_or(REM_NULL_ARGUMENT)?;
+        let places = OutPtr::from(values).uninit_slice(count).ok_or(REM_NULL_ARGUMENT)?;
         let mut found = vec![rem_blob::NONE; count];
         read(transaction, kv, |kv, tx| {
             kv.get_batch(tx, &keys, |number, value| {
@@ -121,7 +121,7 @@ pub extern "C" fn rem_kv_exists(
     call(|| {
         let key = key.bytes()?;
         let exists = read(transaction, kv, |kv, tx| kv.exists(tx, key))?;
-        if Out::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -141,7 +141,7 @@ pub extern "C" fn rem_kv_count(
             key_bytes: counted.key_bytes,
             value_bytes: counted.value_bytes,
         };
-        if Out::from(out).put(counted) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(counted) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -152,23 +152,23 @@ fn read<T>(
     kv: rem_kv,
     work: impl FnOnce(&'static KvDatabase, &'static ReadTransaction<'static>) -> Result<T>,
 ) -> Outcome<T> {
-    let slot = find(transaction as u64)?;
+    let slot = find_session(transaction as u64)?;
     let kv = slot.base()?.stores().database(kv.id)?;
-    work(kv, slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?).map_err(of)
+    work(kv, slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?).map_err(status_of)
 }
 
-/// Copies a value that there is room for; tells its length in any case.
+/// Copies a value that there is room for; gives its length in any case.
 pub(super) fn copy_out(
     value: &[u8],
     buffer: *mut c_void,
     size: usize,
     length: *mut usize,
 ) -> Outcome {
-    if !Out::from(length).put(value.len()) {
+    if !OutPtr::from(length).put(value.len()) {
         return Err(REM_NULL_ARGUMENT);
     }
     if value.len() > size {
         return Err(REM_BUFFER_TOO_SMALL);
     }
-    if Out::from(buffer.cast::<u8>()).fill(value) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+    if OutPtr::from(buffer.cast::<u8>()).fill(value) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
 }

@@ -15,11 +15,11 @@ use remanent_kv::{Secondary, SecondaryKeys};
 use super::database::rem_database;
 use super::kv::{rem_blob, rem_kv};
 use super::kv_change::{changing, tell_removed};
-use super::kv_cursor::{KvWalk, keep_walk, rem_kv_cursor};
-use super::session::{database, find};
+use super::kv_cursor::{OpenKvCursor, keep_cursor, rem_kv_cursor};
+use super::session::{database, find_session};
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::Out;
+use crate::ffi::OutPtr;
 
 /// A secondary database together with its primary one.
 #[repr(C)]
@@ -87,7 +87,7 @@ pub extern "C" fn rem_kv_associate(
         let stores = base.stores();
         let (primary, secondary) = (stores.database(primary.id)?, stores.database(secondary.id)?);
         let extract = Extract { function: extract.ok_or(REM_NULL_ARGUMENT)?, context };
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         if !out.put(rem_kv_secondary::default()) {
             return Err(REM_NULL_ARGUMENT);
         }
@@ -95,7 +95,7 @@ pub extern "C" fn rem_kv_associate(
             let find = move |key: &[u8], value: &[u8], keys: &mut SecondaryKeys| {
                 extract.call(key, value, keys);
             };
-            primary.associate(secondary, find).map_err(of)
+            primary.associate(secondary, find).map_err(status_of)
         };
         let id = stores.associate(associate)?;
         out.put(rem_kv_secondary { id });
@@ -148,21 +148,21 @@ pub extern "C" fn rem_kv_secondary_get(
     value: *mut rem_blob,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let secondary = slot.base()?.stores().secondary(secondary.id)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-        let found = secondary.get_primary(reading, key.bytes()?).map_err(of)?;
+        let found = secondary.get_primary(reading, key.bytes()?).map_err(status_of)?;
         let found = found.ok_or(REM_NOT_FOUND)?;
-        if !Out::from(value).put(rem_blob::of(found.1)) {
+        if !OutPtr::from(value).put(rem_blob::of(found.1)) {
             return Err(REM_NULL_ARGUMENT);
         }
-        Out::from(primary_key).put(rem_blob::of(found.0));
+        OutPtr::from(primary_key).put(rem_blob::of(found.0));
         Ok(())
     })
 }
 
 /// Removes the primary records that a secondary key leads to; `REM_NOT_FOUND` if there are none.
-/// `removed`, which may be null, is told how many.
+/// `removed`, which may be null, receives how many.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_secondary_delete(
@@ -172,7 +172,7 @@ pub extern "C" fn rem_kv_secondary_delete(
     removed: *mut u64,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let secondary: &Secondary = slot.base()?.stores().secondary(secondary.id)?;
         let key = key.bytes()?;
         tell_removed(changing(slot, |tx| secondary.delete(tx, key))?, removed)
@@ -188,10 +188,14 @@ pub extern "C" fn rem_kv_secondary_cursor_open(
     out: *mut rem_kv_cursor,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let secondary = slot.base()?.stores().secondary(secondary.id)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-        keep_walk(slot, KvWalk::Secondary(Box::new(secondary.cursor(reading).map_err(of)?)), out)
+        keep_cursor(
+            slot,
+            OpenKvCursor::Secondary(Box::new(secondary.cursor(reading).map_err(status_of)?)),
+            out,
+        )
     })
 }
 

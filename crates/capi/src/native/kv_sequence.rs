@@ -10,10 +10,10 @@ use super::kv::{rem_blob, rem_kv};
 use super::kv_change::changing;
 use super::kv_secondary::outside_callback;
 use super::kv_stores::Counted;
-use super::session::{database, find};
+use super::session::{database, find_session};
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// The sequence goes on at the other end of its range when it is used up.
 pub const REM_KV_SEQUENCE_WRAPS: u32 = 1;
@@ -47,7 +47,7 @@ pub struct rem_kv_sequence_options {
 }
 
 impl rem_kv_sequence_options {
-    fn settle(&self) -> Outcome<SequenceOptions> {
+    fn resolve(&self) -> Outcome<SequenceOptions> {
         if self.flags & !(REM_KV_SEQUENCE_WRAPS | REM_KV_SEQUENCE_INITIAL) != 0 {
             return Err(REM_BAD_ARGUMENT);
         }
@@ -80,15 +80,15 @@ pub extern "C" fn rem_kv_sequence_open(
         outside_callback()?;
         let base = database(db as u64)?;
         let (kv, key) = (base.stores().database(kv.id)?, key.bytes()?);
-        let options = match In::from(options).get() {
-            Some(options) => options.settle()?,
+        let options = match InPtr::from(options).get() {
+            Some(options) => options.resolve()?,
             None => SequenceOptions::new(),
         };
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         if !out.put(rem_kv_sequence::default()) {
             return Err(REM_NULL_ARGUMENT);
         }
-        let sequence = Sequence::open(kv, key, options).map_err(of)?;
+        let sequence = Sequence::open(kv, key, options).map_err(status_of)?;
         let counted = Counted { sequence, database: kv.clone(), key: key.into() };
         out.put(rem_kv_sequence { id: base.stores().keep_sequence(counted)? });
         Ok(())
@@ -106,12 +106,12 @@ pub extern "C" fn rem_kv_sequence_next(
 ) -> rem_status {
     call(|| {
         outside_callback()?;
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         if out.is_null() {
             return Err(REM_NULL_ARGUMENT);
         }
         let base = database(db as u64)?;
-        out.put(base.stores().sequence(sequence.id)?.sequence.next().map_err(of)?);
+        out.put(base.stores().sequence(sequence.id)?.sequence.next().map_err(status_of)?);
         Ok(())
     })
 }
@@ -125,11 +125,11 @@ pub extern "C" fn rem_kv_sequence_next_in(
     out: *mut i64,
 ) -> rem_status {
     call(|| {
-        let out = Out::from(out);
+        let out = OutPtr::from(out);
         if out.is_null() {
             return Err(REM_NULL_ARGUMENT);
         }
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let counted = slot.base()?.stores().sequence(sequence.id)?;
         out.put(changing(slot, |tx| counted.sequence.next_in(tx))?);
         Ok(())
@@ -158,7 +158,7 @@ pub extern "C" fn rem_kv_sequence_remove(
         outside_callback()?;
         let base = database(db as u64)?;
         let counted = base.stores().sequence(sequence.id)?;
-        counted.database.auto_commit().delete(&counted.key).map_err(of)?;
+        counted.database.auto_commit().delete(&counted.key).map_err(status_of)?;
         base.stores().close_sequence(sequence.id)
     })
 }

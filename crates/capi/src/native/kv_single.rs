@@ -16,7 +16,7 @@ use super::kv_record::copy_out;
 use super::kv_secondary::outside_callback;
 use super::session::database;
 use super::status::*;
-use crate::border::Out;
+use crate::ffi::OutPtr;
 
 /// As `rem_kv_get_into`, in a transaction of its own.
 // SAFETY: no other function has this name.
@@ -36,7 +36,7 @@ pub extern "C" fn rem_kv_get_one(
             let value = kv.get(tx, key)?;
             Ok(value.ok_or(REM_NOT_FOUND).and_then(|value| copy_out(value, buffer, size, length)))
         });
-        copied.map_err(of)?
+        copied.map_err(status_of)?
     })
 }
 
@@ -52,8 +52,8 @@ pub extern "C" fn rem_kv_exists_one(
     call(|| {
         let base = database(db as u64)?;
         let (kv, key) = (base.stores().database(kv.id)?, key.bytes()?);
-        let exists = base.database.read(|tx| kv.exists(tx, key)).map_err(of)?;
-        if Out::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        let exists = base.database.read(|tx| kv.exists(tx, key)).map_err(status_of)?;
+        if OutPtr::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -98,5 +98,5 @@ fn change<T>(
     let base = database(db as u64)?;
     let kv = base.stores().database(kv.id)?;
     let options = TransactionOptions::new().isolation(Isolation::Snapshot);
-    base.database.write_with(&options, |tx| work(kv, tx)).map_err(of)
+    base.database.write_with(&options, |tx| work(kv, tx)).map_err(status_of)
 }

@@ -2,7 +2,7 @@
 //!
 //! A handle has the database's number and a place in it. What is in a place stays until the
 //! database is closed, since cursors refer to it: a key/value database that was removed answers
-//! with the engine's error, a secondary that was dissociated is told by its mark. Sequences are
+//! with the engine's error, a secondary that was dissociated is known by its mark. Sequences are
 //! referred to by nobody and go when they are closed. One environment serves all handles, so that
 //! whoever changes a database changes its secondaries too.
 
@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use remanent_engine::Database;
 use remanent_kv::{Environment, KvDatabase, Secondary, Sequence};
 
-use super::session::PLACE_BITS;
+use super::session::ORDINAL_BITS;
 use super::status::*;
-use crate::places::{PLACES_MAX, Places};
+use crate::append_list::{AppendList, LIST_MAX};
 
 /// Bits of a sequence's handle that say which it is; those above are the database's number.
 const SEQUENCE_BITS: u32 = 40;
@@ -25,8 +25,8 @@ const SEQUENCE_BITS: u32 = 40;
 pub(super) struct Stores {
     pub(super) environment: Environment,
     number: u64,
-    databases: Places<KvDatabase>,
-    secondaries: Places<Associated>,
+    databases: AppendList<KvDatabase>,
+    secondaries: AppendList<Associated>,
     sequences: Mutex<Sequences>,
 }
 
@@ -55,8 +55,8 @@ impl Stores {
         Self {
             environment: Environment::over(database),
             number,
-            databases: Places::new(),
-            secondaries: Places::new(),
+            databases: AppendList::new(),
+            secondaries: AppendList::new(),
             sequences: Mutex::default(),
         }
     }
@@ -70,7 +70,7 @@ impl Stores {
 
     /// That one more key/value database can have a handle: asked before it is made.
     pub(super) fn check_room(&self) -> Outcome {
-        if self.databases.count() < PLACES_MAX { Ok(()) } else { Err(REM_LIMIT_REACHED) }
+        if self.databases.count() < LIST_MAX { Ok(()) } else { Err(REM_LIMIT_REACHED) }
     }
 
     /// The key/value database of a handle.
@@ -131,13 +131,13 @@ impl Stores {
     }
 
     fn handle(&self, place: usize) -> u64 {
-        self.number << PLACE_BITS | place as u64
+        self.number << ORDINAL_BITS | place as u64
     }
 
     #[inline]
     fn place(&self, id: u64) -> Outcome<usize> {
-        if id >> PLACE_BITS == self.number {
-            return Ok(id as usize & ((1 << PLACE_BITS) - 1));
+        if id >> ORDINAL_BITS == self.number {
+            return Ok(id as usize & ((1 << ORDINAL_BITS) - 1));
         }
         Err(if id == 0 { REM_NULL_ARGUMENT } else { REM_BAD_HANDLE })
     }

@@ -24,6 +24,7 @@ pub mod kv_single;
 mod kv_stores;
 pub mod observation;
 pub mod row;
+mod savepoints;
 pub mod schema;
 pub mod search;
 mod session;

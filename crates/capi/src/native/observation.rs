@@ -6,7 +6,7 @@
 use super::database::rem_database;
 use super::session::database;
 use super::status::*;
-use crate::border::Out;
+use crate::ffi::OutPtr;
 
 /// What has happened in a database since it was opened, and how it stands.
 #[repr(C)]
@@ -30,7 +30,7 @@ pub struct rem_statistics {
     pub writers: u64,
     /// Microseconds since the oldest snapshot was taken; 0 if there is none.
     pub oldest_snapshot_us: u64,
-    /// Blocks and rows that wait to be freed or looked at.
+    /// Blocks and rows that wait to be freed or inspected.
     pub backlog: u64,
     /// Rows of which an old snapshot needs a version that nobody else does.
     pub pinned_rows: u64,
@@ -50,7 +50,7 @@ pub struct rem_statistics {
     pub log_syncs: u64,
 }
 
-/// What a table takes of the memory, in bytes.
+/// The memory of a table, in bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rem_table_memory {
@@ -99,11 +99,11 @@ pub extern "C" fn rem_database_statistics(
             log_writes: log.writes,
             log_syncs: log.syncs,
         };
-        if Out::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
-/// Lists what each table takes of the memory, by name, as many as `capacity`; `count` is told how
+/// Lists what each table takes of the memory, by name, as many as `capacity`; `count` receives how
 /// many there are. Takes as long as reading all rows and all indexes.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
@@ -114,8 +114,8 @@ pub extern "C" fn rem_memory_by_table(
     count: *mut usize,
 ) -> rem_status {
     call(|| {
-        let places = Out::from(tables).places(capacity).ok_or(REM_NULL_ARGUMENT)?;
-        let found = database(db as u64)?.database.memory_by_table().map_err(of)?;
+        let places = OutPtr::from(tables).uninit_slice(capacity).ok_or(REM_NULL_ARGUMENT)?;
+        let found = database(db as u64)?.database.memory_by_table().map_err(status_of)?;
         for (place, table) in places.iter_mut().zip(&found) {
             let mut name = [0; 64];
             for (to, from) in name.iter_mut().take(63).zip(table.name.bytes()) {
@@ -130,6 +130,6 @@ pub extern "C" fn rem_memory_by_table(
                 index_bytes: table.index_bytes(),
             });
         }
-        if Out::from(count).put(found.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(count).put(found.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }

@@ -8,11 +8,11 @@
 use std::ffi::{c_char, c_void};
 
 use super::schema::{rem_column, rem_table};
-use super::session::{Entry, Leaf, Place, find, place_of};
+use super::session::{Entry, Leaf, SessionSlot, find_session, ordinal_of};
 use super::status::*;
 use super::value::*;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 /// A row that a transaction read, or a draft's content.
 #[repr(C)]
@@ -30,7 +30,7 @@ pub struct rem_row {
     pub table: rem_table,
 }
 
-/// What a column handle leads to in a row.
+/// The leaf of a row that a column handle leads to.
 struct At<'a> {
     entry: &'static Entry,
     leaf: &'static Leaf,
@@ -41,7 +41,7 @@ struct At<'a> {
 impl rem_row {
     /// Makes a row where C wants it, field by field: it is read again at once.
     #[inline(always)]
-    pub(super) fn put(slot: Place, table: u64, row: RowAt, out: Out<rem_row>) -> Outcome {
+    pub(super) fn put(slot: SessionSlot, table: u64, row: RowAt, out: OutPtr<rem_row>) -> Outcome {
         let Some(place) = out.get() else { return Err(REM_NULL_ARGUMENT) };
         let (bytes, length) = row.parts();
         place.transaction = slot.token();
@@ -55,8 +55,8 @@ impl rem_row {
 
 #[inline(always)]
 fn at<'a>(row: *const rem_row, column: rem_column) -> Outcome<At<'a>> {
-    let Some(row) = In::from(row).get() else { return Err(REM_NULL_ARGUMENT) };
-    let slot = find(row.transaction)?;
+    let Some(row) = InPtr::from(row).get() else { return Err(REM_NULL_ARGUMENT) };
+    let slot = find_session(row.transaction)?;
     let entry = slot.base()?.entry(row.table.id)?;
     let leaf = entry.leaf(column.id)?;
     let bytes = if row.bytes.is_null() {
@@ -67,12 +67,12 @@ fn at<'a>(row: *const rem_row, column: rem_column) -> Outcome<At<'a>> {
     // SAFETY: the token is that of the transaction in which the row was read; or the bytes are a
     // draft's, which does not change during the call.
     let bytes = unsafe { bytes.bytes() };
-    Ok(At { entry, leaf, number: place_of(column.id), bytes })
+    Ok(At { entry, leaf, number: ordinal_of(column.id), bytes })
 }
 
 /// Where the content of a draft is now.
 #[cold]
-fn draft_at(slot: Place, row: &rem_row) -> Outcome<RowAt> {
+fn draft_at(slot: SessionSlot, row: &rem_row) -> Outcome<RowAt> {
     let mut drafts = slot.drafts.borrow_mut();
     let (table, draft) = drafts.get(row.length.into())?;
     if table == row.table.id { Ok(RowAt::of(&draft.row())) } else { Err(REM_BAD_HANDLE) }
@@ -108,7 +108,7 @@ impl<'a> At<'a> {
 
 #[inline(always)]
 fn put<T>(out: *mut T, value: T, at: &At<'_>) -> Outcome {
-    if !Out::from(out).put(value) {
+    if !OutPtr::from(out).put(value) {
         return Err(REM_NULL_ARGUMENT);
     }
     at.found()
@@ -316,7 +316,7 @@ pub extern "C" fn rem_get_decimal(
             8 => i64::from_le_bytes(at.fixed(REM_DECIMAL)?).into(),
             _ => i128::from_le_bytes(at.fixed(REM_DECIMAL)?),
         };
-        if !Out::from(high).put((scaled >> 64) as i64) && i64::try_from(scaled).is_err() {
+        if !OutPtr::from(high).put((scaled >> 64) as i64) && i64::try_from(scaled).is_err() {
             return Err(REM_VALUE_OUT_OF_RANGE);
         }
         put(low, scaled as i64, &at)
@@ -342,7 +342,7 @@ pub extern "C" fn rem_get_text(
             }
             _ => return Err(REM_WRONG_TYPE),
         }
-        if !Out::from(length).put(content.len()) {
+        if !OutPtr::from(length).put(content.len()) {
             return Err(REM_NULL_ARGUMENT);
         }
         put(text, content.as_ptr().cast(), &at)
@@ -361,7 +361,7 @@ pub extern "C" fn rem_get_bytes(
 ) -> rem_status {
     status(at(row, column).and_then(|at| {
         let content = at.content();
-        if !Out::from(length).put(content.len()) {
+        if !OutPtr::from(length).put(content.len()) {
             return Err(REM_NULL_ARGUMENT);
         }
         put(bytes, content.as_ptr().cast(), &at)
@@ -377,7 +377,7 @@ pub extern "C" fn rem_is_null(
     out: *mut bool,
 ) -> rem_status {
     status(at(row, column).and_then(|at| {
-        if Out::from(out).put(at.is_null()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(at.is_null()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     }))
 }
 
@@ -392,6 +392,6 @@ pub extern "C" fn rem_get_value(
     status(at(row, column).and_then(|at| {
         let value = at.entry.table.layout().read_value(at.bytes, at.number);
         let value = rem_value::of(&value, at.content());
-        if Out::from(out).put(value) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(value) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     }))
 }

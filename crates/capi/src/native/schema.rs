@@ -10,10 +10,10 @@ use remanent_ddl::{Dialect, Source};
 use remanent_engine::schema::{Column, ColumnType, IndexSchema, KeyPart, TableSchema};
 
 use super::database::rem_database;
-use super::session::{Base, database, place_of};
+use super::session::{Base, database, ordinal_of};
 use super::status::*;
 use super::value::*;
-use crate::border::{In, Out};
+use crate::ffi::{InPtr, OutPtr};
 
 /// A table.
 #[repr(C)]
@@ -83,8 +83,8 @@ pub struct rem_index_schema {
     pub flags: u32,
 }
 
-pub(super) fn text<'a>(from: *const c_char) -> Outcome<&'a str> {
-    let bytes = In::from(from).text().ok_or(REM_NULL_ARGUMENT)?;
+pub(super) fn read_text<'a>(from: *const c_char) -> Outcome<&'a str> {
+    let bytes = InPtr::from(from).text().ok_or(REM_NULL_ARGUMENT)?;
     std::str::from_utf8(bytes).map_err(|_| REM_BAD_TEXT)
 }
 
@@ -93,7 +93,7 @@ fn column_type(column: &rem_column_schema, depth: u32) -> Outcome<ColumnType> {
     if depth > 16 {
         return Err(REM_INVALID_SCHEMA);
     }
-    let parts = In::from(column.parts).slice(column.parts_count).ok_or(REM_NULL_ARGUMENT)?;
+    let parts = InPtr::from(column.parts).slice(column.parts_count).ok_or(REM_NULL_ARGUMENT)?;
     let element = || match parts {
         [element] => column_type(element, depth + 1).map(Box::new),
         _ => Err(REM_INVALID_SCHEMA),
@@ -131,14 +131,14 @@ fn column_type(column: &rem_column_schema, depth: u32) -> Outcome<ColumnType> {
 }
 
 fn a_column(column: &rem_column_schema, depth: u32) -> Outcome<Column> {
-    let made = Column::new(text(column.name)?, column_type(column, depth)?);
+    let made = Column::new(read_text(column.name)?, column_type(column, depth)?);
     Ok(if column.flags & REM_NULLABLE != 0 { made.nullable() } else { made })
 }
 
 fn an_index(index: &rem_index_schema) -> Outcome<IndexSchema> {
-    let columns = In::from(index.columns).slice(index.columns_count).ok_or(REM_NULL_ARGUMENT)?;
+    let columns = InPtr::from(index.columns).slice(index.columns_count).ok_or(REM_NULL_ARGUMENT)?;
     let part = |column: &*const c_char| {
-        let path = text(*column)?;
+        let path = read_text(*column)?;
         Ok(match path.strip_suffix(" desc") {
             Some(path) => KeyPart::desc(path),
             None => KeyPart::asc(path),
@@ -146,7 +146,7 @@ fn an_index(index: &rem_index_schema) -> Outcome<IndexSchema> {
     };
     let parts: Vec<KeyPart> = columns.iter().map(part).collect::<Outcome<_>>()?;
     let primary = index.flags & REM_PRIMARY != 0;
-    let name = if primary { "primary" } else { text(index.name)? };
+    let name = if primary { "primary" } else { read_text(index.name)? };
     let mut made = IndexSchema::new(name, parts);
     made.primary = primary;
     if primary || index.flags & REM_UNIQUE != 0 {
@@ -169,16 +169,16 @@ pub extern "C" fn rem_table_create(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        let mut schema = TableSchema::new(text(name)?);
-        for column in In::from(columns).slice(columns_count).ok_or(REM_NULL_ARGUMENT)? {
+        let mut schema = TableSchema::new(read_text(name)?);
+        for column in InPtr::from(columns).slice(columns_count).ok_or(REM_NULL_ARGUMENT)? {
             schema = schema.with(a_column(column, 0)?);
         }
-        for index in In::from(indexes).slice(indexes_count).ok_or(REM_NULL_ARGUMENT)? {
+        for index in InPtr::from(indexes).slice(indexes_count).ok_or(REM_NULL_ARGUMENT)? {
             schema = schema.index(an_index(index)?);
         }
-        let table = base.database.create_table(schema).map_err(of)?;
+        let table = base.database.create_table(schema).map_err(status_of)?;
         let id = base.note(table)?.id;
-        if Out::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -194,7 +194,7 @@ pub extern "C" fn rem_define(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        let bytes = In::from(schema).bytes(length).ok_or(REM_NULL_ARGUMENT)?;
+        let bytes = InPtr::from(schema).bytes(length).ok_or(REM_NULL_ARGUMENT)?;
         let dialect = match dialect {
             0 => None,
             1 => Some(Dialect::Mco),
@@ -211,7 +211,7 @@ pub extern "C" fn rem_define(
         // A set of the system's own would need its record, which is the d_-style interface's.
         let sets = schema.sets.iter().map(|set| set.schema());
         for set in sets.filter(|set| base.database.table(&set.owner).is_ok()) {
-            base.database.create_set(set).map_err(of)?;
+            base.database.create_set(set).map_err(status_of)?;
         }
         Ok(())
     })
@@ -225,9 +225,9 @@ fn define(base: &Base, tables: impl Iterator<Item = TableSchema>) -> Outcome {
             Ok(table) => made.push(table),
             Err(error) => {
                 for table in made {
-                    base.database.drop_table(&table).map_err(of)?;
+                    base.database.drop_table(&table).map_err(status_of)?;
                 }
-                return Err(of(error));
+                return Err(status_of(error));
             }
         }
     }
@@ -244,8 +244,8 @@ pub extern "C" fn rem_table_find(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        let id = base.note(base.database.table(text(name)?).map_err(of)?)?.id;
-        if Out::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        let id = base.note(base.database.table(read_text(name)?).map_err(status_of)?)?.id;
+        if OutPtr::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -255,7 +255,7 @@ pub extern "C" fn rem_table_find(
 pub extern "C" fn rem_table_drop(db: *const rem_database, table: rem_table) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        base.database.drop_table(&base.entry(table.id)?.table).map_err(of)
+        base.database.drop_table(&base.entry(table.id)?.table).map_err(status_of)
     })
 }
 
@@ -276,7 +276,7 @@ pub extern "C" fn rem_table_name_at(
     })
 }
 
-/// Copies a name with a final NUL, and tells its length, which may be asked for alone.
+/// Copies a name with a final NUL, and gives its length, which may be asked for alone.
 pub(super) fn put_name(
     name: &str,
     buffer: *mut c_char,
@@ -284,11 +284,11 @@ pub(super) fn put_name(
     length: *mut usize,
 ) -> Outcome {
     let name = name.as_bytes();
-    Out::from(length).put(name.len());
+    OutPtr::from(length).put(name.len());
     if size <= name.len() {
         return Err(REM_BUFFER_TOO_SMALL);
     }
-    let places = Out::from(buffer.cast::<u8>()).places(size).ok_or(REM_NULL_ARGUMENT)?;
+    let places = OutPtr::from(buffer.cast::<u8>()).uninit_slice(size).ok_or(REM_NULL_ARGUMENT)?;
     places[..name.len()].write_copy_of_slice(name);
     places[name.len()].write(0);
     Ok(())
@@ -306,10 +306,10 @@ pub extern "C" fn rem_index_create(
     call(|| {
         let base = database(db as u64)?;
         let entry = base.entry(table.id)?;
-        let schema = an_index(In::from(index).get().ok_or(REM_NULL_ARGUMENT)?)?;
+        let schema = an_index(InPtr::from(index).get().ok_or(REM_NULL_ARGUMENT)?)?;
         let name = schema.name.clone();
-        base.database.create_index(&entry.table, schema).map_err(of)?;
-        find_index(&base, table, &name, Out::from(out))
+        base.database.create_index(&entry.table, schema).map_err(status_of)?;
+        find_index(&base, table, &name, OutPtr::from(out))
     })
 }
 
@@ -320,8 +320,8 @@ pub extern "C" fn rem_index_drop(db: *const rem_database, index: rem_index) -> r
     call(|| {
         let base = database(db as u64)?;
         let entry = base.entry(index.id)?;
-        let handle = entry.table.index_at(place_of(index.id)).map_err(of)?;
-        base.database.drop_index(&entry.table, handle).map_err(of)
+        let handle = entry.table.index_at(ordinal_of(index.id)).map_err(status_of)?;
+        base.database.drop_index(&entry.table, handle).map_err(status_of)
     })
 }
 
@@ -337,10 +337,10 @@ pub extern "C" fn rem_column_find(
     call(|| {
         let base = database(db as u64)?;
         let entry = base.entry(table.id)?;
-        let path = text(path)?;
+        let path = read_text(path)?;
         let leaf = entry.table.layout().leaf_by_path(path);
         let id = entry.id | leaf.ok_or_else(|| unknown(path, REM_UNKNOWN_COLUMN))? as u64;
-        if Out::from(out).put(rem_column { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(rem_column { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -353,13 +353,13 @@ pub extern "C" fn rem_index_find(
     name: *const c_char,
     out: *mut rem_index,
 ) -> rem_status {
-    call(|| find_index(&*database(db as u64)?, table, text(name)?, Out::from(out)))
+    call(|| find_index(&*database(db as u64)?, table, read_text(name)?, OutPtr::from(out)))
 }
 
-fn find_index(base: &Base, table: rem_table, name: &str, out: Out<rem_index>) -> Outcome {
+fn find_index(base: &Base, table: rem_table, name: &str, out: OutPtr<rem_index>) -> Outcome {
     let entry = base.entry(table.id)?;
-    let wanted = entry.table.index(name).map_err(of)?;
-    // The ordinals of dropped indexes stay empty, so all that are possible are looked at.
+    let wanted = entry.table.index(name).map_err(status_of)?;
+    // The ordinals of dropped indexes stay empty, so all that are possible are inspected.
     let ordinals = 0..=remanent_engine::schema::INDEX_COUNT_MAX;
     let mut ordinals = ordinals.filter(|&at| entry.table.index_at(at).is_ok_and(|i| i == wanted));
     let ordinal = ordinals.next().ok_or_else(|| unknown(name, REM_UNKNOWN_INDEX))?;

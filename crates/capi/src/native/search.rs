@@ -8,12 +8,12 @@ use remanent_engine::{Find, RowId};
 
 use super::row::rem_row;
 use super::schema::{rem_index, rem_table};
-use super::session::{Place, Walk, find, place_of, table_of};
+use super::session::{OpenCursor, SessionSlot, find_session, ordinal_of, table_of};
 use super::status::*;
 use super::transaction::rem_transaction;
 use super::value::rem_value;
-use crate::border::{In, Out};
-use crate::held::RowAt;
+use crate::ffi::{InPtr, OutPtr};
+use crate::row_at::RowAt;
 
 const PARTS_MAX: usize = 16;
 const FEW: usize = 3;
@@ -53,7 +53,7 @@ fn with_key<T>(
     count: usize,
     work: impl FnOnce(&[Value<'_>]) -> Outcome<T>,
 ) -> Outcome<T> {
-    let given = In::from(values).slice(count).ok_or(REM_NULL_ARGUMENT)?;
+    let given = InPtr::from(values).slice(count).ok_or(REM_NULL_ARGUMENT)?;
     // Room for as many as most keys have is cheaper to make.
     if count <= FEW {
         with_values::<T, FEW>(given, work)
@@ -97,14 +97,14 @@ fn find_row(
     count: usize,
     out: *mut rem_row,
 ) -> Outcome {
-    let slot = find(transaction)?;
+    let slot = find_session(transaction)?;
     let entry = slot.base()?.entry(index.id)?;
-    let handle = entry.table.index_at(place_of(index.id)).map_err(of)?;
+    let handle = entry.table.index_at(ordinal_of(index.id)).map_err(status_of)?;
     let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
     with_key(key, count, |key| match reading.find(&entry.table, handle, key) {
-        Ok(Some(row)) => rem_row::put(slot, entry.id, RowAt::of(&row), Out::from(out)),
+        Ok(Some(row)) => rem_row::put(slot, entry.id, RowAt::of(&row), OutPtr::from(out)),
         Ok(None) => Err(REM_NOT_FOUND),
-        Err(error) => Err(of(error)),
+        Err(error) => Err(status_of(error)),
     })
 }
 
@@ -118,12 +118,12 @@ pub extern "C" fn rem_row_at(
     out: *mut rem_row,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let entry = slot.base()?.entry(table.id)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
         let id = RowId::from_number(id.into()).ok_or(REM_NOT_FOUND)?;
-        let row = reading.row(&entry.table, id).map_err(of)?.ok_or(REM_NOT_FOUND)?;
-        rem_row::put(slot, entry.id, RowAt::of(&row), Out::from(out))
+        let row = reading.row(&entry.table, id).map_err(status_of)?.ok_or(REM_NOT_FOUND)?;
+        rem_row::put(slot, entry.id, RowAt::of(&row), OutPtr::from(out))
     })
 }
 
@@ -136,13 +136,13 @@ pub extern "C" fn rem_cursor_open(
     out: *mut rem_cursor,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let entry = slot.base()?.entry(index.id)?;
-        let handle = entry.table.index_at(place_of(index.id)).map_err(of)?;
+        let handle = entry.table.index_at(ordinal_of(index.id)).map_err(status_of)?;
         // SAFETY: it lies in the slot and is dropped before the transaction ends.
-        let cursor = unsafe { slot.held.cursor(&entry.table, handle) }.map_err(of)?;
+        let cursor = unsafe { slot.held.cursor(&entry.table, handle) }.map_err(status_of)?;
         let cursor = Box::new(cursor.ok_or(REM_TRANSACTION_ENDED)?);
-        keep_walk(slot, Walk::Cursor { table: entry.id, cursor }, Out::from(out))
+        keep_cursor(slot, OpenCursor::Cursor { table: entry.id, cursor }, OutPtr::from(out))
     })
 }
 
@@ -155,18 +155,18 @@ pub extern "C" fn rem_scan_open(
     out: *mut rem_cursor,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let entry = slot.base()?.entry(table.id)?;
         // SAFETY: it lies in the slot and is dropped before the transaction ends.
-        let scan = unsafe { slot.held.scan(&entry.table) }.map_err(of)?;
+        let scan = unsafe { slot.held.scan(&entry.table) }.map_err(status_of)?;
         let scan = scan.ok_or(REM_TRANSACTION_ENDED)?;
-        keep_walk(slot, Walk::Scan { table: entry.id, scan }, Out::from(out))
+        keep_cursor(slot, OpenCursor::Scan { table: entry.id, scan }, OutPtr::from(out))
     })
 }
 
-fn keep_walk(slot: Place, walk: Walk, out: Out<rem_cursor>) -> Outcome {
+fn keep_cursor(slot: SessionSlot, open: OpenCursor, out: OutPtr<rem_cursor>) -> Outcome {
     let out = out.get().ok_or(REM_NULL_ARGUMENT)?;
-    let number = slot.walks.borrow_mut().add(walk).ok_or(REM_LIMIT_REACHED)?;
+    let number = slot.cursors.borrow_mut().add(open).ok_or(REM_LIMIT_REACHED)?;
     *out = rem_cursor { transaction: slot.token(), number };
     Ok(())
 }
@@ -176,10 +176,10 @@ fn keep_walk(slot: Place, walk: Walk, out: Out<rem_cursor>) -> Outcome {
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_close(cursor: *const rem_cursor) -> rem_status {
     call(|| {
-        let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
-        let slot = find(cursor.transaction)?;
-        let walk = slot.walks.borrow_mut().remove(cursor.number);
-        walk.map(drop).ok_or(REM_BAD_HANDLE)
+        let cursor = InPtr::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+        let slot = find_session(cursor.transaction)?;
+        let open = slot.cursors.borrow_mut().remove(cursor.number);
+        open.map(drop).ok_or(REM_BAD_HANDLE)
     })
 }
 
@@ -202,40 +202,40 @@ pub extern "C" fn rem_cursor_find(
             REM_BELOW => Find::Below,
             _ => return Err(REM_BAD_ARGUMENT),
         };
-        move_walk(cursor, out, |walk| match walk {
-            Walk::Cursor { cursor, .. } => with_key(key, count, |key| {
-                Ok(cursor.find(way, key).map_err(of)?.as_ref().map(RowAt::of))
+        move_cursor(cursor, out, |open| match open {
+            OpenCursor::Cursor { cursor, .. } => with_key(key, count, |key| {
+                Ok(cursor.find(way, key).map_err(status_of)?.as_ref().map(RowAt::of))
             }),
-            Walk::Scan { .. } => Err(REM_WRONG_INDEX_KIND),
+            OpenCursor::Scan { .. } => Err(REM_WRONG_INDEX_KIND),
         })
     })
 }
 
 #[inline]
-fn move_walk(
+fn move_cursor(
     cursor: *const rem_cursor,
     out: *mut rem_row,
-    step: impl FnOnce(&mut Walk) -> Outcome<Option<RowAt>>,
+    step: impl FnOnce(&mut OpenCursor) -> Outcome<Option<RowAt>>,
 ) -> Outcome {
-    let cursor = In::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
-    let slot = find(cursor.transaction)?;
-    let mut walks = slot.walks.borrow_mut();
-    let walk = walks.get(cursor.number).ok_or(REM_BAD_HANDLE)?;
-    let row = step(walk)?.ok_or(REM_NOT_FOUND)?;
-    let (Walk::Cursor { table, .. } | Walk::Scan { table, .. }) = walk;
-    rem_row::put(slot, table_of(*table), row, Out::from(out))
+    let cursor = InPtr::from(cursor).get().ok_or(REM_NULL_ARGUMENT)?;
+    let slot = find_session(cursor.transaction)?;
+    let mut cursors = slot.cursors.borrow_mut();
+    let open = cursors.get(cursor.number).ok_or(REM_BAD_HANDLE)?;
+    let row = step(open)?.ok_or(REM_NOT_FOUND)?;
+    let (OpenCursor::Cursor { table, .. } | OpenCursor::Scan { table, .. }) = open;
+    rem_row::put(slot, table_of(*table), row, OutPtr::from(out))
 }
 
 fn step(cursor: *const rem_cursor, out: *mut rem_row, step: Step) -> rem_status {
     call(|| {
-        move_walk(cursor, out, |walk| {
-            let row = match (walk, step) {
-                (Walk::Cursor { cursor, .. }, Step::First) => cursor.first(),
-                (Walk::Cursor { cursor, .. }, Step::Last) => cursor.last(),
-                (Walk::Cursor { cursor, .. }, Step::Next) => cursor.next(),
-                (Walk::Cursor { cursor, .. }, Step::Previous) => cursor.previous(),
-                (Walk::Scan { scan, .. }, Step::Next) => scan.next(),
-                (Walk::Scan { .. }, _) => return Err(REM_WRONG_INDEX_KIND),
+        move_cursor(cursor, out, |open| {
+            let row = match (open, step) {
+                (OpenCursor::Cursor { cursor, .. }, Step::First) => cursor.first(),
+                (OpenCursor::Cursor { cursor, .. }, Step::Last) => cursor.last(),
+                (OpenCursor::Cursor { cursor, .. }, Step::Next) => cursor.next(),
+                (OpenCursor::Cursor { cursor, .. }, Step::Previous) => cursor.previous(),
+                (OpenCursor::Scan { scan, .. }, Step::Next) => scan.next(),
+                (OpenCursor::Scan { .. }, _) => return Err(REM_WRONG_INDEX_KIND),
             };
             Ok(row.as_ref().map(RowAt::of))
         })

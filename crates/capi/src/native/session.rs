@@ -10,24 +10,24 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use remanent_engine::{ColumnHandle, Cursor, Database, RowDraft, Savepoint, Scan, Set, Table};
+use remanent_engine::{ColumnHandle, Cursor, Database, RawTransaction, RowDraft, Scan, Set, Table};
 
-use super::kv_cursor::KvWalk;
+use super::kv_cursor::OpenKvCursor;
 use super::kv_stores::Stores;
+use super::savepoints::Savepoints;
 use super::status::*;
 use super::value::kind_of;
+use crate::append_list::{AppendList, LIST_MAX};
 use crate::handles::{Called, Handles};
-use crate::held::Held;
 use crate::numbered::Numbered;
-use crate::places::{PLACES_MAX, Places};
-use crate::slots::{First, Inhabitant, Lost, Pool, Slot, Slots};
+use crate::slots::{First, Pool, Slot, SlotState, Slots, TokenError};
 
 /// Bits of a handle that say which column or index of its table.
-pub(super) const PLACE_BITS: u32 = 20;
+pub(super) const ORDINAL_BITS: u32 = 20;
 const TABLE_BITS: u32 = 20;
-const _: () = assert!(PLACES_MAX <= 1 << TABLE_BITS && PLACES_MAX <= 1 << PLACE_BITS);
+const _: () = assert!(LIST_MAX <= 1 << TABLE_BITS && LIST_MAX <= 1 << ORDINAL_BITS);
 /// Numbers of databases that a handle has room for, but for 0.
-const NUMBERS_MAX: u64 = (1 << (64 - PLACE_BITS - TABLE_BITS)) - 1;
+const NUMBERS_MAX: u64 = (1 << (64 - ORDINAL_BITS - TABLE_BITS)) - 1;
 const IDLE_MAX: usize = 16;
 const IDLE_LENGTH_MAX: usize = 64 << 10;
 
@@ -37,8 +37,8 @@ pub(super) struct Base {
     /// Unlike that of every other database there was lately.
     number: u64,
     /// Dropped ones too: they have handles that are refused.
-    tables: Places<Entry>,
-    sets: Places<Set>,
+    tables: AppendList<Entry>,
+    sets: AppendList<Set>,
     stores: OnceLock<Stores>,
 }
 
@@ -61,12 +61,12 @@ pub(super) struct Leaf {
 /// A transaction of C.
 #[derive(Default)]
 pub(super) struct Session {
-    pub(super) held: Held,
+    pub(super) held: RawTransaction,
     base: Cell<Option<&'static Base>>,
     pub(super) drafts: RefCell<Drafts>,
-    pub(super) walks: RefCell<Numbered<Walk, 32, 64>>,
-    pub(super) kv_walks: RefCell<Numbered<KvWalk, 32, 64>>,
-    pub(super) savepoints: RefCell<Vec<Savepoint>>,
+    pub(super) cursors: RefCell<Numbered<OpenCursor, 32, 64>>,
+    pub(super) kv_cursors: RefCell<Numbered<OpenKvCursor, 32, 64>>,
+    pub(super) savepoints: RefCell<Savepoints>,
 }
 
 #[derive(Default)]
@@ -77,12 +77,12 @@ pub(super) struct Drafts {
 }
 
 /// A cursor or a scan.
-pub(super) enum Walk {
+pub(super) enum OpenCursor {
     Cursor { table: u64, cursor: Box<Cursor<'static>> },
     Scan { table: u64, scan: Scan<'static> },
 }
 
-pub(super) type Place = &'static Slot<Session>;
+pub(super) type SessionSlot = &'static Slot<Session>;
 
 pub(super) static DATABASES: Handles<Base> = Handles::new();
 static SLOTS: Slots<Session> = Slots::new();
@@ -93,7 +93,7 @@ thread_local! {
     static FIRST: First<Session> = const { Cell::new(None) };
 }
 
-impl Inhabitant for Session {
+impl SlotState for Session {
     fn slots() -> &'static Slots<Self> {
         &SLOTS
     }
@@ -106,21 +106,21 @@ impl Inhabitant for Session {
         &FIRST
     }
 
-    fn abandon(slot: Place) {
+    fn abandon(slot: SessionSlot) {
         slot.end();
     }
 }
 
 /// The transaction of a token.
 #[inline]
-pub(super) fn find(token: u64) -> Outcome<Place> {
+pub(super) fn find_session(token: u64) -> Outcome<SessionSlot> {
     #[cfg(test)]
-    crate::border::panic_if_planted();
+    crate::ffi::panic_if_planted();
     match SLOTS.find(token) {
         Ok(slot) => Ok(slot),
-        Err(Lost::OtherThread) => Err(REM_WRONG_THREAD),
-        Err(Lost::Unknown) if token == 0 => Err(REM_NULL_ARGUMENT),
-        Err(Lost::Unknown) => Err(REM_TRANSACTION_ENDED),
+        Err(TokenError::OtherThread) => Err(REM_WRONG_THREAD),
+        Err(TokenError::Unknown) if token == 0 => Err(REM_NULL_ARGUMENT),
+        Err(TokenError::Unknown) => Err(REM_TRANSACTION_ENDED),
     }
 }
 
@@ -135,13 +135,13 @@ pub(super) fn database(token: u64) -> Outcome<Called<Base>> {
 /// The table's handle of that of a column or an index.
 #[inline]
 pub(super) fn table_of(place: u64) -> u64 {
-    place >> PLACE_BITS << PLACE_BITS
+    place >> ORDINAL_BITS << ORDINAL_BITS
 }
 
 /// Which column or index of its table a handle is of.
 #[inline]
-pub(super) fn place_of(place: u64) -> usize {
-    place as usize & ((1 << PLACE_BITS) - 1)
+pub(super) fn ordinal_of(place: u64) -> usize {
+    place as usize & ((1 << ORDINAL_BITS) - 1)
 }
 
 impl Base {
@@ -149,8 +149,8 @@ impl Base {
         Self {
             database: Arc::new(database),
             number: NUMBERS.fetch_add(1, Relaxed) % NUMBERS_MAX + 1,
-            tables: Places::new(),
-            sets: Places::new(),
+            tables: AppendList::new(),
+            sets: AppendList::new(),
             stores: OnceLock::new(),
         }
     }
@@ -164,7 +164,7 @@ impl Base {
     /// The table with this handle.
     #[inline]
     pub(super) fn entry(&self, id: u64) -> Outcome<&Entry> {
-        let number = id as usize >> PLACE_BITS & ((1 << TABLE_BITS) - 1);
+        let number = id as usize >> ORDINAL_BITS & ((1 << TABLE_BITS) - 1);
         match self.tables.get(number) {
             Some(entry) if entry.id == table_of(id) => Ok(entry),
             _ if id == 0 => Err(REM_NULL_ARGUMENT),
@@ -174,9 +174,9 @@ impl Base {
 
     /// The set with this handle.
     pub(super) fn set(&self, id: u64) -> Outcome<&Set> {
-        let number = id as usize & ((1 << PLACE_BITS) - 1);
+        let number = id as usize & ((1 << ORDINAL_BITS) - 1);
         match self.sets.get(number) {
-            Some(set) if id >> PLACE_BITS == self.number => Ok(set),
+            Some(set) if id >> ORDINAL_BITS == self.number => Ok(set),
             _ if id == 0 => Err(REM_NULL_ARGUMENT),
             _ => Err(REM_BAD_HANDLE),
         }
@@ -189,13 +189,13 @@ impl Base {
             .sets
             .find_or_fill(Some(key), |_| Ok::<_, rem_status>(set))?
             .ok_or(REM_LIMIT_REACHED)?;
-        Ok(self.number << PLACE_BITS | number as u64)
+        Ok(self.number << ORDINAL_BITS | number as u64)
     }
 
     /// The handle of a table, which is noted if it was not.
     pub(super) fn note(&self, table: Table) -> Outcome<&Entry> {
         let key = std::ptr::from_ref(table.layout()) as usize;
-        let id = |number: usize| (self.number << TABLE_BITS | number as u64) << PLACE_BITS;
+        let id = |number: usize| (self.number << TABLE_BITS | number as u64) << ORDINAL_BITS;
         let make = |number| Ok::<_, rem_status>(Entry::new(table, id(number)));
         let (_, entry) = self.tables.find_or_fill(Some(key), make)?.ok_or(REM_LIMIT_REACHED)?;
         Ok(entry)
@@ -224,7 +224,7 @@ impl Entry {
         if table_of(column) != self.id {
             return Err(REM_WRONG_TABLE);
         }
-        self.leaves.get(place_of(column)).ok_or(REM_BAD_HANDLE)
+        self.leaves.get(ordinal_of(column)).ok_or(REM_BAD_HANDLE)
     }
 }
 
@@ -241,8 +241,8 @@ impl Session {
     /// Drops everything that refers to the transaction.
     #[inline]
     pub(super) fn forget(&self) {
-        self.walks.borrow_mut().clear(drop);
-        self.kv_walks.borrow_mut().clear(drop);
+        self.cursors.borrow_mut().clear(drop);
+        self.kv_cursors.borrow_mut().clear(drop);
         self.savepoints.borrow_mut().clear();
         self.drafts.borrow_mut().clear();
         self.base.set(None);

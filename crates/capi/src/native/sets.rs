@@ -10,12 +10,12 @@ use remanent_engine::{Member, Members, RowId, Set, Table};
 
 use super::database::rem_database;
 use super::row::rem_row;
-use super::schema::{rem_table, text};
-use super::session::{Place, database, find};
+use super::schema::{read_text, rem_table};
+use super::session::{SessionSlot, database, find_session};
 use super::status::*;
 use super::transaction::rem_transaction;
-use crate::border::Out;
-use crate::held::RowAt;
+use crate::ffi::OutPtr;
+use crate::row_at::RowAt;
 
 /// A set.
 #[repr(C)]
@@ -25,7 +25,7 @@ pub struct rem_set {
     pub id: u64,
 }
 
-/// Where a step leads.
+/// The target of a step.
 #[derive(Clone, Copy)]
 enum Step {
     First,
@@ -44,8 +44,8 @@ pub extern "C" fn rem_set_find(
 ) -> rem_status {
     call(|| {
         let base = database(db as u64)?;
-        let id = base.note_set(base.database.set(text(name)?).map_err(of)?)?;
-        if Out::from(out).put(rem_set { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        let id = base.note_set(base.database.set(read_text(name)?).map_err(status_of)?)?;
+        if OutPtr::from(out).put(rem_set { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -63,7 +63,7 @@ pub extern "C" fn rem_connect(
     call(|| {
         let (slot, set) = of_set(transaction, set)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        writing.connect(set, row(owner)?, table_of(slot, table)?, row(member)?).map_err(of)
+        writing.connect(set, row(owner)?, table_of(slot, table)?, row(member)?).map_err(status_of)
     })
 }
 
@@ -84,7 +84,7 @@ pub extern "C" fn rem_connect_after(
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
         let member = (table_of(slot, table)?, row(member)?);
         let after = Some((table_of(slot, after_table)?, row(after)?));
-        writing.connect_after(set, row(owner)?, member, after).map_err(of)
+        writing.connect_after(set, row(owner)?, member, after).map_err(status_of)
     })
 }
 
@@ -100,7 +100,7 @@ pub extern "C" fn rem_disconnect(
     call(|| {
         let (slot, set) = of_set(transaction, set)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        writing.disconnect(set, table_of(slot, table)?, row(member)?).map_err(of)
+        writing.disconnect(set, table_of(slot, table)?, row(member)?).map_err(status_of)
     })
 }
 
@@ -117,7 +117,7 @@ pub extern "C" fn rem_reconnect(
     call(|| {
         let (slot, set) = of_set(transaction, set)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        writing.reconnect(set, row(owner)?, table_of(slot, table)?, row(member)?).map_err(of)
+        writing.reconnect(set, row(owner)?, table_of(slot, table)?, row(member)?).map_err(status_of)
     })
 }
 
@@ -134,11 +134,12 @@ pub extern "C" fn rem_owner_of(
     call(|| {
         let (slot, set) = of_set(transaction, set)?;
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-        let owner = reading.owner_of(set, table_of(slot, table)?, row(member)?).map_err(of)?;
+        let owner =
+            reading.owner_of(set, table_of(slot, table)?, row(member)?).map_err(status_of)?;
         let owner = owner.ok_or(REM_NOT_MEMBER)?;
-        let found = reading.row(set.owner(), owner).map_err(of)?.ok_or(REM_ROW_NOT_FOUND)?;
+        let found = reading.row(set.owner(), owner).map_err(status_of)?.ok_or(REM_ROW_NOT_FOUND)?;
         let entry = slot.base()?.note(set.owner().clone())?;
-        rem_row::put(slot, entry.id, RowAt::of(&found), Out::from(out))
+        rem_row::put(slot, entry.id, RowAt::of(&found), OutPtr::from(out))
     })
 }
 
@@ -202,7 +203,7 @@ fn of_owner(
 ) -> Outcome {
     let (slot, set) = of_set(transaction, set)?;
     let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-    let mut members = reading.members(set, row(owner)?).map_err(of)?;
+    let mut members = reading.members(set, row(owner)?).map_err(status_of)?;
     put(slot, moved(&mut members, step)?, out)
 }
 
@@ -215,7 +216,8 @@ fn beside(
 ) -> Outcome {
     let (slot, set) = of_set(transaction, set)?;
     let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
-    let siblings = reading.siblings(set, table_of(slot, table)?, row(member)?).map_err(of)?;
+    let siblings =
+        reading.siblings(set, table_of(slot, table)?, row(member)?).map_err(status_of)?;
     put(slot, moved(&mut siblings.ok_or(REM_NOT_MEMBER)?, step)?, out)
 }
 
@@ -226,21 +228,24 @@ fn moved<'t>(members: &mut Members<'t>, step: Step) -> Outcome<Option<Member<'t>
         Step::Next => members.next(),
         Step::Previous => members.previous(),
     };
-    moved.map_err(of)
+    moved.map_err(status_of)
 }
 
-fn put(slot: Place, member: Option<Member<'_>>, out: *mut rem_row) -> Outcome {
+fn put(slot: SessionSlot, member: Option<Member<'_>>, out: *mut rem_row) -> Outcome {
     let member = member.ok_or(REM_NOT_FOUND)?;
     let entry = slot.base()?.note(member.table().clone())?;
-    rem_row::put(slot, entry.id, RowAt::of(&member.row()), Out::from(out))
+    rem_row::put(slot, entry.id, RowAt::of(&member.row()), OutPtr::from(out))
 }
 
-fn of_set(transaction: *const rem_transaction, set: rem_set) -> Outcome<(Place, &'static Set)> {
-    let slot = find(transaction as u64)?;
+fn of_set(
+    transaction: *const rem_transaction,
+    set: rem_set,
+) -> Outcome<(SessionSlot, &'static Set)> {
+    let slot = find_session(transaction as u64)?;
     Ok((slot, slot.base()?.set(set.id)?))
 }
 
-fn table_of(slot: Place, table: rem_table) -> Outcome<&'static Table> {
+fn table_of(slot: SessionSlot, table: rem_table) -> Outcome<&'static Table> {
     Ok(&slot.base()?.entry(table.id)?.table)
 }
 

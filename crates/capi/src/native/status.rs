@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use remanent_engine::{Error, ErrorKind};
 
-/// What every function returns: 0, or why it failed.
+/// The status that every function returns: 0, or why it failed.
 pub type rem_status = i32;
 
 /// Success.
@@ -81,7 +81,7 @@ pub const REM_RELATION_OF_SET: rem_status = 32;
 pub const REM_TABLE_IN_SET: rem_status = 33;
 /// The stream of an image could not be written or read.
 pub const REM_STREAM_FAILED: rem_status = 34;
-/// What was read is not a whole image, or one of another version.
+/// The bytes are not a whole image, or one of another version.
 pub const REM_DAMAGED_IMAGE: rem_status = 35;
 /// The log cannot be read, not even in part, or belongs to another database.
 pub const REM_DAMAGED_LOG: rem_status = 36;
@@ -124,7 +124,7 @@ pub const REM_BAD_ARGUMENT: rem_status = 1012;
 /// back. In calls for single rows and values a fault ends the process.
 pub const REM_INTERNAL: rem_status = 1099;
 
-/// What a call inside comes to.
+/// The result of a call inside.
 pub(super) type Outcome<T = ()> = Result<T, rem_status>;
 
 thread_local! {
@@ -201,12 +201,12 @@ pub(super) fn status(outcome: Outcome) -> rem_status {
 
 /// Runs a call's work; a panic becomes `REM_INTERNAL`.
 pub(super) fn call(work: impl FnOnce() -> Outcome) -> rem_status {
-    status(crate::border::caught(Err(REM_INTERNAL), work))
+    status(crate::ffi::catch_panic(Err(REM_INTERNAL), work))
 }
 
 /// The status of an engine's error, whose text is kept.
 #[cold]
-pub(super) fn of(error: Error) -> rem_status {
+pub(super) fn status_of(error: Error) -> rem_status {
     keep(&error.to_string());
     code(error.kind())
 }

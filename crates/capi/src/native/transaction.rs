@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use remanent_engine::{CommitTicket, Isolation, Priority, TransactionOptions};
 
 use super::database::rem_database;
-use super::durability::{rem_ticket, rung};
-use super::session::{DATABASES, Place, Session, find};
+use super::durability::{durability_level, rem_ticket};
+use super::session::{DATABASES, Session, SessionSlot, find_session};
 use super::status::*;
-use crate::border::{In, Out};
-use crate::slots::Inhabitant;
+use crate::ffi::{InPtr, OutPtr};
+use crate::slots::SlotState;
 
 /// A transaction: a token, never a pointer to anything.
 pub struct rem_transaction(());
@@ -62,7 +62,7 @@ pub extern "C" fn rem_begin_read(
     options: *const rem_transaction_options,
     out: *mut *const rem_transaction,
 ) -> rem_status {
-    status(begin(database as u64, In::from(options), Out::from(out), false))
+    status(begin(database as u64, InPtr::from(options), OutPtr::from(out), false))
 }
 
 /// Begins a transaction that writes. `options` may be null.
@@ -73,14 +73,14 @@ pub extern "C" fn rem_begin_write(
     options: *const rem_transaction_options,
     out: *mut *const rem_transaction,
 ) -> rem_status {
-    status(begin(database as u64, In::from(options), Out::from(out), true))
+    status(begin(database as u64, InPtr::from(options), OutPtr::from(out), true))
 }
 
 #[inline(always)]
 fn begin(
     database: u64,
-    options: In<rem_transaction_options>,
-    out: Out<*const rem_transaction>,
+    options: InPtr<rem_transaction_options>,
+    out: OutPtr<*const rem_transaction>,
     writes: bool,
 ) -> Outcome {
     if database == 0 || !out.put(std::ptr::null()) {
@@ -96,17 +96,17 @@ fn begin(
 fn begin_as_told(
     database: u64,
     options: &rem_transaction_options,
-    out: Out<*const rem_transaction>,
+    out: OutPtr<*const rem_transaction>,
     writes: bool,
 ) -> Outcome {
-    begin_with(database, Some(&options.settle()?), out, writes)
+    begin_with(database, Some(&options.resolve()?), out, writes)
 }
 
 #[inline(always)]
 fn begin_with(
     database: u64,
     options: Option<&TransactionOptions>,
-    out: Out<*const rem_transaction>,
+    out: OutPtr<*const rem_transaction>,
     writes: bool,
 ) -> Outcome {
     let slot = Session::slots().take().ok_or(REM_TOO_MANY_TRANSACTIONS)?;
@@ -124,7 +124,7 @@ fn begin_with(
     };
     if let Err(error) = begun {
         Session::slots().put_back(slot);
-        return Err(of(error));
+        return Err(status_of(error));
     }
     slot.set_base(Some(base));
     out.put(slot.open() as *const rem_transaction);
@@ -133,7 +133,7 @@ fn begin_with(
 
 impl rem_transaction_options {
     #[cold]
-    fn settle(&self) -> Outcome<TransactionOptions> {
+    fn resolve(&self) -> Outcome<TransactionOptions> {
         let mut options = TransactionOptions::new();
         let priority = usize::try_from(self.priority + 2).ok();
         let priority = priority.and_then(|index| Priority::ALL.get(index));
@@ -157,10 +157,10 @@ impl rem_transaction_options {
         if self.snapshot_pinned_max != 0 {
             options = options.snapshot_pinned_max(self.snapshot_pinned_max);
         }
-        if let Some(name) = In::from(self.name).text() {
+        if let Some(name) = InPtr::from(self.name).text() {
             options = options.name(std::str::from_utf8(name).map_err(|_| REM_BAD_TEXT)?);
         }
-        if let Some(durability) = rung(self.durability)? {
+        if let Some(durability) = durability_level(self.durability)? {
             options = options.durability(durability);
         }
         Ok(options)
@@ -171,7 +171,7 @@ impl rem_transaction_options {
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_commit(transaction: *const rem_transaction) -> rem_status {
-    let slot = match find(transaction as u64) {
+    let slot = match find_session(transaction as u64) {
         Ok(slot) => slot,
         Err(status) => return status,
     };
@@ -188,26 +188,26 @@ pub extern "C" fn rem_commit_with_ticket(
     out: *mut rem_ticket,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let committed = commit(slot);
         Session::slots().put_back(slot);
         let ticket = committed?.as_ref().map_or(rem_ticket::default(), rem_ticket::from);
-        if Out::from(out).put(ticket) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(ticket) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
 #[inline]
-fn commit(slot: Place) -> Outcome<Option<CommitTicket>> {
+fn commit(slot: SessionSlot) -> Outcome<Option<CommitTicket>> {
     slot.forget();
     // SAFETY: cursors are gone; no call is using the transaction.
-    unsafe { slot.held.commit() }.map_err(of)
+    unsafe { slot.held.commit() }.map_err(status_of)
 }
 
 /// Takes back what the transaction wrote, and ends it.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_rollback(transaction: *const rem_transaction) -> rem_status {
-    let slot = match find(transaction as u64) {
+    let slot = match find_session(transaction as u64) {
         Ok(slot) => slot,
         Err(status) => return status,
     };
@@ -224,13 +224,11 @@ pub extern "C" fn rem_savepoint_set(
     out: *mut rem_savepoint,
 ) -> rem_status {
     call(|| {
-        let slot = find(transaction as u64)?;
+        let slot = find_session(transaction as u64)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        let mut savepoints = slot.savepoints.borrow_mut();
-        savepoints.push(writing.savepoint());
-        let number = savepoints.len() as u64 - 1;
+        let number = slot.savepoints.borrow_mut().set(writing);
         let savepoint = rem_savepoint { transaction: slot.token(), number };
-        if Out::from(out).put(savepoint) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        if OutPtr::from(out).put(savepoint) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
     })
 }
 
@@ -239,11 +237,9 @@ pub extern "C" fn rem_savepoint_set(
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_rollback_to(savepoint: *const rem_savepoint) -> rem_status {
     call(|| {
-        let savepoint = In::from(savepoint).get().ok_or(REM_NULL_ARGUMENT)?;
-        let slot = find(savepoint.transaction)?;
+        let savepoint = InPtr::from(savepoint).get().ok_or(REM_NULL_ARGUMENT)?;
+        let slot = find_session(savepoint.transaction)?;
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
-        let savepoints = slot.savepoints.borrow();
-        let point = savepoints.get(savepoint.number as usize).ok_or(REM_BAD_HANDLE)?;
-        writing.roll_back_to(*point).map_err(of)
+        slot.savepoints.borrow_mut().roll_back_to(writing, savepoint.number)
     })
 }

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use remanent_engine::schema::{ColumnType, Value};
 
 use super::status::*;
-use crate::border::In;
+use crate::ffi::InPtr;
 
 /// No value.
 pub const REM_NULL: u32 = 0;
@@ -69,7 +69,7 @@ pub struct rem_value {
     pub word: rem_word,
 }
 
-/// What a value holds.
+/// The content of a value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union rem_word {
@@ -109,7 +109,7 @@ impl rem_value {
         // SAFETY: as above.
         let (integer, natural, real, data) =
             unsafe { (self.word.integer, self.word.natural, self.word.real, self.word.data) };
-        let bytes = || In::from(data.cast::<u8>()).slice(self.length as usize);
+        let bytes = || InPtr::from(data.cast::<u8>()).slice(self.length as usize);
         let bytes = || bytes().ok_or(REM_NULL_ARGUMENT);
         Ok(match self.kind {
             REM_NULL => Value::Null,

@@ -17,7 +17,7 @@ fn what_comes_and_goes_takes_one_place() {
         assert_eq!((list.remove(number), list.remove(number)), (Some(value), None));
         last = number;
     }
-    assert_eq!((list.places.len(), list.get(stays).copied()), (2, Some(7)));
+    assert_eq!((list.entries.len(), list.get(stays).copied()), (2, Some(7)));
     assert_eq!(list.get(0), None);
     assert_eq!(list.get(u64::MAX), None);
     let mut taken = Vec::new();

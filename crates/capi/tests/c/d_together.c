@@ -1,4 +1,4 @@
-/* The d_-style calls of several tasks, threads and processes: locks, time, who is told to wait and
+/* The d_-style calls of several tasks, threads and processes: locks, time, who waits and
  * who is not. Started with a word it is one of the other processes. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
@@ -241,7 +241,7 @@ static void *wait_for_lock(void *argument)
     return 0;
 }
 
-/* A task is one thread's at a time: who comes while it is in a call is told, and does not wait. */
+/* A task is one thread's at a time: who comes while it is in a call gets a status, and does not wait. */
 static void one_task_two_threads(void)
 {
     DB_TASK blocker = opened("s"), task = opened("s");

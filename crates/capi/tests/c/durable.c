@@ -1,4 +1,4 @@
-/* A database in a folder: rungs, tickets, a checkpoint, a backup, and what is there afterwards. */
+/* A database in a folder: durability levels, tickets, a checkpoint, a backup, and what is there afterwards. */
 #define _POSIX_C_SOURCE 200809L
 #include <remanent.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
-use crate::Failure;
+use crate::outcome::Failure;
 
 /// The socket in the folder of a database; `remanent_exporter::SOCKET_NAME`.
 const SOCKET_NAME: &str = "metrics.sock";

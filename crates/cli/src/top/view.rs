@@ -86,7 +86,8 @@ impl View {
             return Err("there is no remanent_info".to_owned());
         };
         let number = |name: &str| metrics.get(name).unwrap_or(0.0);
-        let rung = |rung| metrics.with("remanent_log_bytes_total", "rung", rung).unwrap_or(0.0);
+        let level =
+            |level| metrics.with("remanent_log_bytes_total", "durability", level).unwrap_or(0.0);
         let active =
             |kind| metrics.with("remanent_transactions", "kind", kind).unwrap_or(0.0) as u64;
         Ok(Self {
@@ -101,9 +102,9 @@ impl View {
                 retries: number("remanent_retries_total"),
                 checkpoints: number("remanent_checkpoints_total"),
                 log_commits: number("remanent_log_commits_total"),
-                log_bytes: rung("buffered"),
-                log_written: rung("os"),
-                log_synced: rung("disk"),
+                log_bytes: level("buffered"),
+                log_written: level("os"),
+                log_synced: level("disk"),
                 log_writes: number("remanent_log_writes_total"),
                 log_syncs: number("remanent_log_syncs_total"),
             },

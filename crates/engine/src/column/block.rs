@@ -18,16 +18,16 @@ use remanent_schema::{ColumnType, KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
 use super::ALIGNMENT;
 use super::encode::{EncodedColumn, encode, encode_narrow};
 use super::ends::{self, Ends};
+use super::fsst::{Extremes, Symbols};
 use super::gather::{gather, is_narrow};
 use super::head::{
-    ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, HeadRef, OFFSETS, PLAIN, SYMBOLS,
+    ALL_NULL, CONSTANT, DICTIONARY, FSST, HEAD_SIZE, HeadRef, OFFSETS, PLAIN, STRINGS,
 };
 use super::kind::{Kind, read_number};
-use super::symbols::{Extremes, Symbols};
 use super::train::in_symbols;
 use crate::memory::atomic::prefetch;
 
-/// Where the heads begin.
+/// Offset of the heads.
 pub(crate) const HEADS_AT: usize = 64;
 
 /// The most bytes of a block.
@@ -99,7 +99,7 @@ impl EncodedBlock {
         let live = present.iter().map(|word| word.count_ones()).sum();
         let present = if live == rows { Vec::new() } else { present };
         let mut end = HEADS_AT + columns.len() * HEAD_SIZE;
-        let mut place = |len: usize| {
+        let mut reserve = |len: usize| {
             if len == 0 {
                 return 0;
             }
@@ -107,12 +107,12 @@ impl EncodedBlock {
             end = at + len;
             at as u64
         };
-        place(present.len() * 8);
+        reserve(present.len() * 8);
         for column in &mut columns {
-            column.head.nulls = place(column.nulls.len() * 8);
-            column.head.data = place(column.data.len());
-            column.head.values = place(column.values.len());
-            column.head.text = place(column.text.len());
+            column.head.nulls = reserve(column.nulls.len() * 8);
+            column.head.data = reserve(column.data.len());
+            column.head.values = reserve(column.values.len());
+            column.head.text = reserve(column.text.len());
             column.head.text_len = column.text.len() as u64;
         }
         (end <= BLOCK_LEN_MAX).then_some(Self { rows, live, present, columns, len: end })
@@ -121,6 +121,11 @@ impl EncodedBlock {
     /// Bytes of the block.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The number of rows in the columns.
+    pub(crate) fn rows(&self) -> u32 {
+        self.rows
     }
 
     /// Rows that are there.
@@ -132,8 +137,8 @@ impl EncodedBlock {
     pub(crate) fn write(&self, out: &mut [u8]) {
         out.fill(0);
         let columns = self.columns.len() as u32;
-        for (place, number) in out.chunks_exact_mut(4).zip([columns, self.rows, self.live]) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (bytes, number) in out.chunks_exact_mut(4).zip([columns, self.rows, self.live]) {
+            bytes.copy_from_slice(&number.to_le_bytes());
         }
         let heads_end = HEADS_AT + self.columns.len() * HEAD_SIZE;
         if !self.present.is_empty() {
@@ -166,18 +171,18 @@ impl<'b> Block<'b> {
         self.bytes
     }
 
-    /// How many columns it has.
+    /// The number of columns.
     pub(crate) fn columns(self) -> usize {
         self.number(0) as usize
     }
 
-    /// How many rows it has, those that are not there included.
+    /// The number of rows, including those that are not there.
     #[inline]
     pub(crate) fn rows(self) -> u32 {
         self.number(4)
     }
 
-    /// How many rows are there.
+    /// The number of rows that are there.
     pub(crate) fn live(self) -> u32 {
         self.number(8)
     }
@@ -197,7 +202,7 @@ impl<'b> Block<'b> {
         }
     }
 
-    /// Where that bitmap lies; 0 if there is none.
+    /// Offset of that bitmap; 0 if there is none.
     pub(crate) fn present_at(self) -> u64 {
         self.long(16)
     }
@@ -237,7 +242,7 @@ impl<'b> Block<'b> {
             let ask = |at: usize| prefetch(self.bytes.as_ptr().wrapping_add(at));
             let (data, width) = (head.data() as usize, head.width() as usize);
             match head.encoding() {
-                HEAP | SYMBOLS => ask(data + ends::place_of(row, head.width())),
+                STRINGS | FSST => ask(data + ends::offset_of(row, head.width())),
                 OFFSETS if width == 3 => {
                     ask(data + row * 2);
                     ask(data + self.rows() as usize * 2 + row);
@@ -355,7 +360,7 @@ impl<'b> BlockColumn<'b> {
     #[inline]
     pub(crate) fn symbols(&self) -> Option<(Symbols<'b>, Extremes<'b>)> {
         let head = &self.head;
-        if head.encoding() != SYMBOLS {
+        if head.encoding() != FSST {
             return None;
         }
         let table = self.block.part(head.values(), head.value_size() as usize);
@@ -374,7 +379,7 @@ impl<'b> BlockColumn<'b> {
         let head = &self.head;
         match head.encoding() {
             CONSTANT if !self.is_null(row) => self.text(),
-            HEAP => &self.text()[self.ends().range(row)],
+            STRINGS => &self.text()[self.ends().range(row)],
             DICTIONARY if !self.is_null(row) => {
                 let code = read_number(self.data(), head.width() as usize, row);
                 self.dictionary_text(code as usize)
@@ -395,7 +400,7 @@ impl<'b> BlockColumn<'b> {
         self.block.part(self.head.text(), self.head.text_len() as usize)
     }
 
-    /// Of a heap and of symbols: where each row's text or codes end.
+    /// Of plain strings and of FSST: where each row's text or codes end.
     #[inline]
     pub(crate) fn ends(&self) -> Ends<'b> {
         let width = self.head.width();
@@ -504,8 +509,8 @@ fn put(out: &mut [u8], bytes: &[u8]) {
 }
 
 fn put_words(out: &mut [u8], words: &[u64]) {
-    for (place, word) in out.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
+    for (bytes, word) in out.chunks_exact_mut(8).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether bytes from outside are a block of a table's columns.
 //!
-//! What passes reads without panics: every array lies within the block, every code and every place
+//! What passes reads without panics: every array lies within the block, every code and every end
 //! has what it refers to, text is what the column's type says. A block need not be one that the
 //! encoder would have chosen.
 
@@ -9,7 +9,7 @@ use remanent_schema::{ColumnType, ROW_LEN_MAX, RowLayout};
 use super::ALIGNMENT;
 use super::block::{Block, BlockColumn, HEADS_AT};
 use super::ends::{Ends, NARROW, WIDE, size_of_ends};
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAD_SIZE, HEAP, OFFSETS, PLAIN, SYMBOLS};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, HEAD_SIZE, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_number};
 
 /// Rows of a segment at most.
@@ -51,7 +51,7 @@ fn has_values(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
         (Kind::Bytes { .. }, DICTIONARY) => {
             (0..head.value_count() as usize).all(|code| is_value(column.dictionary_text(code)))
         }
-        (Kind::Bytes { .. }, SYMBOLS) => {
+        (Kind::Bytes { .. }, FSST) => {
             let mut text = Vec::new();
             column.symbols().is_some_and(|(_, extremes)| {
                 is_value(extremes.least) && is_value(extremes.greatest)
@@ -105,10 +105,10 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
                 matches!(width, 1..=4) && has_data(width) && head.zone().is_some()
             }
             (PLAIN, kind) => width > 0 && kind.size() == Some(width) && has_data(width),
-            (HEAP, Kind::Bytes { padded }) => {
+            (STRINGS, Kind::Bytes { padded }) => {
                 has_ends(column) && are_ends(column.ends(), rows, head.text_len(), padded)
             }
-            (SYMBOLS, Kind::Bytes { padded: None }) => {
+            (FSST, Kind::Bytes { padded: None }) => {
                 has_ends(column)
                     && are_ends(column.ends(), rows, head.text_len(), None)
                     && is_array(block, head.values(), head.value_size() as usize)
@@ -160,7 +160,7 @@ fn code(column: &BlockColumn<'_>, row: usize) -> usize {
     read_number(column.data(), column.head.width() as usize, row) as usize
 }
 
-/// Whether there is an array of places where each row's text ends; 0 bytes of a place are 4, as in
+/// Whether there is an array of the ends of each row's text; 0 bytes of an end are 4, as in
 /// images up to version 4.
 fn has_ends(column: &BlockColumn<'_>) -> bool {
     let (width, rows) = (column.head.width(), column.block.rows() as usize);
@@ -168,7 +168,7 @@ fn has_ends(column: &BlockColumn<'_>) -> bool {
         && is_array(column.block, column.head.data(), size_of_ends(rows, width))
 }
 
-/// Whether these are places in so many bytes that do not decrease.
+/// Whether these are ends in so many bytes that do not decrease.
 fn are_ends(ends: Ends<'_>, texts: usize, text_len: u64, padded: Option<usize>) -> bool {
     let mut last = 0;
     ends.start(0) == 0

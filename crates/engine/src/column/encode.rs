@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::dictionary::{Distinct, SAMPLE, SAMPLE_DISTINCT_MAX};
 use super::ends;
-use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, HEAP, OFFSETS, PLAIN};
+use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_float, read_integer};
 
 /// Text of one column that a block can hold.
@@ -296,20 +296,20 @@ fn encode_text(values: &Values<'_>) -> Option<EncodedColumn> {
         return Some(EncodedColumn::constant(first, Some(rows_of_extremes(values))));
     }
     let total: usize = values.iter().flatten().map(|value| value.len()).sum();
-    let heap_size = total + ends::size_of_ends(values.len(), ends::NARROW);
+    let strings_size = total + ends::size_of_ends(values.len(), ends::NARROW);
     if let Some(mut distinct) = Distinct::find(values, values.len() / 2) {
         let ends = ends::size_of_ends(distinct.values.len(), ends::WIDE);
         let own = values.len() * distinct.code_width() + ends + distinct.bytes();
-        if own < heap_size {
+        if own < strings_size {
             distinct.sort_by(<[u8]>::cmp);
             return text_dictionary(values, &distinct);
         }
     }
-    let mut column = EncodedColumn::of(HEAP);
+    let mut column = EncodedColumn::of(STRINGS);
     column.head.zone = Some(rows_of_extremes(values));
     let all = values.iter().map(|value| value.unwrap_or_default());
-    let (places, text) = put_text(all, values.len(), total)?;
-    (column.data, column.head.width) = ends::write(&places);
+    let (ends, text) = put_text(all, values.len(), total)?;
+    (column.data, column.head.width) = ends::encode_ends(&ends);
     column.text = text;
     Some(column)
 }
@@ -317,8 +317,8 @@ fn encode_text(values: &Values<'_>) -> Option<EncodedColumn> {
 fn text_dictionary(values: &Values<'_>, distinct: &Distinct<'_>) -> Option<EncodedColumn> {
     let mut column = EncodedColumn::codes(distinct);
     let all = distinct.values.iter().copied();
-    let (places, text) = put_text(all, distinct.values.len(), distinct.bytes())?;
-    column.values = places.into_iter().flat_map(u32::to_le_bytes).collect();
+    let (ends, text) = put_text(all, distinct.values.len(), distinct.bytes())?;
+    column.values = ends.into_iter().flat_map(u32::to_le_bytes).collect();
     column.text = text;
     // The values are sorted.
     let row_of = |code: usize| {
@@ -359,7 +359,7 @@ fn head_of(text: &[u8]) -> u64 {
     }
 }
 
-/// Where texts end, behind a 0, and the texts.
+/// Writes the offsets at which texts end, behind a 0, and the texts.
 fn put_text<'v>(
     all: impl Iterator<Item = &'v [u8]>,
     count: usize,
@@ -368,13 +368,13 @@ fn put_text<'v>(
     if total > TEXT_MAX {
         return None;
     }
-    let (mut places, mut text) = (Vec::with_capacity(count + 1), Vec::with_capacity(total));
-    places.push(0);
+    let (mut ends, mut text) = (Vec::with_capacity(count + 1), Vec::with_capacity(total));
+    ends.push(0);
     for value in all {
         text.extend_from_slice(value);
-        places.push(text.len() as u32);
+        ends.push(text.len() as u32);
     }
-    Some((places, text))
+    Some((ends, text))
 }
 
 fn put_numbers(out: &mut [u8], width: usize, numbers: impl Iterator<Item = u32>) {

@@ -1,5 +1,5 @@
 //! Integers out of rows: all such columns at once, a few hundred rows at a time, so that a row is
-//! still at hand when its next column is read.
+//! still in the processor's cache when its next column is read.
 //!
 //! A number is in 8 bytes whatever its column's size, so a column of unsigned 8 or of 16 bytes is
 //! not gathered here.

@@ -7,17 +7,18 @@
 pub(crate) const ALL_NULL: u32 = 0;
 /// All rows that have a value have the same; it lies where text lies.
 pub(crate) const CONSTANT: u32 = 1;
-/// Unsigned differences from the zone's least value; of three bytes, the lower two of all rows lie
-/// before the third of each.
+/// Frame of reference: unsigned differences from the zone's least value; of three bytes, the lower
+/// two of all rows lie before the third of each.
 pub(crate) const OFFSETS: u32 = 2;
 /// The values, one behind the other.
 pub(crate) const PLAIN: u32 = 3;
-/// Codes, which are places in a sorted array of values.
+/// Codes, which index a sorted array of values.
 pub(crate) const DICTIONARY: u32 = 4;
-/// Places where values end in the bytes behind each other, beginning with 0 (`ends.rs`).
-pub(crate) const HEAP: u32 = 5;
-/// As a heap, of codes of symbols; the symbols lie where the values of a dictionary do.
-pub(crate) const SYMBOLS: u32 = 6;
+/// Plain strings: the offsets at which values end in the bytes behind each other, beginning with 0
+/// (`ends.rs`).
+pub(crate) const STRINGS: u32 = 5;
+/// As plain strings, of FSST codes; the symbols lie where the values of a dictionary do.
+pub(crate) const FSST: u32 = 6;
 
 /// Bytes of a head.
 pub(crate) const HEAD_SIZE: usize = 96;
@@ -29,22 +30,22 @@ const ZONE: u32 = 1;
 pub(crate) struct ColumnHead {
     /// One of the tags above.
     pub(crate) encoding: u32,
-    /// Bytes of an offset, of a code, of a plain value, or of a place where text ends; of the last,
+    /// Bytes of an offset, of a code, of a plain value, or of an end of a text; of the last,
     /// 0 are 4.
     pub(crate) width: u32,
-    /// Of a dictionary: bytes of a value; 0 if they differ in length. Of symbols: bytes of their
+    /// Of a dictionary: bytes of a value; 0 if they differ in length. Of FSST: bytes of the symbol
     /// table.
     pub(crate) value_size: u32,
-    /// Of a dictionary: how many values. Of symbols: how many.
+    /// Of a dictionary: how many values. Of FSST: how many symbols.
     pub(crate) value_count: u32,
-    /// How many rows are null.
+    /// The number of null rows.
     pub(crate) null_count: u32,
     /// Offset of the null bitmap, a bit for each row; 0 if none is null.
     pub(crate) nulls: u64,
     /// Offset of the array that has one entry for each row; 0 if there is none.
     pub(crate) data: u64,
-    /// Of a dictionary: offset of its values, or of the places where they end. Of symbols: of their
-    /// table.
+    /// Of a dictionary: offset of its values, or of their ends. Of FSST: of the
+    /// symbol table.
     pub(crate) values: u64,
     /// Offset and length of the bytes of text and of a constant.
     pub(crate) text: u64,
@@ -61,12 +62,12 @@ impl ColumnHead {
         let zone = if self.zone.is_some() { ZONE } else { 0 };
         let small =
             [self.encoding, self.width, self.value_size, self.value_count, zone, self.null_count];
-        for (place, number) in bytes[..24].chunks_exact_mut(4).zip(small) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (field, number) in bytes[..24].chunks_exact_mut(4).zip(small) {
+            field.copy_from_slice(&number.to_le_bytes());
         }
         let large = [self.nulls, self.data, self.values, self.text, self.text_len];
-        for (place, number) in bytes[24..64].chunks_exact_mut(8).zip(large) {
-            place.copy_from_slice(&number.to_le_bytes());
+        for (field, number) in bytes[24..64].chunks_exact_mut(8).zip(large) {
+            field.copy_from_slice(&number.to_le_bytes());
         }
         let (least, greatest) = self.zone.unwrap_or((0, 0));
         bytes[64..80].copy_from_slice(&least.to_le_bytes());

@@ -1,7 +1,7 @@
-//! How the types of columns are stored: as numbers, as places of one size, or as bytes of any
+//! How the types of columns are stored: as numbers, as values of a fixed size, or as bytes of any
 //! length.
 //!
-//! Dates, times, decimals and truths are integers here; arrays are places of a fixed size; Char is
+//! Dates, times, decimals and truths are integers here; arrays have a fixed size; Char is
 //! text of any length, for what it is padded with is no part of it. What is in a row's null bit is
 //! not in the column's bytes.
 
@@ -14,11 +14,11 @@ pub(crate) enum Kind {
     Integer { size: usize, signed: bool },
     /// Floats of so many bytes.
     Float { size: usize },
-    /// Places of so many bytes.
+    /// Values of so many bytes.
     Fixed { size: usize },
     /// Text or bytes; in a row padded to so many bytes with NUL, or in its variable part.
     Bytes { padded: Option<usize> },
-    /// No bytes: whether a struct is there is told by the null bit alone.
+    /// No bytes: whether a struct is there is known by the null bit alone.
     Nothing,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn read_integer(bytes: &[u8], signed: bool) -> i128 {
     }
 }
 
-/// The unsigned number at place `i` of an array of 1, 2, 3 or 4-byte numbers, all of it; of 3, the
+/// The unsigned number at index `i` of an array of 1, 2, 3 or 4-byte numbers, all of it; of 3, the
 /// lower two bytes of all numbers are before the third of each.
 #[inline]
 pub(crate) fn read_number(bytes: &[u8], width: usize, i: usize) -> u32 {

@@ -1,7 +1,7 @@
 //! Columns: how the rows of a frozen segment lie in bytes.
 //!
 //! Each leaf of the rows has one byte-aligned encoding that is chosen from its values ([`gather`],
-//! [`encode`], [`dictionary`], [`train`], [`symbols`] and [`ends`]); the columns of a segment are
+//! [`encode`], [`dictionary`], [`train`], [`fsst`] and [`ends`]); the columns of a segment are
 //! one relocatable [`block`], in which every array starts at a multiple of 64 bytes and everything
 //! is found by its offset from the block's start.
 //! [`head`] is what a column says of itself, [`kind`] how the types of columns are stored,
@@ -13,18 +13,18 @@ pub(crate) mod check;
 pub(crate) mod dictionary;
 pub(crate) mod encode;
 pub(crate) mod ends;
+pub(crate) mod fsst;
 pub(crate) mod gather;
 pub(crate) mod head;
 pub(crate) mod kind;
-pub(crate) mod symbols;
 pub(crate) mod train;
 pub(crate) mod view;
 
 pub use ends::Ends;
-pub use symbols::{SymbolWriter, Symbols};
+pub use fsst::{SymbolWriter, Symbols};
 pub use view::{DictionaryValues, Encoding, FrozenColumn};
 
-/// What every array in a block is aligned to.
+/// Alignment of every array in a block.
 pub(crate) const ALIGNMENT: usize = 64;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use remanent_schema::{Column, ColumnType, RowLayout, TableSchema, Value};
 use super::block::{Block, EncodedBlock};
 use super::check::is_well_formed;
 use super::ends::{Ends, NARROW, WIDE};
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, OFFSETS, PLAIN, STRINGS};
 use super::view::{Encoding, FrozenColumn};
 use crate::memory::scratch::aligned_copy;
 
@@ -250,15 +250,15 @@ fn the_narrowest_encoding_is_chosen() {
     };
     assert_eq!(texts(|_| "Ulm".to_owned()), (CONSTANT, 0));
     assert_eq!(texts(|i| format!("{:05}", i % 300)), (DICTIONARY, 2));
-    assert_eq!(texts(|i| format!("number {i}")), (HEAP, NARROW));
+    assert_eq!(texts(|i| format!("number {i}")), (STRINGS, NARROW));
     let long = |len: usize| {
         let values = (0..100).map(move |i| format!("{i:02}").repeat(if i == 50 { len } else { 1 }));
         let values = values.map(|text| Value::Bytes(text.leak().as_bytes()));
         encoding_of(Column::new("a", ColumnType::BLOB), values)
     };
     // The line of 30 places that says where the long one ends begins 40 bytes before it.
-    assert_eq!(long((1 << 15) - 29), (HEAP, NARROW));
-    assert_eq!(long((1 << 15) - 28), (HEAP, WIDE));
+    assert_eq!(long((1 << 15) - 29), (STRINGS, NARROW));
+    assert_eq!(long((1 << 15) - 28), (STRINGS, WIDE));
     let nulls = (0..10).map(|_| Value::Null);
     assert_eq!(encoding_of(Column::new("a", ColumnType::F64).nullable(), nulls), (ALL_NULL, 0));
 }
@@ -274,7 +274,7 @@ proptest! {
         let places: Vec<u32> = std::iter::once(0)
             .chain(longer.scan(0, |end, len| { *end += len; Some(*end) }))
             .collect();
-        let (bytes, width) = super::ends::write(&places);
+        let (bytes, width) = super::ends::encode_ends(&places);
         let texts = places.len() - 1;
         prop_assert_eq!(bytes.len(), super::ends::size_of_ends(texts, width));
         let mut memory = Vec::new();
@@ -343,7 +343,7 @@ fn text_in_symbols_comes_back() {
     let block = Block::new(block_of(&layout, &rows, &mut memory));
     for column in [0, 2] {
         let head = block.column(column).head;
-        assert_eq!(head.encoding(), SYMBOLS);
+        assert_eq!(head.encoding(), FSST);
         let text: usize = rows.iter().flatten().map(|row| row.len() - layout.fixed_size()).sum();
         let own = head.text_len() as usize + head.value_size() as usize;
         assert!(own * 5 < text, "{own} of {text} bytes");
@@ -363,7 +363,7 @@ fn text_that_does_not_repeat_stays_as_it_is() {
         texts.iter().map(|text| Some(row(&layout, &[Some(Value::String(text))]))).collect();
     let mut memory = Vec::new();
     let block = Block::new(block_of(&layout, &rows, &mut memory));
-    assert_eq!(block.column(0).head.encoding(), HEAP);
+    assert_eq!(block.column(0).head.encoding(), STRINGS);
     check(&layout, &rows);
 }
 

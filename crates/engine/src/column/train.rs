@@ -1,14 +1,15 @@
-//! Choosing the symbols that a column's text is written in, and writing it.
+//! FSST: choosing the symbols that a column's text is written in, and writing it.
 //!
 //! A few times over, a sample of the text is written in the symbols so far, and those symbols and
 //! pairs of neighbours stay that stood for most bytes: so symbols grow out of shorter ones. What
 //! the next symbol is, one look into each of two tables says: of symbols of three bytes and more by
-//! a hash of their first three, the best one for each place; of shorter ones by the next two bytes.
+//! a hash of their first three, the best one for each bucket; of shorter ones by the next two
+//! bytes.
 
 use super::encode::{EncodedColumn, Values};
 use super::ends;
-use super::head::{HEAP, SYMBOLS};
-use super::symbols::{ESCAPE, Extremes, SYMBOL_LEN_MAX, SYMBOLS_MAX, Symbol, Symbols};
+use super::fsst::{ESCAPE, Extremes, SYMBOL_LEN_MAX, SYMBOLS_MAX, Symbol, Symbols};
+use super::head::{FSST, STRINGS};
 
 /// Text is written in symbols where its values have at least so many bytes on average, which a
 /// reader saves more by than it pays, and there are so many in all.
@@ -19,10 +20,10 @@ const TEXT_LEN_MIN: usize = 16 << 10;
 const SAMPLE: usize = 12 << 10;
 const SAMPLE_PARTS: usize = 64;
 
-/// How often the symbols are chosen anew.
+/// Rounds of training.
 const ROUNDS: usize = 5;
 
-const LONG_PLACES: usize = 2048;
+const LONG_BUCKETS: usize = 2048;
 
 /// In `short`: no symbol.
 const NONE: u16 = 0;
@@ -47,12 +48,12 @@ struct Long {
     code: u8,
 }
 
-/// The column, whose text lies in a heap, in symbols if that takes at most three quarters.
+/// The column, whose text is plain strings, in FSST symbols if that takes at most three quarters.
 pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedColumn {
     let text = &column.text;
     let is_worth_it = text.len() >= TEXT_LEN_MIN && text.len() >= MEAN_LEN_MIN * values.len();
     let Some((least, greatest)) = column.head.zone.filter(|_| is_worth_it) else { return column };
-    if column.head.encoding != HEAP {
+    if column.head.encoding != STRINGS {
         return column;
     }
     let text_of = |row: i128| values[row as usize].unwrap_or_default();
@@ -60,8 +61,8 @@ pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedC
     let matcher = Matcher::train(&sample_of(text));
     let most = text.len() / 4 * 3;
     let mut codes = Vec::with_capacity(most);
-    let mut places = Vec::with_capacity(values.len() + 1);
-    places.push(0);
+    let mut ends = Vec::with_capacity(values.len() + 1);
+    ends.push(0);
     let mut start = 0;
     for value in values {
         let end = start + value.map_or(0, <[u8]>::len);
@@ -70,14 +71,14 @@ pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedC
         if codes.len() > most {
             return column;
         }
-        places.push(codes.len() as u32);
+        ends.push(codes.len() as u32);
     }
     let mut head = column.head;
-    head.encoding = SYMBOLS;
+    head.encoding = FSST;
     head.value_count = matcher.symbols.len() as u32;
     let table = Symbols::write(&matcher.symbols, &extremes);
     head.value_size = table.len() as u32;
-    let (data, width) = ends::write(&places);
+    let (data, width) = ends::encode_ends(&ends);
     head.width = width;
     EncodedColumn { head, data, text: codes, values: table, ..column }
 }
@@ -100,19 +101,19 @@ impl Matcher {
         matcher
     }
 
-    /// The symbols, best first; of two long ones that have one place the second is left out.
+    /// The symbols, best first; of two long ones that have one bucket the second is left out.
     fn of(symbols: Vec<Symbol>) -> Self {
         let mut short = vec![NONE; 1 << 16];
-        let mut long = vec![Long::default(); LONG_PLACES];
+        let mut long = vec![Long::default(); LONG_BUCKETS];
         let mut kept = Vec::with_capacity(SYMBOLS_MAX);
         for symbol in symbols {
             let code = kept.len() as u16;
             if symbol.len >= 3 {
-                let place = &mut long[place_of(symbol.word)];
-                if place.len > 0 {
+                let bucket = &mut long[bucket_of(symbol.word)];
+                if bucket.len > 0 {
                     continue;
                 }
-                *place = Long { word: symbol.word, len: symbol.len, code: code as u8 };
+                *bucket = Long { word: symbol.word, len: symbol.len, code: code as u8 };
             }
             kept.push(symbol);
             if kept.len() == SYMBOLS_MAX {
@@ -120,8 +121,8 @@ impl Matcher {
             }
         }
         for (code, symbol) in (0..).zip(&kept).filter(|(_, symbol)| symbol.len == 1) {
-            let places = short.iter_mut().skip(symbol.word as usize).step_by(256);
-            places.for_each(|place| *place = code | 1 << 8);
+            let codes = short.iter_mut().skip(symbol.word as usize).step_by(256);
+            codes.for_each(|word| *word = code | 1 << 8);
         }
         for (code, symbol) in (0..).zip(&kept).filter(|(_, symbol)| symbol.len == 2) {
             short[symbol.word as usize] = code | 2 << 8;
@@ -135,7 +136,7 @@ impl Matcher {
     fn next(&self, text: &[u8], at: usize, end: usize) -> (u16, usize) {
         let left = end - at;
         let word = word_at(text, at, left);
-        let long = self.long[place_of(word)];
+        let long = self.long[bucket_of(word)];
         let bits = u64::MAX >> (64 - 8 * u32::from(long.len.max(1)));
         let len = usize::from(long.len);
         if len > 0 && word & bits == long.word && len <= left {
@@ -170,7 +171,7 @@ impl Matcher {
         }
     }
 
-    /// What stands for most of the sample: symbols, bytes, and two of them in a row.
+    /// The symbols that cover most of the sample, out of symbols, bytes, and two of them in a row.
     fn better_symbols(&self, sample: &[u8]) -> Vec<Symbol> {
         let mut pairs = Vec::with_capacity(sample.len());
         let (mut at, mut last) = (0, NO_CODE);
@@ -224,9 +225,9 @@ fn word_at(text: &[u8], at: usize, left: usize) -> u64 {
     }
 }
 
-/// The place of symbols with these first three bytes.
+/// The bucket of symbols with these first three bytes.
 #[inline]
-fn place_of(word: u64) -> usize {
+fn bucket_of(word: u64) -> usize {
     let three = word & 0x00ff_ffff;
-    (three.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % LONG_PLACES
+    (three.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % LONG_BUCKETS
 }

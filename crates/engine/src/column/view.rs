@@ -7,9 +7,9 @@ use remanent_schema::{ColumnType, Value};
 
 use super::block::BlockColumn;
 use super::ends::Ends;
-use super::head::{ALL_NULL, CONSTANT, DICTIONARY, HEAP, OFFSETS, PLAIN, SYMBOLS};
+use super::fsst::Symbols;
+use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_float, read_integer, read_number, value_of_integer};
-use super::symbols::Symbols;
 use crate::memory::aligned::{as_u32s, as_u64s};
 
 /// A column of a frozen segment, encoded.
@@ -59,10 +59,11 @@ pub struct FrozenColumn<'t> {
 pub enum Encoding<'t> {
     /// All rows that are not null have this value; null if all are.
     Constant(Value<'t>),
-    /// Integers, dates, times, decimals and truths: unsigned numbers of 1 to 4 bytes, one for each
-    /// row, which added to `min` are the value (of a decimal the unscaled integer).
+    /// Frame of reference, of integers, dates, times, decimals and truths: unsigned numbers of 1 to
+    /// 4 bytes, one for each row, which added to `min` are the value (of a decimal the unscaled
+    /// integer).
     Offsets {
-        /// What the numbers are added to.
+        /// The reference that the numbers are added to.
         min: i128,
         /// Bytes of a number: 1, 2, 3 or 4.
         width: usize,
@@ -77,7 +78,8 @@ pub enum Encoding<'t> {
         /// The values.
         bytes: &'t [u8],
     },
-    /// For each row the place of its value among the values, which are sorted and all different.
+    /// For each row the code of its value, which is its index among the values, which are sorted
+    /// and all different.
     Dictionary {
         /// Bytes of a code: 1, 2 or 4.
         code_width: usize,
@@ -86,20 +88,20 @@ pub enum Encoding<'t> {
         /// The values.
         values: DictionaryValues<'t>,
     },
-    /// Text or bytes: the value of row `i` is `bytes[ends.range(i)]`.
-    Heap {
-        /// Where values end.
+    /// Plain strings, of text or bytes: the value of row `i` is `bytes[ends.range(i)]`.
+    Strings {
+        /// The ends of the values.
         ends: Ends<'t>,
         /// The values behind one another.
         bytes: &'t [u8],
     },
-    /// Text: the value of row `i` is what `symbols` make of `codes[ends.range(i)]`.
-    Symbols {
-        /// Where the codes of values end.
+    /// FSST, of text: the value of row `i` is what `symbols` make of `codes[ends.range(i)]`.
+    Fsst {
+        /// The ends of the values' codes.
         ends: Ends<'t>,
         /// The codes of all values behind one another.
         codes: &'t [u8],
-        /// What the codes stand for.
+        /// The symbols of the codes.
         symbols: Symbols<'t>,
     },
 }
@@ -164,10 +166,10 @@ impl<'t> FrozenColumn<'t> {
                 let values = DictionaryValues { column: *column, column_type: self.column_type };
                 Encoding::Dictionary { code_width: width, codes: column.data(), values }
             }
-            HEAP => Encoding::Heap { ends: column.ends(), bytes: column.text() },
+            STRINGS => Encoding::Strings { ends: column.ends(), bytes: column.text() },
             CONSTANT => Encoding::Constant(value_of(self.column_type, column.text())),
-            SYMBOLS if let Some((symbols, _)) = column.symbols() => {
-                Encoding::Symbols { ends: column.ends(), codes: column.text(), symbols }
+            FSST if let Some((symbols, _)) = column.symbols() => {
+                Encoding::Fsst { ends: column.ends(), codes: column.text(), symbols }
             }
             _ => Encoding::Constant(Value::Null),
         }
@@ -206,7 +208,7 @@ impl<'t> FrozenColumn<'t> {
         (self.column.head.nulls() != 0).then(|| as_u64s(self.column.nulls()))
     }
 
-    /// How many rows are null.
+    /// The number of null rows.
     pub fn null_count(&self) -> usize {
         self.column.head.null_count() as usize
     }
@@ -238,7 +240,7 @@ impl<'t> FrozenColumn<'t> {
     where
         't: 'r,
     {
-        if self.column.head.encoding() != SYMBOLS || self.column.is_null(row) {
+        if self.column.head.encoding() != FSST || self.column.is_null(row) {
             return self.stored(row);
         }
         room.clear();
@@ -292,7 +294,7 @@ impl<'t> FrozenColumn<'t> {
 }
 
 impl<'t> DictionaryValues<'t> {
-    /// How many there are.
+    /// The number of entries.
     #[expect(clippy::len_without_is_empty, reason = "a dictionary has at least two values")]
     pub fn len(&self) -> usize {
         self.column.head.value_count() as usize

@@ -17,7 +17,7 @@ const SEGMENTS: u32 = 1 << 16;
 /// Words of a bitmap at most.
 const WORDS_MAX: usize = 1 << 10;
 
-/// What a columns block says behind the number of its table.
+/// The content of a columns block, behind the number of its table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Columns<'p> {
     /// The segment: its first row id is 65,536 times this.
@@ -28,7 +28,7 @@ pub(crate) struct Columns<'p> {
 }
 
 impl<'p> Columns<'p> {
-    /// What a payload says; `None` if it is none.
+    /// Parses a payload; `None` if it is not one.
     pub(crate) fn of_payload(payload: &'p [u8]) -> Option<Self> {
         let (segment, words) = (number(payload, 4).ok()?, number(payload, 8).ok()? as usize);
         if segment >= SEGMENTS || words > WORDS_MAX {
@@ -56,11 +56,11 @@ impl<'p> Columns<'p> {
         fits.then_some(block)
     }
 
-    /// The places of rows that are there in `block`, and whether each is seen.
-    pub(crate) fn places(self, block: Block<'p>) -> impl Iterator<Item = (u32, bool)> {
+    /// The ordinals of rows that are there in `block`, and whether each is seen.
+    pub(crate) fn ordinals(self, block: Block<'p>) -> impl Iterator<Item = (u32, bool)> {
         let visible = self.visible;
-        let there = (0..block.rows()).filter(move |&place| block.has(place));
-        there.map(move |place| (place, visible.is_empty() || bit(visible, place as usize)))
+        let there = (0..block.rows()).filter(move |&ordinal| block.has(ordinal));
+        there.map(move |ordinal| (ordinal, visible.is_empty() || bit(visible, ordinal as usize)))
     }
 
     /// The bytes of the columns.
@@ -71,7 +71,7 @@ impl<'p> Columns<'p> {
     /// Calls `visit` with the id and the bytes of each row that is seen, for `block` of these.
     ///
     /// # Errors
-    /// What `visit` returns.
+    /// The error of `visit`.
     pub(crate) fn each_row<E>(
         self,
         block: Block<'p>,
@@ -79,10 +79,10 @@ impl<'p> Columns<'p> {
         mut visit: impl FnMut(u32, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut row = Vec::new();
-        for (place, _) in self.places(block).filter(|(_, is_seen)| *is_seen) {
-            row.resize(block.row_len(layout, place), 0);
-            block.write_row(layout, place, &mut row);
-            visit(self.segment << 16 | place, &row)?;
+        for (ordinal, _) in self.ordinals(block).filter(|(_, is_seen)| *is_seen) {
+            row.resize(block.row_len(layout, ordinal), 0);
+            block.write_row(layout, ordinal, &mut row);
+            visit(self.segment << 16 | ordinal, &row)?;
         }
         Ok(())
     }

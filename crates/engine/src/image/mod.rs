@@ -11,11 +11,11 @@ mod salvage;
 mod writer;
 
 pub(crate) use columns::Columns;
-pub(crate) use reader::{check_links, create, read, verify};
+pub(crate) use reader::{check_links, create, read_image, verify};
 pub(crate) use salvage::{Lost, Piece, Pieces};
-pub(crate) use writer::write;
+pub(crate) use writer::write_image;
 
-/// What an image begins with.
+/// The first bytes of an image.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";
 /// The version that is written.
 const VERSION: u16 = 5;
@@ -28,11 +28,11 @@ const ROWS: u8 = 3;
 const END: u8 = 4;
 const COLUMNS: u8 = 5;
 
-/// What an image says of itself before its tables.
+/// The header of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ImageHead {
     pub(crate) timestamp: u64,
-    /// Whose image it is; zeros if the database has no log.
+    /// The id of the database; zeros if it has no log.
     pub(crate) database: [u8; 16],
     /// The position in the log from which on all that is newer stands.
     pub(crate) position: u64,

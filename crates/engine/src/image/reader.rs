@@ -12,13 +12,14 @@ use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Heap;
+use crate::memory::Allocator;
 use crate::options::Options;
 use crate::snapshot::Snapshot;
 use crate::table::batch::RowBatch;
+use crate::table::change::Change;
 use crate::table::freeze::install;
 use crate::table::row::RowId;
-use crate::table::table::{Change, TableAt};
+use crate::table::table::TableAt;
 use crate::table::{Set, Table};
 use crate::transaction::clock::{self, HeldSlot};
 
@@ -45,7 +46,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn load(options: Options, stream: &mut dyn Read) -> Result<Self> {
-        read(options, stream, &mut |_, _| ()).map(|(db, _)| db)
+        read_image(options, stream, &mut |_, _| ()).map(|(db, _)| db)
     }
 }
 
@@ -93,21 +94,21 @@ impl Database {
     }
 }
 
-/// As [`Database::load`]; tells how many rows and bytes were read, now and then.
+/// As [`Database::load`]; reports how many rows and bytes were read, now and then.
 ///
 /// # Errors
 /// As [`Database::load`].
-pub(crate) fn read(
+pub(crate) fn read_image(
     options: Options,
     stream: &mut dyn Read,
-    tell: &mut dyn FnMut(u64, u64),
+    report: &mut dyn FnMut(u64, u64),
 ) -> Result<(Database, ImageHead)> {
     let mut blocks = Blocks::open(stream)?;
     let db = Database::open(options)?;
     // What was in a full database finds room again, wherever it comes to lie.
     db.instance.memory().header().account.open_reserve(true);
     let (tables, head) = blocks.tables(&db)?;
-    Load::new(&db, tables)?.all(&mut blocks, tell)?;
+    Load::new(&db, tables)?.all(&mut blocks, report)?;
     db.instance.memory().header().account.open_reserve(false);
     db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
     Ok((db, head))
@@ -283,12 +284,12 @@ struct Load<'d> {
 
 impl<'d> Load<'d> {
     fn new(db: &'d Database, tables: Vec<Filled>) -> Result<Self> {
-        let (held, _) = clock::begin_exclusive(db.instance.memory(), db.instance.slots())?;
-        let batch = RowBatch::new(db.instance.memory().heap(held.cache()), ROWS_PER_BATCH)?;
+        let (held, _) = clock::begin_past_gate(db.instance.memory(), db.instance.slots())?;
+        let batch = RowBatch::new(db.instance.memory().allocator(held.cache()), ROWS_PER_BATCH)?;
         Ok(Self { db, held, tables, count: 0, buffer: Vec::new(), batch, batch_of: 0 })
     }
 
-    fn all(mut self, blocks: &mut Blocks<'_>, tell: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    fn all(mut self, blocks: &mut Blocks<'_>, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
         loop {
             match blocks.next()? {
                 ROWS => self.rows(&blocks.payload)?,
@@ -297,7 +298,7 @@ impl<'d> Load<'d> {
                 END => return Err(damaged("it has another number of rows than it says")),
                 _ => return Err(damaged("a block stands where it cannot")),
             }
-            tell(self.count, blocks.bytes);
+            report(self.count, blocks.bytes);
         }
         self.index_rest()?;
         let memory = self.db.instance.memory();
@@ -333,25 +334,25 @@ impl<'d> Load<'d> {
         Ok(())
     }
 
-    /// Lays a row of the table down under the id that it had.
+    /// Inserts a row of the table, unindexed, under the id that it had.
     fn row(&mut self, row: u32, bytes: &[u8]) -> Result<()> {
         let filled = &self.tables[self.batch_of as usize];
         let memory = self.db.instance.memory();
-        let heap = memory.heap(self.held.cache());
+        let alloc = memory.allocator(self.held.cache());
         let at = TableAt { memory, core: &filled.table.core };
         if row == u32::MAX || at.is_taken(row) {
             return Err(damaged("a row is there twice"));
         }
         let bytes = filled.row(row, bytes, &mut self.buffer)?;
-        at.directory().claim(heap, row)?;
-        let change = at.lay_down_as(heap, FIRST, row, bytes.len(), |out| {
+        at.directory().claim(alloc, row)?;
+        let change = at.insert_unindexed_as(alloc, FIRST, row, bytes.len(), |out| {
             out.copy_from_slice(bytes);
             Ok(())
         })?;
-        heap.cache.retired.redeem();
+        alloc.cache.retired.release();
         self.count += 1;
         if self.batch.push(change) {
-            index(&mut self.batch, at, heap)?;
+            index(&mut self.batch, at, alloc)?;
         }
         Ok(())
     }
@@ -368,27 +369,27 @@ impl<'d> Load<'d> {
             return columns.each_row(block, &layout, |row, bytes| self.row(row, bytes));
         }
         let memory = self.db.instance.memory();
-        let heap = memory.heap(self.held.cache());
+        let alloc = memory.allocator(self.held.cache());
         let at = TableAt { memory, core: &filled.table.core };
         let block = columns.checked(&at.core.layout).ok_or_else(is_not_one)?;
         let first = u64::from(columns.segment) << 16;
         match at.directory().limit() {
             limit if limit > first => return Err(damaged("a segment is there twice")),
-            limit if limit < first => at.directory().claim(heap, first as u32 - 1)?,
+            limit if limit < first => at.directory().claim(alloc, first as u32 - 1)?,
             _ => {}
         }
-        let frozen = install(heap, columns.bytes(), FIRST.timestamp)?;
-        let placed = at.directory().place(heap, columns.segment, frozen);
-        placed.inspect_err(|_| memory.get(frozen).destroy(heap))?;
-        for (place, is_seen) in columns.places(block) {
-            let row = columns.segment << 16 | place;
+        let frozen = install(alloc, columns.bytes(), FIRST.timestamp)?;
+        let placed = at.directory().place(alloc, columns.segment, frozen);
+        placed.inspect_err(|_| memory.get(frozen).destroy(alloc))?;
+        for (ordinal, is_seen) in columns.ordinals(block) {
+            let row = columns.segment << 16 | ordinal;
             if !is_seen {
-                at.directory().open_gap(heap, row)?;
+                at.directory().set_gone(memory, row);
                 continue;
             }
             self.count += 1;
             if self.batch.push(Change::new(row, 0)) {
-                index(&mut self.batch, at, heap)?;
+                index(&mut self.batch, at, alloc)?;
             }
         }
         Ok(())
@@ -399,13 +400,13 @@ impl<'d> Load<'d> {
         let Some(filled) = self.tables.get(self.batch_of as usize) else { return Ok(()) };
         let memory = self.db.instance.memory();
         let at = TableAt { memory, core: &filled.table.core };
-        index(&mut self.batch, at, memory.heap(self.held.cache()))
+        index(&mut self.batch, at, memory.allocator(self.held.cache()))
     }
 }
 
 /// Puts the rows of a batch into the indexes of their table.
-fn index<'t>(batch: &mut RowBatch<'_>, table: TableAt<'t>, heap: Heap<'t>) -> Result<()> {
-    batch.index(table, heap, FIRST, None).map_err(|error| match error.kind() {
+fn index<'t>(batch: &mut RowBatch<'_>, table: TableAt<'t>, alloc: Allocator<'t>) -> Result<()> {
+    batch.index(table, alloc, FIRST, None).map_err(|error| match error.kind() {
         ErrorKind::DuplicateKey => damaged(format!("a key is there twice: {error}")),
         _ => error,
     })?;

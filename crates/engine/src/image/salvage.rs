@@ -18,7 +18,7 @@ use crate::storage::{StorageFile, read_at_most};
 const STEP: usize = 1 << 20;
 /// Tag and length of a block, and the first twelve bytes of its payload.
 const START: usize = 5 + 12;
-/// What a block has besides its payload.
+/// Bytes of a block besides its payload.
 const EXTRA: u64 = 5 + 4;
 /// No rows block of several rows is longer; the writer ends one at half of this.
 const ROWS_LEN_MAX: u64 = 512 << 10;
@@ -29,14 +29,14 @@ const SEGMENTS_MAX: u32 = 1 << 16;
 /// No schema of a table is longer.
 const TABLE_LEN_MAX: u64 = 16 << 20;
 
-/// What was passed over.
+/// A stretch of the file that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lost {
     pub(crate) stretches: u64,
     pub(crate) bytes: u64,
 }
 
-/// What a block says.
+/// The content of a block.
 #[derive(Debug)]
 pub(crate) enum Piece<'p> {
     Head(ImageHead),
@@ -104,7 +104,7 @@ impl Pieces {
     /// The blocks of a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn open(file: Box<dyn StorageFile>) -> io::Result<Self> {
         let length = file.len()?;
         let mut magic = [0; MAGIC.len()];
@@ -119,10 +119,10 @@ impl Pieces {
         self.at
     }
 
-    /// What the next block says that is whole; `None` at the end.
+    /// The next block that is whole; `None` at the end.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
         let tag = match self.block_at(self.at)? {
             Some(tag) => tag,
@@ -167,7 +167,7 @@ impl Pieces {
         Ok(stored.is_ok_and(|stored| stored == checksum.value()).then_some(start[0]))
     }
 
-    /// Where the next whole block begins, from `from` on, or the file's end.
+    /// The beginning of the next whole block at or behind `from`, or the file's end.
     fn search(&mut self, from: u64) -> io::Result<u64> {
         let mut window = vec![0; STEP + START];
         let mut at = from;

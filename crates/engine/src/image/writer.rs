@@ -40,16 +40,16 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
-        write(&self.instance, ImageHead::default(), stream).map(|_| ())
+        write_image(&self.instance, ImageHead::default(), stream).map(|_| ())
     }
 }
 
 /// Writes an image of what is committed now, and says what it holds and how many bytes it has.
-/// The number of the next table and the timestamp in `head` are not looked at.
+/// The number of the next table and the timestamp in `head` are not inspected.
 ///
 /// # Errors
 /// As [`Database::save`].
-pub(crate) fn write(
+pub(crate) fn write_image(
     db: &Instance,
     head: ImageHead,
     stream: &mut dyn Write,

@@ -9,7 +9,7 @@ use super::bundle::Bundle;
 use super::node::{Child, Kind, Leaf, Node, PREFIX_MAX, kind_for};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 
 /// An entry to build from.
 pub(crate) struct BuildEntry {
@@ -19,13 +19,13 @@ pub(crate) struct BuildEntry {
 }
 
 /// The root of a tree of `entries`, which must be sorted by key and row id and all different.
-pub(crate) fn build<'m>(heap: Heap<'m>, entries: &[BuildEntry]) -> Result<u64> {
-    let mut builder = Builder { heap, made: Vec::new() };
+pub(crate) fn build<'m>(alloc: Allocator<'m>, entries: &[BuildEntry]) -> Result<u64> {
+    let mut builder = Builder { alloc, made: Vec::new() };
     match builder.root(entries) {
         Ok(root) => Ok(root),
         Err(error) => {
             for node in builder.made {
-                node.discard(heap);
+                node.discard(alloc);
             }
             Err(error)
         }
@@ -33,11 +33,11 @@ pub(crate) fn build<'m>(heap: Heap<'m>, entries: &[BuildEntry]) -> Result<u64> {
 }
 
 /// Frees all nodes of a tree that nobody may use any more; key blocks too.
-pub(crate) fn destroy(heap: Heap<'_>, root: u64) {
-    let tree = OrderedIndex::at(heap.region(), root);
-    discard_below(heap, tree.root(), |leaf| {
+pub(crate) fn destroy(alloc: Allocator<'_>, root: u64) {
+    let tree = OrderedIndex::at(alloc.region(), root);
+    discard_below(alloc, tree.root(), |leaf| {
         if let Some(block) = leaf.block() {
-            heap.free_block(block, crate::memory::Purpose::Indexes);
+            alloc.free_block(block, crate::memory::Purpose::Indexes);
         }
     });
 }
@@ -50,7 +50,7 @@ struct Part<'e, 'm> {
 }
 
 struct Builder<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     made: Vec<Node<'m>>,
 }
 
@@ -61,7 +61,7 @@ impl<'m> Builder<'m> {
         note_parts(&mut parts, root, entries, 0);
         while let Some(Part { above, entries, depth }) = parts.pop() {
             let child = self.subtree(&mut parts, entries, depth)?;
-            above.add_child(self.heap.region(), byte_at(&entries[0], depth - 1), child);
+            above.add_child(self.alloc.region(), byte_at(&entries[0], depth - 1), child);
         }
         Ok(root.reference().offset())
     }
@@ -97,7 +97,7 @@ impl<'m> Builder<'m> {
     }
 
     fn node(&mut self, kind: Kind, prefix: &[u8]) -> Result<Node<'m>> {
-        let node = Node::create(self.heap, kind, prefix)?;
+        let node = Node::create(self.alloc, kind, prefix)?;
         self.made.push(node);
         Ok(node)
     }
@@ -116,20 +116,20 @@ fn note_parts<'e, 'm>(
 }
 
 /// Frees a node and all below it, which nobody else knows of, and lets go of the leaves.
-pub(super) fn discard_below(heap: Heap<'_>, top: Node<'_>, let_go: impl Fn(Leaf)) {
+pub(super) fn discard_below(alloc: Allocator<'_>, top: Node<'_>, let_go: impl Fn(Leaf)) {
     // Not by recursion: a tree may be as deep as keys are long.
     let mut nodes = vec![top];
     while let Some(node) = nodes.pop() {
         let mut from = 0;
-        while let Some((byte, child)) = node.child_from(heap.region(), from) {
+        while let Some((byte, child)) = node.child_from(alloc.region(), from) {
             match child {
-                Child::Node(at) => nodes.push(Node::at(heap.region(), at)),
+                Child::Node(at) => nodes.push(Node::at(alloc.region(), at)),
                 Child::Leaf(leaf) => let_go(leaf),
                 Child::Bundle(_) | Child::None => {}
             }
             from = byte as usize + 1;
         }
-        node.discard(heap);
+        node.discard(alloc);
     }
 }
 

@@ -36,8 +36,8 @@ const _: () = assert!(BUNDLE_PREFIX_MAX <= PREFIX_MAX);
 const _: () = assert!(ROW_SHIFT + u32::BITS <= u64::BITS);
 
 impl Bundle {
-    /// What tells a bundle's word from those of leaves, which are odd, and of nodes, whose offsets
-    /// are multiples of 16.
+    /// The tag that distinguishes a bundle's word from those of leaves, which are odd, and of
+    /// nodes, whose offsets are multiples of 16.
     const TAG: u64 = 2;
     const TAG_MASK: u64 = 3;
 
@@ -51,11 +51,11 @@ impl Bundle {
         let mut present = 1_u64;
         for entry in entries {
             let (byte, row) = entry?;
-            let place = byte.checked_sub(first).filter(|place| usize::from(*place) < SPAN)?;
-            if row != first_row.checked_add(place.into())? {
+            let offset = byte.checked_sub(first).filter(|offset| usize::from(*offset) < SPAN)?;
+            if row != first_row.checked_add(offset.into())? {
                 return None;
             }
-            present |= 1 << place;
+            present |= 1 << offset;
         }
         let word = u64::from(first_row) << ROW_SHIFT
             | u64::from(first) << FIRST_SHIFT
@@ -93,7 +93,7 @@ impl Bundle {
         self.0
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub(crate) fn count(self) -> usize {
         self.present().count_ones() as usize
     }
@@ -120,12 +120,12 @@ impl Bundle {
     /// The leaf under `byte`, if there is one.
     #[inline]
     pub(super) fn leaf(self, byte: u8) -> Option<Leaf> {
-        let place = byte.wrapping_sub(self.first());
-        let is_there = usize::from(place) < SPAN && self.present() >> place & 1 == 1;
-        is_there.then(|| Leaf::plain(self.first_row().wrapping_add(place.into()), 0))
+        let offset = byte.wrapping_sub(self.first());
+        let is_there = usize::from(offset) < SPAN && self.present() >> offset & 1 == 1;
+        is_there.then(|| Leaf::plain(self.first_row().wrapping_add(offset.into()), 0))
     }
 
-    /// What there is under the bytes of a key that follow those which lead here.
+    /// Looks up the rest of a key, behind the bytes that lead here.
     #[inline]
     pub(super) fn lookup(self, rest: &[u8]) -> Found {
         let len = self.prefix_len();
@@ -170,10 +170,10 @@ impl Bundle {
         self.leaf(entry.byte(depth + len)).filter(|_| has_prefix)
     }
 
-    /// What is left without the entry of a row.
+    /// The bundle without the entry of a row.
     pub(super) fn without_row(self, row: u32) -> Child {
-        let place = row.wrapping_sub(self.first_row());
-        let entry = if place < SPAN as u32 { 1 << (PRESENT_SHIFT + place) } else { 0 };
+        let offset = row.wrapping_sub(self.first_row());
+        let entry = if offset < SPAN as u32 { 1 << (PRESENT_SHIFT + offset) } else { 0 };
         let rest = Self(self.0 & !entry);
         match rest.leaf_from(0) {
             Some((_, leaf)) if rest.count() == 1 => Child::Leaf(leaf),

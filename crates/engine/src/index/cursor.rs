@@ -23,7 +23,7 @@ pub(crate) enum Direction {
     Backward,
 }
 
-/// Where a search starts: at the entries that begin with `bytes` if `inclusive`, else beyond them.
+/// The start of a search: at the entries that begin with `bytes` if `inclusive`, else beyond them.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound<'k> {
     pub(crate) bytes: &'k [u8],
@@ -233,7 +233,7 @@ impl<'m> IndexCursor<'m> {
     }
 }
 
-/// What a walk has come to.
+/// The end of a walk.
 enum Found<'m> {
     Hit(Hit<'m>),
     /// There is nothing below where the walk began; the path leads there.
@@ -242,7 +242,7 @@ enum Found<'m> {
     Further,
 }
 
-/// What comes next at a node.
+/// The next step at a node.
 enum Below<'m, 'k> {
     Hit(Hit<'m>),
     /// A node under this byte, with the bound if it is one for it.

@@ -27,14 +27,14 @@ use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
 use crate::memory::region::Region;
-use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Purpose, Ref};
 
 const FIRST_BUCKETS_SHIFT: u32 = 3;
 const SEGMENTS: usize = 29;
 /// Buckets are split only while one chain in so many is full. That is always so while an index of
 /// different keys grows, but keys that come and go, many of them equal, would split without end.
 const CHAINS_PER_FULL_MAX: u64 = 16;
-/// How often to read a long chain again that was changed meanwhile.
+/// Attempts to read a long chain that is changed meanwhile.
 const ATTEMPTS_MAX: usize = 8;
 /// Entries with one hash that a chain has at most; more rows are in a tree. Few for models.
 const EQUAL_MAX: usize = if cfg!(shuttle) { 12 } else { 128 };
@@ -70,11 +70,11 @@ pub(crate) struct Matches {
     pub(crate) more: bool,
 }
 
-/// What a hash has in a locked chain.
+/// The entries of a hash in a locked chain.
 struct Sought<'m> {
     /// The entry of the row that was looked for, or of the tree that has all rows of the hash.
-    place: Option<(&'m Bucket, usize)>,
-    /// How many entries there are.
+    found: Option<(&'m Bucket, usize)>,
+    /// The number of entries.
     equal: usize,
     /// The chain's last bucket.
     last: &'m Bucket,
@@ -90,19 +90,19 @@ impl<'m> HashIndex<'m> {
     }
 
     /// The root of a new, empty index.
-    pub(crate) fn create_root(heap: Heap<'_>) -> Result<u64> {
-        let root = heap.create::<HashRoot>(Purpose::Indexes)?;
+    pub(crate) fn create_root(alloc: Allocator<'_>) -> Result<u64> {
+        let root = alloc.create::<HashRoot>(Purpose::Indexes)?;
         let size = BUCKET_SIZE << FIRST_BUCKETS_SHIFT;
-        match heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary) {
+        match alloc.allocate(size, Purpose::Indexes, AllocationClass::Normal) {
             Ok(segment) => {
-                heap.region().fresh_bytes(segment, size).fill(0);
-                heap.memory.get(root).segments[0].store(segment, Relaxed);
-                let seed = heap.memory.header().hash_seed.load(Relaxed);
-                heap.memory.get(root).seed.store(seed, Relaxed);
+                alloc.region().fresh_bytes(segment, size).fill(0);
+                alloc.memory.get(root).segments[0].store(segment, Relaxed);
+                let seed = alloc.memory.header().hash_seed.load(Relaxed);
+                alloc.memory.get(root).seed.store(seed, Relaxed);
                 Ok(root.offset())
             }
             Err(error) => {
-                heap.free(root.offset(), size_of::<HashRoot>(), Purpose::Indexes);
+                alloc.free(root.offset(), size_of::<HashRoot>(), Purpose::Indexes);
                 Err(error)
             }
         }
@@ -181,45 +181,45 @@ impl<'m> HashIndex<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     pub(crate) fn insert(
         &self,
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         hash: u32,
         row: u32,
         version: u64,
     ) -> Result<Placement> {
-        heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
-        heap.stock(BUCKET_SIZE, Entitlement::Ordinary)?;
+        alloc.cache.retired.make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Normal)?;
+        alloc.stock(BUCKET_SIZE, AllocationClass::Normal)?;
         let entry = Entry { hash, row, hint: (version >> HINT_UNIT_SHIFT) as u32 };
         let first = self.lock(hash);
-        let Sought { place, equal, last: spare } = self.seek(first, hash, row);
-        if let Some((bucket, i)) = place {
+        let Sought { found, equal, last: spare } = self.seek(first, hash, row);
+        if let Some((bucket, i)) = found {
             let placement = match self.postings(bucket.entry(i)) {
-                Some(postings) => postings.insert(heap, row, version),
+                Some(postings) => postings.insert(alloc, row, version),
                 None => Ok(Placement::Present),
             };
             first.unlock_unchanged();
             return placement;
         }
-        if equal >= EQUAL_MAX && self.move_to_tree(heap, first, entry).is_ok() {
+        if equal >= EQUAL_MAX && self.move_to_tree(alloc, first, entry).is_ok() {
             first.unlock();
             return Ok(Placement::Shared);
         }
         // Splitting whenever a bucket fills keeps about 5.5 entries in a bucket: few overflow.
         let count = spare.count() + 1;
-        let added = self.append(heap, spare, entry);
+        let added = self.append(alloc, spare, entry);
         if count == BUCKET_ENTRIES && std::ptr::eq(spare, first) {
             self.root.full.fetch_add(1, Relaxed);
         }
         first.unlock();
         added?;
         if count >= BUCKET_ENTRIES && self.is_crowded() {
-            self.split_one(heap);
+            self.split_one(alloc);
         }
         Ok(if equal == 0 { Placement::Alone } else { Placement::Shared })
     }
 
     /// Looks for the entry of a row, or of all rows with the hash, in a locked chain.
     fn seek(&self, first: &'m Bucket, hash: u32, row: u32) -> Sought<'m> {
-        let mut sought = Sought { place: None, equal: 0, last: first };
+        let mut sought = Sought { found: None, equal: 0, last: first };
         loop {
             let bucket = sought.last;
             for i in 0..bucket.count() {
@@ -227,7 +227,7 @@ impl<'m> HashIndex<'m> {
                 if other.hash == hash {
                     sought.equal += 1;
                     if other.row == row || other.row >= ROWS_MAX {
-                        sought.place = Some((bucket, i));
+                        sought.found = Some((bucket, i));
                         return sought;
                     }
                 }
@@ -244,24 +244,24 @@ impl<'m> HashIndex<'m> {
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     #[cold]
-    fn move_to_tree(&self, heap: Heap<'m>, first: &'m Bucket, entry: Entry) -> Result<()> {
+    fn move_to_tree(&self, alloc: Allocator<'m>, first: &'m Bucket, entry: Entry) -> Result<()> {
         let chain = || std::iter::successors(Some(first), |bucket| self.next(bucket));
         let entries = |bucket: &'m Bucket| (0..bucket.count()).map(move |i| (bucket, i));
         let equal = || {
             let all = chain().flat_map(entries);
             all.filter(|(bucket, i)| bucket.entry(*i).hash == entry.hash)
         };
-        let postings = Postings::create(heap)?;
+        let postings = Postings::create(alloc)?;
         let moved = equal().map(|(bucket, i)| bucket.entry(i)).chain([entry]);
         let made = moved
             .map(|entry| (entry.row, u64::from(entry.hint) << HINT_UNIT_SHIFT))
-            .try_for_each(|(row, hint)| postings.insert(heap, row, hint).map(|_| ()))
+            .try_for_each(|(row, hint)| postings.insert(alloc, row, hint).map(|_| ()))
             .and_then(|()| {
                 let emptied = chain().count() as u64;
-                heap.cache.retired.make_room(heap, emptied, Entitlement::Ordinary)
+                alloc.cache.retired.make_room(alloc, emptied, AllocationClass::Normal)
             });
         if let Err(error) = made {
-            postings.destroy(heap);
+            postings.destroy(alloc);
             return Err(error);
         }
         // The first of them becomes the entry of the tree; the others go.
@@ -269,7 +269,7 @@ impl<'m> HashIndex<'m> {
         bucket.set(i, postings.entry(entry.hash));
         let full = u32::from(first.is_full());
         let moves = |other: Entry| other.hash == entry.hash && other.row < ROWS_MAX;
-        self.remove_moved(heap, first, moves);
+        self.remove_moved(alloc, first, moves);
         let now = u32::from(first.is_full());
         self.root.full.fetch_add(now.wrapping_sub(full), Relaxed);
         Ok(())
@@ -282,76 +282,80 @@ impl<'m> HashIndex<'m> {
     }
 
     /// Removes the entry of `row`, if it is there.
-    pub(crate) fn remove(&self, heap: Heap<'_>, hash: u32, row: u32) -> bool {
-        let room =
-            heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
+    pub(crate) fn remove(&self, alloc: Allocator<'_>, hash: u32, row: u32) -> bool {
+        let room = alloc
+            .cache
+            .retired
+            .make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Emergency)
+            .is_ok();
         let first = self.lock(hash);
-        let Some((bucket, place)) = self.seek(first, hash, row).place else {
+        let Some((bucket, entry_index)) = self.seek(first, hash, row).found else {
             first.unlock_unchanged();
             return false;
         };
-        if let Some(postings) = self.postings(bucket.entry(place)) {
-            let removed = postings.remove(heap, row);
-            match self.shorten(heap, first, (bucket, place), postings) {
+        if let Some(postings) = self.postings(bucket.entry(entry_index)) {
+            let removed = postings.remove(alloc, row);
+            match self.shorten(alloc, first, (bucket, entry_index), postings) {
                 true => first.unlock(),
                 false => first.unlock_unchanged(),
             }
             return removed;
         }
-        self.fill_gap(heap, room, first, bucket, place);
+        self.fill_gap(alloc, room, first, bucket, entry_index);
         first.unlock();
         true
     }
 
-    /// Gives the tree up to which the entry at a place of a locked chain leads if at most one row
-    /// is left in it, and there is room to retire it; whether it was so. Who is on his way through
+    /// Gives the tree up to which an entry of a locked chain leads if at most one row
+    /// is left in it, and there is room to retire it; whether it was so. Who is on its way through
     /// the tree finds that row.
     fn shorten(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         first: &'m Bucket,
-        (bucket, place): (&'m Bucket, usize),
+        (bucket, entry_index): (&'m Bucket, usize),
         postings: Postings<'m>,
     ) -> bool {
         let left = postings.left();
-        let queue = &heap.cache.retired;
+        let queue = &alloc.cache.retired;
         if left == Left::More
-            || queue.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_err()
+            || queue.make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Emergency).is_err()
         {
             return false;
         }
         match left {
             Left::One { row, hint } => {
-                let Entry { hash, .. } = bucket.entry(place);
-                bucket.set(place, Entry { hash, row, hint: (hint >> HINT_UNIT_SHIFT) as u32 });
+                let Entry { hash, .. } = bucket.entry(entry_index);
+                bucket
+                    .set(entry_index, Entry { hash, row, hint: (hint >> HINT_UNIT_SHIFT) as u32 });
             }
-            _ => self.fill_gap(heap, true, first, bucket, place),
+            _ => self.fill_gap(alloc, true, first, bucket, entry_index),
         }
-        postings.retire(heap);
+        postings.retire(alloc);
         true
     }
 
     /// Frees everything; nobody may use the index any more.
-    pub(crate) fn destroy(&self, heap: Heap<'_>, root: u64) {
+    pub(crate) fn destroy(&self, alloc: Allocator<'_>, root: u64) {
         let (level, next) = level_of(self.root.state.load(Relaxed));
         let buckets = (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next);
         for number in 0..buckets {
             let first = self.bucket(self.address(number as u32));
-            self.trees(first).for_each(|(_, postings)| postings.destroy(heap));
+            self.trees(first).for_each(|(_, postings)| postings.destroy(alloc));
             let mut overflow = first.overflow.load(Relaxed);
             while overflow != 0 {
                 let next = self.bucket(overflow).overflow.load(Relaxed);
-                heap.free(overflow, BUCKET_SIZE, Purpose::Indexes);
+                alloc.free(overflow, BUCKET_SIZE, Purpose::Indexes);
                 overflow = next;
             }
         }
         for (i, segment) in self.root.segments.iter().enumerate() {
             let segment = segment.load(Relaxed);
             if segment != 0 {
-                heap.free(segment, segment_size(i), Purpose::Indexes);
+                alloc.free(segment, segment_size(i), Purpose::Indexes);
             }
         }
-        heap.free(root, size_of::<HashRoot>(), Purpose::Indexes);
+        alloc.free(root, size_of::<HashRoot>(), Purpose::Indexes);
     }
 
     /// Bytes of the index but for its overflowing buckets.
@@ -361,7 +365,7 @@ impl<'m> HashIndex<'m> {
         occupied(size_of::<HashRoot>()) as u64 + segments.sum::<u64>()
     }
 
-    /// How many chains there are.
+    /// The number of chains.
     pub(crate) fn chains(&self) -> u64 {
         let (level, next) = level_of(self.root.state.load(Acquire));
         (1u64 << (FIRST_BUCKETS_SHIFT + level)) + u64::from(next)
@@ -405,7 +409,7 @@ impl<'m> HashIndex<'m> {
         let mut matches = Matches { rows: [(0, 0); MATCHES], len: 0, more: false };
         let mut bucket = first;
         'chain: loop {
-            for i in bucket.places_of(hash) {
+            for i in bucket.entries_of(hash) {
                 if matches.len == MATCHES {
                     matches.more = true;
                     break 'chain;
@@ -443,15 +447,15 @@ impl<'m> HashIndex<'m> {
     }
 
     /// Adds an entry at the end of a locked chain whose last bucket is `last`.
-    fn append(&self, heap: Heap<'_>, last: &Bucket, entry: Entry) -> Result<()> {
+    fn append(&self, alloc: Allocator<'_>, last: &Bucket, entry: Entry) -> Result<()> {
         let count = last.count();
         if count < BUCKET_ENTRIES {
             last.set(count, entry);
             last.count.store(count as u32 + 1, Release);
             return Ok(());
         }
-        let at = heap.allocate(BUCKET_SIZE, Purpose::Indexes, Entitlement::Ordinary)?;
-        heap.region().fresh_bytes(at, BUCKET_SIZE).fill(0);
+        let at = alloc.allocate(BUCKET_SIZE, Purpose::Indexes, AllocationClass::Normal)?;
+        alloc.region().fresh_bytes(at, BUCKET_SIZE).fill(0);
         let overflow = self.bucket(at);
         overflow.set(0, entry);
         overflow.count.store(1, Relaxed);
@@ -459,8 +463,15 @@ impl<'m> HashIndex<'m> {
         Ok(())
     }
 
-    /// Moves the last entry of a locked chain into `place`, and drops an emptied last bucket.
-    fn fill_gap(&self, heap: Heap<'_>, room: bool, first: &Bucket, gap: &Bucket, place: usize) {
+    /// Moves the last entry of a locked chain into the gap, and drops an emptied last bucket.
+    fn fill_gap(
+        &self,
+        alloc: Allocator<'_>,
+        room: bool,
+        first: &Bucket,
+        gap: &Bucket,
+        entry_index: usize,
+    ) {
         let (mut before, mut last) = (first, first);
         let mut bucket = first;
         // Emptied buckets stay in the chain if there was no room to retire them.
@@ -471,7 +482,7 @@ impl<'m> HashIndex<'m> {
             bucket = next;
         }
         let count = last.count() - 1;
-        gap.set(place, last.entry(count));
+        gap.set(entry_index, last.entry(count));
         last.count.store(count as u32, Release);
         if count + 1 == BUCKET_ENTRIES && std::ptr::eq(last, first) {
             self.root.full.fetch_sub(1, Relaxed);
@@ -479,34 +490,35 @@ impl<'m> HashIndex<'m> {
         if count == 0 && !std::ptr::eq(last, first) && room {
             let at = before.overflow.load(Relaxed);
             before.overflow.store(last.overflow.load(Relaxed), Release);
-            heap.retire(at, Purpose::Indexes);
+            alloc.retire(at, Purpose::Indexes);
         }
     }
 
     /// Splits the next bucket in turn; leaves it for later if somebody else does or memory is out.
-    fn split_one(&self, heap: Heap<'_>) {
+    fn split_one(&self, alloc: Allocator<'_>) {
         let Some(_latched) = self.root.split.try_lock() else { return };
         let state = self.root.state.load(Relaxed);
         let (level, next) = level_of(state);
         let buckets = 1u32 << (FIRST_BUCKETS_SHIFT + level);
         let target = buckets + next;
-        if self.make_segment(heap, target).is_err() {
+        if self.make_segment(alloc, target).is_err() {
             return;
         }
         let old = self.bucket(self.address(next));
         let new = self.bucket(self.address(target));
-        // Memory for most chains is at hand before readers of this one have to wait.
-        let stocked = heap.stock(BUCKET_SIZE, Entitlement::Ordinary);
-        let ahead = heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary);
+        // Memory for most chains is there before readers of this one have to wait.
+        let stocked = alloc.stock(BUCKET_SIZE, AllocationClass::Normal);
+        let ahead =
+            alloc.cache.retired.make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Normal);
         if stocked.and(ahead).is_err() {
             return;
         }
         old.lock();
         let chain = std::iter::successors(Some(old), |bucket| self.next(bucket)).count() as u64;
-        let room = heap.cache.retired.make_room(heap, chain, Entitlement::Ordinary);
+        let room = alloc.cache.retired.make_room(alloc, chain, AllocationClass::Normal);
         let moves = |entry: Entry| entry.hash & (buckets * 2 - 1) == target;
         let full = old.is_full();
-        if room.is_ok() && self.copy_moving(heap, old, new, moves).is_ok() {
+        if room.is_ok() && self.copy_moving(alloc, old, new, moves).is_ok() {
             let state = if next + 1 == buckets {
                 u64::from(level + 1) << 32
             } else {
@@ -514,7 +526,7 @@ impl<'m> HashIndex<'m> {
             };
             let now = u32::from(new.is_full());
             self.root.state.store(state, Release);
-            self.remove_moved(heap, old, moves);
+            self.remove_moved(alloc, old, moves);
             let now = now + u32::from(old.is_full());
             self.root.full.fetch_add(now.wrapping_sub(u32::from(full)), Relaxed);
         }
@@ -531,7 +543,7 @@ impl<'m> HashIndex<'m> {
     /// Copies the entries that move to the new chain; on failure the new chain is empty again.
     fn copy_moving(
         &self,
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         old: &Bucket,
         new: &'m Bucket,
         moves: impl Fn(Entry) -> bool,
@@ -544,8 +556,8 @@ impl<'m> HashIndex<'m> {
                 if !moves(entry) {
                     continue;
                 }
-                if let Err(error) = self.append(heap, last, entry) {
-                    self.empty_unpublished(heap, new);
+                if let Err(error) = self.append(alloc, last, entry) {
+                    self.empty_unpublished(alloc, new);
                     return Err(error);
                 }
                 last = self.next(last).unwrap_or(last);
@@ -557,11 +569,11 @@ impl<'m> HashIndex<'m> {
         }
     }
 
-    fn empty_unpublished(&self, heap: Heap<'_>, new: &Bucket) {
+    fn empty_unpublished(&self, alloc: Allocator<'_>, new: &Bucket) {
         let mut overflow = new.overflow.load(Relaxed);
         while overflow != 0 {
             let next = self.bucket(overflow).overflow.load(Relaxed);
-            heap.free(overflow, BUCKET_SIZE, Purpose::Indexes);
+            alloc.free(overflow, BUCKET_SIZE, Purpose::Indexes);
             overflow = next;
         }
         new.overflow.store(0, Relaxed);
@@ -569,8 +581,8 @@ impl<'m> HashIndex<'m> {
     }
 
     /// Closes the gaps that moved entries leave in a locked chain.
-    fn remove_moved(&self, heap: Heap<'_>, old: &'m Bucket, moves: impl Fn(Entry) -> bool) {
-        let (mut to, mut to_place) = (old, 0);
+    fn remove_moved(&self, alloc: Allocator<'_>, old: &'m Bucket, moves: impl Fn(Entry) -> bool) {
+        let (mut to, mut to_entry) = (old, 0);
         let mut from = old;
         loop {
             let next = self.next(from);
@@ -579,38 +591,38 @@ impl<'m> HashIndex<'m> {
                 if moves(entry) {
                     continue;
                 }
-                if to_place == BUCKET_ENTRIES {
+                if to_entry == BUCKET_ENTRIES {
                     to.count.store(BUCKET_ENTRIES as u32, Release);
                     let Some(following) = self.next(to) else { break };
-                    (to, to_place) = (following, 0);
+                    (to, to_entry) = (following, 0);
                 }
-                to.set(to_place, entry);
-                to_place += 1;
+                to.set(to_entry, entry);
+                to_entry += 1;
             }
             match next {
                 Some(next) => from = next,
                 None => break,
             }
         }
-        to.count.store(to_place as u32, Release);
+        to.count.store(to_entry as u32, Release);
         let mut emptied = to.overflow.load(Relaxed);
         to.overflow.store(0, Release);
         while emptied != 0 {
             let next = self.bucket(emptied).overflow.load(Relaxed);
-            heap.retire(emptied, Purpose::Indexes);
+            alloc.retire(emptied, Purpose::Indexes);
             emptied = next;
         }
     }
 
-    fn make_segment(&self, heap: Heap<'_>, bucket: u32) -> Result<()> {
+    fn make_segment(&self, alloc: Allocator<'_>, bucket: u32) -> Result<()> {
         let segment = segment_of(bucket);
         let word = &self.root.segments[segment.min(SEGMENTS - 1)];
         if segment >= SEGMENTS || word.load(Relaxed) != 0 {
             return Ok(());
         }
         let size = segment_size(segment);
-        let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
-        heap.region().fresh_bytes(at, size).fill(0);
+        let at = alloc.allocate(size, Purpose::Indexes, AllocationClass::Normal)?;
+        alloc.region().fresh_bytes(at, size).fill(0);
         word.store(at, Release);
         Ok(())
     }

@@ -17,12 +17,12 @@ use super::bundle::Bundle;
 use super::node::{Child, Leaf, Node, PREFIX_MAX, kind_for};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 
 /// An entry of a run: bytes of its key, and its leaf.
 pub(crate) type RunEntry = [u64; 2];
 
-/// What the entries of a run have in common.
+/// The common part of a run's entries.
 #[derive(Clone, Copy)]
 pub(crate) struct RunKeys<'k> {
     /// A key of the run; all others begin with its first `skip` bytes.
@@ -32,15 +32,15 @@ pub(crate) struct RunKeys<'k> {
     pub(crate) shortest: usize,
 }
 
-/// How many of a node's next children are asked for ahead.
+/// Children of a node that are prefetched.
 const CHILDREN_AHEAD: usize = 8;
 
-/// Who adds the entries that the walk leaves.
+/// Adds the entries that the walk leaves, one by one.
 pub(crate) trait AddOne {
     /// Adds an entry by itself.
     ///
     /// # Errors
-    /// Whatever is in the way of it.
+    /// The error of the index.
     fn add_one(&mut self, entry: RunEntry) -> Result<()>;
 }
 
@@ -48,10 +48,10 @@ pub(crate) trait AddOne {
 /// particular order.
 ///
 /// # Errors
-/// What `add` returns, and memory for nodes; then some entries are in the index and some not.
+/// The error of `add`, and memory for nodes; then some entries are in the index and some not.
 pub(crate) fn merge<'m>(
     index: OrderedIndex<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     keys: RunKeys<'_>,
     entries: &mut [RunEntry],
     add: &mut dyn AddOne,
@@ -61,7 +61,7 @@ pub(crate) fn merge<'m>(
         return entries.iter().try_for_each(|entry| add.add_one(*entry));
     }
     let different = separate(entries, window, add)?;
-    let mut merge = Merge { index, heap, keys, limit: keys.skip + window, add };
+    let mut merge = Merge { index, alloc, keys, limit: keys.skip + window, add };
     let mut rest = &entries[..different];
     while !rest.is_empty() {
         let (top, depth) = merge.top(rest);
@@ -89,7 +89,7 @@ fn separate(entries: &mut [RunEntry], window: usize, add: &mut dyn AddOne) -> Re
 
 struct Merge<'r, 'm> {
     index: OrderedIndex<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     keys: RunKeys<'r>,
     /// Bytes of a key that are known here.
     limit: usize,
@@ -219,7 +219,7 @@ impl<'m> Merge<'_, 'm> {
             return Ok(Child::Bundle(bundle));
         }
         let groups = entries.chunk_by(|a, b| self.byte(a, fork) == self.byte(b, fork));
-        let node = Node::create(self.heap, kind_for(groups.count()), &prefix[..fork - depth])?;
+        let node = Node::create(self.alloc, kind_for(groups.count()), &prefix[..fork - depth])?;
         let mut rest = entries;
         while !rest.is_empty() {
             let group = self.group(rest, fork);
@@ -244,7 +244,7 @@ impl<'m> Merge<'_, 'm> {
     /// Frees a subtree that was not hung in.
     fn discard(&self, subtree: Child) {
         let Child::Node(at) = subtree else { return };
-        discard_below(self.heap, Node::at(self.index.region(), at), |_| ());
+        discard_below(self.alloc, Node::at(self.index.region(), at), |_| ());
     }
 
     /// Asks the processor for the node that the next entries of `ahead` go to, which are then taken

@@ -16,7 +16,7 @@ use super::ranked::{Present, Ranked, RankedHead};
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, pause};
 use crate::memory::region::Region;
-use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Purpose, Ref};
 
 /// Bytes of shared prefix that a node holds at most.
 pub(crate) const PREFIX_MAX: usize = 16;
@@ -60,7 +60,7 @@ pub(crate) enum Child {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Leaf(u64);
 
-/// What every node begins with.
+/// The header of every node.
 #[repr(C)]
 pub(crate) struct NodeHeader {
     state: AtomicU64,
@@ -206,19 +206,19 @@ impl<'m> Node<'m> {
     }
 
     /// A new node with no children.
-    pub(crate) fn create(heap: Heap<'m>, kind: Kind, prefix: &[u8]) -> Result<Self> {
+    pub(crate) fn create(alloc: Allocator<'m>, kind: Kind, prefix: &[u8]) -> Result<Self> {
         let size = size_of_kind(kind);
-        let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
-        heap.region().fresh_bytes(at, size).fill(0);
-        let node = Self::at(heap.region(), Ref::new(at));
+        let at = alloc.allocate(size, Purpose::Indexes, AllocationClass::Normal)?;
+        alloc.region().fresh_bytes(at, size).fill(0);
+        let node = Self::at(alloc.region(), Ref::new(at));
         node.header.state.store((kind as u64) << KIND_SHIFT, Relaxed);
         node.set_prefix(prefix);
         Ok(node)
     }
 
     /// Frees a node that was never published.
-    pub(crate) fn discard(self, heap: Heap<'_>) {
-        heap.free(self.at.offset(), size_of_kind(self.kind()), Purpose::Indexes);
+    pub(crate) fn discard(self, alloc: Allocator<'_>) {
+        alloc.free(self.at.offset(), size_of_kind(self.kind()), Purpose::Indexes);
     }
 
     /// The reference to this node.
@@ -232,7 +232,7 @@ impl<'m> Node<'m> {
         State(self.header.state.load(Relaxed)).kind()
     }
 
-    /// How many children there are.
+    /// The number of children.
     #[inline]
     pub(crate) fn count(self) -> usize {
         State(self.header.state.load(Relaxed)).count()
@@ -299,10 +299,10 @@ impl<'m> Node<'m> {
     }
 
     /// Unlocks a node that is no longer part of the tree and frees it after its last reader.
-    pub(crate) fn unlock_obsolete(self, heap: Heap<'_>) {
+    pub(crate) fn unlock_obsolete(self, alloc: Allocator<'_>) {
         let state = self.header.state.load(Relaxed);
         self.header.state.store((changed(state) & !LOCKED) | OBSOLETE, Release);
-        heap.retire(self.at.offset(), Purpose::Indexes);
+        alloc.retire(self.at.offset(), Purpose::Indexes);
     }
 
     /// Length of the shared prefix.
@@ -311,7 +311,7 @@ impl<'m> Node<'m> {
         State(self.header.state.load(Relaxed)).prefix_len()
     }
 
-    /// How many of the prefix's bytes `key` begins with.
+    /// Bytes of the prefix that `key` begins with.
     #[inline]
     pub(crate) fn matching_prefix(self, state: State, key: &[u8]) -> usize {
         let len = state.prefix_len();
@@ -425,8 +425,8 @@ impl<'m> Node<'m> {
         }
         while let Some((next, Child::Leaf(leaf))) = self.child_from(region, last as usize + 1) {
             // A node that is changed meanwhile may seem to have no end.
-            let Some(place) = out.get_mut(count) else { break };
-            *place = leaf.0;
+            let Some(word) = out.get_mut(count) else { break };
+            *word = leaf.0;
             (count, last) = (count + 1, next);
         }
         (count, last)
@@ -494,10 +494,10 @@ impl<'m> Node<'m> {
     }
 
     /// A fresh copy of this locked node as another kind, which must have room.
-    pub(crate) fn copy_as(self, heap: Heap<'m>, kind: Kind) -> Result<Self> {
+    pub(crate) fn copy_as(self, alloc: Allocator<'m>, kind: Kind) -> Result<Self> {
         let (prefix, len) = self.prefix();
-        let copy = Self::create(heap, kind, &prefix[..len])?;
-        let region = heap.region();
+        let copy = Self::create(alloc, kind, &prefix[..len])?;
+        let region = alloc.region();
         let mut from = 0;
         while let Some((byte, child)) = self.child_from(region, from) {
             copy.add_child(region, byte, child);
@@ -639,9 +639,9 @@ fn byte_of(words: &[AtomicU64], i: usize) -> u8 {
     (words[i / 8].load(Relaxed) >> (i % 8 * 8)) as u8
 }
 
-/// The place of the first byte of `word` that equals `byte` (Mycroft's test for a zero byte).
+/// The index of the first byte of `word` that equals `byte` (Mycroft's test for a zero byte).
 #[inline]
-fn place_in_word(word: u64, byte: u8) -> usize {
+fn index_in_word(word: u64, byte: u8) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     let differing = word ^ (ONES * u64::from(byte));
@@ -656,11 +656,11 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
     }
 
     #[inline]
-    fn place(&self, count: usize, byte: u8) -> Option<usize> {
+    fn index_of(&self, count: usize, byte: u8) -> Option<usize> {
         for (i, word) in self.keys.iter().enumerate() {
-            let place = place_in_word(word.load(Relaxed), byte);
-            if place < 8 {
-                return (i * 8 + place < count).then_some(i * 8 + place);
+            let index = index_in_word(word.load(Relaxed), byte);
+            if index < 8 {
+                return (i * 8 + index < count).then_some(i * 8 + index);
             }
         }
         None
@@ -668,56 +668,56 @@ impl<const WORDS: usize, const CHILDREN: usize> Sorted<WORDS, CHILDREN> {
 
     #[inline]
     fn child(&self, count: usize, byte: u8) -> Child {
-        match self.place(count.min(CHILDREN), byte) {
-            Some(place) => Child::from_word(self.children[place].load(Acquire)),
+        match self.index_of(count.min(CHILDREN), byte) {
+            Some(index) => Child::from_word(self.children[index].load(Acquire)),
             None => Child::None,
         }
     }
 
     fn child_from(&self, from: usize) -> Option<(u8, Child)> {
-        let place = (0..self.count()).find(|&i| byte_of(&self.keys, i) as usize >= from)?;
-        let child = Child::from_word(self.children[place].load(Acquire));
-        Some((byte_of(&self.keys, place), child))
+        let index = (0..self.count()).find(|&i| byte_of(&self.keys, i) as usize >= from)?;
+        let child = Child::from_word(self.children[index].load(Acquire));
+        Some((byte_of(&self.keys, index), child))
     }
 
     fn child_to(&self, to: isize) -> Option<(u8, Child)> {
-        let place = (0..self.count()).rev().find(|&i| byte_of(&self.keys, i) as isize <= to)?;
-        let child = Child::from_word(self.children[place].load(Acquire));
-        Some((byte_of(&self.keys, place), child))
+        let index = (0..self.count()).rev().find(|&i| byte_of(&self.keys, i) as isize <= to)?;
+        let child = Child::from_word(self.children[index].load(Acquire));
+        Some((byte_of(&self.keys, index), child))
     }
 
     fn replace_child(&self, byte: u8, word: u64) {
-        if let Some(place) = self.place(self.count(), byte) {
-            self.children[place].store(word, Release);
+        if let Some(index) = self.index_of(self.count(), byte) {
+            self.children[index].store(word, Release);
         }
     }
 
     fn add_child(&self, byte: u8, word: u64) {
         let count = self.count();
-        let mut place = count;
-        while place > 0 && byte_of(&self.keys, place - 1) > byte {
-            self.set_key(place, byte_of(&self.keys, place - 1));
-            let moved = self.children[place - 1].load(Relaxed);
-            self.children[place].store(moved, Release);
-            place -= 1;
+        let mut index = count;
+        while index > 0 && byte_of(&self.keys, index - 1) > byte {
+            self.set_key(index, byte_of(&self.keys, index - 1));
+            let moved = self.children[index - 1].load(Relaxed);
+            self.children[index].store(moved, Release);
+            index -= 1;
         }
-        self.set_key(place, byte);
-        self.children[place].store(word, Release);
+        self.set_key(index, byte);
+        self.children[index].store(word, Release);
     }
 
     fn remove_child(&self, byte: u8) {
-        let Some(place) = self.place(self.count(), byte) else { return };
+        let Some(index) = self.index_of(self.count(), byte) else { return };
         let count = self.count();
-        for i in place..count - 1 {
+        for i in index..count - 1 {
             self.set_key(i, byte_of(&self.keys, i + 1));
             self.children[i].store(self.children[i + 1].load(Relaxed), Release);
         }
         self.children[count - 1].store(0, Release);
     }
 
-    fn set_key(&self, place: usize, byte: u8) {
-        let word = &self.keys[place / 8];
-        let shift = place % 8 * 8;
+    fn set_key(&self, index: usize, byte: u8) {
+        let word = &self.keys[index / 8];
+        let shift = index % 8 * 8;
         let cleared = word.load(Relaxed) & !(0xff << shift);
         word.store(cleared | u64::from(byte) << shift, Relaxed);
     }

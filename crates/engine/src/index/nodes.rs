@@ -9,15 +9,15 @@
 use super::node::{Child, Leaf, Node};
 use crate::memory::region::Region;
 
-/// What is done with a node that comes next.
+/// What to do with the next node.
 pub(super) enum Next {
     Enter,
-    PassBy,
+    Skip,
     /// The call ends here; the next one begins with this node.
     Stop,
 }
 
-/// Who goes through the nodes.
+/// A visitor of the nodes.
 pub(super) trait Visit<'m> {
     /// A node that no call has met yet is entered.
     fn enter(&mut self, node: Node<'m>);
@@ -32,11 +32,11 @@ pub(super) trait Visit<'m> {
 /// A node on the way.
 struct Level<'m> {
     node: Node<'m>,
-    /// How many bytes lead to it.
+    /// Bytes that lead to it.
     depth: usize,
     /// The byte from which on its children come next.
     from: usize,
-    /// Where the next child is one that a call was in, how many bytes led to that child.
+    /// If a call was in the next child, the bytes that led to that child.
     known: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn visit_nodes<'m>(
                 path.push(byte);
                 match visit.next((above.node, byte), node, rest.is_empty()) {
                     Next::Stop => return true,
-                    Next::PassBy => {
+                    Next::Skip => {
                         path.pop();
                     }
                     Next::Enter => match level(node, lower.len() - rest.len(), &lower, path, visit)

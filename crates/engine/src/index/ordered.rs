@@ -1,23 +1,24 @@
 //! The ordered index: an adaptive radix tree under optimistic lock coupling.
 //!
 //! Keys are order-preserving bytes with the row id behind them, so that every entry is different
-//! and a unique index is the same structure; a leaf hangs at the first byte that tells its entry
-//! from all others, so a key that is unique costs no byte of its row id. The root is a permanent
-//! node of 256 children. Look-ups write nothing. A change locks the one to three nodes that it
-//! changes, after it has allocated what it needs: it happens whole or not at all. Removal never
-//! needs memory: if there is none to shrink a node with, the node stays large.
+//! and a unique index is the same structure; a leaf hangs at the first byte that distinguishes its
+//! entry from all others, so a key that is unique costs no byte of its row id. The root is a
+//! permanent node of 256 children. Look-ups write nothing. A change locks the one to three nodes
+//! that it changes, after it has allocated what it needs: it happens whole or not at all. Removal
+//! never needs memory: if there is none to shrink a node with, the node stays large.
 
 use remanent_schema::KeyBuffer;
 
+use super::key_block::KeyBlock;
 use super::node::{
     Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, size_of_kind, smaller,
 };
 use super::pack::unpack;
 use super::{EntryKey, LeafKeys};
 use crate::error::Result;
-use crate::memory::atomic::{AtomicU32, Relaxed};
+use crate::memory::atomic::Relaxed;
 use crate::memory::region::Region;
-use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Ref};
 
 /// Entries of the retire queue that one change may need.
 pub(crate) const RETIRED_PER_CHANGE: u64 = 4;
@@ -29,7 +30,7 @@ pub(crate) struct OrderedIndex<'m> {
     root: Ref<NodeHeader>,
 }
 
-/// What a look-up of a whole key found.
+/// Result of a look-up of a whole key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
     /// No entry has this key.
@@ -40,7 +41,7 @@ pub(crate) enum Found {
     Many,
 }
 
-/// Where a new entry came to hang.
+/// The place of a new entry among those of its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
     /// No other entry has the same key.
@@ -51,13 +52,6 @@ pub(crate) enum Placement {
     SharedWith(u32),
     /// This very entry was there already.
     Present,
-}
-
-/// The key of a keyed leaf, in the region: row id, length, bytes.
-#[repr(C)]
-pub(crate) struct KeyBlock {
-    pub(crate) row: AtomicU32,
-    len: AtomicU32,
 }
 
 /// Why one attempt at a change ended without it.
@@ -77,8 +71,8 @@ impl<'m> OrderedIndex<'m> {
     }
 
     /// The root of a new, empty tree.
-    pub(crate) fn create_root(heap: Heap<'m>) -> Result<u64> {
-        Ok(Node::create(heap, Kind::Node256, &[])?.reference().offset())
+    pub(crate) fn create_root(alloc: Allocator<'m>) -> Result<u64> {
+        Ok(Node::create(alloc, Kind::Node256, &[])?.reference().offset())
     }
 
     /// The region that the tree lies in.
@@ -109,19 +103,19 @@ impl<'m> OrderedIndex<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     pub(crate) fn insert(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         keys: &dyn LeafKeys,
         key: &[u8],
         row: u32,
         leaf: Leaf,
     ) -> Result<Placement> {
-        heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Ordinary)?;
+        alloc.cache.retired.make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Normal)?;
         if let Ok(true) = self.try_add(key, leaf) {
             return Ok(Placement::Alone);
         }
         let entry = EntryKey::new(key, row);
         loop {
-            match self.try_insert(heap, keys, entry, leaf) {
+            match self.try_insert(alloc, keys, entry, leaf) {
                 Ok(placement) => return Ok(placement),
                 Err(Stop::Restart) => {}
                 Err(Stop::Failed(error)) => return Err(error),
@@ -130,10 +124,10 @@ impl<'m> OrderedIndex<'m> {
     }
 
     /// Removes the entry of `row` under `key`, if it is there.
-    pub(crate) fn remove(&self, heap: Heap<'m>, key: &[u8], row: u32) -> bool {
+    pub(crate) fn remove(&self, alloc: Allocator<'m>, key: &[u8], row: u32) -> bool {
         let entry = EntryKey::new(key, row);
         loop {
-            if let Ok(removed) = self.try_remove(heap, entry) {
+            if let Ok(removed) = self.try_remove(alloc, entry) {
                 return removed;
             }
         }
@@ -143,10 +137,16 @@ impl<'m> OrderedIndex<'m> {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`, if `leaf` is a keyed one; then nothing changed.
-    pub(crate) fn replace(&self, heap: Heap<'m>, key: &[u8], row: u32, leaf: Leaf) -> Result<bool> {
+    pub(crate) fn replace(
+        &self,
+        alloc: Allocator<'m>,
+        key: &[u8],
+        row: u32,
+        leaf: Leaf,
+    ) -> Result<bool> {
         let entry = EntryKey::new(key, row);
         loop {
-            match self.try_replace(heap, entry, leaf) {
+            match self.try_replace(alloc, entry, leaf) {
                 Ok(replaced) => return Ok(replaced),
                 Err(Stop::Restart) => {}
                 Err(Stop::Failed(error)) => return Err(error),
@@ -167,8 +167,7 @@ impl<'m> OrderedIndex<'m> {
     /// The key bytes of a keyed leaf.
     pub(crate) fn key_of(&self, leaf: Leaf) -> Option<&'m [u8]> {
         let block = leaf.block()?;
-        let len = self.region.get(Ref::<KeyBlock>::new(block)).len.load(Relaxed) as usize;
-        Some(self.region.bytes(block + size_of::<KeyBlock>() as u64, len))
+        Some(KeyBlock::key(self.region, block))
     }
 
     /// Writes the key of a leaf to `out`; `false` if its row is gone.
@@ -256,7 +255,7 @@ impl<'m> OrderedIndex<'m> {
 
     fn try_insert(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         keys: &dyn LeafKeys,
         entry: EntryKey<'_>,
         leaf: Leaf,
@@ -269,7 +268,7 @@ impl<'m> OrderedIndex<'m> {
             let matched = matching_prefix(node, entry, depth);
             if matched < node.prefix_len() {
                 let place = (parent, (node, version), depth, matched);
-                self.split_prefix(heap, place, entry, leaf)?;
+                self.split_prefix(alloc, place, entry, leaf)?;
                 return Ok(placed(entry, depth + matched));
             }
             depth += matched;
@@ -278,15 +277,15 @@ impl<'m> OrderedIndex<'m> {
             node.validate(version)?;
             match child {
                 Child::None => {
-                    self.add_to(heap, parent, (node, version), byte, leaf)?;
+                    self.add_to(alloc, parent, (node, version), byte, leaf)?;
                     return Ok(placed(entry, depth));
                 }
                 Child::Leaf(other) => {
                     let place = ((node, version), depth);
-                    return self.split_leaf(heap, keys, place, other, entry, leaf);
+                    return self.split_leaf(alloc, keys, place, other, entry, leaf);
                 }
                 Child::Bundle(bundle) => {
-                    unpack(heap, (node, version), byte, bundle)?;
+                    unpack(alloc, (node, version), byte, bundle)?;
                     return Err(Stop::Restart);
                 }
                 Child::Node(at) => {
@@ -306,7 +305,7 @@ impl<'m> OrderedIndex<'m> {
     /// Puts a new node above `node`, whose prefix the entry leaves after `matched` bytes.
     fn split_prefix(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         place: (Option<(Read<'m>, u8)>, Read<'m>, usize, usize),
         entry: EntryKey<'_>,
         leaf: Leaf,
@@ -317,14 +316,14 @@ impl<'m> OrderedIndex<'m> {
         };
         let (prefix, len) = node.prefix();
         node.validate(version)?;
-        let fork = Node::create(heap, Kind::Node4, &prefix[..matched])?;
+        let fork = Node::create(alloc, Kind::Node4, &prefix[..matched])?;
         if above.lock(above_version).is_err() {
-            fork.discard(heap);
+            fork.discard(alloc);
             return Err(Stop::Restart);
         }
         if node.lock(version).is_err() {
             above.unlock_unchanged();
-            fork.discard(heap);
+            fork.discard(alloc);
             return Err(Stop::Restart);
         }
         fork.add_child(self.region, prefix[matched], Child::Node(node.reference()));
@@ -339,7 +338,7 @@ impl<'m> OrderedIndex<'m> {
     /// Adds a leaf to a node that has none under `byte`, growing the node if it is full.
     fn add_to(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         parent: Option<(Read<'m>, u8)>,
         (node, version): Read<'m>,
         byte: u8,
@@ -356,17 +355,17 @@ impl<'m> OrderedIndex<'m> {
         };
         let kind = larger(node.kind());
         node.validate(version)?;
-        heap.stock(size_of_kind(kind), Entitlement::Ordinary)?;
+        alloc.stock(size_of_kind(kind), AllocationClass::Normal)?;
         above.lock(above_version)?;
         if node.lock(version).is_err() {
             above.unlock_unchanged();
             return Err(Stop::Restart);
         }
-        match node.copy_as(heap, kind) {
+        match node.copy_as(alloc, kind) {
             Ok(grown) => {
                 grown.add_child(self.region, byte, Child::Leaf(leaf));
                 above.replace_child(self.region, above_byte, Child::Node(grown.reference()));
-                node.unlock_obsolete(heap);
+                node.unlock_obsolete(alloc);
                 above.unlock();
                 Ok(())
             }
@@ -381,7 +380,7 @@ impl<'m> OrderedIndex<'m> {
     /// Replaces the leaf `other` by nodes that tell it and the new entry apart.
     fn split_leaf(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         keys: &dyn LeafKeys,
         ((node, version), depth): (Read<'m>, usize),
         other: Leaf,
@@ -403,11 +402,11 @@ impl<'m> OrderedIndex<'m> {
         if fork >= entry.len() {
             return Ok(Placement::Present);
         }
-        let (top, bottom) = create_path(heap, entry, depth + 1, fork)?;
+        let (top, bottom) = create_path(alloc, entry, depth + 1, fork)?;
         bottom.add_child(self.region, other_entry.byte(fork), Child::Leaf(other));
         bottom.add_child(self.region, entry.byte(fork), Child::Leaf(leaf));
         if node.lock(version).is_err() {
-            discard_path(heap, top, bottom);
+            discard_path(alloc, top, bottom);
             return Err(Stop::Restart);
         }
         node.replace_child(self.region, byte, Child::Node(top.reference()));
@@ -469,7 +468,12 @@ impl<'m> OrderedIndex<'m> {
         }
     }
 
-    fn try_replace(&self, heap: Heap<'m>, entry: EntryKey<'_>, leaf: Leaf) -> Result<bool, Stop> {
+    fn try_replace(
+        &self,
+        alloc: Allocator<'m>,
+        entry: EntryKey<'_>,
+        leaf: Leaf,
+    ) -> Result<bool, Stop> {
         let Some((_, (node, version), byte, child)) = self.find_entry(entry)? else {
             return Ok(false);
         };
@@ -478,7 +482,7 @@ impl<'m> OrderedIndex<'m> {
             // Its leaves are plain as they are.
             Child::Bundle(_) if leaf.block().is_none() => return Ok(true),
             Child::Bundle(bundle) => {
-                unpack(heap, (node, version), byte, bundle)?;
+                unpack(alloc, (node, version), byte, bundle)?;
                 return Err(Stop::Restart);
             }
             Child::Node(_) | Child::None => return Ok(false),
@@ -486,11 +490,11 @@ impl<'m> OrderedIndex<'m> {
         node.lock(version)?;
         node.replace_child(self.region, byte, Child::Leaf(leaf));
         node.unlock();
-        retire_key_block(heap, old);
+        KeyBlock::retire(alloc, old);
         Ok(true)
     }
 
-    fn try_remove(&self, heap: Heap<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
+    fn try_remove(&self, alloc: Allocator<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
         let Some((parent, (node, version), byte, child)) = self.find_entry(entry)? else {
             return Ok(false);
         };
@@ -513,16 +517,19 @@ impl<'m> OrderedIndex<'m> {
         // A large node gets here too, if there was no memory for a smaller one.
         let merges = count <= 2;
         let shrinks = smaller(node.kind(), count - 1).is_some();
-        let room =
-            heap.cache.retired.make_room(heap, RETIRED_PER_CHANGE, Entitlement::Reserve).is_ok();
+        let room = alloc
+            .cache
+            .retired
+            .make_room(alloc, RETIRED_PER_CHANGE, AllocationClass::Emergency)
+            .is_ok();
         let mut thin = false;
         match parent {
             Some((above, above_byte)) if !is_root && room && merges => {
-                self.merge(heap, above, above_byte, (node, version), byte)?;
+                self.merge(alloc, above, above_byte, (node, version), byte)?;
                 thin = above.0.reference() != self.root && above.0.count() <= 1;
             }
             Some((above, above_byte)) if !is_root && room && shrinks => {
-                self.shrink(heap, above, above_byte, (node, version), byte)?;
+                self.shrink(alloc, above, above_byte, (node, version), byte)?;
             }
             _ => {
                 node.lock(version)?;
@@ -530,16 +537,16 @@ impl<'m> OrderedIndex<'m> {
                 node.unlock();
             }
         }
-        retire_key_block(heap, leaf);
+        KeyBlock::retire(alloc, leaf);
         while thin {
-            thin = self.try_collapse(heap, entry).unwrap_or(true);
+            thin = self.try_collapse(alloc, entry).unwrap_or(true);
         }
         Ok(true)
     }
 
     /// Takes the uppermost node with no child, or with a single leaf, out of the path of `entry`,
     /// where removing it has left a chain of nodes with one child each; `false` if there is none.
-    fn try_collapse(&self, heap: Heap<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
+    fn try_collapse(&self, alloc: Allocator<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
         let mut node = self.root();
         let mut version = node.read()?;
         let mut depth = 0;
@@ -551,7 +558,9 @@ impl<'m> OrderedIndex<'m> {
             let child = node.child(self.region, byte);
             node.validate(version)?;
             let Child::Node(at) = child else { return Ok(false) };
-            if !whole || heap.cache.retired.make_room(heap, 1, Entitlement::Reserve).is_err() {
+            if !whole
+                || alloc.cache.retired.make_room(alloc, 1, AllocationClass::Emergency).is_err()
+            {
                 return Ok(false);
             }
             let child = Node::at(self.region, at);
@@ -561,7 +570,7 @@ impl<'m> OrderedIndex<'m> {
             child.validate(child_version)?;
             node.validate(version)?;
             if count == 0 || (count == 1 && matches!(last, Some((_, Child::Leaf(_))))) {
-                self.take_out(heap, (node, version), byte, (child, child_version))?;
+                self.take_out(alloc, (node, version), byte, (child, child_version))?;
                 return Ok(true);
             }
             (node, version) = (child, child_version);
@@ -572,7 +581,7 @@ impl<'m> OrderedIndex<'m> {
     /// Puts what is left in a node with at most one child, a leaf, in the node's place.
     pub(super) fn take_out(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         (above, above_version): Read<'m>,
         above_byte: u8,
         (node, version): Read<'m>,
@@ -586,7 +595,7 @@ impl<'m> OrderedIndex<'m> {
             Some((_, leaf)) => above.replace_child(self.region, above_byte, leaf),
             None => above.remove_child(self.region, above_byte),
         }
-        node.unlock_obsolete(heap);
+        node.unlock_obsolete(alloc);
         above.unlock();
         Ok(())
     }
@@ -594,7 +603,7 @@ impl<'m> OrderedIndex<'m> {
     /// Removes the child under `byte` and puts the one that remains in the node's place.
     fn merge(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         (above, above_version): Read<'m>,
         above_byte: u8,
         (node, version): Read<'m>,
@@ -628,7 +637,7 @@ impl<'m> OrderedIndex<'m> {
             Some((_, leaf)) => above.replace_child(self.region, above_byte, leaf),
             None => above.remove_child(self.region, above_byte),
         }
-        node.unlock_obsolete(heap);
+        node.unlock_obsolete(alloc);
         above.unlock();
         Ok(())
     }
@@ -653,7 +662,7 @@ impl<'m> OrderedIndex<'m> {
     /// Removes the child under `byte` and replaces the node by a smaller one, memory permitting.
     fn shrink(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         (above, above_version): Read<'m>,
         above_byte: u8,
         (node, version): Read<'m>,
@@ -661,7 +670,7 @@ impl<'m> OrderedIndex<'m> {
     ) -> Result<(), Restart> {
         if let Some(kind) = smaller(node.kind(), node.count().saturating_sub(1)) {
             // Where there is none, the node stays as large as it is.
-            let _ = heap.stock(size_of_kind(kind), Entitlement::Ordinary);
+            let _ = alloc.stock(size_of_kind(kind), AllocationClass::Normal);
         }
         above.lock(above_version)?;
         if let Err(restart) = node.lock(version) {
@@ -670,10 +679,10 @@ impl<'m> OrderedIndex<'m> {
         }
         node.remove_child(self.region, byte);
         let kind = smaller(node.kind(), node.count()).unwrap_or(node.kind());
-        match node.copy_as(heap, kind) {
+        match node.copy_as(alloc, kind) {
             Ok(copy) => {
                 above.replace_child(self.region, above_byte, Child::Node(copy.reference()));
-                node.unlock_obsolete(heap);
+                node.unlock_obsolete(alloc);
                 above.unlock();
             }
             Err(_) => {
@@ -685,37 +694,7 @@ impl<'m> OrderedIndex<'m> {
     }
 }
 
-/// A block that holds `key` for a keyed leaf of `row`.
-pub(crate) fn create_key_block(heap: Heap<'_>, key: &[u8], row: u32) -> Result<Leaf> {
-    let size = size_of::<KeyBlock>() + key.len();
-    let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary)?;
-    let head = heap.region().get(Ref::<KeyBlock>::new(at));
-    head.row.store(row, Relaxed);
-    head.len.store(key.len() as u32, Relaxed);
-    let bytes = at + size_of::<KeyBlock>() as u64;
-    heap.region().fresh_bytes(bytes, key.len()).copy_from_slice(key);
-    Ok(Leaf::keyed(at))
-}
-
-/// Frees the key block of a leaf that no index refers to any more, after its last reader. Whoever
-/// removes entries has promised room for it or, where there is no memory, has some apart.
-pub(crate) fn retire_key_block(heap: Heap<'_>, leaf: Leaf) {
-    let Some(block) = leaf.block() else { return };
-    let queue = &heap.cache.retired;
-    let room = || queue.make_room(heap, 1, Entitlement::Reserve).is_ok();
-    if queue.redeem_keyed() || room() {
-        return heap.retire(block, Purpose::Indexes);
-    }
-    if !queue.is_pressed() {
-        let pressed = queue.press();
-        if room() {
-            heap.retire(block, Purpose::Indexes);
-        }
-        queue.relax(pressed);
-    }
-}
-
-/// How many bytes of the node's prefix the entry has at `depth`.
+/// Bytes of the node's prefix that the entry has at `depth`.
 #[inline]
 fn matching_prefix(node: Node<'_>, entry: EntryKey<'_>, depth: usize) -> usize {
     let len = node.prefix_len();
@@ -729,7 +708,7 @@ fn placed(entry: EntryKey<'_>, depth: usize) -> Placement {
 
 /// Fresh nodes that spell the entry's bytes from `from` to `to`; the last one branches at `to`.
 fn create_path<'m>(
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     entry: EntryKey<'_>,
     from: usize,
     to: usize,
@@ -743,17 +722,17 @@ fn create_path<'m>(
         for (i, byte) in spelled[..len].iter_mut().enumerate() {
             *byte = entry.byte(at + i);
         }
-        let node = match Node::create(heap, Kind::Node4, &spelled[..len]) {
+        let node = match Node::create(alloc, Kind::Node4, &spelled[..len]) {
             Ok(node) => node,
             Err(error) => {
                 if let (Some(top), Some((bottom, _))) = (top, bottom) {
-                    discard_path(heap, top, bottom);
+                    discard_path(alloc, top, bottom);
                 }
                 return Err(error);
             }
         };
         if let Some((above, byte)) = bottom {
-            above.add_child(heap.region(), byte, Child::Node(node.reference()));
+            above.add_child(alloc.region(), byte, Child::Node(node.reference()));
         }
         at += len;
         let top_node = *top.get_or_insert(node);
@@ -766,17 +745,17 @@ fn create_path<'m>(
 }
 
 /// Frees the unpublished nodes from `top` down to `bottom`.
-fn discard_path<'m>(heap: Heap<'m>, top: Node<'m>, bottom: Node<'m>) {
+fn discard_path<'m>(alloc: Allocator<'m>, top: Node<'m>, bottom: Node<'m>) {
     let mut node = top;
     while node.reference() != bottom.reference() {
-        let below = node.child_from(heap.region(), 0);
-        node.discard(heap);
+        let below = node.child_from(alloc.region(), 0);
+        node.discard(alloc);
         match below {
-            Some((_, Child::Node(at))) => node = Node::at(heap.region(), at),
+            Some((_, Child::Node(at))) => node = Node::at(alloc.region(), at),
             _ => return,
         }
     }
-    node.discard(heap);
+    node.discard(alloc);
 }
 
 impl From<Restart> for Stop {

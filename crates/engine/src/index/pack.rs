@@ -10,7 +10,7 @@ use super::node::{Child, Leaf, Node, Restart, State, kind_for};
 use super::nodes::{Next, Visit, visit_nodes};
 use super::ordered::OrderedIndex;
 use crate::error::Result;
-use crate::memory::{Entitlement, Heap};
+use crate::memory::{AllocationClass, Allocator};
 
 /// Nodes that are gone through in one call; few for models and tests.
 const AT_ONCE: u64 = if cfg!(any(shuttle, test)) { 2 } else { 16 * 1024 };
@@ -27,19 +27,19 @@ impl Packing {
     pub(crate) fn step<'m>(
         &mut self,
         index: OrderedIndex<'m>,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         needs_no_hint: &dyn Fn(u32) -> bool,
     ) -> bool {
-        let mut pack = Pack { heap, needs_no_hint, left: AT_ONCE };
-        visit_nodes(heap.region(), index.root(), &mut self.path, &mut pack)
+        let mut pack = Pack { alloc, needs_no_hint, left: AT_ONCE };
+        visit_nodes(alloc.region(), index.root(), &mut self.path, &mut pack)
     }
 }
 
-/// What is needed to make a bundle of a node.
+/// State for making bundles of nodes.
 struct Pack<'p, 'm> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     needs_no_hint: &'p dyn Fn(u32) -> bool,
-    /// How many nodes may still be gone through in this call.
+    /// Nodes that this call may still visit.
     left: u64,
 }
 
@@ -57,7 +57,7 @@ impl<'m> Visit<'m> for Pack<'_, 'm> {
         match self.make_bundle(above, node) {
             Ok(true) => {
                 self.left = self.left.saturating_sub(1);
-                Next::PassBy
+                Next::Skip
             }
             // A node that others are changing is gone through all the same.
             Ok(false) | Err(Restart) => Next::Enter,
@@ -72,11 +72,11 @@ impl<'m> Pack<'_, 'm> {
         (above, byte): (Node<'m>, u8),
         node: Node<'m>,
     ) -> std::result::Result<bool, Restart> {
-        let heap = self.heap;
+        let alloc = self.alloc;
         let (above_state, state) = (above.read()?, node.read()?);
         let Some(bundle) = self.bundle_of(node) else { return Ok(false) };
-        if above.child(heap.region(), byte) != Child::Node(node.reference())
-            || heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary).is_err()
+        if above.child(alloc.region(), byte) != Child::Node(node.reference())
+            || alloc.cache.retired.make_room(alloc, 1, AllocationClass::Normal).is_err()
         {
             return Ok(false);
         }
@@ -85,8 +85,8 @@ impl<'m> Pack<'_, 'm> {
             above.unlock_unchanged();
             return Err(restart);
         }
-        above.replace_child(heap.region(), byte, Child::Bundle(bundle));
-        node.unlock_obsolete(heap);
+        above.replace_child(alloc.region(), byte, Child::Bundle(bundle));
+        node.unlock_obsolete(alloc);
         above.unlock();
         Ok(true)
     }
@@ -99,7 +99,7 @@ impl<'m> Pack<'_, 'm> {
         };
         let mut from = 0;
         let entries = std::iter::from_fn(|| {
-            let (byte, child) = node.child_from(self.heap.region(), from)?;
+            let (byte, child) = node.child_from(self.alloc.region(), from)?;
             from = usize::from(byte) + 1;
             Some(entry_of(child).map(|row| (byte, row)))
         });
@@ -109,28 +109,28 @@ impl<'m> Pack<'_, 'm> {
 }
 
 /// Makes a node of a bundle, which hangs at a node under `byte`, unless that node was changed since
-/// it had this version. Either way it has to be looked at again.
+/// it had this version. Either way it has to be inspected again.
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
 pub(super) fn unpack<'m>(
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     (above, version): (Node<'m>, State),
     byte: u8,
     bundle: Bundle,
 ) -> Result<()> {
     let (prefix, len) = bundle.prefix();
-    let node = Node::create(heap, kind_for(bundle.count()), &prefix[..len])?;
+    let node = Node::create(alloc, kind_for(bundle.count()), &prefix[..len])?;
     let mut from = 0;
     while let Some((byte, leaf)) = bundle.leaf_from(from) {
-        node.add_child(heap.region(), byte, Child::Leaf(leaf));
+        node.add_child(alloc.region(), byte, Child::Leaf(leaf));
         from = usize::from(byte) + 1;
     }
     if above.lock(version).is_err() {
-        node.discard(heap);
+        node.discard(alloc);
         return Ok(());
     }
-    above.replace_child(heap.region(), byte, Child::Node(node.reference()));
+    above.replace_child(alloc.region(), byte, Child::Node(node.reference()));
     above.unlock();
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::ordered::{OrderedIndex, Placement};
 use super::{LeafKeys, ROWS_MAX, build};
 use crate::error::Result;
 use crate::memory::region::Region;
-use crate::memory::{Heap, Purpose};
+use crate::memory::{Allocator, Purpose};
 
 /// Blocks start at multiples of so many bytes, as a power of two.
 const ROOT_UNIT_SHIFT: u32 = 4;
@@ -28,7 +28,7 @@ pub(super) struct Postings<'m> {
     tree: OrderedIndex<'m>,
 }
 
-/// What is left in a tree.
+/// The entries left in a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
@@ -41,9 +41,9 @@ struct NoKeys;
 
 impl<'m> Postings<'m> {
     /// A new, empty tree.
-    pub(super) fn create(heap: Heap<'m>) -> Result<Self> {
-        let root = OrderedIndex::create_root(heap)?;
-        Ok(Self { tree: OrderedIndex::at(heap.region(), root) })
+    pub(super) fn create(alloc: Allocator<'m>) -> Result<Self> {
+        let root = OrderedIndex::create_root(alloc)?;
+        Ok(Self { tree: OrderedIndex::at(alloc.region(), root) })
     }
 
     /// The tree of an entry that is of many rows. The root's offset has 40 bits: 8 of them are in
@@ -70,16 +70,16 @@ impl<'m> Postings<'m> {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-    pub(super) fn insert(&self, heap: Heap<'m>, row: u32, version: u64) -> Result<Placement> {
-        self.tree.insert(heap, &NoKeys, &[], row, Leaf::plain(row, version))
+    pub(super) fn insert(&self, alloc: Allocator<'m>, row: u32, version: u64) -> Result<Placement> {
+        self.tree.insert(alloc, &NoKeys, &[], row, Leaf::plain(row, version))
     }
 
     /// Removes a row, if it is there.
-    pub(super) fn remove(&self, heap: Heap<'m>, row: u32) -> bool {
-        self.tree.remove(heap, &[], row)
+    pub(super) fn remove(&self, alloc: Allocator<'m>, row: u32) -> bool {
+        self.tree.remove(alloc, &[], row)
     }
 
-    /// What is left.
+    /// The entries that are left.
     pub(super) fn left(&self) -> Left {
         let region = self.tree.region();
         match (self.root().count(), self.root().child_from(region, 0)) {
@@ -92,14 +92,14 @@ impl<'m> Postings<'m> {
     }
 
     /// Frees the root after its last reader; nothing leads to the tree any more, and at most a leaf
-    /// is in it. Room is promised.
-    pub(super) fn retire(&self, heap: Heap<'m>) {
-        heap.retire(self.root().reference().offset(), Purpose::Indexes);
+    /// is in it. Room is reserved.
+    pub(super) fn retire(&self, alloc: Allocator<'m>) {
+        alloc.retire(self.root().reference().offset(), Purpose::Indexes);
     }
 
     /// Frees everything; nobody may use the tree any more.
-    pub(super) fn destroy(&self, heap: Heap<'_>) {
-        build::destroy(heap, self.root().reference().offset());
+    pub(super) fn destroy(&self, alloc: Allocator<'_>) {
+        build::destroy(alloc, self.root().reference().offset());
     }
 
     /// Calls `visit` with every row but those that were `seen`, until it breaks.

@@ -14,7 +14,7 @@ use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 #[repr(C)]
 pub(super) struct Present([AtomicU64; 4]);
 
-/// What a ranked node begins with; its children lie behind it.
+/// The header of a ranked node; its children lie behind it.
 #[repr(C)]
 pub(super) struct RankedHead {
     header: NodeHeader,
@@ -90,9 +90,9 @@ impl<'m> Ranked<'m> {
     #[inline]
     pub(super) fn child(&self, byte: u8) -> Child {
         match self.rank(byte) {
-            (place, true) => self
+            (index, true) => self
                 .children
-                .get(place)
+                .get(index)
                 .map_or(Child::None, |child| Child::from_word(child.load(Acquire))),
             _ => Child::None,
         }
@@ -115,22 +115,22 @@ impl<'m> Ranked<'m> {
     }
 
     pub(super) fn add_child(&self, byte: u8, word: u64) {
-        let (place, _) = self.rank(byte);
-        for i in (place..self.count()).rev() {
+        let (index, _) = self.rank(byte);
+        for i in (index..self.count()).rev() {
             self.children[i + 1].store(self.children[i].load(Relaxed), Release);
         }
-        self.children[place].store(word, Release);
+        self.children[index].store(word, Release);
         self.head.present.set(byte);
         let ranks = self.head.ranks.load(Relaxed);
         self.head.ranks.store(ranks + ranks_behind(byte), Release);
     }
 
     pub(super) fn remove_child(&self, byte: u8) {
-        let ((place, _), count) = (self.rank(byte), self.count());
+        let ((index, _), count) = (self.rank(byte), self.count());
         let ranks = self.head.ranks.load(Relaxed);
         self.head.ranks.store(ranks - ranks_behind(byte), Release);
         self.head.present.clear(byte);
-        for i in place..count - 1 {
+        for i in index..count - 1 {
             self.children[i].store(self.children[i + 1].load(Relaxed), Release);
         }
         self.children[count - 1].store(0, Release);

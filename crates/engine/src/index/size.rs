@@ -25,7 +25,7 @@ pub(crate) struct IndexSize {
     chain: u64,
     /// In that chain, the hash from which on its trees come next.
     hash: u32,
-    /// How much may still be gone through in this call.
+    /// Bytes that this call may still visit.
     left: u64,
 }
 

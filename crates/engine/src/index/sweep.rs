@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
+use super::key_block::KeyBlock;
 use super::node::{Child, NODE_LEAVES_MAX, Node, Restart};
-use super::ordered::{OrderedIndex, retire_key_block};
-use crate::memory::{Entitlement, Heap};
+use super::ordered::OrderedIndex;
+use crate::memory::{AllocationClass, Allocator};
 
 /// Removes the entries of the rows, and says how many that were.
-pub(crate) fn remove_rows(index: OrderedIndex<'_>, heap: Heap<'_>, rows: &Range<u32>) -> u64 {
-    let mut sweep = Sweep { index, heap, rows, removed: 0 };
+pub(crate) fn remove_rows(index: OrderedIndex<'_>, alloc: Allocator<'_>, rows: &Range<u32>) -> u64 {
+    let mut sweep = Sweep { index, alloc, rows, removed: 0 };
     // A node that was changed by others is left as it is.
     let _ = sweep.clear(index.root());
     sweep.removed
@@ -20,7 +21,7 @@ pub(crate) fn remove_rows(index: OrderedIndex<'_>, heap: Heap<'_>, rows: &Range<
 
 struct Sweep<'s, 'm> {
     index: OrderedIndex<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     rows: &'s Range<u32>,
     removed: u64,
 }
@@ -85,7 +86,7 @@ impl<'m> Sweep<'_, 'm> {
                 Child::Leaf(leaf) if self.rows.contains(&index.row_of(leaf)) => {
                     node.remove_child(region, byte);
                     self.removed += 1;
-                    retire_key_block(self.heap, leaf);
+                    KeyBlock::retire(self.alloc, leaf);
                 }
                 Child::Node(_) => below[usize::from(byte / 64)] |= 1 << (byte % 64),
                 // Runs are of rows that have been frozen; who takes rows out finds them missed.
@@ -114,12 +115,12 @@ impl<'m> Sweep<'_, 'm> {
         node.validate(state)?;
         let leaf = count == 1 && matches!(last, Some((_, Child::Leaf(_))));
         if (count == 0 || leaf) && self.make_room() {
-            self.index.take_out(self.heap, (node, state), byte, (child, child_state))?;
+            self.index.take_out(self.alloc, (node, state), byte, (child, child_state))?;
         }
         Ok(())
     }
 
     fn make_room(&self) -> bool {
-        self.heap.cache.retired.make_room(self.heap, 1, Entitlement::Reserve).is_ok()
+        self.alloc.cache.retired.make_room(self.alloc, 1, AllocationClass::Emergency).is_ok()
     }
 }

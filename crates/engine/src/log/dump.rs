@@ -1,7 +1,7 @@
 //! A log as it is shown to whoever looks at one: every frame with its place.
 //!
 //! The log is walked from the first file that is there, whether or not an image goes with it, and
-//! is only read. What a change of tables says in words is for the caller to know. The operations
+//! is only read. The caller knows how to describe a change of tables. The operations
 //! of a transaction that came in parts are shown with the part that commits it: a part alone may
 //! end within an operation.
 
@@ -35,7 +35,7 @@ pub struct LogEntry<'l> {
     operations: &'l [u8],
 }
 
-/// What a frame of a log is.
+/// The kind of a frame of a log.
 ///
 /// # Examples
 /// See [`Database::read_log`](crate::Database::read_log).
@@ -66,7 +66,7 @@ pub enum LogEntryKind<'l> {
         table: u32,
         /// The table's name, if it stands there.
         name: Option<&'l str>,
-        /// What becomes of it.
+        /// The definition as text.
         words: &'l str,
     },
     /// What the clock on the wall showed, in microseconds since 1970.
@@ -78,8 +78,8 @@ pub enum LogEntryKind<'l> {
     Close,
 }
 
-/// What a change of tables says: the table's number, its name, and words.
-pub(crate) type Words = (u32, Option<String>, String);
+/// A change of tables as text: the table's number, its name, and the text.
+pub(crate) type Description = (u32, Option<String>, String);
 
 impl<'l> LogEntry<'l> {
     /// The changes of a commit, all parts included.
@@ -100,11 +100,11 @@ impl<'l> LogEntry<'l> {
     }
 }
 
-/// Shows every frame to `visit` until that says that it is enough; `in_words` is asked what a
+/// Shows every frame to `visit` until that says that it is enough; `describe` is asked what a
 /// change of tables says. Returns what is damaged behind the last frame.
 pub(crate) fn walk(
     storage: &dyn Storage,
-    in_words: &dyn Fn(&[u8]) -> Option<Words>,
+    describe: &dyn Fn(&[u8]) -> Option<Description>,
     visit: &mut dyn FnMut(&LogEntry<'_>) -> ControlFlow<()>,
 ) -> Result<Option<Damage>, Unreadable> {
     let Some(start) = first_position(storage)? else { return Ok(None) };
@@ -141,7 +141,7 @@ pub(crate) fn walk(
             Frame::Define { timestamp, definition } => {
                 let unknown = || (0, None, "a change that cannot be read".to_owned());
                 let (table, name, text) =
-                    words.insert(in_words(definition).unwrap_or_else(unknown));
+                    words.insert(describe(definition).unwrap_or_else(unknown));
                 let (name, words) = (name.as_deref(), text.as_str());
                 LogEntryKind::Definition { timestamp, table: *table, name, words }
             }

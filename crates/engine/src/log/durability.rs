@@ -1,11 +1,11 @@
-//! The ladder of durability: what a commit waits for.
+//! The durability levels: what a commit waits for.
 //!
-//! No rung can leave a transaction half there. They differ in what an accident may take: always
+//! No level can leave a transaction half there. They differ in what an accident may take: always
 //! the newest commits, never an older one without all that came after it.
 
 use std::time::Duration;
 
-/// What a commit has survived when it returns: a rung of the ladder.
+/// What a commit has survived when it returns: one of four durability levels.
 ///
 /// # Examples
 /// ```
@@ -23,12 +23,12 @@ pub enum Durability {
     Buffered,
     /// It was handed to the operating system. Survives the process; lost if the machine stops.
     Os,
-    /// It is on the disk, as far as the disk tells the truth. Survives a loss of power.
+    /// It is on the disk, as far as the disk is honest. Survives a loss of power.
     Disk,
 }
 
 impl Durability {
-    /// All rungs, lowest first.
+    /// All durability levels, lowest first.
     ///
     /// # Examples
     /// ```
@@ -37,7 +37,7 @@ impl Durability {
     /// ```
     pub const ALL: [Self; 4] = [Self::Memory, Self::Buffered, Self::Os, Self::Disk];
 
-    /// The rung's word.
+    /// The level's name.
     ///
     /// # Examples
     /// ```
@@ -58,12 +58,12 @@ impl std::str::FromStr for Durability {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|rung| rung.name() == text);
+        let found = Self::ALL.into_iter().find(|level| level.name() == text);
         found.ok_or_else(|| format!("`{text}` is not one of memory, buffered, os, disk"))
     }
 }
 
-/// How much may come together before something is done for all of it: whichever is reached first.
+/// A batch of commits: its limits, of which the first that is reached ends it.
 ///
 /// # Examples
 /// ```

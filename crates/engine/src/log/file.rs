@@ -35,7 +35,7 @@ const STEP: usize = 1 << 20;
 /// Sixteen bytes that tell a database from all others.
 pub(crate) type DatabaseId = [u8; 16];
 
-/// What a file's header says.
+/// The header of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Header {
     pub(crate) database: DatabaseId,
@@ -53,7 +53,7 @@ pub(crate) struct Header {
 const _: () = assert!(8 + 2 + 2 + 4 + 16 + 8 + 8 + 8 + 4 + 4 == COPY_LEN);
 
 impl Header {
-    /// What the checksums of the file's frames carry.
+    /// The salt of the checksums of the file's frames.
     pub(crate) fn salt(&self) -> u32 {
         let mut checksum = Checksum::new();
         checksum.add(&self.database);

@@ -24,7 +24,7 @@ const PLACE_STEP: u64 = 4096;
 
 const _: () = assert!(8 + 2 + 2 + 4 + 16 + 6 * 8 + 4 + 4 == PLACE_LEN);
 
-/// What is known about the log besides itself.
+/// The content of `log-head`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LogHead {
     /// Of the newest file that something was promised of.

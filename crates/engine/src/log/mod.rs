@@ -1,8 +1,8 @@
 //! The log: what every commit has changed, in files, so that it can be repeated.
 //!
 //! [`record`] is what stands in it, [`file`] a file of it, [`head`] what is known about it besides;
-//! [`writer`] takes commits in and brings them to the rung that they ask for, [`reader`] reads them
-//! back and tells an end from damage, [`dump`] shows them to whoever looks.
+//! [`writer`] takes commits in and makes them as durable as they ask, [`reader`] reads them
+//! back and distinguishes an end from damage, [`dump`] shows them to whoever looks.
 //! `FORMAT.md` has the bytes. Nothing here knows what a row or a table is.
 
 pub(crate) mod dump;

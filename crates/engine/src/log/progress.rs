@@ -1,9 +1,9 @@
-//! How far reading an image and a log has come, as a program is told.
+//! How far reading an image and a log has come, as it is reported to a program.
 //!
-//! Told while a database is opened, by the thread that opens it: every 16 MiB, and at the end. What
-//! there is to read is known from the beginning, so a share of it can be shown.
+//! Reported while a database is opened, by the thread that opens it: every 16 MiB, and at the end.
+//! What there is to read is known from the beginning, so a share of it can be shown.
 
-/// How far opening has come.
+/// The progress of opening.
 ///
 /// # Examples
 /// ```

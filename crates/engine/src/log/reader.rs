@@ -1,4 +1,4 @@
-//! Reading a log back, and telling its end from damage.
+//! Reading a log back, and distinguishing its end from damage.
 //!
 //! A log ends where no whole frame follows: what was not synced when the machine stopped may be
 //! missing, in whole or in part. It is *damaged* there if something later shows that it had been
@@ -11,10 +11,10 @@ use std::io;
 
 use super::file::{self, DatabaseId, Header};
 use super::head::{self, LogHead};
-use super::record::{Frame, PAYLOAD_MAX, Place, find_frame};
+use super::record::{Frame, FrameAddress, PAYLOAD_MAX, find_frame};
 use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
 
-/// Where a frame stands, to read it again.
+/// The location of a frame, to read it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrameAt {
     file: usize,
@@ -26,7 +26,7 @@ pub(crate) struct FrameAt {
     pub(crate) synced_before: bool,
 }
 
-/// What a log lacks.
+/// The damage of a log.
 ///
 /// # Examples
 /// ```
@@ -46,7 +46,7 @@ pub struct Damage {
     pub last_good: u64,
     /// Commits that could be made out behind it; what lies in between is unknown.
     pub commits_behind: u64,
-    /// What is wrong.
+    /// A description.
     pub what: String,
 }
 
@@ -61,14 +61,14 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// What comes next in a log.
+/// The next item of a log.
 #[derive(Debug)]
 pub(crate) enum Next<'r> {
     Frame { frame: Frame<'r>, at: FrameAt },
     End(End),
 }
 
-/// How a log ends.
+/// The end of a log.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) position: u64,
@@ -182,14 +182,14 @@ impl<'s> Reader<'s> {
         Ok(Some(reader))
     }
 
-    /// Whose log it is.
+    /// The id of the log's database.
     pub(crate) fn database(&self) -> DatabaseId {
         self.files[self.current].database
     }
 
     /// The position from which on it reads.
     pub(crate) fn position(&self) -> u64 {
-        self.place(self.offset).position
+        self.address(self.offset).position
     }
 
     /// The number of the file that a frame stands in.
@@ -226,7 +226,7 @@ impl<'s> Reader<'s> {
     /// was read of it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn names_behind(&self) -> io::Result<Vec<String>> {
         let first = self.current + usize::from(!self.is_useless(self.current));
         let mut names = Vec::new();
@@ -241,29 +241,29 @@ impl<'s> Reader<'s> {
     /// The next frame, or how the log ends.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn next(&mut self) -> io::Result<Next<'_>> {
         let length = loop {
-            let place = self.place(self.offset);
-            let length = find_frame(self.rest(), place, self.timestamp).map(|found| found.length);
+            let address = self.address(self.offset);
+            let length = find_frame(self.rest(), address, self.timestamp).map(|found| found.length);
             match length {
                 Some(length) => break length,
-                None if self.go_on(place.position)? => {}
-                None => return Ok(Next::End(self.end(place.position)?)),
+                None if self.go_on(address.position)? => {}
+                None => return Ok(Next::End(self.end(address.position)?)),
             }
         };
         let (start, before) = (self.offset, self.timestamp);
         self.offset += length;
-        let place = self.place(start);
-        let Some(found) = find_frame(&self.bytes[start..], place, before) else {
+        let address = self.address(start);
+        let Some(found) = find_frame(&self.bytes[start..], address, before) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
         self.timestamp = timestamp_of(&found.frame).unwrap_or(before);
         self.must_be_headed |= !self.files[self.current].is_of_version_1();
         if found.synced_before {
-            self.sure = place.position;
+            self.sure = address.position;
         }
-        let (position, synced_before) = (place.position, found.synced_before);
+        let (position, synced_before) = (address.position, found.synced_before);
         let byte = self.files[self.current].len() + start as u64;
         let at = FrameAt { file: self.current, offset: start, byte, position, synced_before };
         Ok(Next::Frame { frame: found.frame, at })
@@ -272,14 +272,15 @@ impl<'s> Reader<'s> {
     /// The operations of a fragment that was met.
     ///
     /// # Errors
-    /// What the system says, `InvalidData` if it is not there any more.
+    /// The system's error, `InvalidData` if it is not there any more.
     pub(crate) fn fragment(&self, at: FrameAt) -> io::Result<Vec<u8>> {
         let header = &self.files[at.file];
         let file = self.storage.open(&file::name_of(header.number))?;
         let mut bytes = vec![0; PAYLOAD_MAX + 16];
         let count = read_at_most(&*file, at.byte, &mut bytes)?;
-        let place = Place { position: header.start + at.offset as u64, salt: header.salt() };
-        match find_frame(&bytes[..count], place, 0).map(|found| found.frame) {
+        let address =
+            FrameAddress { position: header.start + at.offset as u64, salt: header.salt() };
+        match find_frame(&bytes[..count], address, 0).map(|found| found.frame) {
             Some(Frame::Fragment { operations, .. }) => Ok(operations.to_vec()),
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
@@ -290,7 +291,7 @@ impl<'s> Reader<'s> {
     /// would succeed without having done anything.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(crate) fn sync(&self) -> io::Result<()> {
         for (number, header) in self.files.iter().enumerate().take(self.current + 1) {
             if self.is_useless(number) {
@@ -358,9 +359,9 @@ impl<'s> Reader<'s> {
         &self.bytes[self.offset..]
     }
 
-    fn place(&self, offset: usize) -> Place {
+    fn address(&self, offset: usize) -> FrameAddress {
         let header = &self.files[self.current];
-        Place { position: header.start + offset as u64, salt: header.salt() }
+        FrameAddress { position: header.start + offset as u64, salt: header.salt() }
     }
 
     /// Goes on in the next file, if it begins here.
@@ -441,8 +442,8 @@ fn look_through(bytes: &[u8], mut offset: usize, header: &Header) -> (bool, u64)
     let (mut synced, mut commits) = (false, 0);
     let salt = header.salt();
     while offset < bytes.len() {
-        let place = Place { position: header.start + offset as u64, salt };
-        match find_frame(&bytes[offset..], place, 0) {
+        let address = FrameAddress { position: header.start + offset as u64, salt };
+        match find_frame(&bytes[offset..], address, 0) {
             Some(found) => {
                 synced |= found.synced_before;
                 commits += u64::from(timestamp_of(&found.frame).is_some());

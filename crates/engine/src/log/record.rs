@@ -9,7 +9,7 @@ use crate::checksum::Checksum;
 
 /// The longest payload of a frame.
 pub(crate) const PAYLOAD_MAX: usize = 1 << 17;
-/// What a frame takes beyond its operations, at most: length, checksum, kind and two numbers.
+/// Bytes of a frame beyond its operations, at most: length, checksum, kind and two numbers.
 pub(crate) const FRAME_EXTRA_MAX: usize = 5 + 4 + 1 + 10 + 10;
 /// A transaction's operations are cut into frames of so many bytes.
 pub(crate) const FRAGMENT: usize = 1 << 16;
@@ -34,7 +34,7 @@ const SAME_TABLE: u8 = 8;
 /// Bytes at either end that both versions of a row must have in common to be left out.
 const PATCH_GAIN_MIN: usize = 8;
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Frame<'a> {
     /// A whole transaction.
@@ -86,7 +86,7 @@ pub enum Operation<'a> {
         first: usize,
         /// Bytes that stay at its end.
         last: usize,
-        /// What stands between them.
+        /// The bytes between them.
         bytes: &'a [u8],
     },
     /// The row is gone.
@@ -96,14 +96,14 @@ pub enum Operation<'a> {
         /// The row's number.
         row: u32,
     },
-    /// A table or an index is created or dropped: [`Operation::definition`] has it in words.
+    /// A table or an index is created or dropped: [`Operation::definition`] has it as text.
     Define {
-        /// What is logged of it.
+        /// The bytes that are logged.
         bytes: &'a [u8],
     },
 }
 
-/// What a frame is for, before it has its operations and its place.
+/// The head of a frame, before it has its operations and its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Head {
     Commit {
@@ -125,9 +125,9 @@ pub(crate) enum Head {
     Close,
 }
 
-/// Where a frame stands, as much as its checksum needs: the position and the file's salt.
+/// The address of a frame, as its checksum needs it: the position and the file's salt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FrameAddress {
     pub(crate) position: u64,
     pub(crate) salt: u32,
 }
@@ -235,7 +235,7 @@ impl<'a> Operations<'a> {
         Self { rest: bytes, table }
     }
 
-    /// How many bytes are left, and the table that the last operation was about.
+    /// The bytes that are left, and the table that the last operation was about.
     pub(crate) fn rest(&self) -> (usize, Option<u32>) {
         (self.rest.len(), self.table)
     }
@@ -243,7 +243,7 @@ impl<'a> Operations<'a> {
     /// The next operation; `None` at the end.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// A description of what is wrong with the bytes.
     pub(crate) fn next(&mut self) -> Result<Option<Operation<'a>>, &'static str> {
         let Some((&tag, rest)) = self.rest.split_first() else { return Ok(None) };
         self.rest = rest;
@@ -296,20 +296,20 @@ pub(crate) fn put_frame(
     head: Head,
     operations: &[u8],
     mut checksum: Checksum,
-    place: Place,
+    address: FrameAddress,
 ) {
     let (bytes, length) = head_bytes(head, false);
     let payload = length + operations.len();
     debug_assert!(payload <= PAYLOAD_MAX);
     checksum.add(&bytes[..length]);
     put_varint(out, payload as u64);
-    out.extend_from_slice(&finish(checksum, place, payload).to_le_bytes());
+    out.extend_from_slice(&finish(checksum, address, payload).to_le_bytes());
     out.extend_from_slice(&bytes[..length]);
     out.extend_from_slice(operations);
 }
 
 /// Sets `SYNCED_BEFORE` in the frame that `bytes` begins with.
-pub(crate) fn set_synced_before(bytes: &mut [u8], place: Place) {
+pub(crate) fn set_synced_before(bytes: &mut [u8], address: FrameAddress) {
     let mut rest = &*bytes;
     let Some(payload) = take_varint(&mut rest) else { return };
     let at = bytes.len() - rest.len();
@@ -320,13 +320,13 @@ pub(crate) fn set_synced_before(bytes: &mut [u8], place: Place) {
     let mut checksum = Checksum::new();
     checksum.add(&body[head..]);
     checksum.add(&body[..head]);
-    let value = finish(checksum, place, payload);
+    let value = finish(checksum, address, payload);
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
 /// The frame that `bytes` begins with, if there is a whole one that belongs here. `timestamp` is
 /// that of the commit before it.
-pub(crate) fn find_frame(bytes: &[u8], place: Place, timestamp: u64) -> Option<Found<'_>> {
+pub(crate) fn find_frame(bytes: &[u8], address: FrameAddress, timestamp: u64) -> Option<Found<'_>> {
     let mut rest = bytes;
     let payload = take_varint(&mut rest)? as usize;
     if payload == 0 || payload > PAYLOAD_MAX || rest.len() < payload + 4 {
@@ -338,7 +338,7 @@ pub(crate) fn find_frame(bytes: &[u8], place: Place, timestamp: u64) -> Option<F
     let mut checksum = Checksum::new();
     checksum.add(&body[head..]);
     checksum.add(&body[..head]);
-    if finish(checksum, place, payload) != stored {
+    if finish(checksum, address, payload) != stored {
         return None;
     }
     let operations = &body[head..];
@@ -347,11 +347,11 @@ pub(crate) fn find_frame(bytes: &[u8], place: Place, timestamp: u64) -> Option<F
     let frame = match body[0] & !SYNCED_BEFORE {
         COMMIT => Frame::Commit { timestamp: timestamp.checked_add(number()?)?, operations },
         FRAGMENT_OF => {
-            Frame::Fragment { first: place.position.checked_sub(number()?)?, operations }
+            Frame::Fragment { first: address.position.checked_sub(number()?)?, operations }
         }
         COMMIT_OF => Frame::CommitOf {
             timestamp: timestamp.checked_add(number()?)?,
-            first: place.position.checked_sub(number()?)?,
+            first: address.position.checked_sub(number()?)?,
             operations,
         },
         DEFINE => {
@@ -411,9 +411,9 @@ fn head_len(payload: &[u8]) -> Option<usize> {
 }
 
 #[inline]
-fn finish(mut checksum: Checksum, place: Place, payload: usize) -> u32 {
-    let end = u64::from(place.salt) << 32 | payload as u64;
-    checksum.add(&place.position.to_le_bytes());
+fn finish(mut checksum: Checksum, address: FrameAddress, payload: usize) -> u32 {
+    let end = u64::from(address.salt) << 32 | payload as u64;
+    checksum.add(&address.position.to_le_bytes());
     checksum.add(&end.to_le_bytes());
     checksum.value()
 }

@@ -1,4 +1,4 @@
-//! Taking commits into the log, and bringing them to the rung that they ask for.
+//! Appends commits to the log and makes them as durable as they ask.
 //!
 //! Frames are appended to a buffer, in the order of their timestamps: the caller holds the commit
 //! latch. Whoever wants more than that hands the buffer over to the system, or has the disk sync
@@ -25,7 +25,7 @@ use super::durability::{Batch, Durability};
 use super::file::{self, DatabaseId, Header};
 use super::head::{HeadFile, LogHead};
 use super::record::{
-    FRAGMENT, FRAME_EXTRA_MAX, Head, Place, Redo, frame_len, put_frame, set_synced_before,
+    FRAGMENT, FRAME_EXTRA_MAX, FrameAddress, Head, Redo, frame_len, put_frame, set_synced_before,
 };
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,7 +34,7 @@ use crate::storage::{Storage, StorageFile, write_all_at};
 pub(crate) use prepared::Prepared;
 
 /// A mark of the time is made when so many bytes are written at once, or so long after the last,
-/// which every so many writes is looked at.
+/// which is checked every so many writes.
 const MARK_BYTES: usize = 2048;
 const MARK_TIME: Duration = Duration::from_secs(1);
 const MARK_WRITES: u32 = 16;
@@ -51,14 +51,14 @@ const REDO_CHUNK: usize = 64;
 
 type RedoChunk = Box<[Mutex<Redo>]>;
 
-/// How a log is kept.
+/// The settings of a log.
 #[derive(Clone, Debug)]
 pub(crate) struct LogSettings {
-    /// What a commit waits for that does not say.
+    /// The durability of commits that do not ask for one.
     pub(crate) durability: Durability,
     pub(crate) file_size: u64,
     pub(crate) buffer_size: usize,
-    /// What one sync waits for, to serve more commits.
+    /// The batch of commits that one sync waits for.
     pub(crate) group: Option<Batch>,
     /// When what was not synced is.
     pub(crate) sync_after: Option<Batch>,
@@ -66,7 +66,7 @@ pub(crate) struct LogSettings {
     pub(crate) keep: bool,
 }
 
-/// Where a log goes on.
+/// The position at which a log goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogEnd {
     pub(crate) database: DatabaseId,
@@ -86,7 +86,7 @@ pub(crate) struct Log {
     /// One for each transaction slot, made for some at a time when one of these first commits.
     redo: Box<[OnceLock<RedoChunk>]>,
     file: Mutex<OpenFile>,
-    /// What stands on the disk about the newest file; only who syncs changes it.
+    /// `log-head` as it is on the disk; only a thread that syncs changes it.
     head: Mutex<HeadFile>,
     buffer: Mutex<Buffer>,
     syncing: Mutex<Syncing>,
@@ -136,9 +136,9 @@ struct Buffer {
     /// The timestamp of the newest commit.
     timestamp: u64,
     commits: u64,
-    /// Where transactions begin of which only parts are there.
+    /// Positions at which transactions begin that are appended in parts and not yet committed.
     streaming: Vec<u64>,
-    /// What has not been synced, if somebody counts that.
+    /// Commits that are not synced, if there is a limit for them.
     unsynced_commits: u64,
     unsynced_since: Option<Instant>,
 }
@@ -175,7 +175,7 @@ pub struct LogStatistics {
     pub syncs: u64,
 }
 
-/// What became of a frame that was to be appended.
+/// The result of appending a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Appended {
     /// It ends at this position. `true` if so much is unsynced that this commit is to sync it.
@@ -248,7 +248,7 @@ impl Log {
         Ok(log)
     }
 
-    /// What a commit waits for that does not say.
+    /// The durability of commits that do not ask for one.
     #[inline]
     pub(crate) fn durability(&self) -> Durability {
         self.settings.durability
@@ -264,7 +264,7 @@ impl Log {
         2 * self.settings.buffer_size as u64
     }
 
-    /// Whose log it is.
+    /// The id of the log's database.
     pub(crate) fn database(&self) -> DatabaseId {
         lock(&self.file).header.database
     }
@@ -311,12 +311,12 @@ impl Log {
         made.map_err(|error| self.poison(&error))
     }
 
-    /// Brings the log up to `position` to a rung.
+    /// Makes the log up to `position` durable at a level.
     ///
     /// # Errors
     /// `LogFailed`.
     #[inline]
-    pub(crate) fn bring_to(&self, position: u64, durability: Durability) -> Result<()> {
+    pub(crate) fn make_durable(&self, position: u64, durability: Durability) -> Result<()> {
         match durability {
             Durability::Memory | Durability::Buffered => Ok(()),
             Durability::Os => self.write_to(position),
@@ -324,8 +324,8 @@ impl Log {
         }
     }
 
-    /// The highest rung that everything up to `position` has reached.
-    pub(crate) fn rung_of(&self, position: u64) -> Durability {
+    /// The highest durability level that everything up to `position` has reached.
+    pub(crate) fn durability_at(&self, position: u64) -> Durability {
         if self.synced.load(Ordering::Acquire) >= position {
             Durability::Disk
         } else if self.written.load(Ordering::Acquire) >= position {
@@ -443,8 +443,8 @@ impl Log {
         if full || position + length as u64 > buffer.file_end {
             return Appended::Full(length);
         }
-        let place = Place { position, salt: buffer.salt };
-        put_frame(&mut buffer.bytes, head, operations, checksum, place);
+        let address = FrameAddress { position, salt: buffer.salt };
+        put_frame(&mut buffer.bytes, head, operations, checksum, address);
         Appended::At(position + length as u64, false)
     }
 
@@ -597,7 +597,7 @@ impl Log {
         }
         let all_synced = self.synced.load(Ordering::Acquire) == start;
         if all_synced && self.file_synced.load(Ordering::Acquire) == file.header.number {
-            set_synced_before(bytes, Place { position: start, salt });
+            set_synced_before(bytes, FrameAddress { position: start, salt });
         }
         self.counts.writes.fetch_add(1, Ordering::Relaxed);
         write_all_at(&*file.file, file.header.len() + (start - file.header.start), bytes)?;

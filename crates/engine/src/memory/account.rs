@@ -1,8 +1,9 @@
 //! The accountant: a hard budget over everything in the region, and a reserve within it.
 //!
 //! Counted are pages handed out, and bytes of live blocks by purpose (kept by the slots' caches and
-//! summed on request). Ordinary allocations stop at budget less reserve; delete, rollback and
-//! reclamation may use the reserve too, so that a full database can always be emptied.
+//! summed on request). Normal allocations stop at budget less reserve; delete, rollback and
+//! reclamation may use the reserve too, so that a full database can always be emptied. Where all
+//! blocks share few pages, the reserve is counted by the byte.
 
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use crate::error::{Error, ErrorKind, Result};
@@ -104,7 +105,7 @@ pub(crate) struct AccountState {
     pub(crate) reserve: AtomicU64,
     /// How much may come to be in use for anything but deletion, rollback and reclamation; and how
     /// much may be for it to be given what is free in pages in use, some of which the reserve gave.
-    ordinary_max: AtomicU64,
+    normal_max: AtomicU64,
     blocks_max: AtomicU64,
     /// Pages handed out, in bytes.
     pub(crate) used: AtomicU64,
@@ -113,7 +114,8 @@ pub(crate) struct AccountState {
     /// From how many bytes in use on the program is warned, and whether that is due.
     pub(crate) warn_at: AtomicU64,
     pub(crate) warning: AtomicU32,
-    unused: AtomicU32,
+    /// Whether all blocks share pages, and memory is counted by the byte.
+    small: AtomicU32,
     /// Bytes in use that lie outside the region.
     pub(crate) outside: AtomicU64,
     /// Allocations until the next one fails on purpose; 0 is never. For tests.
@@ -156,42 +158,64 @@ impl AccountState {
         }
     }
 
-    /// Whether `bytes` more may be used, `entitled` to the reserve or not.
+    /// Whether `bytes` more may be used: by an emergency allocation of the reserve too.
     #[inline]
-    pub(crate) fn allows(&self, bytes: u64, entitled: bool) -> bool {
-        let limit = if entitled { &self.budget } else { &self.ordinary_max };
+    pub(crate) fn allows(&self, bytes: u64, emergency: bool) -> bool {
+        let limit = if emergency { &self.budget } else { &self.normal_max };
         self.used.load(Relaxed) + bytes <= limit.load(Relaxed)
     }
 
     /// Whether little is left but the reserve.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
-        let most = self.ordinary_max.load(Relaxed);
+        let most = self.normal_max.load(Relaxed);
         self.used.load(Relaxed) > most - most / 32
+    }
+
+    /// Says that the region is so small that all blocks share pages.
+    pub(crate) fn set_small(&self) {
+        self.small.store(1, Relaxed);
+    }
+
+    /// Whether all blocks share pages.
+    pub(crate) fn is_small(&self) -> bool {
+        self.small.load(Relaxed) != 0
     }
 
     /// Sets the budget, and the reserve that goes with it.
     pub(crate) fn set_budget(&self, budget: u64) {
-        let reserve = Self::reserve_of(budget);
+        let reserve = self.reserve_of(budget);
         self.budget.store(budget, Relaxed);
         self.reserve.store(reserve, Relaxed);
-        self.ordinary_max.store(budget - reserve, Relaxed);
-        self.blocks_max.store(budget - reserve / 2, Relaxed);
+        self.open_reserve(false);
     }
 
-    /// Whether blocks may be had of pages in use without a title to the reserve. Half of it is
-    /// nobody else's, whatever is free where it has given pages.
+    /// Whether normal allocations may take blocks of pages in use. Half of the reserve is kept from
+    /// them, whatever is free where it has given pages.
     #[inline]
     pub(crate) fn allows_blocks(&self) -> bool {
         self.used.load(Relaxed) <= self.blocks_max.load(Relaxed)
     }
 
+    /// Whether so many bytes leave the reserve alone where all blocks share pages, `free` of which
+    /// are free in those that are in use.
+    pub(crate) fn allows_shared(&self, bytes: u64, free: u64) -> bool {
+        let left = self.budget.load(Relaxed).saturating_sub(self.used.load(Relaxed)) + free;
+        self.is_small() && left >= self.reserve.load(Relaxed) + bytes
+    }
+
     /// Lets everything use the reserve, or not any more: while a database is made from files, what
-    /// was in it has to find room again.
+    /// was in it has to find room again. Where all blocks share pages, it is asked for each whether
+    /// it may be had: the pages of the reserve are whole as long as nothing else was in need.
     pub(crate) fn open_reserve(&self, open: bool) {
         let (budget, reserve) = (self.budget.load(Relaxed), self.reserve.load(Relaxed));
-        self.ordinary_max.store(if open { budget } else { budget - reserve }, Relaxed);
-        self.blocks_max.store(if open { budget } else { budget - reserve / 2 }, Relaxed);
+        let (normal, blocks) = match (open, self.is_small()) {
+            (true, _) => (budget, budget),
+            (false, true) => (budget - reserve, 0),
+            (false, false) => (budget - reserve, budget - reserve / 2),
+        };
+        self.normal_max.store(normal, Relaxed);
+        self.blocks_max.store(blocks, Relaxed);
     }
 
     /// The error of whoever is refused `bytes` more, while the program holds some beside.
@@ -210,8 +234,10 @@ impl AccountState {
         ))
     }
 
-    /// The reserve that goes with a budget: a 32nd, at least 64 KiB, at most half.
-    pub(crate) fn reserve_of(budget: u64) -> u64 {
-        (budget / 32).max(64 << 10).min(budget / 2)
+    /// The reserve that goes with a budget: a 32nd, at least 64 KiB, at most half; where all blocks
+    /// share pages, an eighth.
+    fn reserve_of(&self, budget: u64) -> u64 {
+        let least = if self.is_small() { budget / 8 } else { 64 << 10 };
+        (budget / 32).max(least).min(budget / 2)
     }
 }

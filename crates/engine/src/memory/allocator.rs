@@ -22,14 +22,17 @@ use super::row_blocks::{self, RowPage};
 use crate::error::{Error, ErrorKind, Result};
 
 const MAGAZINE_SIZE: usize = 8;
+/// Regions of up to so many bytes have all blocks in pages that they share, but for the largest: a
+/// page for each size would take more than what lies in it.
+const SHARED_MAX: u64 = 1 << 20;
 
-/// Whether an allocation may use the reserve.
+/// What an allocation is for, and so whether it may use the reserve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Entitlement {
+pub(crate) enum AllocationClass {
     /// Rows, indexes, tables: stops at budget less reserve.
-    Ordinary,
+    Normal,
     /// Delete, rollback, reclamation: may go up to the budget.
-    Reserve,
+    Emergency,
 }
 
 /// A region with its allocator.
@@ -39,9 +42,9 @@ pub(crate) struct Memory {
     heavy_barrier: bool,
 }
 
-/// What a transaction allocates from: the memory, through the cache of the slot it holds.
+/// A handle to allocate by: the memory, through the cache of the slot that a transaction holds.
 #[derive(Clone, Copy)]
-pub(crate) struct Heap<'m> {
+pub(crate) struct Allocator<'m> {
     pub(crate) memory: &'m Memory,
     pub(crate) cache: &'m Cache,
 }
@@ -52,23 +55,23 @@ pub(crate) struct Cache {
     live: [AtomicU64; PURPOSES],
     pub(crate) counts: Counts,
     pub(crate) retired: RetireQueue,
-    /// Whether memory failed the slot's transaction: then it works off all that can be at its end.
+    /// Whether memory failed the slot's transaction: then it drains all that can be at its end.
     pub(crate) pressed: AtomicU64,
-    /// How many entries there have to be before it is worth while to look at the queue again, and
-    /// to look at all snapshots for it.
-    pub(crate) retired_look_at: AtomicU64,
+    /// How many entries there have to be before it is worth while to drain the queue again, and
+    /// to inspect all snapshots for it.
+    pub(crate) retired_drain_at: AtomicU64,
     pub(crate) retired_search_at: AtomicU64,
-    /// Blocks that rows were moved out of: whoever was given a reference may have it until he ends.
+    /// Blocks that rows were moved out of: whoever was given a reference may have it until it ends.
     pub(crate) moved: RetireQueue,
     /// About how many bytes of row versions wait in the queue.
     pub(crate) retired_bytes: AtomicU64,
-    /// Of those, bytes that were there when all snapshots were last looked at.
+    /// Of those, bytes that were there when all snapshots were last inspected.
     pub(crate) retired_bytes_seen: AtomicU64,
     /// Rows with versions that an old snapshot needs, each with the timestamp that the horizon must
     /// reach before they can go.
     pub(crate) pinned: RetireQueue,
     /// The smallest of those timestamps, or less; and how many snapshots had been released when the
-    /// queue was last worked off.
+    /// queue was last drained.
     pub(crate) pinned_until: AtomicU64,
     pub(crate) releases_seen: AtomicU64,
     pub(crate) row_page: RowPage,
@@ -151,7 +154,7 @@ impl Memory {
     /// database does.
     pub(crate) fn create_fixed(&self, bytes: usize) -> Result<u64> {
         let count = bytes.div_ceil(PAGE_SIZE) as u32;
-        let page = pages::take(&self.region, count, PageKind::RUN, Entitlement::Ordinary)?;
+        let page = pages::take_pages(&self.region, count, PageKind::RUN, AllocationClass::Normal)?;
         let at = u64::from(page) << PAGE_SHIFT;
         self.region.fresh_bytes(at, bytes).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];
@@ -164,28 +167,28 @@ impl Memory {
         Ok(Ref::new(self.create_block(size_of::<Cache>())?))
     }
 
-    /// A zeroed block for what transactions need before they have a heap, which stays; from the
-    /// reserve, for it may be to delete.
+    /// A zeroed block for what transactions need before they have an allocator, which stays; from
+    /// the reserve, for it may be to delete.
     pub(crate) fn create_block(&self, size: usize) -> Result<u64> {
-        let Some(class) = class_of(size) else {
+        let Some(size_class) = class_of(size) else {
             return Err(Error::new(ErrorKind::BudgetReached));
         };
         let mut block = [0];
         #[cfg(shuttle)]
         let _inside = modelled::allocating();
-        take_blocks(&self.region, class, &mut block, Entitlement::Reserve)?;
+        take_blocks(&self.region, size_class, &mut block, AllocationClass::Emergency)?;
         #[cfg(shuttle)]
         modelled::allocated(self.region.fresh_bytes(block[0], size));
         self.region.fresh_bytes(block[0], size).fill(0);
         let live = &self.header().account.live[Purpose::Internal as usize];
-        live.fetch_add(size_of_class(class) as u64, Relaxed);
+        live.fetch_add(size_of_class(size_class) as u64, Relaxed);
         Ok(block[0])
     }
 
     /// Allocation through the cache of a slot that the caller holds.
     #[inline]
-    pub(crate) fn heap<'m>(&'m self, cache: &'m Cache) -> Heap<'m> {
-        Heap { memory: self, cache }
+    pub(crate) fn allocator<'m>(&'m self, cache: &'m Cache) -> Allocator<'m> {
+        Allocator { memory: self, cache }
     }
 
     /// Commits `bytes` of the region now, so that growing up to there meets no page fault.
@@ -226,6 +229,8 @@ impl Memory {
         let page = (block >> PAGE_SHIFT) as u32;
         if pages::is_run(region, page) {
             (pages::run_length(region, page) as usize) << PAGE_SHIFT
+        } else if pages::is_of_rows(region, page) {
+            row_blocks::size_of_shared(region, block)
         } else {
             size_of_class(pages::entry(region, page).class.load(Relaxed) as usize)
         }
@@ -268,7 +273,7 @@ impl Memory {
     }
 }
 
-impl<'m> Heap<'m> {
+impl<'m> Allocator<'m> {
     /// The region that is allocated from.
     #[inline]
     pub(crate) fn region(&self) -> &'m Region {
@@ -284,66 +289,77 @@ impl<'m> Heap<'m> {
         &self,
         size: usize,
         purpose: Purpose,
-        entitlement: Entitlement,
+        class: AllocationClass,
     ) -> Result<u64> {
-        self.memory.count_down(entitlement)?;
+        self.memory.count_down(class)?;
         #[cfg(shuttle)]
         let _inside = modelled::allocating();
-        let block = self.take(size, purpose, entitlement)?;
+        let block = self.take(size, purpose, class)?;
         #[cfg(shuttle)]
         modelled::allocated(self.region().fresh_bytes(block, size));
         Ok(block)
     }
 
     #[inline]
-    fn take(&self, size: usize, purpose: Purpose, entitlement: Entitlement) -> Result<u64> {
+    fn take(&self, size: usize, purpose: Purpose, class: AllocationClass) -> Result<u64> {
         // Whatever is free in pages that the reserve has given: it is for who may use the reserve.
         let account = &self.region().header().account;
-        if entitlement == Entitlement::Ordinary && !account.allows_blocks() {
-            return Err(account.budget_reached(size as u64, 0));
+        if class == AllocationClass::Normal && !account.allows_blocks() {
+            self.check_shared(size)?;
         }
         if purpose == Purpose::Rows {
-            let block = row_blocks::allocate(*self, size, entitlement)?;
+            let block = row_blocks::allocate(*self, size, class)?;
             self.account(purpose, row_blocks::occupied(size) as u64);
             return Ok(block);
         }
-        let Some(class) = class_of(size) else {
-            let run = self.take_run(size, entitlement)?;
+        let Some(size_class) = class_of(size) else {
+            let run = self.take_run(size, class)?;
             self.account(purpose, occupied(size) as u64);
             return Ok(run);
         };
-        let magazine = &self.cache.magazines[class];
+        let magazine = &self.cache.magazines[size_class];
         let mut count = magazine.count.load(Relaxed);
         if count == 0 {
-            count = self.refill(class, magazine, entitlement)?;
+            count = self.refill(size_class, magazine, class)?;
         }
         let block = magazine.blocks[count as usize - 1].load(Relaxed);
         magazine.count.store(count - 1, Relaxed);
-        let size = size_of_class(class);
+        let size = size_of_class(size_class);
         self.account(purpose, size as u64);
         Ok(block)
     }
 
-    /// Sees to it that the next block of this size, which is not of a row, is at hand: for who is
-    /// about to take a latch that others wait for, under which memory is not to be looked for.
+    /// Whether blocks of so many bytes may be had where all share pages.
+    #[cold]
+    fn check_shared(&self, size: usize) -> Result<()> {
+        let account = &self.region().header().account;
+        let (free, _) = row_blocks::free_and_all(self.region());
+        match account.allows_shared((size + row_blocks::SHARED_HEAD) as u64, free) {
+            true => Ok(()),
+            false => Err(account.budget_reached(size as u64, 0)),
+        }
+    }
+
+    /// Sees to it that the next block of this size, which is not of a row, is in the cache: for who
+    /// is about to take a latch that others wait for, under which memory is not to be looked for.
     ///
     /// # Errors
-    /// As [`Heap::allocate`].
+    /// As [`Allocator::allocate`].
     #[inline]
-    pub(crate) fn stock(&self, size: usize, entitlement: Entitlement) -> Result<()> {
-        let Some(class) = class_of(size) else { return Ok(()) };
-        let magazine = &self.cache.magazines[class];
+    pub(crate) fn stock(&self, size: usize, class: AllocationClass) -> Result<()> {
+        let Some(size_class) = class_of(size) else { return Ok(()) };
+        let magazine = &self.cache.magazines[size_class];
         if magazine.count.load(Relaxed) == 0 {
             #[cfg(shuttle)]
             let _inside = modelled::allocating();
-            self.refill(class, magazine, entitlement)?;
+            self.refill(size_class, magazine, class)?;
         }
         Ok(())
     }
 
     /// A zeroed object of the engine's own.
     pub(crate) fn create<T>(&self, purpose: Purpose) -> Result<Ref<T>> {
-        let at = self.allocate(size_of::<T>(), purpose, Entitlement::Ordinary)?;
+        let at = self.allocate(size_of::<T>(), purpose, AllocationClass::Normal)?;
         self.region().fresh_bytes(at, size_of::<T>()).fill(0);
         Ok(Ref::new(at))
     }
@@ -357,15 +373,15 @@ impl<'m> Heap<'m> {
             return row_blocks::free(*self, block, size);
         }
         self.account(purpose, (occupied(size) as u64).wrapping_neg());
-        let Some(class) = class_of(size) else {
+        let Some(size_class) = class_of(size) else {
             return pages::give_back(&self.memory.region, (block >> PAGE_SHIFT) as u32);
         };
-        let magazine = &self.cache.magazines[class];
+        let magazine = &self.cache.magazines[size_class];
         let mut count = magazine.count.load(Relaxed) as usize;
         if count == MAGAZINE_SIZE {
             let spilled: [u64; MAGAZINE_SIZE / 2] =
                 std::array::from_fn(|i| magazine.blocks[i].load(Relaxed));
-            put_blocks(&self.memory.region, class, &spilled);
+            put_blocks(&self.memory.region, size_class, &spilled);
             for i in 0..MAGAZINE_SIZE / 2 {
                 let kept = magazine.blocks[i + MAGAZINE_SIZE / 2].load(Relaxed);
                 magazine.blocks[i].store(kept, Relaxed);
@@ -391,9 +407,9 @@ impl<'m> Heap<'m> {
         #[cfg(shuttle)]
         let _inside = modelled::allocating();
         row_blocks::close_page(*self);
-        for (class, magazine) in self.cache.magazines.iter().enumerate() {
+        for (size_class, magazine) in self.cache.magazines.iter().enumerate() {
             for i in 0..magazine.count.load(Relaxed) as usize {
-                put_blocks(&self.memory.region, class, &[magazine.blocks[i].load(Relaxed)]);
+                put_blocks(&self.memory.region, size_class, &[magazine.blocks[i].load(Relaxed)]);
             }
             magazine.count.store(0, Relaxed);
         }
@@ -406,10 +422,15 @@ impl<'m> Heap<'m> {
     }
 
     #[cold]
-    fn refill(&self, class: usize, magazine: &Magazine, entitlement: Entitlement) -> Result<u64> {
-        let batch = (PAGE_SIZE / 4 / size_of_class(class)).clamp(2, MAGAZINE_SIZE);
+    fn refill(
+        &self,
+        size_class: usize,
+        magazine: &Magazine,
+        class: AllocationClass,
+    ) -> Result<u64> {
+        let batch = (PAGE_SIZE / 4 / size_of_class(size_class)).clamp(2, MAGAZINE_SIZE);
         let mut blocks = [0; MAGAZINE_SIZE];
-        let taken = take_blocks(&self.memory.region, class, &mut blocks[..batch], entitlement)?;
+        let taken = take_blocks(&self.memory.region, size_class, &mut blocks[..batch], class)?;
         // Handed out from the end: store in descending order so that addresses ascend.
         for (i, block) in blocks[..taken].iter().rev().enumerate() {
             magazine.blocks[i].store(*block, Relaxed);
@@ -420,16 +441,16 @@ impl<'m> Heap<'m> {
 
     /// A run of pages for `size` bytes, not yet accounted for.
     #[cold]
-    pub(crate) fn take_run(&self, size: usize, entitlement: Entitlement) -> Result<u64> {
+    pub(crate) fn take_run(&self, size: usize, class: AllocationClass) -> Result<u64> {
         let count = u32::try_from(size.div_ceil(PAGE_SIZE))
             .map_err(|_| Error::new(ErrorKind::BudgetReached))?;
-        let page = pages::take(&self.memory.region, count, PageKind::RUN, entitlement)?;
+        let page = pages::take_pages(&self.memory.region, count, PageKind::RUN, class)?;
         Ok(u64::from(page) << PAGE_SHIFT)
     }
 }
 
 impl Memory {
-    /// Makes the `n`-th ordinary allocation from now fail, and every one after it; 0 ends that.
+    /// Makes the `n`-th normal allocation from now fail, and every one after it; 0 ends that.
     pub(crate) fn fail_allocations_from(&self, n: u64) {
         self.header().account.failure_countdown.store(n, Relaxed);
     }
@@ -440,10 +461,10 @@ impl Memory {
     }
 
     #[inline]
-    fn count_down(&self, entitlement: Entitlement) -> Result<()> {
+    fn count_down(&self, class: AllocationClass) -> Result<()> {
         let countdown = &self.header().account.failure_countdown;
         let left = countdown.load(Relaxed);
-        if left == 0 || entitlement == Entitlement::Reserve {
+        if left == 0 || class == AllocationClass::Emergency {
             return Ok(());
         }
         if left > 1 {
@@ -457,35 +478,45 @@ impl Memory {
 /// Writes what an empty database begins with.
 fn lay_out(region: &Region, budget: u64) -> Result<()> {
     let header = region.header();
-    header.account.set_budget(budget);
     header.capacity.store(region.capacity(), Relaxed);
-    pages::format(region)?;
+    let most = pages::format(region)?;
+    if region.capacity() <= SHARED_MAX {
+        header.account.set_small();
+        // What is no whole page cannot be had, nor kept in reserve.
+        header.account.set_budget(budget.min(most));
+    } else {
+        header.account.set_budget(budget);
+    }
     header.magic.store(MAGIC, Relaxed);
     Ok(())
 }
 
-/// Takes up to `blocks.len()` blocks of a class, at least one, in ascending order where fresh.
+/// Takes up to `blocks.len()` blocks of a size class, at least one, in ascending order where fresh.
 fn take_blocks(
     region: &Region,
-    class: usize,
+    size_class: usize,
     blocks: &mut [u64],
-    entitlement: Entitlement,
+    class: AllocationClass,
 ) -> Result<usize> {
-    let list = &region.header().classes[class];
+    if region.header().account.is_small() && row_blocks::can_share(size_of_class(size_class)) {
+        blocks[0] = row_blocks::take_shared(region, size_of_class(size_class), class)?;
+        return Ok(1);
+    }
+    let list = &region.header().classes[size_class];
     let _latched = list.latch.lock();
     let mut page = list.partial.load(Relaxed);
     if page == 0 {
-        page = pages::take(region, 1, PageKind::BLOCKS, entitlement)?;
+        page = pages::take_pages(region, 1, PageKind::BLOCKS, class)?;
         let entry = pages::entry(region, page);
-        entry.class.store(class as u8, Relaxed);
+        entry.class.store(size_class as u8, Relaxed);
         entry.used.store(0, Relaxed);
         entry.freed.store(0, Relaxed);
         entry.fresh.store(0, Relaxed);
         link_partial(region, list, page);
     }
     let entry = pages::entry(region, page);
-    let limit = blocks_per_page(class);
-    let size = size_of_class(class);
+    let limit = blocks_per_page(size_class);
+    let size = size_of_class(size_class);
     let base = u64::from(page) << PAGE_SHIFT;
     let mut taken = 0;
     while taken < blocks.len() {
@@ -514,14 +545,18 @@ fn take_blocks(
 }
 
 /// Gives blocks of a class back to their pages.
-fn put_blocks(region: &Region, class: usize, blocks: &[u64]) {
-    let list = &region.header().classes[class];
+fn put_blocks(region: &Region, size_class: usize, blocks: &[u64]) {
+    let list = &region.header().classes[size_class];
     let _latched = list.latch.lock();
-    let size = size_of_class(class);
+    let size = size_of_class(size_class);
     for &block in blocks {
         let page = (block >> PAGE_SHIFT) as u32;
+        if pages::is_of_rows(region, page) {
+            row_blocks::put_shared(region, block, size);
+            continue;
+        }
         let entry = pages::entry(region, page);
-        debug_assert_eq!(entry.class.load(Relaxed) as usize, class);
+        debug_assert_eq!(entry.class.load(Relaxed) as usize, size_class);
         let number = (block as usize & (PAGE_SIZE - 1)) / size;
         let link = entry.freed.load(Relaxed).to_ne_bytes();
         region.fresh_bytes(block, 2).copy_from_slice(&link);
@@ -529,7 +564,7 @@ fn put_blocks(region: &Region, class: usize, blocks: &[u64]) {
         let used = entry.used.load(Relaxed);
         debug_assert!(used > 0);
         entry.used.store(used - 1, Relaxed);
-        if used as usize == blocks_per_page(class) {
+        if used as usize == blocks_per_page(size_class) {
             link_partial(region, list, page);
         }
         if used == 1 {

@@ -4,7 +4,7 @@
 //! cache: nothing here is made for the measurement but the door.
 
 use super::account::Purpose;
-use super::allocator::{Cache, Entitlement, Heap, Memory};
+use super::allocator::{AllocationClass, Allocator, Cache, Memory};
 use super::region::{Ref, Region};
 use crate::error::Result;
 
@@ -33,13 +33,13 @@ impl Blocks {
     /// `BudgetReached`, `OutOfMachineMemory`.
     #[inline]
     pub fn allocate(&self, size: usize) -> Result<u64> {
-        self.heap().allocate(size, Purpose::Internal, Entitlement::Reserve)
+        self.allocator().allocate(size, Purpose::Internal, AllocationClass::Emergency)
     }
 
     /// Gives back a block that was allocated with this size and is given back once.
     #[inline]
     pub fn free(&self, block: u64, size: usize) {
-        self.heap().free(block, size, Purpose::Internal);
+        self.allocator().free(block, size, Purpose::Internal);
     }
 
     /// The bytes of a block that was allocated with this size.
@@ -66,8 +66,8 @@ impl Blocks {
     }
 
     #[inline]
-    fn heap(&self) -> Heap<'_> {
-        self.memory.heap(self.memory.get(self.cache))
+    fn allocator(&self) -> Allocator<'_> {
+        self.memory.allocator(self.memory.get(self.cache))
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) mod scratch;
 pub(crate) mod succession;
 
 pub use account::{MemoryUse, Purpose};
-pub(crate) use allocator::{Cache, Entitlement, Heap, Memory};
+pub(crate) use allocator::{AllocationClass, Allocator, Cache, Memory};
 pub use blocks::Blocks;
 pub use region::CallerMemory;
 pub(crate) use region::Ref;

@@ -66,7 +66,7 @@ pub(crate) struct Allocating(Option<usize>);
 
 /// Watches a database's memory from now on.
 pub(crate) fn watch(base: *const u8, len: u64) {
-    settle();
+    drain_stores();
     let slowness = shuttle::current::try_get_current_task().map_or(0, |_| thread_rng().next_u64());
     with(|machine| {
         machine.slowness = slowness;
@@ -78,7 +78,7 @@ pub(crate) fn watch(base: *const u8, len: u64) {
 }
 
 /// Lets all stores under way arrive: all threads have ended, or all but this one wait.
-pub(crate) fn settle() {
+pub(crate) fn drain_stores() {
     with(|machine| {
         machine.tasks.iter_mut().for_each(Task::drain);
     });
@@ -86,7 +86,7 @@ pub(crate) fn settle() {
 
 /// Runs `work` without interleaving: nobody else is there, or whoever is waits.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
-    settle();
+    drain_stores();
     with(|machine| machine.quiet = true);
     let result = work();
     with(|machine| machine.quiet = false);
@@ -97,7 +97,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
 pub(crate) fn scheduling_point() {
     if this_task().is_none() {
         if std::thread::panicking() {
-            settle();
+            drain_stores();
         }
         return;
     }
@@ -132,7 +132,7 @@ pub(crate) fn full_fence() {
 /// A full barrier in every thread at once.
 pub(crate) fn process_barrier() {
     scheduling_point();
-    settle();
+    drain_stores();
 }
 
 /// Empties this thread's buffer, so that what follows may write without it.
@@ -306,7 +306,7 @@ macro_rules! modelled_atomic {
                 }
                 let write = |address: usize, word: u64| {
                     // SAFETY: the address is that of a word of the same type in a region that is
-                    // still there: `settle` is called before it goes.
+                    // still there: `drain_stores` is called before it goes.
                     let atomic = unsafe { &*(address as *const std::sync::atomic::$name) };
                     atomic.store(word as $word, Ordering::Release);
                 };

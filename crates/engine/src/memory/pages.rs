@@ -6,7 +6,7 @@
 //! both neighbours in constant time. Everything here happens under one latch; slots' caches keep
 //! it rare. The budget is checked here: a page is the unit in which memory is counted.
 
-use super::allocator::Entitlement;
+use super::allocator::AllocationClass;
 use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
 use super::class::{PAGE_SHIFT, PAGE_SIZE};
 use super::latch::Latch;
@@ -71,8 +71,9 @@ impl PageKind {
 /// The `class` of a free run whose memory was given back.
 const RELEASED: u8 = 1;
 
-/// Lays out the page table of a new region and opens its first pages to use.
-pub(crate) fn format(region: &Region) -> Result<()> {
+/// Lays out the page table of a new region and opens its first pages to use; how much of it can be
+/// in use.
+pub(crate) fn format(region: &Region) -> Result<u64> {
     let header = region.header();
     let pages = (region.capacity() >> PAGE_SHIFT).min(u64::from(u32::MAX)) as u32;
     let table = size_of::<RegionHeader>().next_multiple_of(64) as u64;
@@ -89,7 +90,7 @@ pub(crate) fn format(region: &Region) -> Result<()> {
     state.first.store(first, Relaxed);
     state.committed.store(u64::from(first) << PAGE_SHIFT, Relaxed);
     header.account.used.store(table, Relaxed);
-    Ok(())
+    Ok(table + (u64::from(pages - first) << PAGE_SHIFT))
 }
 
 /// The page table's entry of a page.
@@ -104,17 +105,22 @@ pub(crate) fn entry(region: &Region, page: u32) -> &PageEntry {
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`.
-pub(crate) fn take(region: &Region, count: u32, kind: u8, entitlement: Entitlement) -> Result<u32> {
+pub(crate) fn take_pages(
+    region: &Region,
+    count: u32,
+    kind: u8,
+    class: AllocationClass,
+) -> Result<u32> {
     let header = region.header();
     let state = &header.pages;
     let _latched = state.latch.lock();
     let bytes = u64::from(count) << PAGE_SHIFT;
     // What frees memory is not kept from it by what the program holds beside.
-    let (entitled, program) = match entitlement {
-        Entitlement::Reserve => (true, 0),
-        Entitlement::Ordinary => (false, region.program().bytes()),
+    let (emergency, program) = match class {
+        AllocationClass::Emergency => (true, 0),
+        AllocationClass::Normal => (false, region.program().bytes()),
     };
-    if !header.account.allows(bytes.saturating_add(program), entitled) {
+    if !header.account.allows(bytes.saturating_add(program), emergency) {
         return Err(header.account.budget_reached(bytes, program));
     }
     let page = match take_free_run(region, count) {
@@ -424,7 +430,7 @@ fn unlink(region: &Region, page: u32) {
     } else {
         region.header().pages.bins[bin_of(count)].store(next, Relaxed);
     }
-    // Inner entries of the run keep whatever they held; only ends are ever looked at.
+    // Inner entries of the run keep whatever they held; only ends are ever inspected.
     first.kind.store(PageKind::RUN, Relaxed);
     entry(region, page + count - 1).kind.store(PageKind::RUN, Relaxed);
 }

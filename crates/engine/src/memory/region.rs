@@ -60,7 +60,7 @@ pub(crate) struct RegionHeader {
     pub(crate) slots_latch: Latch,
     /// Of the hash functions of indexes.
     pub(crate) hash_seed: AtomicU64,
-    /// Where the rows are that are looked at next to be moved together: table << 32 | row.
+    /// Where the rows are that are inspected next to be compacted: table << 32 | row.
     pub(crate) compacted: AtomicU64,
     /// How many expired snapshots have been released, and how many are held that may expire.
     pub(crate) releases: AtomicU64,
@@ -534,7 +534,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         #[cfg(shuttle)]
-        super::modelled::settle();
+        super::modelled::drain_stores();
         if let Backing::Anonymous { start, len } = self.backing {
             // SAFETY: the mapping is ours and nothing refers into it after the region's end.
             unsafe { libc::munmap(start.as_ptr().cast(), len) };

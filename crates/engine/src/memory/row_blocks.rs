@@ -1,4 +1,4 @@
-//! Blocks of row versions: laid down one behind the other, whatever their sizes.
+//! Blocks of row versions: allocated one behind the other, whatever their sizes.
 //!
 //! Rows inserted together are read together, so a slot cuts its rows from one page, in order,
 //! until the page is full: neighbours in time are neighbours in memory, and no size rounds up by
@@ -15,7 +15,7 @@
 //! for a tag.)
 
 use super::account::Purpose;
-use super::allocator::{Entitlement, Heap};
+use super::allocator::{AllocationClass, Allocator};
 use super::atomic::{AtomicU32, AtomicU64, Relaxed};
 use super::class::{GRANULE, PAGE_SHIFT, PAGE_SIZE};
 use super::latch::Latch;
@@ -30,9 +30,9 @@ const HEAD_GRANULES: usize = PAGE_GRANULES / 8 / GRANULE;
 const GRANULES_MAX: usize = (PAGE_GRANULES - HEAD_GRANULES) / 2;
 /// A free block needs room for its four words.
 const GRANULES_MIN: usize = size_of::<FreeBlock>() / GRANULE;
-/// Where a row is moved to: how many bins are looked at, and how many blocks of each.
-const SIZES_LOOKED_AT: usize = 8;
-const BLOCKS_LOOKED_AT: usize = 4;
+/// Where a row is moved to: how many bins are inspected, and how many blocks of each.
+const SIZES_TRIED: usize = 8;
+const BLOCKS_TRIED: usize = 4;
 const BIN_WORDS: usize = GRANULES_MAX / 64 + 1;
 /// What the first word of a free block holds: no timestamp and no stamp.
 const FREE_MARK: u64 = u64::MAX;
@@ -87,17 +87,17 @@ pub(crate) fn occupied(size: usize) -> usize {
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`.
 #[inline]
-pub(crate) fn allocate(heap: Heap<'_>, size: usize, entitlement: Entitlement) -> Result<u64> {
+pub(crate) fn allocate(alloc: Allocator<'_>, size: usize, class: AllocationClass) -> Result<u64> {
     let Some(granules) = granules_of(size) else {
-        return heap.take_run(size, entitlement);
+        return alloc.take_run(size, class);
     };
-    let region = heap.region();
+    let region = alloc.region();
     if region.header().row_bins.filled_from(granules).is_some()
         && let Some(block) = take_free(region, granules)
     {
         return Ok(block);
     }
-    cut(heap, granules, entitlement)
+    cut(alloc, granules, class)
 }
 
 /// As [`allocate`], but not from what was freed: for a row that is moved out of a page in which
@@ -107,7 +107,7 @@ pub(crate) fn allocate(heap: Heap<'_>, size: usize, entitlement: Entitlement) ->
 /// # Errors
 /// As [`allocate`].
 pub(crate) fn allocate_packed(
-    heap: Heap<'_>,
+    alloc: Allocator<'_>,
     size: usize,
     short: Option<u64>,
 ) -> Result<Option<u64>> {
@@ -115,27 +115,30 @@ pub(crate) fn allocate_packed(
     #[cfg(shuttle)]
     let _inside = super::modelled::allocating();
     let block = match short {
-        None => cut(heap, granules, Entitlement::Reserve)?,
-        Some(free) => match take_beside(heap.region(), granules, free) {
+        None => cut(alloc, granules, AllocationClass::Emergency)?,
+        Some(free) => match take_beside(alloc.region(), granules, free) {
             Some(block) => block,
             None => return Ok(None),
         },
     };
-    heap.account(Purpose::Rows, occupied(size) as u64);
+    alloc.account(Purpose::Rows, occupied(size) as u64);
     #[cfg(shuttle)]
-    super::modelled::allocated(heap.region().fresh_bytes(block, size));
+    super::modelled::allocated(alloc.region().fresh_bytes(block, size));
     Ok(Some(block))
 }
 
 /// Cuts a block from the slot's page.
 #[inline]
-fn cut(heap: Heap<'_>, granules: usize, entitlement: Entitlement) -> Result<u64> {
-    let region = heap.region();
-    let page = &heap.cache.row_page;
+fn cut(alloc: Allocator<'_>, granules: usize, class: AllocationClass) -> Result<u64> {
+    let region = alloc.region();
+    let page = &alloc.cache.row_page;
     let bytes = (granules * GRANULE) as u64;
     let mut at = page.at.load(Relaxed);
     if at + bytes > page.end.load(Relaxed) {
-        at = open_page(heap, entitlement)?;
+        if region.header().account.is_small() {
+            return share(region, granules, class);
+        }
+        at = open_page(alloc, class)?;
     }
     page.at.store(at + bytes, Relaxed);
     page.cut.store(page.cut.load(Relaxed) + 1, Relaxed);
@@ -146,13 +149,18 @@ fn cut(heap: Heap<'_>, granules: usize, entitlement: Entitlement) -> Result<u64>
 }
 
 /// Frees a block that was allocated with this size.
-pub(crate) fn free(heap: Heap<'_>, block: u64, size: usize) {
-    let region = heap.region();
+pub(crate) fn free(alloc: Allocator<'_>, block: u64, size: usize) {
+    let region = alloc.region();
     let Some(granules) = granules_of(size) else {
         return pages::give_back(region, (block >> PAGE_SHIFT) as u32);
     };
     // It will be written soon, and other processors may have read it.
     region.prefetch_to_write(block, size);
+    put_free(region, block, granules);
+}
+
+#[inline]
+fn put_free(region: &Region, block: u64, granules: usize) {
     let bins = &region.header().row_bins;
     let _latched = bins.latch.lock();
     bins.add(region, block, granules);
@@ -166,7 +174,7 @@ pub(crate) fn free(heap: Heap<'_>, block: u64, size: usize) {
 /// Frees many blocks. Those of one page should come together: a page that has no others is given
 /// back without a look at any of them.
 pub(crate) struct Freeing<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     page: u32,
     granules: usize,
     count: usize,
@@ -175,22 +183,22 @@ pub(crate) struct Freeing<'m> {
 
 impl<'m> Freeing<'m> {
     /// Nothing to free yet.
-    pub(crate) fn begin(heap: Heap<'m>) -> Self {
+    pub(crate) fn begin(alloc: Allocator<'m>) -> Self {
         #[cfg(shuttle)]
         let _inside = super::modelled::allocating();
-        close_page(heap);
+        close_page(alloc);
         let blocks = [(0, 0); PAGE_SIZE / GRANULE / GRANULES_MIN];
-        Self { heap, page: 0, granules: 0, count: 0, blocks }
+        Self { alloc, page: 0, granules: 0, count: 0, blocks }
     }
 
     /// Frees a block that was allocated with this size, now or at the end.
     #[inline]
     pub(crate) fn free(&mut self, block: u64, size: usize) {
         #[cfg(shuttle)]
-        let _inside = super::modelled::free(self.heap.region().fresh_bytes(block, size));
-        self.heap.account(Purpose::Rows, (occupied(size) as u64).wrapping_neg());
+        let _inside = super::modelled::free(self.alloc.region().fresh_bytes(block, size));
+        self.alloc.account(Purpose::Rows, (occupied(size) as u64).wrapping_neg());
         let Some(granules) = granules_of(size) else {
-            return free(self.heap, block, size);
+            return free(self.alloc, block, size);
         };
         let page = (block >> PAGE_SHIFT) as u32;
         if page != self.page {
@@ -211,7 +219,7 @@ impl<'m> Freeing<'m> {
         #[cfg(shuttle)]
         let _inside = super::modelled::allocating();
         (self.count, self.granules) = (0, 0);
-        let region = self.heap.region();
+        let region = self.alloc.region();
         let bins = &region.header().row_bins;
         let entry = pages::entry(region, self.page);
         let _latched = bins.latch.lock();
@@ -227,13 +235,13 @@ impl<'m> Freeing<'m> {
 }
 
 /// Closes the page that the slot cuts rows from, so that an idle slot holds none.
-pub(crate) fn close_page(heap: Heap<'_>) {
-    let page = &heap.cache.row_page;
+pub(crate) fn close_page(alloc: Allocator<'_>) {
+    let page = &alloc.cache.row_page;
     let (at, end) = (page.at.load(Relaxed), page.end.load(Relaxed));
     if end == 0 {
         return;
     }
-    let region = heap.region();
+    let region = alloc.region();
     let bins = &region.header().row_bins;
     let number = ((end - 1) >> PAGE_SHIFT) as u32;
     let entry = pages::entry(region, number);
@@ -264,10 +272,10 @@ fn granules_of(size: usize) -> Option<usize> {
 }
 
 #[cold]
-fn open_page(heap: Heap<'_>, entitlement: Entitlement) -> Result<u64> {
-    close_page(heap);
-    let region = heap.region();
-    let number = pages::take(region, 1, PageKind::ROWS, entitlement)?;
+fn open_page(alloc: Allocator<'_>, class: AllocationClass) -> Result<u64> {
+    close_page(alloc);
+    let region = alloc.region();
+    let number = pages::take_pages(region, 1, PageKind::ROWS, class)?;
     let entry = pages::entry(region, number);
     entry.used.store(0, Relaxed);
     entry.fresh.store(0, Relaxed);
@@ -277,7 +285,7 @@ fn open_page(heap: Heap<'_>, entitlement: Entitlement) -> Result<u64> {
         let _latched = bins.latch.lock();
         bins.pages.store(bins.pages.load(Relaxed) + 1, Relaxed);
     }
-    let page = &heap.cache.row_page;
+    let page = &alloc.cache.row_page;
     let start = u64::from(number) << PAGE_SHIFT;
     let at = start + (HEAD_GRANULES * GRANULE) as u64;
     region.get::<Ends>(Ref::new(start)).0.iter().for_each(|word| word.store(0, Relaxed));
@@ -285,6 +293,59 @@ fn open_page(heap: Heap<'_>, entitlement: Entitlement) -> Result<u64> {
     page.end.store(start + PAGE_SIZE as u64, Relaxed);
     page.cut.store(0, Relaxed);
     Ok(at)
+}
+
+/// What a block begins with that is not of a row and shares its page with rows: its size.
+pub(crate) const SHARED_HEAD: usize = GRANULE;
+
+/// Whether blocks of this size can share pages.
+pub(crate) fn can_share(size: usize) -> bool {
+    granules_of(size + SHARED_HEAD).is_some()
+}
+
+/// A block of this size that is not of a row, in a page that it shares with others.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`.
+pub(crate) fn take_shared(region: &Region, size: usize, class: AllocationClass) -> Result<u64> {
+    let granules = (size + SHARED_HEAD).div_ceil(GRANULE);
+    let at = share(region, granules, class)?;
+    region.words(at, 1)[0].store(size as u64, Relaxed);
+    Ok(at + SHARED_HEAD as u64)
+}
+
+/// The size of such a block.
+pub(crate) fn size_of_shared(region: &Region, block: u64) -> usize {
+    region.words(block - SHARED_HEAD as u64, 1)[0].load(Relaxed) as usize
+}
+
+/// Frees such a block.
+pub(crate) fn put_shared(region: &Region, block: u64, size: usize) {
+    let granules = (size + SHARED_HEAD).div_ceil(GRANULE);
+    put_free(region, block - SHARED_HEAD as u64, granules);
+}
+
+/// A block of so many granules in a page that all kinds of blocks share.
+#[cold]
+fn share(region: &Region, granules: usize, class: AllocationClass) -> Result<u64> {
+    loop {
+        if let Some(block) = take_free(region, granules) {
+            return Ok(block);
+        }
+        let number = pages::take_pages(region, 1, PageKind::ROWS, class)?;
+        let entry = pages::entry(region, number);
+        entry.used.store(0, Relaxed);
+        entry.freed.store(0, Relaxed);
+        entry.fresh.store(PAGE_GRANULES as u16, Relaxed);
+        let start = u64::from(number) << PAGE_SHIFT;
+        region.get::<Ends>(Ref::new(start)).0.iter().for_each(|word| word.store(0, Relaxed));
+        let bins = &region.header().row_bins;
+        let _latched = bins.latch.lock();
+        bins.pages.store(bins.pages.load(Relaxed) + 1, Relaxed);
+        for at in (HEAD_GRANULES..PAGE_GRANULES).step_by(GRANULES_MAX) {
+            bins.put(region, start + (at * GRANULE) as u64, GRANULES_MAX);
+        }
+    }
 }
 
 /// Takes a free block of at least so many granules and gives back what is too much of it.
@@ -304,9 +365,9 @@ fn take_beside(region: &Region, granules: usize, free: u64) -> Option<u64> {
     let bins = &region.header().row_bins;
     let _latched = bins.latch.lock();
     let mut bin = bins.filled_from(granules)?;
-    for _ in 0..SIZES_LOOKED_AT {
+    for _ in 0..SIZES_TRIED {
         let mut block = bins.bins[bin].load(Relaxed);
-        for _ in 0..BLOCKS_LOOKED_AT {
+        for _ in 0..BLOCKS_TRIED {
             if block == 0 {
                 break;
             }
@@ -505,3 +566,4 @@ fn ends_of(region: &Region, at: u64) -> (&Ends, usize) {
 }
 
 const _: () = assert!(size_of::<Ends>() == HEAD_GRANULES * GRANULE);
+const _: () = assert!(HEAD_GRANULES + 2 * GRANULES_MAX == PAGE_GRANULES);

@@ -53,7 +53,7 @@ pub struct Statistics {
     pub writers: u64,
     /// The age of the oldest snapshot that is held, as [`Database::snapshots`] has it.
     pub oldest_snapshot: Option<Duration>,
-    /// Things that wait to be freed or looked at: blocks, and rows with a version too many.
+    /// Things that wait to be freed or inspected: blocks, and rows with a version too many.
     pub backlog: u64,
     /// Rows of which an old snapshot needs a version that nobody else does.
     pub pinned_rows: u64,

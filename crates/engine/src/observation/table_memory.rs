@@ -14,7 +14,7 @@ use crate::transaction::{ReadTransaction, TransactionOptions};
 /// The name of the snapshots that are held meanwhile.
 const NAME: &str = "memory by table";
 
-/// What a table takes of the memory, in bytes.
+/// The memory of a table, in bytes.
 ///
 /// # Examples
 /// ```

@@ -36,7 +36,7 @@ pub struct ImageInfo {
 
 impl Operation<'_> {
     /// A change of tables or indexes: the table's number, its name if that stands there, and what
-    /// becomes of it in words. `None` for a change of a row.
+    /// becomes of it as text. `None` for a change of a row.
     ///
     /// # Examples
     /// ```
@@ -47,7 +47,7 @@ impl Operation<'_> {
     pub fn definition(&self) -> Option<(u32, Option<String>, String)> {
         let Self::Define { bytes } = self else { return None };
         let unknown = || (0, None, "a change that cannot be read".to_owned());
-        Some(definition::in_words(bytes).unwrap_or_else(unknown))
+        Some(definition::describe(bytes).unwrap_or_else(unknown))
     }
 }
 
@@ -93,7 +93,7 @@ impl Database {
         storage: &dyn Storage,
         visit: &mut dyn FnMut(&LogEntry<'_>) -> ControlFlow<()>,
     ) -> Result<Option<Damage>> {
-        dump::walk(storage, &definition::in_words, visit).map_err(unreadable)
+        dump::walk(storage, &definition::describe, visit).map_err(unreadable)
     }
 
     /// The images in a folder, oldest first, each read to its end and checked as far as that is

@@ -10,7 +10,8 @@
 use std::io;
 
 use super::{
-    CHANGES_TOGETHER, RecoverUntil, Replay, Telling, change, settle, storage_failed, table_of,
+    CHANGES_TOGETHER, ProgressReporter, RecoverUntil, Replay, change, finish_recovery,
+    storage_failed, table_of,
 };
 use crate::checkpoint::image_timestamp;
 use crate::database::Database;
@@ -133,10 +134,11 @@ impl Database {
         let log_options = options.take_log();
         let begin = Begin::choose(storage)?;
         let db = Self::open(options)?;
-        let mut told = Telling { progress: Progress::default(), options: &log_options, next: 0 };
-        let mut done = take_all(&db, storage, &begin, &mut told)?;
-        done.timestamp = settle(&db, done.timestamp)?;
-        told.tell();
+        let mut reporter =
+            ProgressReporter { progress: Progress::default(), options: &log_options, next: 0 };
+        let mut done = take_all(&db, storage, &begin, &mut reporter)?;
+        done.timestamp = finish_recovery(&db, done.timestamp)?;
+        reporter.report();
         Ok((db, done))
     }
 }
@@ -145,11 +147,11 @@ fn take_all(
     db: &Database,
     storage: &dyn Storage,
     begin: &Begin,
-    told: &mut Telling<'_>,
+    reporter: &mut ProgressReporter<'_>,
 ) -> Result<Salvaged> {
     let head = ImageHead { timestamp: begin.timestamp, ..ImageHead::default() };
     let replay = Replay::new(db, &head, RecoverUntil::End, None);
-    let mut salvage = Salvage { db, replay, told, done: Salvaged::default() };
+    let mut salvage = Salvage { db, replay, reporter, done: Salvaged::default() };
     if let Some(name) = &begin.image {
         salvage.image(storage, name)?;
     }
@@ -245,7 +247,7 @@ impl Begin {
 struct Salvage<'d, 't, 'o> {
     db: &'d Database,
     replay: Replay<'d>,
-    told: &'t mut Telling<'o>,
+    reporter: &'t mut ProgressReporter<'o>,
     done: Salvaged,
 }
 
@@ -254,7 +256,7 @@ impl Salvage<'_, '_, '_> {
         let failed = |error: io::Error| storage_failed(&error);
         let opened = storage.open(name).and_then(|file| Ok((file.len()?, file)));
         let (length, file) = opened.map_err(failed)?;
-        self.told.progress.bytes += length;
+        self.reporter.progress.bytes += length;
         let mut pieces = Pieces::open(file).map_err(failed)?;
         let mut tables: Vec<(u32, Table)> = Vec::new();
         let mut next_table = 0;
@@ -282,8 +284,8 @@ impl Salvage<'_, '_, '_> {
                 }
                 Piece::Malformed => self.done.gaps += 1,
             }
-            self.told.progress.bytes_done = pieces.bytes_done();
-            self.told.tell_sometimes();
+            self.reporter.progress.bytes_done = pieces.bytes_done();
+            self.reporter.report_if_due();
         }
         self.replay.end_transaction()?;
         self.db.instance.catalog().skip_to(next_table);
@@ -328,7 +330,7 @@ impl Salvage<'_, '_, '_> {
         };
         if taken {
             self.done.rows += 1;
-            self.told.progress.rows += 1;
+            self.reporter.progress.rows += 1;
         } else {
             self.done.rows_refused += 1;
         }
@@ -358,8 +360,8 @@ impl Salvage<'_, '_, '_> {
         let reader = Reader::open(storage, begin.database, begin.position);
         let Some(mut reader) = reader.map_err(super::unreadable)? else { return Ok(()) };
         let until = reader.bytes_left().map_err(failed)?;
-        self.told.progress.bytes += until;
-        let (before, start) = (self.told.progress.bytes_done, reader.position());
+        self.reporter.progress.bytes += until;
+        let (before, start) = (self.reporter.progress.bytes_done, reader.position());
         loop {
             let (frame, at) = match reader.next().map_err(failed)? {
                 Next::Frame { frame, at } => (frame, at),
@@ -369,7 +371,7 @@ impl Salvage<'_, '_, '_> {
                     return Ok(());
                 }
             };
-            self.told.progress.bytes_done = before + at.position - start;
+            self.reporter.progress.bytes_done = before + at.position - start;
             match frame {
                 Frame::Fragment { first, .. } => {
                     self.replay.fragments.entry(first).or_default().push(at);
@@ -391,7 +393,7 @@ impl Salvage<'_, '_, '_> {
                 }
                 Frame::Define { timestamp, definition } => self.define(timestamp, definition)?,
             }
-            self.told.tell_sometimes();
+            self.reporter.report_if_due();
         }
     }
 
@@ -420,7 +422,7 @@ impl Salvage<'_, '_, '_> {
         }
         self.done.commits += u64::from(is_whole);
         self.done.commits_refused += u64::from(!is_whole);
-        self.told.progress.commits += 1;
+        self.reporter.progress.commits += 1;
         Ok(())
     }
 

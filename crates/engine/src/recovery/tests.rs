@@ -7,7 +7,7 @@ use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::definition::Definition;
 use crate::log::file::{Header, name_of};
-use crate::log::record::{Head, Place, Redo, put_frame};
+use crate::log::record::{FrameAddress, Head, Redo, put_frame};
 use crate::options::Options;
 use crate::recovery::RecoverUntil;
 use crate::storage::{Folder, Storage, write_all_at};
@@ -64,8 +64,8 @@ fn table(name: &str) -> Vec<u8> {
 fn frame(out: &mut Vec<u8>, header: &Header, head: Head, operations: &[u8]) {
     let mut checksum = Checksum::new();
     checksum.add(operations);
-    let place = Place { position: out.len() as u64, salt: header.salt() };
-    put_frame(out, head, operations, checksum, place);
+    let address = FrameAddress { position: out.len() as u64, salt: header.salt() };
+    put_frame(out, head, operations, checksum, address);
 }
 
 fn put(out: &mut Vec<u8>, header: &Header, part: &Part) {

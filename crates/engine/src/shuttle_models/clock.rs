@@ -3,7 +3,7 @@
 use super::{Rows, check, race, settings};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
-use crate::memory::{Entitlement, Heap, Purpose, Ref, modelled};
+use crate::memory::{AllocationClass, Allocator, Purpose, Ref, modelled};
 use crate::table::copies::RowCopies;
 use crate::table::reader::Reader;
 use crate::transaction::{clock, reclaim};
@@ -15,10 +15,11 @@ struct Pair {
     second: AtomicU64,
 }
 
-fn create_pair(heap: Heap<'_>, word: u64) -> u64 {
+fn create_pair(alloc: Allocator<'_>, word: u64) -> u64 {
     let size = size_of::<Pair>();
-    let at = heap.allocate(size, Purpose::Indexes, Entitlement::Ordinary).expect("there is memory");
-    let pair: &Pair = heap.memory.get(Ref::new(at));
+    let at =
+        alloc.allocate(size, Purpose::Indexes, AllocationClass::Normal).expect("there is memory");
+    let pair: &Pair = alloc.memory.get(Ref::new(at));
     pair.first.store(word, Relaxed);
     pair.second.store(!word, Relaxed);
     at
@@ -26,7 +27,7 @@ fn create_pair(heap: Heap<'_>, word: u64) -> u64 {
 
 /// A writer replaces a shared block and retires the old one while somebody commits; a reader
 /// within its snapshot reads a block that nobody has freed. The block is replaced by a plain
-/// store, as that in a node is: nothing but `Heap::retire` keeps it before the reading of the
+/// store, as that in a node is: nothing but `Allocator::retire` keeps it before the reading of the
 /// clock.
 #[test]
 fn shuttle_retired_blocks_outlive_their_readers() {
@@ -37,18 +38,18 @@ fn shuttle_retired_blocks_outlive_their_readers() {
         let shared = AtomicU64::new(0);
         let (held, snapshot, old, new) = modelled::quietly(|| {
             let (held, snapshot) = clock::begin_write(memory, 8, None).expect("there are slots");
-            let heap = memory.heap(held.cache());
-            let (old, new) = (create_pair(heap, 1), create_pair(heap, 2));
+            let alloc = memory.allocator(held.cache());
+            let (old, new) = (create_pair(alloc, 1), create_pair(alloc, 2));
             shared.store(old, Release);
-            let queue = &heap.cache.retired;
-            queue.make_room(heap, 1, Entitlement::Ordinary).expect("there is memory");
+            let queue = &alloc.cache.retired;
+            queue.make_room(alloc, 1, AllocationClass::Normal).expect("there is memory");
             (held, snapshot, old, new)
         });
         let replace = || {
-            let heap = memory.heap(held.cache());
+            let alloc = memory.allocator(held.cache());
             shared.store(new, Release);
-            heap.retire(old, Purpose::Indexes);
-            reclaim::after_transaction(&db, heap, held.number(), (snapshot.own, 0));
+            alloc.retire(old, Purpose::Indexes);
+            reclaim::after_transaction(&db, alloc, held.number(), (snapshot.own, 0));
         };
         let commit = || {
             let _latched = memory.header().commit.0.latch.lock();

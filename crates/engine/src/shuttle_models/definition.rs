@@ -50,7 +50,7 @@ fn shuttle_new_indexes_have_every_row() {
 }
 
 /// An index is dropped, and then the table, while readers and a writer use them: they either find
-/// what is there or are told that it is gone.
+/// what is there or find that it is gone.
 #[test]
 fn shuttle_dropped_tables_leave_no_reader_behind() {
     check(|| {
@@ -83,7 +83,7 @@ fn shuttle_dropped_tables_leave_no_reader_behind() {
 }
 
 /// A table is replaced by a copy of its rows while somebody inserts into the table of that name:
-/// his row is in the copy, or he inserts into that.
+/// its row is in the copy, or it inserts into that.
 #[test]
 fn shuttle_replaced_tables_lose_no_row() {
     check(|| {

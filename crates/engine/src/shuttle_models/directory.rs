@@ -18,7 +18,7 @@ fn shuttle_row_ids_are_given_out_once() {
         let opened: Result<_> = modelled::quietly(|| {
             let db = Instance::create(settings())?;
             let schema = TableSchema::new("T").column("a", ColumnType::U32);
-            let table = define::alone(&db, Beside::Writers, |tx| tx.create_table(schema))?;
+            let table = define::run_definition(&db, Beside::Writers, |tx| tx.create_table(schema))?;
             Ok((db, table.core))
         });
         let (db, core) = opened.expect("the budget is large enough");
@@ -27,16 +27,16 @@ fn shuttle_row_ids_are_given_out_once() {
         let taken: Vec<AtomicU32> = (0..80).map(|_| AtomicU32::new(0)).collect();
         modelled::quietly(|| {
             let (held, _) = clock::begin_write(memory, 8, None).expect("there are slots");
-            let heap = memory.heap(held.cache());
-            let ids: Vec<u32> = (0..63).filter_map(|_| directory.allocate(heap).ok()).collect();
+            let alloc = memory.allocator(held.cache());
+            let ids: Vec<u32> = (0..63).filter_map(|_| directory.allocate(alloc).ok()).collect();
             ids.iter().skip(3).for_each(|&id| taken[id as usize].store(1, Relaxed));
             ids.iter().take(3).for_each(|&id| directory.give_back(memory, id));
         });
         let take_and_give = || {
             let (held, _) = clock::begin_write(memory, 8, None).expect("there are slots");
-            let heap = memory.heap(held.cache());
+            let alloc = memory.allocator(held.cache());
             for _ in 0..2 {
-                let ids: Vec<u32> = (0..2).filter_map(|_| directory.allocate(heap).ok()).collect();
+                let ids: Vec<u32> = (0..2).filter_map(|_| directory.allocate(alloc).ok()).collect();
                 assert_eq!(ids.len(), 2, "there is memory");
                 for &id in &ids {
                     let before = taken[id as usize].fetch_add(1, Relaxed);

@@ -1,6 +1,7 @@
-//! Old snapshots: versions between them are cut, readers are passed by, and what expires lets go.
+//! Old snapshots: versions between them are cut, quiescent readers are not waited for, and what
+//! expires lets go.
 
-use super::{Rows, check, race};
+use super::{Rows, check, content, race};
 use crate::error::ErrorKind;
 use crate::memory::modelled;
 use crate::table::lookup::Find;
@@ -21,7 +22,7 @@ fn update(rows: &Rows, key: u32, times: u64) {
 /// in between, while versions are cut out between its snapshot and the newest and nodes of the
 /// index come and go.
 #[test]
-fn shuttle_old_readers_are_passed_by() {
+fn shuttle_old_quiescent_readers_hold_no_blocks() {
     check(|| {
         let rows = Rows::ordered(&[1, 2, 3]);
         let read = || {
@@ -147,5 +148,43 @@ fn shuttle_writers_move_on_to_newer_states() {
         };
         race(vec![Box::new(move_on), Box::new(look), Box::new(|| update(&rows, 1, 4))]);
         assert_eq!(rows.all().len(), 4);
+    });
+}
+
+/// A writer is quiescent between its calls while others change keys and delete: what it comes by
+/// in a call stays until that has ended, and its changes are made or taken back.
+#[test]
+fn shuttle_a_quiescent_writer_holds_no_blocks() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 2, 3]);
+        let write = || {
+            let tx = rows.db.begin_write().expect("there are slots");
+            tx.insert_values(&rows.table, &content(10, 0)).expect("there is memory");
+            let seen = rows.find(&tx, 2).map(|row| rows.read(row));
+            tx.insert_values(&rows.table, &content(11, 0)).expect("there is memory");
+            assert_eq!(rows.find(&tx, 2).map(|row| rows.read(row)), seen, "one snapshot");
+            let point = tx.savepoint();
+            tx.insert_values(&rows.table, &content(12, 0)).expect("there is memory");
+            tx.roll_back_to(point).expect("it is a savepoint of its own");
+            drop(tx);
+        };
+        let change = |key: u32| {
+            let rows = &rows;
+            move || {
+                for to in [key + 20, key] {
+                    let changed = rows.db.write(|tx| {
+                        let from = if to == key { key + 20 } else { key };
+                        let row = rows.find(tx, from).expect("nobody else changes it").id();
+                        tx.update_values(&rows.table, row, &rows.all_changes(to, 0))
+                    });
+                    changed.expect("it is retried");
+                    rows.db.reclaim();
+                }
+            }
+        };
+        race(vec![Box::new(write), Box::new(change(2)), Box::new(change(3))]);
+        modelled::quietly(|| rows.db.reclaim());
+        assert_eq!(rows.all(), [(1, 0), (2, 0), (3, 0)]);
+        assert_eq!(rows.leaves(), 3);
     });
 }

@@ -1,5 +1,5 @@
 //! Versions that leave the directory before whoever stamps for others has come to them: a reader
-//! who is on his way to one asks a slot that has forgotten by then.
+//! who is on its way to one asks a slot that has forgotten by then.
 //!
 //! In a model a transaction with two changes leaves its versions unstamped, and `reclaim` stamps
 //! them. The reader's two looks at a row must agree.
@@ -63,11 +63,11 @@ fn shuttle_unstamped_rows_are_frozen() {
         modelled::quietly(|| leave_unstamped(&rows));
         let freeze = || {
             let memory = rows.db.instance.memory();
-            let begun = clock::begin_exclusive(memory, rows.db.instance.slots());
+            let begun = clock::begin_past_gate(memory, rows.db.instance.slots());
             let (held, _) = begun.expect("there are slots");
             let horizon = clock::horizon(memory, held.number()).rows;
             let at = TableAt { memory, core: &rows.table.core };
-            at.freeze_segment(memory.heap(held.cache()), 0, horizon).expect("there is memory");
+            at.freeze_segment(memory.allocator(held.cache()), 0, horizon).expect("there is memory");
             drop(held);
             stamp(&rows);
         };
@@ -89,7 +89,7 @@ fn shuttle_unstamped_rows_are_moved() {
             leave_unstamped(&rows);
         });
         let compact = || {
-            compact::everything(&rows.db.instance).expect("there is memory");
+            compact::move_all_rows(&rows.db.instance).expect("there is memory");
             stamp(&rows);
         };
         race(vec![Box::new(compact), Box::new(|| read_twice(&rows))]);

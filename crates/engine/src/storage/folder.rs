@@ -43,7 +43,7 @@ impl Folder {
     /// The folder at `path`, which is made if it is not there.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     ///
     /// # Examples
     /// ```

@@ -33,7 +33,7 @@ pub trait Storage: Send + Sync + Debug {
     /// The names of all files, in no order.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn names(&self) -> io::Result<Vec<String>>;
 
     /// Makes an empty file.
@@ -51,19 +51,19 @@ pub trait Storage: Send + Sync + Debug {
     /// Gives a file another name; what had that name before is gone.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// Makes sure that names that were made, changed and removed so far stay so.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn sync_names(&self) -> io::Result<()>;
 
     /// Keeps all other openers out until what is returned is dropped.
@@ -92,13 +92,13 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Bytes in the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn len(&self) -> io::Result<u64>;
 
     /// Whether there are none.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -106,19 +106,19 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Reads from a place on, as many bytes as there are at once; 0 at the end.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize>;
 
     /// Writes from a place on, and says how many bytes were taken.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize>;
 
     /// Cuts or lengthens the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
     /// Makes sure that what was written so far stays, the file's length included.

@@ -1,6 +1,6 @@
 //! Putting many new rows into a table's indexes at once.
 //!
-//! The rows are laid down first, one behind the other, in no index; then each index gets all their
+//! The rows are inserted unindexed first, one behind the other; then each index gets all their
 //! entries, in the order of its keys. An ordered index takes them as one run (`index/merge.rs`), so
 //! nodes are met once for all their entries and made at the size they need. Until then the rows are
 //! seen by who goes through all rows, not by who looks a key up: which nobody can tell but their
@@ -8,12 +8,13 @@
 
 use remanent_schema::KeyBuffer;
 
-use super::table::{Change, IndexCore, TableAt};
+use super::change::Change;
+use super::table::{IndexCore, TableAt};
 use super::version::bytes_at;
 use crate::error::Result;
 use crate::index::merge::{self, AddOne, RunEntry, RunKeys, word_of_key};
 use crate::index::node::Leaf;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 use crate::memory::atomic::Relaxed;
 use crate::memory::scratch::Scratch;
 use crate::snapshot::Snapshot;
@@ -26,9 +27,9 @@ const ROWS_MIN: usize = if cfg!(shuttle) { 2 } else { 256 };
 /// A batch takes at most this part of the budget, as a power of two.
 const BUDGET_SHIFT: u32 = 7;
 
-/// The bytes of rows that were laid down as columns, at hand for their keys.
+/// The bytes of rows of a bulk segment, to compare keys with.
 #[derive(Clone, Copy)]
-pub(crate) struct LaidRows<'a> {
+pub(crate) struct BulkRows<'a> {
     pub(crate) first: u32,
     pub(crate) rows: &'a [Option<&'a [u8]>],
 }
@@ -44,17 +45,17 @@ impl<'m> RowBatch<'m> {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    pub(crate) fn new(heap: Heap<'m>, rows: usize) -> Result<Self> {
+    pub(crate) fn new(alloc: Allocator<'m>, rows: usize) -> Result<Self> {
         // Half of the pairs are the rows, the other half is where an index's entries are sorted.
-        let budget = heap.memory.header().account.budget.load(Relaxed);
+        let budget = alloc.memory.header().account.budget.load(Relaxed);
         let allowed = (budget >> BUDGET_SHIFT) as usize / size_of::<[[u64; 2]; 2]>();
         let rows = rows.min(allowed).clamp(ROWS_MIN, ROWS_MAX);
-        let scratch = Scratch::new(heap, rows * 2);
-        let scratch = scratch.or_else(|_| Scratch::new(heap, ROWS_MIN * 2))?;
+        let scratch = Scratch::new(alloc, rows * 2);
+        let scratch = scratch.or_else(|_| Scratch::new(alloc, ROWS_MIN * 2))?;
         Ok(Self { scratch, len: 0 })
     }
 
-    /// Adds a row that was laid down, and says whether the batch is full then.
+    /// Adds a row that was inserted unindexed, and says whether the batch is full then.
     #[inline]
     pub(crate) fn push(&mut self, change: Change) -> bool {
         let pairs = self.scratch.pairs();
@@ -73,7 +74,7 @@ impl<'m> RowBatch<'m> {
         self.len = 0;
     }
 
-    /// Puts the rows into all indexes of their table; those without a version are `laid`.
+    /// Puts the rows into all indexes of their table; those without a version are of `bulk`.
     ///
     /// # Errors
     /// As [`TableAt::insert`]; then some entries are there and others not: each can be added by
@@ -81,15 +82,15 @@ impl<'m> RowBatch<'m> {
     pub(crate) fn index<'t>(
         &mut self,
         table: TableAt<'t>,
-        heap: Heap<'t>,
+        alloc: Allocator<'t>,
         snapshot: Snapshot,
-        laid: Option<LaidRows<'_>>,
+        bulk: Option<BulkRows<'_>>,
     ) -> Result<()> {
         let half = self.scratch.pairs().len() / 2;
         let (rows, entries) = self.scratch.pairs().split_at_mut(half);
         let (rows, entries) = (&rows[..self.len], &mut entries[..self.len]);
         for index in table.core.indexes() {
-            let mut one = One { table, index, heap, snapshot, laid };
+            let mut one = One { table, index, alloc, snapshot, bulk };
             if index.is_ordered() {
                 one.merge(rows, entries)?;
             } else {
@@ -108,24 +109,24 @@ fn change_of([row, version]: [u64; 2]) -> Change {
 struct One<'m, 'a> {
     table: TableAt<'m>,
     index: &'m IndexCore,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     snapshot: Snapshot,
-    laid: Option<LaidRows<'a>>,
+    bulk: Option<BulkRows<'a>>,
 }
 
 impl One<'_, '_> {
     fn add(&self, change: Change) -> Result<()> {
         let (table, index) = (self.table, self.index);
-        match self.laid_bytes(change) {
-            Some(bytes) => table.add_entry_of(self.heap, index, change, bytes, self.snapshot),
-            None => table.add_entry(self.heap, index, change, self.snapshot),
+        match self.bulk_bytes(change) {
+            Some(bytes) => table.add_entry_of(self.alloc, index, change, bytes, self.snapshot),
+            None => table.add_entry(self.alloc, index, change, self.snapshot),
         }
     }
 
-    /// The bytes of a row that was laid down.
-    fn laid_bytes(&self, change: Change) -> Option<&[u8]> {
-        let laid = self.laid.filter(|_| change.version == 0)?;
-        laid.rows.get(change.row.checked_sub(laid.first)? as usize).copied().flatten()
+    /// The bytes of a row of a bulk segment.
+    fn bulk_bytes(&self, change: Change) -> Option<&[u8]> {
+        let bulk = self.bulk.filter(|_| change.version == 0)?;
+        bulk.rows.get(change.row.checked_sub(bulk.first)? as usize).copied().flatten()
     }
 
     fn merge(&mut self, rows: &[[u64; 2]], entries: &mut [RunEntry]) -> Result<()> {
@@ -136,7 +137,7 @@ impl One<'_, '_> {
         if !entries.is_sorted_by_key(|entry| entry[0]) {
             entries.sort_unstable_by_key(|entry| entry[0]);
         }
-        merge::merge(self.table.ordered(self.index), self.heap, keys, entries, self)
+        merge::merge(self.table.ordered(self.index), self.alloc, keys, entries, self)
     }
 
     /// Makes the entries of the rows.
@@ -189,7 +190,7 @@ impl One<'_, '_> {
     fn encode(&self, row: [u64; 2], key: &mut KeyBuffer) -> Result<()> {
         let plan = &self.index.plan;
         let change = change_of(row);
-        let encoded = match (change.version, self.laid_bytes(change)) {
+        let encoded = match (change.version, self.bulk_bytes(change)) {
             (0, Some(bytes)) => plan.encode_row(bytes, key),
             (0, None) => {
                 let encode = |bytes: &[u8]| plan.encode_row(bytes, key);

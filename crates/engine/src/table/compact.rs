@@ -11,7 +11,7 @@ use super::table::TableAt;
 use super::version::{Version, bytes_at};
 use crate::error::Result;
 use crate::memory::row_blocks::free_beside;
-use crate::memory::{Entitlement, Heap};
+use crate::memory::{AllocationClass, Allocator};
 use crate::snapshot::{Begin, resolve};
 
 impl<'m> TableAt<'m> {
@@ -23,7 +23,7 @@ impl<'m> TableAt<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`; rows are where they were or where they are to be.
     pub(crate) fn move_rows(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         (first, count): (u32, u32),
         free: u64,
         (most, room): (u64, u64),
@@ -41,7 +41,7 @@ impl<'m> TableAt<'m> {
                 && free_beside(region, newest).is_some_and(|f| f >= free)
             {
                 let short = (moved >= room).then_some(free);
-                match self.move_row(heap, row, short) {
+                match self.move_row(alloc, row, short) {
                     Ok(bytes) => moved += bytes,
                     Err(error) => ended = Err(error),
                 }
@@ -58,8 +58,8 @@ impl<'m> TableAt<'m> {
     }
 
     /// Moves a row if it can be; how many bytes it has.
-    fn move_row(&self, heap: Heap<'m>, row: u32, short: Option<u64>) -> Result<u64> {
-        heap.cache.moved.make_room(heap, 1, Entitlement::Reserve)?;
+    fn move_row(&self, alloc: Allocator<'m>, row: u32, short: Option<u64>) -> Result<u64> {
+        alloc.cache.moved.make_room(alloc, 1, AllocationClass::Emergency)?;
         let Some(latched) = self.directory().latch(self.memory, row) else { return Ok(0) };
         let old = latched.newest();
         let version = Version::at(self.memory, old);
@@ -70,10 +70,10 @@ impl<'m> TableAt<'m> {
         if version.older() != 0 || version.has_end() || version.is_tombstone() {
             return Ok(0);
         }
-        let Some(copy) = Version::copy_packed(heap, old, committed, short)? else { return Ok(0) };
-        version.settle_begin(committed);
+        let Some(copy) = Version::copy_packed(alloc, old, committed, short)? else { return Ok(0) };
+        version.finalize_begin(committed);
         latched.set_newest(copy);
-        heap.retire_moved(old);
+        alloc.retire_moved(old);
         Ok(bytes_at(self.memory, copy).len() as u64)
     }
 }

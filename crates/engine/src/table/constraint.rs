@@ -87,7 +87,7 @@ fn check_row(
         Some(Begin::InFlight(stamp)) if stamp == snapshot.own => return Ok(()),
         _ => {}
     }
-    let mut settled = matches!(end, Some(Begin::Committed(_)));
+    let mut decided = matches!(end, Some(Begin::Committed(_)));
     let holds = |at: u64, version: &Version| {
         !version.is_tombstone() && index.plan.matches_row(bytes_at(table.memory, at), key)
     };
@@ -95,7 +95,7 @@ fn check_row(
         match resolve(table.memory, &version.begin) {
             Begin::Committed(timestamp) => {
                 let seen = timestamp <= snapshot.timestamp;
-                if (seen || !settled) && holds(at, version) {
+                if (seen || !decided) && holds(at, version) {
                     return Err(if seen && at == newest && end.is_none() {
                         duplicate_key(table, index, row, bytes_of(at))
                     } else {
@@ -105,7 +105,7 @@ fn check_row(
                 if seen {
                     return Ok(());
                 }
-                settled = true;
+                decided = true;
             }
             Begin::InFlight(stamp) if stamp == snapshot.own => {
                 return match holds(at, version) {
@@ -132,6 +132,14 @@ fn check_frozen(
 ) -> Result<()> {
     let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
     let followed = snapshot.may_follow(resolve(table.memory, &frozen.segment.begin));
+    let followed = match frozen.end(table.memory) {
+        None => followed,
+        Some(Begin::Committed(timestamp)) if timestamp <= snapshot.timestamp => return Ok(()),
+        Some(Begin::InFlight(stamp)) if stamp == snapshot.own => return Ok(()),
+        // It came and went since.
+        Some(Begin::Committed(_)) if followed.is_err() => return Ok(()),
+        Some(_) => Err(None),
+    };
     let check = |bytes: &[u8]| match followed {
         _ if !index.plan.matches_row(bytes, key) => Ok(()),
         Ok(()) => Err(duplicate_key(table, index, row, bytes)),

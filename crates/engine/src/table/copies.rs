@@ -16,7 +16,7 @@ use super::version::{Content, Version, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{AtomicU64, Relaxed};
 use crate::memory::class::PAGE_SIZE;
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::slot::{self, SLOT_WRITES, Slot};
 use crate::snapshot::Snapshot;
 
@@ -28,8 +28,8 @@ const VERSION_ALIGNMENT: usize = 16;
 
 /// Rows that are copied before there is a hash table: most transactions read few.
 const UNKNOWN: u64 = 4;
-/// Places of the first hash table.
-const FIRST_PLACES: usize = 32;
+/// Buckets of the first hash table.
+const FIRST_BUCKETS: usize = 32;
 
 /// A row, by table and id, and its copy; 0 is none.
 type Pair = [AtomicU64; 2];
@@ -53,9 +53,9 @@ struct State {
     chunk: AtomicU64,
     /// How many bytes the next chunk has.
     size: AtomicU64,
-    /// The hash table, how many places it has, and how many rows were copied.
+    /// The hash table, how many buckets it has, and how many rows were copied.
     table: AtomicU64,
-    places: AtomicU64,
+    buckets: AtomicU64,
     count: AtomicU64,
     unused: AtomicU64,
 }
@@ -79,7 +79,7 @@ impl<'m> RowCopies<'m> {
     #[cold]
     pub(crate) fn row(&self, table: &TableAt<'_>, snapshot: Snapshot, row: u32) -> Option<u64> {
         let frozen = table.frozen_row(row)?;
-        if !snapshot.sees(self.memory, &frozen.segment.begin) {
+        if !frozen.is_seen(self.memory, snapshot) {
             return None;
         }
         let key = u64::from(table.core.id) << 32 | u64::from(row);
@@ -143,7 +143,7 @@ impl<'m> RowCopies<'m> {
     /// The copy of a row, if there is one.
     fn find(&self, key: u64) -> Option<u64> {
         let pairs = self.pairs(self.state()?);
-        let found = places(key, pairs.len()).map(|place| &pairs[place]);
+        let found = probe(key, pairs.len()).map(|bucket| &pairs[bucket]);
         let mut found = found.take_while(|pair| pair[1].load(Relaxed) != 0);
         found.find(|pair| pair[0].load(Relaxed) == key).map(|pair| pair[1].load(Relaxed))
     }
@@ -153,27 +153,27 @@ impl<'m> RowCopies<'m> {
         let Some(state) = self.state() else { return };
         let count = state.count.load(Relaxed);
         state.count.store(count + 1, Relaxed);
-        let full = count * 4 >= state.places.load(Relaxed) * 3;
+        let full = count * 4 >= state.buckets.load(Relaxed) * 3;
         if count >= UNKNOWN && (!full || self.grow(state).is_ok()) {
             put(self.pairs(state), key, version);
         }
     }
 
     fn grow(&self, state: &State) -> Result<()> {
-        let heap = self.memory.heap(slot::make_cache(self.memory, self.slot)?);
+        let alloc = self.memory.allocator(slot::make_cache(self.memory, self.slot)?);
         let old = self.pairs(state);
-        let places = (old.len() * 2).max(FIRST_PLACES);
-        let size = places * size_of::<Pair>();
-        let grown = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
-        heap.region().fresh_bytes(grown, size).fill(0);
+        let buckets = (old.len() * 2).max(FIRST_BUCKETS);
+        let size = buckets * size_of::<Pair>();
+        let grown = alloc.allocate(size, Purpose::Internal, AllocationClass::Normal)?;
+        alloc.region().fresh_bytes(grown, size).fill(0);
         let before = state.table.load(Relaxed);
         state.table.store(grown, Relaxed);
-        state.places.store(places as u64, Relaxed);
+        state.buckets.store(buckets as u64, Relaxed);
         for pair in old.iter().filter(|pair| pair[1].load(Relaxed) != 0) {
             put(self.pairs(state), pair[0].load(Relaxed), pair[1].load(Relaxed));
         }
         if before != 0 {
-            heap.free_block(before, Purpose::Internal);
+            alloc.free_block(before, Purpose::Internal);
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl<'m> RowCopies<'m> {
         match state.table.load(Relaxed) {
             0 => &[],
             at => {
-                let words = state.places.load(Relaxed) as usize * 2;
+                let words = state.buckets.load(Relaxed) as usize * 2;
                 self.memory.region().words(at, words).as_chunks().0
             }
         }
@@ -197,17 +197,17 @@ impl<'m> RowCopies<'m> {
 
     /// Makes room for so many bytes.
     fn add_chunk(&self, wanted: usize) -> Result<&'m State> {
-        let heap = self.memory.heap(slot::make_cache(self.memory, self.slot)?);
+        let alloc = self.memory.allocator(slot::make_cache(self.memory, self.slot)?);
         let Some(state) = self.state() else {
             let size = FIRST_CHUNK.max(wanted + size_of::<State>());
-            let at = heap.allocate(size, Purpose::Internal, self.entitlement(size))?;
-            heap.region().fresh_bytes(at, size_of::<State>()).fill(0);
+            let at = alloc.allocate(size, Purpose::Internal, self.class(size))?;
+            alloc.region().fresh_bytes(at, size_of::<State>()).fill(0);
             self.state.set(at);
             let state: &State = self.memory.get(Ref::new(at));
             return Ok(state.turn_to(at + size_of::<State>() as u64, size - size_of::<State>()));
         };
         let size = (state.size.load(Relaxed) as usize).max(wanted + size_of::<ChunkHead>());
-        let at = heap.allocate(size, Purpose::Internal, self.entitlement(size))?;
+        let at = alloc.allocate(size, Purpose::Internal, self.class(size))?;
         let head: &ChunkHead = self.memory.get(Ref::new(at));
         head.previous.store(state.chunk.load(Relaxed), Relaxed);
         state.chunk.store(at, Relaxed);
@@ -216,27 +216,28 @@ impl<'m> RowCopies<'m> {
 
     /// Whoever deletes has to find rows first, whatever the budget; and whoever reads is given a
     /// few. But half of the reserve is not for that, nor are large rows for a reader.
-    fn entitlement(&self, size: usize) -> Entitlement {
+    fn class(&self, size: usize) -> AllocationClass {
         let writes = self.slot.state.load(Relaxed) & SLOT_WRITES != 0;
         let few = self.state.get() == 0 && size <= CHUNK_MAX;
-        match (writes || few) && self.memory.header().account.allows_blocks() {
-            true => Entitlement::Reserve,
-            false => Entitlement::Ordinary,
+        let account = &self.memory.header().account;
+        match (writes || few) && (account.allows_blocks() || account.is_small()) {
+            true => AllocationClass::Emergency,
+            false => AllocationClass::Normal,
         }
     }
 
     #[cold]
-    fn free(&self, state: &State, heap: Heap<'_>) {
+    fn free(&self, state: &State, alloc: Allocator<'_>) {
         let mut at = state.chunk.load(Relaxed);
         while at != 0 {
             let previous = self.memory.get::<ChunkHead>(Ref::new(at)).previous.load(Relaxed);
-            heap.free_block(at, Purpose::Internal);
+            alloc.free_block(at, Purpose::Internal);
             at = previous;
         }
         if state.table.load(Relaxed) != 0 {
-            heap.free_block(state.table.load(Relaxed), Purpose::Internal);
+            alloc.free_block(state.table.load(Relaxed), Purpose::Internal);
         }
-        heap.free_block(self.state.get(), Purpose::Internal);
+        alloc.free_block(self.state.get(), Purpose::Internal);
     }
 }
 
@@ -257,22 +258,22 @@ impl Drop for RowCopies<'_> {
         if let Some(state) = self.state()
             && let Some(cache) = slot::cache(self.memory, self.slot)
         {
-            self.free(state, self.memory.heap(cache));
+            self.free(state, self.memory.allocator(cache));
         }
     }
 }
 
-/// The places where a row may be in a table of so many, in the order in which it is looked for.
-fn places(key: u64, places: usize) -> impl Iterator<Item = usize> {
+/// The buckets where a row may be in a table of so many, in the order in which it is looked for.
+fn probe(key: u64, buckets: usize) -> impl Iterator<Item = usize> {
     let hash = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
-    (0..places).map(move |i| (hash + i) & (places - 1))
+    (0..buckets).map(move |i| (hash + i) & (buckets - 1))
 }
 
 fn put(pairs: &[Pair], key: u64, version: u64) {
-    let mut free = places(key, pairs.len()).filter(|&place| pairs[place][1].load(Relaxed) == 0);
-    if let Some(place) = free.next() {
-        pairs[place][0].store(key, Relaxed);
-        pairs[place][1].store(version, Relaxed);
+    let mut free = probe(key, pairs.len()).filter(|&bucket| pairs[bucket][1].load(Relaxed) == 0);
+    if let Some(bucket) = free.next() {
+        pairs[bucket][0].store(key, Relaxed);
+        pairs[bucket][1].store(version, Relaxed);
     }
 }
 

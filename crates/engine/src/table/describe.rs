@@ -1,4 +1,4 @@
-//! Rows and keys in words, for errors that name what they met.
+//! Rows and keys formatted for errors that name what they met.
 //!
 //! A row is named by its key in the first unique index of its table, or in the first index, or by
 //! its row id if there is none.
@@ -16,7 +16,7 @@ pub(crate) fn write_conflict(
     version: Option<u64>,
     holder: Option<u64>,
 ) -> Error {
-    let key = row_in_words(table, row, version);
+    let key = format_row(table, row, version);
     let how = if holder.is_some() { "is being changed" } else { "was changed" };
     let name = &table.core.schema.name;
     Error::new(ErrorKind::Conflict)
@@ -28,7 +28,7 @@ pub(crate) fn write_conflict(
 /// The conflict of a commit with a row that it has read, or would now read.
 #[cold]
 pub(crate) fn read_conflict(table: TableAt<'_>, row: u32, version: Option<u64>) -> Error {
-    let key = row_in_words(table, row, version);
+    let key = format_row(table, row, version);
     let name = &table.core.schema.name;
     Error::new(ErrorKind::Conflict)
         .because(format!("{key} of `{name}`, which this transaction has read, was changed"))
@@ -44,7 +44,7 @@ pub(crate) fn key_conflict(
     bytes: &[u8],
     holder: Option<u64>,
 ) -> Error {
-    let key = key_in_words(table, index, bytes);
+    let key = format_key(table, index, bytes);
     let (name, unique) = (&table.core.schema.name, &index.schema.name);
     Error::new(ErrorKind::Conflict)
         .because(format!("{key} in `{unique}` of `{name}` is being inserted or was deleted"))
@@ -60,7 +60,7 @@ pub(crate) fn duplicate_key(
     row: u32,
     bytes: &[u8],
 ) -> Error {
-    let key = key_in_words(table, index, bytes);
+    let key = format_key(table, index, bytes);
     let (name, unique) = (&table.core.schema.name, &index.schema.name);
     Error::new(ErrorKind::DuplicateKey)
         .because(format!("{key} in `{unique}` of `{name}`"))
@@ -69,17 +69,17 @@ pub(crate) fn duplicate_key(
         .about_row(row)
 }
 
-fn row_in_words(table: TableAt<'_>, row: u32, version: Option<u64>) -> String {
+fn format_row(table: TableAt<'_>, row: u32, version: Option<u64>) -> String {
     let mut indexes = table.core.indexes();
     let first = table.core.indexes().next();
     let index = indexes.find(|index| index.schema.unique).or(first);
     match (index, version) {
-        (Some(index), Some(version)) => key_in_words(table, index, bytes_at(table.memory, version)),
+        (Some(index), Some(version)) => format_key(table, index, bytes_at(table.memory, version)),
         _ => format!("row {row}"),
     }
 }
 
-fn key_in_words(table: TableAt<'_>, index: &IndexCore, bytes: &[u8]) -> String {
+fn format_key(table: TableAt<'_>, index: &IndexCore, bytes: &[u8]) -> String {
     let layout = &table.core.layout;
     let parts: Vec<_> = index
         .plan

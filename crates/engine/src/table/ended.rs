@@ -2,7 +2,7 @@
 //!
 //! What an end is, `version.rs` says. It is found by row ids, 64 to a note: in the write set, and
 //! in the retire queue behind the commit. When no snapshot sees such a row any more it leaves its
-//! indexes and is *buried*: its slot says that it is dead, and so it is nobody's but of whoever has
+//! indexes and is marked *dead* in its slot, and so it is nobody's but of whoever has
 //! the note; when all have ended who may still be on their way to its version, that is freed.
 //! Neither step needs memory, but room for key blocks that entries may carry.
 
@@ -12,15 +12,15 @@ use super::segment::last_of;
 use super::table::TableAt;
 use super::version::Version;
 use crate::memory::atomic::Relaxed;
-use crate::memory::{Entitlement, Heap};
+use crate::memory::{AllocationClass, Allocator};
 use crate::snapshot::{Begin, resolve};
 
-/// What became of a row that has ended and was to be buried.
+/// What became of a row that has ended and was to be marked dead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub(crate) enum Burial {
-    /// It is buried.
-    Buried,
+pub(crate) enum MarkOutcome {
+    /// It is dead.
+    Dead,
     /// There is no such row any more.
     Nothing,
     /// A snapshot sees it.
@@ -65,23 +65,26 @@ impl<'m> TableAt<'m> {
         }
     }
 
-    /// Buries a row that has ended, if no snapshot from `horizon` on sees it, or none of `pins`.
-    pub(crate) fn bury_ended(
+    /// Marks a row dead that has ended, if no snapshot from `horizon` on sees it, or none of
+    /// `pins`.
+    pub(crate) fn mark_ended_dead(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         row: u32,
         horizon: u64,
         pins: Option<&Pins<'m>>,
-    ) -> Burial {
+    ) -> MarkOutcome {
         let Some(latched) = self.directory().latch(self.memory, row) else {
-            // Buried once, it is so until its note is worked off.
+            // Marked once, it is so until its note is drained.
             let word = self.directory().slot(self.memory, row).load(Relaxed);
-            return if last_of(word) != 0 { Burial::Buried } else { Burial::Nothing };
+            return if last_of(word) != 0 { MarkOutcome::Dead } else { MarkOutcome::Nothing };
         };
         let version = Version::at(self.memory, latched.newest());
-        let Some(Begin::Committed(end)) = version.end(self.memory) else { return Burial::Nothing };
+        let Some(Begin::Committed(end)) = version.end(self.memory) else {
+            return MarkOutcome::Nothing;
+        };
         if end > pins.map_or(horizon, Pins::clock) {
-            return Burial::Needed;
+            return MarkOutcome::Needed;
         }
         if let (Some(pins), Begin::Committed(begin)) = (pins, resolve(self.memory, &version.begin))
             && pins.need(self.core.id, row, (begin, end))
@@ -90,24 +93,24 @@ impl<'m> TableAt<'m> {
                 version.set_noted();
                 pins.count(size_of::<Version>() + version.length(), (begin, end));
             }
-            return Burial::Needed;
+            return MarkOutcome::Needed;
         }
-        let (queue, keyed) = (&heap.cache.retired, ordered_indexes(*self));
-        if queue.promise_many(heap, keyed, Entitlement::Reserve).is_err() {
-            return Burial::NoRoom;
+        let (queue, keyed) = (&alloc.cache.retired, ordered_indexes(*self));
+        if queue.reserve_many(alloc, keyed, AllocationClass::Emergency).is_err() {
+            return MarkOutcome::NoRoom;
         }
         queue.allow_keyed(keyed);
-        self.drop_entries(heap, row, latched.newest(), (0, 0));
+        self.drop_entries(alloc, row, latched.newest(), (0, 0));
         queue.end_keyed();
-        version.settle_end(end);
-        latched.bury();
-        Burial::Buried
+        version.finalize_end(end);
+        latched.mark_dead();
+        MarkOutcome::Dead
     }
 
-    /// Frees the version of a buried row whose last reader is gone, and gives its id back.
-    pub(crate) fn clear_buried(&self, heap: Heap<'m>, row: u32) {
+    /// Frees the version of a dead row whose last reader is gone, and gives its id back.
+    pub(crate) fn free_dead(&self, alloc: Allocator<'m>, row: u32) {
         let version = last_of(self.directory().slot(self.memory, row).load(Relaxed));
-        Version::free(heap, version);
+        Version::free(alloc, version);
         self.directory().give_back(self.memory, row);
     }
 }

@@ -11,18 +11,20 @@
 //! segments in question are withdrawn from it first: they are *gaps*.
 
 use super::frozen::{FrozenSegment, block_size};
+use super::frozen_ends::Bitmaps;
 use super::segment::{
     CHUNKS, DEAD, Directory, FREE, FROZEN, LATCHED, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len,
-    last_of, newest_of, next_count,
+    is_frozen, last_of, newest_of, next_count,
 };
-use super::table::TableAt;
+use super::table::{IndexCore, TableAt};
 use super::version::{Version, bytes_at};
-use crate::column::block::EncodedBlock;
+use crate::column::block::{Block, EncodedBlock};
 use crate::error::Result;
+use crate::index::pack::Packing;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, SeqCst};
 use crate::memory::class::occupied;
 use crate::memory::row_blocks::{self, Freeing};
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::snapshot::{Begin, resolve};
 
 /// The slot of a row whose id was withdrawn from the list of free ones.
@@ -42,7 +44,7 @@ pub(crate) enum Outcome {
 
 /// What a segment looks like before it is frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Look {
+pub(crate) enum Inspected {
     /// It can be frozen.
     Freezable,
     /// It is frozen, or no row is in it.
@@ -63,28 +65,28 @@ struct Frame<'m> {
 
 impl<'m> TableAt<'m> {
     /// Whether a segment can be frozen, as [`TableAt::freeze_segment`] will find it.
-    pub(crate) fn look_at_segment(&self, number: u32, horizon: u64) -> Look {
+    pub(crate) fn inspect_segment(&self, number: u32, horizon: u64) -> Inspected {
         let (directory, memory) = (self.directory(), self.memory);
         let mut next = u64::from(number) << SEGMENT_SHIFT;
         let end = directory.limit().min(next + (1 << SEGMENT_SHIFT));
-        let Some(segment) = directory.segment(memory, number) else { return Look::Nothing };
+        let Some(segment) = directory.segment(memory, number) else { return Inspected::Nothing };
         if segment.frozen(memory).is_some() {
-            return Look::Nothing;
+            return Inspected::Nothing;
         }
-        let mut look = Look::Nothing;
+        let mut found = Inspected::Nothing;
         while next < end {
             let slots = directory.slots_beside(memory, next as u32, end);
             for word in slots.iter().map(|slot| slot.load(Acquire)) {
                 if word & FREE == 0 {
-                    if self.settled(word, horizon).is_none() {
-                        return Look::Busy;
+                    if self.freezable_row(word, horizon).is_none() {
+                        return Inspected::Busy;
                     }
-                    look = Look::Freezable;
+                    found = Inspected::Freezable;
                 }
             }
             next += slots.len() as u64;
         }
-        look
+        found
     }
 
     /// Freezes a segment if all of its rows were committed at or before `horizon`, which every
@@ -94,7 +96,7 @@ impl<'m> TableAt<'m> {
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     pub(crate) fn freeze_segment(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         number: u32,
         horizon: u64,
     ) -> Result<Outcome> {
@@ -112,17 +114,17 @@ impl<'m> TableAt<'m> {
         }
         let encoded = EncodedBlock::of_rows(&self.core.layout, &frame.rows);
         let Some(encoded) = encoded else { return Ok(Outcome::Busy) };
-        let frozen = segment_of(heap, put_block(heap, &encoded)?, frame.begin)?;
-        let room = heap.cache.moved.make_room(heap, CHUNKS as u64, Entitlement::Ordinary);
-        room.inspect_err(|_| memory.get(frozen).destroy(heap))?;
+        let frozen = segment_of(alloc, put_block(alloc, &encoded)?, frame.begin)?;
+        let room = alloc.cache.moved.make_room(alloc, CHUNKS as u64, AllocationClass::Normal);
+        room.inspect_err(|_| memory.get(frozen).destroy(alloc))?;
         let bytes_before = frame.bytes + segment.chunk_bytes();
         if !frame.latch(memory) {
-            memory.get(frozen).destroy(heap);
+            memory.get(frozen).destroy(alloc);
             return Ok(Outcome::Busy);
         }
-        if !directory.exchange(heap, segment, frozen, end) {
+        if !directory.exchange(alloc, segment, frozen, end) {
             frame.unlatch(frame.words.len());
-            memory.get(frozen).destroy(heap);
+            memory.get(frozen).destroy(alloc);
             return Ok(Outcome::Busy);
         }
         let frozen = memory.get(frozen);
@@ -145,7 +147,8 @@ impl<'m> TableAt<'m> {
             let slots = self.directory().slots_beside(self.memory, row as u32, end);
             for slot in slots {
                 let word = slot.load(Acquire);
-                let bytes = if word == GAP { None } else { Some(self.settled(word, horizon)?) };
+                let bytes =
+                    if word == GAP { None } else { Some(self.freezable_row(word, horizon)?) };
                 if let Some((bytes, begin)) = bytes {
                     let size = size_of::<Version>() + bytes.len();
                     frame.bytes += row_blocks::occupied(size) as u64;
@@ -161,7 +164,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// The bytes and the timestamp of the row in a slot, if it is one that can be frozen.
-    fn settled(&self, word: u64, horizon: u64) -> Option<(&'m [u8], u64)> {
+    fn freezable_row(&self, word: u64, horizon: u64) -> Option<(&'m [u8], u64)> {
         let newest = newest_of(word);
         if newest == 0 || word & LATCHED != 0 {
             return None;
@@ -171,16 +174,29 @@ impl<'m> TableAt<'m> {
         let single = version.older() == 0 && !version.is_tombstone() && !version.has_end();
         (single && begin <= horizon).then(|| (bytes_at(self.memory, newest), begin))
     }
+
+    /// Goes on making an ordered index smaller once rows are frozen; whether there is more to do.
+    /// Entries of rows in columns need no hint, so several can be one word (`index/bundle.rs`). To
+    /// be called by a writer that has taken a slot; readers and writers go on.
+    pub(crate) fn pack(
+        &self,
+        alloc: Allocator<'m>,
+        index: &IndexCore,
+        packing: &mut Packing,
+    ) -> bool {
+        let (directory, memory) = (self.directory(), self.memory);
+        packing.step(self.ordered(index), alloc, &|row| is_frozen(directory.word(memory, row)))
+    }
 }
 
 /// Puts columns into memory: where they lie, and how many bytes they are.
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-pub(super) fn put_block(heap: Heap<'_>, encoded: &EncodedBlock) -> Result<(u64, usize)> {
+pub(super) fn put_block(alloc: Allocator<'_>, encoded: &EncodedBlock) -> Result<(u64, usize)> {
     let len = encoded.len();
-    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
-    encoded.write(heap.region().fresh_bytes(at, len));
+    let at = alloc.allocate(block_size(len), Purpose::Columns, AllocationClass::Normal)?;
+    encoded.write(alloc.region().fresh_bytes(at, len));
     Ok((at, len))
 }
 
@@ -188,21 +204,30 @@ pub(super) fn put_block(heap: Heap<'_>, encoded: &EncodedBlock) -> Result<(u64, 
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-pub(crate) fn install(heap: Heap<'_>, block: &[u8], begin: u64) -> Result<Ref<FrozenSegment>> {
+pub(crate) fn install(
+    alloc: Allocator<'_>,
+    block: &[u8],
+    begin: u64,
+) -> Result<Ref<FrozenSegment>> {
     let len = block.len();
-    let at = heap.allocate(block_size(len), Purpose::Columns, Entitlement::Ordinary)?;
-    heap.region().fresh_bytes(at, len).copy_from_slice(block);
-    segment_of(heap, (at, len), begin)
+    let at = alloc.allocate(block_size(len), Purpose::Columns, AllocationClass::Normal)?;
+    alloc.region().fresh_bytes(at, len).copy_from_slice(block);
+    segment_of(alloc, (at, len), begin)
 }
 
-fn segment_of(heap: Heap<'_>, block: (u64, usize), begin: u64) -> Result<Ref<FrozenSegment>> {
-    FrozenSegment::create(heap, block, begin)
-        .inspect_err(|_| FrozenSegment::free_block(heap, block))
+fn segment_of(alloc: Allocator<'_>, block: (u64, usize), begin: u64) -> Result<Ref<FrozenSegment>> {
+    let free_block = || FrozenSegment::free_block(alloc, block);
+    let rows = Block::new(alloc.region().bytes(block.0, block.1)).rows();
+    let bitmaps = Bitmaps::allocate(alloc, rows).inspect_err(|_| free_block())?;
+    FrozenSegment::create(alloc, block, bitmaps, begin).inspect_err(|_| {
+        bitmaps.free(alloc);
+        free_block();
+    })
 }
 
 impl Frame<'_> {
-    /// Latches every row, as it was looked at, and settles its version; `false` if one has changed,
-    /// and none is latched. One that has ended in place meanwhile has still the same word.
+    /// Latches every row, as it was inspected, and finalizes its version; `false` if one has
+    /// changed, and none is latched. One that has ended in place meanwhile has still the same word.
     fn latch(&self, memory: &Memory) -> bool {
         for (i, (slot, &word)) in self.slots.iter().zip(&self.words).enumerate() {
             if word == GAP {
@@ -215,7 +240,7 @@ impl Frame<'_> {
                 return false;
             }
             if let Begin::Committed(begin) = resolve(memory, &version.begin) {
-                version.settle_begin(begin);
+                version.finalize_begin(begin);
             }
         }
         true
@@ -291,14 +316,14 @@ impl Directory {
     /// latched. If it is the last one, no more row ids are given out in it; `false` if one was.
     fn exchange(
         &self,
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         segment: &Segment,
         frozen: Ref<FrozenSegment>,
         end: u64,
     ) -> bool {
         let _latched = self.latch.lock();
         let whole = end.next_multiple_of(1 << SEGMENT_SHIFT);
-        self.put_frozen(heap, segment, frozen, (end != whole).then_some((end, whole)))
+        self.put_frozen(alloc, segment, frozen, (end != whole).then_some((end, whole)))
     }
 
     /// Puts a frozen segment in the place of the chunks of a segment, in which nobody can change a
@@ -306,7 +331,7 @@ impl Directory {
     /// those up to the second are then, too. `false` if others were. The latch is held.
     pub(super) fn put_frozen(
         &self,
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         segment: &Segment,
         frozen: Ref<FrozenSegment>,
         ids: Option<(u64, u64)>,
@@ -325,7 +350,7 @@ impl Directory {
             return false;
         }
         segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
-        old.iter().filter(|old| **old != 0).for_each(|&old| heap.retire_slots(old));
+        old.iter().filter(|old| **old != 0).for_each(|&old| alloc.retire_slots(old));
         true
     }
 
@@ -336,12 +361,12 @@ impl Directory {
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     pub(crate) fn place(
         &self,
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         number: u32,
         frozen: Ref<FrozenSegment>,
     ) -> Result<()> {
         let _latched = self.latch.lock();
-        let segment = self.make_segment(heap, number)?;
+        let segment = self.make_segment(alloc, number)?;
         let word = frozen.offset() | FROZEN;
         segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
         let end = (u64::from(number) + 1) << SEGMENT_SHIFT;
@@ -359,16 +384,16 @@ impl Directory {
 
 /// Frees a chunk of slots of a segment that was frozen, and the versions in it; nobody refers to
 /// them any more.
-pub(crate) fn free_slots(heap: Heap<'_>, offset: u64) {
-    let size = heap.size_of_block(offset);
-    let mut freeing = Freeing::begin(heap);
-    for slot in heap.region().words(offset, size / 8) {
+pub(crate) fn free_slots(alloc: Allocator<'_>, offset: u64) {
+    let size = alloc.size_of_block(offset);
+    let mut freeing = Freeing::begin(alloc);
+    for slot in alloc.region().words(offset, size / 8) {
         let version = last_of(slot.load(Relaxed));
         if version != 0 {
-            let length = Version::at(heap.memory, version).length();
+            let length = Version::at(alloc.memory, version).length();
             freeing.free(version, size_of::<Version>() + length);
         }
     }
     freeing.finish();
-    heap.free(offset, size, Purpose::Segments);
+    alloc.free(offset, size, Purpose::Segments);
 }

@@ -4,20 +4,21 @@
 //! those of hot rows, in groups of 64 that are made when the first of their rows is about to
 //! change. A slot that says `FROZEN`, or whose group is not there, belongs to a row that is as it
 //! was frozen, or to one that was gone by then. Before a frozen row is changed its frozen content
-//! becomes a version in its slot ([`TableAt::heat`]), with the timestamp of the segment; from then
+//! becomes a version in its slot ([`TableAt::thaw`]), with the timestamp of the segment; from then
 //! on it is a row like any other, and its copy in the columns is hidden from everybody: for every
 //! snapshot the version says the same. So no chain of versions ever leads into the columns, and
-//! changes, rollback and pruning know nothing of them.
+//! changes, rollback and pruning know nothing of them. A deletion is a bit (`frozen_ends.rs`).
 //!
 //! Every snapshot that was held when a segment was frozen sees all of its rows, and so do those
-//! that begin later. Row ids of rows that were gone before are not given out as long as the segment
-//! is frozen; those of rows deleted since are. A segment that a transaction laid down as columns
-//! (`laid_segment.rs`) begins as a version does: with the transaction's stamp.
+//! that begin later. Row ids of rows that were gone before, or ended in the columns, are not given
+//! out as long as the segment is frozen. A bulk segment (`bulk_segment.rs`)
+//! begins as a version does: with the transaction's stamp.
 
 use std::cell::Cell;
 
 use remanent_schema::KeyPlan;
 
+use super::frozen_ends::{Bitmaps, FrozenEnds};
 use super::segment::{
     CHUNKS, Directory, FREE, FROZEN, SEGMENT_SHIFT, Segment, is_frozen, last_of, newest_of,
 };
@@ -27,7 +28,7 @@ use crate::column::block::Block;
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::slot::IN_FLIGHT;
 use crate::snapshot::{Begin, resolve};
 
@@ -36,13 +37,13 @@ pub(crate) const GROUP: usize = 64;
 const GROUPS: usize = 1 << (SEGMENT_SHIFT as usize - 6);
 const SLOT_MASK: u32 = (1 << SEGMENT_SHIFT) - 1;
 
-/// The beginning of a segment that is void: a timestamp that no snapshot reaches.
+/// The beginning of a segment that is aborted: a timestamp that no snapshot reaches.
 const NEVER: u64 = IN_FLIGHT - 1;
 
 /// What a segment was frozen to.
 #[repr(C)]
 pub(crate) struct FrozenSegment {
-    /// A timestamp that every snapshot has reached; of a segment that was laid down, as of a
+    /// A timestamp that every snapshot has reached; of a bulk segment, as of a
     /// version. To be read before the words below.
     pub(crate) begin: AtomicU64,
     /// The block of columns and its length.
@@ -50,10 +51,12 @@ pub(crate) struct FrozenSegment {
     block_len: AtomicU64,
     /// Offset of the array of groups; 0 as long as no row was changed.
     overlay: AtomicU64,
-    /// What `overlay` was before the segment became void; it waits for its last reader.
-    voided: AtomicU64,
+    /// What `overlay` was before the segment was aborted; it waits for its last reader.
+    aborted_overlay: AtomicU64,
     rows: AtomicU32,
     unused: AtomicU32,
+    /// Which rows have ended.
+    pub(super) ends: FrozenEnds,
     /// What the slots of a group say that is not there. Never written to.
     untouched: [AtomicU64; GROUP],
 }
@@ -68,29 +71,42 @@ impl FrozenSegment {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    pub(crate) fn create(
-        heap: Heap<'_>,
+    pub(super) fn create(
+        alloc: Allocator<'_>,
         (block, len): (u64, usize),
+        bitmaps: Bitmaps,
         begin: u64,
     ) -> Result<Ref<Self>> {
-        let segment = heap.create::<Self>(Purpose::Segments)?;
-        let words = heap.memory.get(segment);
-        words.refill(heap.memory, (block, len), begin);
+        let segment = alloc.create::<Self>(Purpose::Segments)?;
+        let words = alloc.memory.get(segment);
+        words.refill(alloc.memory, (block, len), bitmaps, begin);
         words.untouched.iter().for_each(|word| word.store(FROZEN, Relaxed));
         Ok(segment)
     }
 
     /// Puts a block into a segment that is empty; it begins then.
-    pub(super) fn refill(&self, memory: &Memory, (block, len): (u64, usize), begin: u64) {
+    pub(super) fn refill(
+        &self,
+        memory: &Memory,
+        (block, len): (u64, usize),
+        bitmaps: Bitmaps,
+        begin: u64,
+    ) {
+        self.ends.put(bitmaps);
         self.block.store(block, Relaxed);
         self.block_len.store(len as u64, Relaxed);
         self.rows.store(self.block(memory).rows(), Relaxed);
         self.begin.store(begin, Release);
     }
 
-    /// Whether it is void and what it took is freed.
+    /// Whether nobody sees it any more.
+    pub(super) fn is_aborted(&self) -> bool {
+        self.begin.load(Acquire) == NEVER
+    }
+
+    /// Whether it is aborted and what it took is freed.
     pub(super) fn is_empty(&self) -> bool {
-        self.begin.load(Acquire) == NEVER && self.block.load(Acquire) == 0
+        self.is_aborted() && self.block.load(Acquire) == 0
     }
 
     /// Exchanges the stamp `own` for a timestamp.
@@ -101,23 +117,23 @@ impl FrozenSegment {
     }
 
     /// Lets nobody see it any more, nor come to its block or overlay who has not by now.
-    pub(super) fn make_void(&self) {
+    pub(super) fn abort(&self) {
         self.begin.store(NEVER, Release);
-        self.voided.store(self.overlay.load(Relaxed), Relaxed);
+        self.aborted_overlay.store(self.overlay.load(Relaxed), Relaxed);
         self.overlay.store(0, Release);
     }
 
-    /// Frees what a void segment takes, versions of rows included. Nobody refers to any of it, and
-    /// the directory's latch is held.
-    pub(super) fn clear(&self, heap: Heap<'_>) {
+    /// Frees what an aborted segment takes, versions of rows included. Nobody refers to any of it,
+    /// and the directory's latch is held.
+    pub(super) fn free_aborted(&self, alloc: Allocator<'_>) {
         self.rows.store(0, Relaxed);
-        self.free_contents(heap);
-        self.voided.store(0, Relaxed);
+        self.free_contents(alloc);
+        self.aborted_overlay.store(0, Relaxed);
         self.block_len.store(0, Relaxed);
         self.block.store(0, Release);
     }
 
-    /// The rows that are versions by now, by their places.
+    /// The rows that are versions by now, by their ordinals.
     pub(super) fn rows_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = u32> {
         let groups = if self.is_changed() { 0..GROUPS } else { 0..0 };
         let groups = groups.filter_map(|group| Some((group, self.changed(memory, group)?)));
@@ -146,10 +162,10 @@ impl FrozenSegment {
 
     /// The slots from a row on to the end of its group.
     pub(super) fn slots_beside<'m>(&'m self, memory: &'m Memory, row: u32) -> &'m [AtomicU64] {
-        let place = row as usize % GROUP;
+        let ordinal = row as usize % GROUP;
         match self.group(memory, row).map_or(0, |group| group.load(Acquire)) {
-            0 => &self.untouched[place..],
-            group => memory.region().words(group + place as u64 * 8, GROUP - place),
+            0 => &self.untouched[ordinal..],
+            group => memory.region().words(group + ordinal as u64 * 8, GROUP - ordinal),
         }
     }
 
@@ -182,16 +198,16 @@ impl FrozenSegment {
     }
 
     /// Makes the slots of a row's group, unless they are there. The directory's latch is held.
-    fn make_group(&self, heap: Heap<'_>, row: u32, entitlement: Entitlement) -> Result<()> {
+    fn make_group(&self, alloc: Allocator<'_>, row: u32, class: AllocationClass) -> Result<()> {
         if self.overlay.load(Relaxed) == 0 {
-            let at = heap.allocate(GROUPS * 8, Purpose::Segments, entitlement)?;
-            heap.region().fresh_bytes(at, GROUPS * 8).fill(0);
+            let at = alloc.allocate(GROUPS * 8, Purpose::Segments, class)?;
+            alloc.region().fresh_bytes(at, GROUPS * 8).fill(0);
             self.overlay.store(at, Release);
         }
-        let Some(group) = self.group(heap.memory, row) else { return Ok(()) };
+        let Some(group) = self.group(alloc.memory, row) else { return Ok(()) };
         if group.load(Relaxed) == 0 {
-            let at = heap.allocate(GROUP * 8, Purpose::Segments, entitlement)?;
-            for word in heap.region().fresh_bytes(at, GROUP * 8).chunks_exact_mut(8) {
+            let at = alloc.allocate(GROUP * 8, Purpose::Segments, class)?;
+            for word in alloc.region().fresh_bytes(at, GROUP * 8).chunks_exact_mut(8) {
                 word.copy_from_slice(&FROZEN.to_le_bytes());
             }
             group.store(at, Release);
@@ -202,7 +218,7 @@ impl FrozenSegment {
     /// Bytes beside the block.
     pub(super) fn directory_bytes(&self, memory: &Memory) -> u64 {
         let overlay = self.overlay.load(Acquire);
-        let mut bytes = occupied(size_of::<Self>());
+        let mut bytes = occupied(size_of::<Self>()) + self.ends.bytes();
         if overlay != 0 {
             let groups = memory.region().words(overlay, GROUPS);
             let made = groups.iter().filter(|group| group.load(Relaxed) != 0).count();
@@ -220,34 +236,36 @@ impl FrozenSegment {
     }
 
     /// Frees a block that no segment has.
-    pub(super) fn free_block(heap: Heap<'_>, (block, len): (u64, usize)) {
-        heap.free(block, block_size(len), Purpose::Columns);
+    pub(super) fn free_block(alloc: Allocator<'_>, (block, len): (u64, usize)) {
+        alloc.free(block, block_size(len), Purpose::Columns);
     }
 
     /// Frees everything but the versions that rows have in the overlay. Nobody uses it any more.
-    pub(crate) fn destroy(&self, heap: Heap<'_>) {
-        self.free_contents(heap);
-        heap.free(heap.region().offset_of(self), size_of::<Self>(), Purpose::Segments);
+    pub(crate) fn destroy(&self, alloc: Allocator<'_>) {
+        self.free_contents(alloc);
+        alloc.free(alloc.region().offset_of(self), size_of::<Self>(), Purpose::Segments);
     }
 
-    fn free_contents(&self, heap: Heap<'_>) {
-        let (overlay, voided) = (self.overlay.load(Relaxed), self.voided.load(Relaxed));
-        for slots in groups_of(heap.memory, voided) {
+    fn free_contents(&self, alloc: Allocator<'_>) {
+        let (overlay, aborted_overlay) =
+            (self.overlay.load(Relaxed), self.aborted_overlay.load(Relaxed));
+        for slots in groups_of(alloc.memory, aborted_overlay) {
             // The directory does not lead to these versions any more.
             let versions = slots.iter().map(|slot| last_of(slot.load(Relaxed)));
-            versions.filter(|version| *version != 0).for_each(|it| Version::free(heap, it));
+            versions.filter(|version| *version != 0).for_each(|it| Version::free(alloc, it));
         }
-        for overlay in [overlay, voided].into_iter().filter(|overlay| *overlay != 0) {
-            for group in heap.region().words(overlay, GROUPS) {
+        for overlay in [overlay, aborted_overlay].into_iter().filter(|overlay| *overlay != 0) {
+            for group in alloc.region().words(overlay, GROUPS) {
                 if group.load(Relaxed) != 0 {
-                    heap.free(group.load(Relaxed), GROUP * 8, Purpose::Segments);
+                    alloc.free(group.load(Relaxed), GROUP * 8, Purpose::Segments);
                 }
             }
-            heap.free(overlay, GROUPS * 8, Purpose::Segments);
+            alloc.free(overlay, GROUPS * 8, Purpose::Segments);
         }
+        self.ends.clear(alloc);
         let block = self.block.load(Relaxed);
         if block != 0 {
-            Self::free_block(heap, (block, self.block_len.load(Relaxed) as usize));
+            Self::free_block(alloc, (block, self.block_len.load(Relaxed) as usize));
         }
     }
 }
@@ -280,11 +298,18 @@ impl Directory {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
-    fn open_slot(&self, heap: Heap<'_>, row: u32, entitlement: Entitlement) -> Result<()> {
+    fn open_slot(&self, alloc: Allocator<'_>, row: u32, class: AllocationClass) -> Result<()> {
         let _latched = self.latch.lock();
-        match self.frozen(heap.memory, row) {
-            Some(frozen) => frozen.make_group(heap, row, entitlement),
+        match self.frozen(alloc.memory, row) {
+            Some(frozen) => frozen.make_group(alloc, row, class),
             None => Ok(()),
+        }
+    }
+
+    /// Says that a row which is in columns was deleted, for everybody. Nobody else uses the table.
+    pub(crate) fn set_gone(&self, memory: &Memory, row: u32) {
+        if let Some(frozen) = self.frozen(memory, row) {
+            frozen.ends.set_gone(memory, row & SLOT_MASK);
         }
     }
 
@@ -293,26 +318,27 @@ impl Directory {
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-    pub(crate) fn open_gap(&self, heap: Heap<'_>, row: u32) -> Result<()> {
-        if is_frozen(self.word(heap.memory, row)) {
-            self.open_slot(heap, row, Entitlement::Ordinary)?;
-            self.slot(heap.memory, row).store(0, Release);
+    pub(crate) fn open_gap(&self, alloc: Allocator<'_>, row: u32) -> Result<()> {
+        if is_frozen(self.word(alloc.memory, row)) {
+            self.open_slot(alloc, row, AllocationClass::Normal)?;
+            self.slot(alloc.memory, row).store(0, Release);
         }
         Ok(())
     }
 }
 
 impl<'m> TableAt<'m> {
-    /// The columns in which a row lies that is as it was frozen, its place in them, and where all
+    /// The columns in which a row lies that is as it was frozen, its ordinal in them, and where all
     /// that are there begin; `None` if there is no such row.
     #[cold]
     pub(crate) fn frozen_row(&self, row: u32) -> Option<FrozenRow<'m>> {
         let segment = self.directory().frozen(self.memory, row)?;
-        if segment.begin.load(Acquire) == NEVER {
+        if segment.is_aborted() {
             return None;
         }
-        let (block, place) = (segment.block(self.memory), row & SLOT_MASK);
-        block.has(place).then_some(FrozenRow { segment, block, place })
+        let (block, ordinal) = (segment.block(self.memory), row & SLOT_MASK);
+        let is_there = block.has(ordinal) && !segment.ends.is_gone(self.memory, ordinal);
+        is_there.then_some(FrozenRow { segment, block, ordinal })
     }
 
     /// Calls `visit` with the bytes of a row that is as it was frozen, in which only the columns of
@@ -326,7 +352,7 @@ impl<'m> TableAt<'m> {
     ) -> Option<T> {
         let frozen = self.frozen_row(row)?;
         let mut bytes = ROW.with(Cell::take);
-        frozen.block.write_key(&self.core.layout, key, frozen.place, &mut bytes);
+        frozen.block.write_key(&self.core.layout, key, frozen.ordinal, &mut bytes);
         let seen = visit(&bytes);
         ROW.with(|room| room.set(bytes));
         Some(seen)
@@ -338,21 +364,29 @@ impl<'m> TableAt<'m> {
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
     #[cold]
-    pub(crate) fn heat(&self, heap: Heap<'m>, row: u32, entitlement: Entitlement) -> Result<bool> {
+    pub(crate) fn thaw(
+        &self,
+        alloc: Allocator<'m>,
+        row: u32,
+        class: AllocationClass,
+    ) -> Result<bool> {
         if !is_frozen(self.directory().word(self.memory, row)) {
             // It is there by now, or gone since.
             return Ok(newest_of(self.directory().word(self.memory, row)) != 0);
         }
         let Some(frozen) = self.frozen_row(row) else { return Ok(false) };
-        self.directory().open_slot(heap, row, entitlement)?;
+        self.directory().open_slot(alloc, row, class)?;
         let content = Content::Row(frozen.len(self));
-        let version =
-            Version::create_entitled(heap, frozen.begin(self.memory), content, entitlement)?;
+        let version = Version::create_in_class(alloc, frozen.begin(self.memory), content, class)?;
         Version::at(self.memory, version).set_row(row);
         frozen.write(self, fresh_bytes_at(self.memory, version));
         let slot = self.directory().slot(self.memory, row);
-        if slot.compare_exchange(FROZEN, version, Release, Relaxed).is_err() {
-            Version::free(heap, version);
+        let mut is_there = false;
+        frozen.segment.ends.unless_ended(self.memory, frozen.ordinal, || {
+            is_there = slot.compare_exchange(FROZEN, version, Release, Relaxed).is_ok();
+        });
+        if !is_there {
+            Version::free(alloc, version);
         }
         Ok(true)
     }
@@ -372,7 +406,7 @@ impl<'m> TableAt<'m> {
 pub(crate) struct FrozenRow<'m> {
     pub(crate) segment: &'m FrozenSegment,
     block: Block<'m>,
-    place: u32,
+    pub(super) ordinal: u32,
 }
 
 impl FrozenRow<'_> {
@@ -386,17 +420,17 @@ impl FrozenRow<'_> {
 
     /// Asks the processor for all of the row.
     pub(crate) fn prefetch(&self) {
-        self.block.prefetch_row(self.place);
+        self.block.prefetch_row(self.ordinal);
     }
 
     /// Bytes of the row.
     pub(crate) fn len(&self, table: &TableAt<'_>) -> usize {
-        self.block.row_len(&table.core.layout, self.place)
+        self.block.row_len(&table.core.layout, self.ordinal)
     }
 
     /// Puts the row together.
     pub(crate) fn write(&self, table: &TableAt<'_>, out: &mut [u8]) {
-        self.block.write_row(&table.core.layout, self.place, out);
+        self.block.write_row(&table.core.layout, self.ordinal, out);
     }
 }
 

@@ -350,7 +350,7 @@ impl Table {
         found.map(|index| &index.schema)
     }
 
-    /// How the table's rows lie in bytes.
+    /// The layout of the table's rows.
     ///
     /// # Examples
     /// ```

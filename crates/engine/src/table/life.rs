@@ -42,7 +42,7 @@ impl TableCore {
 
     /// Whether a transaction with this snapshot may use the table: one that began before it was
     /// dropped goes on with it. Whoever draws a snapshot from the clock reads this afterwards, and
-    /// whoever drops the table writes it before he sets the clock.
+    /// whoever drops the table writes it before it sets the clock.
     #[inline]
     pub(crate) fn check_seen(&self, snapshot: Snapshot) -> Result<()> {
         match self.life.load(SeqCst) {
@@ -108,7 +108,7 @@ impl IndexCore {
         self.life() & GONE != 0
     }
 
-    /// Whether it may be used by who begins to, `own` if he is in a transaction that writes: then
+    /// Whether it may be used by who begins to, `own` if it is in a transaction that writes: then
     /// there is no other that changes indexes.
     #[inline]
     pub(crate) fn is_found(&self, own: bool) -> bool {

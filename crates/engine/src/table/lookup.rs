@@ -105,8 +105,8 @@ pub(crate) struct View<'t> {
 pub struct Cursor<'t> {
     pub(super) view: View<'t>,
     pub(super) cursor: IndexCursor<'t>,
-    /// How often reclaimers had passed the reader by before the cursor came to its node.
-    passed: u64,
+    /// The reader's epoch when the cursor came to its node.
+    epoch: u64,
     passage: Passage,
     /// The keys that it stays within.
     pub(super) within: Option<Rc<KeyRange>>,
@@ -186,7 +186,7 @@ impl<'t> View<'t> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Looks up to [`GROUP`] keys up side by side; `visit` gets them in order.
+    /// Looks up at most [`GROUP`] keys, interleaved; `visit` gets them in order.
     pub(crate) fn group(
         &self,
         keys: &[KeyBuffer],
@@ -325,7 +325,7 @@ impl<'t> Cursor<'t> {
     /// A cursor that stands nowhere yet.
     pub(crate) fn new(view: View<'t>) -> Self {
         let cursor = IndexCursor::new(view.table.ordered(view.index));
-        Self { view, cursor, passed: 0, passage: Passage::START, within: None, at: 0 }
+        Self { view, cursor, epoch: 0, passage: Passage::START, within: None, at: 0 }
     }
 
     /// The same, that gives and remembers no row outside a range of keys.
@@ -532,8 +532,8 @@ impl<'t> Cursor<'t> {
         self.find_entry(find, key, key)
     }
 
-    /// As [`Cursor::find_key`], for `entry`: the key, and behind it perhaps a row id, which tells
-    /// rows with equal keys apart.
+    /// As [`Cursor::find_key`], for `entry`: the key, and behind it perhaps a row id, which
+    /// distinguishes rows with equal keys.
     pub(crate) fn find_entry(&mut self, find: Find, key: &[u8], entry: &[u8]) -> Option<u64> {
         let (direction, inclusive) = match find {
             Find::Equal | Find::AtLeast => (Direction::Forward, true),
@@ -549,7 +549,7 @@ impl<'t> Cursor<'t> {
             return found;
         }
         let found = found.filter(|&at| self.has_key(at, key));
-        // Whoever asks for one key is told nothing about those beyond it.
+        // A look-up of one key says nothing about those beyond it.
         let nearest = found.map_or(End::Bound, End::Version);
         self.remember_range(direction, (from, End::Bound), (from, nearest), found);
         found
@@ -572,10 +572,10 @@ impl<'t> Cursor<'t> {
     #[inline]
     pub(super) fn enter(&mut self) -> Option<Operation<'t>> {
         let operation = self.view.reader.enter(self.view.table.memory);
-        // Read before anything is looked at: whoever takes a node out after this counts up again.
-        let passed = self.view.reader.passed();
-        if passed != self.passed {
-            self.passed = passed;
+        // Read before anything is inspected: whoever takes a node out after this counts up again.
+        let epoch = self.view.reader.epoch();
+        if epoch != self.epoch {
+            self.epoch = epoch;
             self.cursor.forget_node();
         }
         (!self.view.reader.is_expired()).then_some(operation)

@@ -19,10 +19,10 @@ use crate::snapshot::Snapshot;
 
 /// Slots that are gone through in one call; few for models.
 const AT_ONCE: u64 = if cfg!(shuttle) { 2 } else { 1024 };
-/// How many rows ahead of the one that is looked at are asked for.
+/// Rows that are prefetched.
 const AHEAD: usize = 16;
 
-/// What the rows of a table take.
+/// The memory of a table's rows.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct RowsMeasure {
     /// Rows that the snapshot sees, and how many of them are as they were frozen.

@@ -44,7 +44,7 @@ pub struct Pieces<'t> {
 pub enum Piece<'p, 't> {
     /// Rows that lie by themselves, at most 65,536; never none.
     Rows(&'p [Row<'t>]),
-    /// The rows of a frozen segment that are as they were frozen; perhaps none of them is seen.
+    /// The rows of a frozen segment that are as they were frozen; some of them are seen.
     Frozen(FrozenRows<'t>),
 }
 
@@ -142,7 +142,7 @@ impl<'t> Pieces<'t> {
     }
 
     /// The rest of a frozen segment from the next row on, and the rows beside its columns; `None`
-    /// if the snapshot does not see what is in the columns.
+    /// if the snapshot sees nothing of what is in the columns.
     fn take_frozen(&mut self, frozen: &'t FrozenSegment) -> Option<FrozenRows<'t>> {
         let memory = self.table.memory;
         let number = self.next >> SEGMENT_SHIFT;
@@ -156,7 +156,7 @@ impl<'t> Pieces<'t> {
         }
         let block = frozen.block(memory);
         let present = block.present().map(as_u64s);
-        if passed == 0 && !frozen.is_changed() {
+        if passed == 0 && !frozen.is_changed() && frozen.ends.is_none() {
             let visible = present.map_or(Visible::All, Visible::Present);
             return Some(FrozenRows { handle: self.handle, block, first, visible, is_whole: true });
         }
@@ -169,17 +169,22 @@ impl<'t> Pieces<'t> {
             let before = passed.saturating_sub(number * GROUP).min(GROUP);
             *bits &= u64::MAX.checked_shl(before as u32).unwrap_or(0);
         }
-        self.take_changed(frozen, (first, passed), |place| {
-            if let Some(bits) = bits.get_mut(place / GROUP) {
-                *bits &= !(1 << (place % GROUP));
+        self.take_changed(frozen, (first, passed), |ordinal| {
+            if let Some(bits) = bits.get_mut(ordinal / GROUP) {
+                *bits &= !(1 << (ordinal % GROUP));
             }
         });
+        frozen.ends.hide(memory, self.reader.snapshot, &mut bits);
+        if bits.iter().all(|bits| *bits == 0) {
+            // Columns of which nothing is seen may go while the transaction lasts.
+            return None;
+        }
         let (visible, is_whole) = (Visible::Some(bits), passed == 0);
         Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
     }
 
     /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
-    /// `visit` with the place of each, whether it is seen or not.
+    /// `visit` with the ordinal of each, whether it is seen or not.
     fn take_changed(
         &mut self,
         frozen: &FrozenSegment,
@@ -192,11 +197,11 @@ impl<'t> Pieces<'t> {
         }
         for number in passed / GROUP..1 << (SEGMENT_SHIFT - 6) {
             let Some(slots) = frozen.changed(memory, number) else { continue };
-            for (place, slot) in (number * GROUP..).zip(slots) {
+            for (ordinal, slot) in (number * GROUP..).zip(slots) {
                 let word = slot.load(Acquire);
-                if !is_frozen(word) && place >= passed {
-                    visit(place);
-                    self.push((first as usize + place) as u32, newest_of(word));
+                if !is_frozen(word) && ordinal >= passed {
+                    visit(ordinal);
+                    self.push((first as usize + ordinal) as u32, newest_of(word));
                 }
             }
         }
@@ -218,7 +223,7 @@ impl<'t> FrozenRows<'t> {
         self.first
     }
 
-    /// How many rows the columns have, at most 65,536: those included that are not visible.
+    /// The number of rows in the columns, at most 65,536, including those that are not visible.
     #[expect(clippy::len_without_is_empty, reason = "a frozen segment has rows")]
     pub fn len(&self) -> usize {
         self.block.rows() as usize
@@ -257,7 +262,7 @@ impl<'t> FrozenRows<'t> {
         self.block.write_row(layout, i as u32, bytes);
     }
 
-    /// How many rows are visible.
+    /// The number of visible rows.
     pub fn visible_count(&self) -> usize {
         let count = |bits: &[u64]| bits.iter().map(|word| word.count_ones() as usize).sum();
         self.visible().map_or(self.len(), count)

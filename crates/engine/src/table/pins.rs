@@ -1,7 +1,7 @@
 //! Which snapshots are held, and which versions of a row they need.
 //!
 //! A version is needed by the snapshots from its own beginning on and before that of the next newer
-//! one. The newest version that was committed when the snapshots were looked at stays in any case:
+//! one. The newest version that was committed when the snapshots were inspected stays in any case:
 //! whoever begins later sees it, or a newer one. What is published in a slot is the snapshot itself
 //! or an earlier one that is about to be replaced (`transaction/clock.rs`).
 
@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, SeqCst, full_fence};
 use crate::slot::{Slot, is_held, slot, snapshot_of_state};
 
-/// Snapshots that are told apart; of more, versions wait for all from the oldest to the newest.
+/// Snapshots that are kept apart; of more, versions wait for all from the oldest to the newest.
 const PINS_MAX: usize = 128;
 
 /// One snapshot that is held.
@@ -25,16 +25,16 @@ pub(crate) struct Pin {
 /// All snapshots that were held at one moment.
 pub(crate) struct Pins<'m> {
     memory: &'m Memory,
-    /// The clock before the slots were looked at.
+    /// The clock before the slots were inspected.
     clock: u64,
     pins: [Pin; PINS_MAX],
     len: usize,
-    /// The oldest and the newest of those that are not told apart.
+    /// The oldest and the newest of those that are not kept apart.
     others: Option<(u64, u64)>,
 }
 
 impl<'m> Pins<'m> {
-    /// Looks at all slots but `own`.
+    /// Inspects all slots but `own`.
     pub(crate) fn collect(memory: &'m Memory, own: usize) -> Self {
         full_fence();
         let clock = memory.header().clock.0.load(SeqCst);
@@ -59,7 +59,7 @@ impl<'m> Pins<'m> {
         pins
     }
 
-    /// The clock before the slots were looked at.
+    /// The clock before the slots were inspected.
     pub(crate) fn clock(&self) -> u64 {
         self.clock
     }
@@ -72,6 +72,12 @@ impl<'m> Pins<'m> {
         }
         self.between(begin, end)
             .any(|pin| !pin.released || was_handed_out(self.memory, self.slot_of(pin), table, row))
+    }
+
+    /// Whether any snapshot sees what was committed at `low` and not what was at `high`.
+    pub(crate) fn tell_apart(&self, low: u64, high: u64) -> bool {
+        self.others.is_some_and(|(oldest, newest)| low <= newest && oldest < high)
+            || self.between(low, high).next().is_some()
     }
 
     /// Counts the bytes of a version for every snapshot that needs it.

@@ -15,14 +15,14 @@ use super::table::TableAt;
 use super::version::{Version, bytes_at, chain};
 use crate::index::node::Leaf;
 use crate::memory::retire::Retired;
-use crate::memory::{Entitlement, Heap, Purpose};
+use crate::memory::{AllocationClass, Allocator, Purpose};
 use crate::snapshot::{Begin, resolve};
 
 /// How often [`prune_between`] calls back at most. A row with more versions to tell of is led here
 /// again by the entries that each of them has left.
 pub(crate) const NOTES_MAX: u64 = 8;
 
-/// What became of a row that was to be pruned.
+/// The result of pruning a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(crate) enum Pruned {
@@ -33,7 +33,12 @@ pub(crate) enum Pruned {
 }
 
 /// Prunes a row.
-pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u64) -> Pruned {
+pub(crate) fn prune<'m>(
+    table: TableAt<'m>,
+    alloc: Allocator<'m>,
+    row: u32,
+    horizon: u64,
+) -> Pruned {
     if u64::from(row) >= table.directory().limit() {
         return Pruned::Done;
     }
@@ -43,27 +48,27 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
     };
     let garbage = version.older();
     let dead = at == latched.newest() && version.is_tombstone();
-    let queue = &heap.cache.retired;
-    if !promise_places(table, heap, version, u64::from(dead)) {
+    let queue = &alloc.cache.retired;
+    if !reserve_key_blocks(table, alloc, version, u64::from(dead)) {
         return Pruned::NoRoom;
     }
     if garbage != 0 {
-        drop_garbage_entries(table, heap, &latched, at, garbage);
+        drop_garbage_entries(table, alloc, &latched, at, garbage);
         // Who sees a version looks no further. Only of a dead row does somebody look at the last
         // content, to tell its leaf from another key's (`RowKeys::load_key`): that is kept a while.
         let kept = if dead { Version::at(table.memory, garbage) } else { version };
         let rest = kept.older();
         if rest != 0 {
             kept.set_older(0);
-            free_chain(table, heap, rest);
+            free_chain(table, alloc, rest);
         }
     }
     queue.end_keyed();
     if dead {
-        version.settle_begin(begin_of(table, version));
+        version.finalize_begin(begin_of(table, version));
         latched.set_newest(0);
-        queue.redeem();
-        heap.retire_item(Retired::Deletion { offset: at });
+        queue.release();
+        alloc.retire_item(Retired::Deletion { offset: at });
         table.directory().give_back(table.memory, row);
     }
     Pruned::Done
@@ -73,16 +78,16 @@ pub(crate) fn prune<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, horizon: u
 /// `make_room` finds: where there is none for all at once.
 pub(crate) fn prune_step_by_step<'m>(
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     row: u32,
     horizon: u64,
     mut make_room: impl FnMut(),
 ) -> Pruned {
     loop {
         make_room();
-        match cut_oldest(table, heap, row, horizon) {
+        match cut_oldest(table, alloc, row, horizon) {
             Ok(true) => {}
-            Ok(false) => return prune(table, heap, row, horizon),
+            Ok(false) => return prune(table, alloc, row, horizon),
             Err(NoRoom) => return Pruned::NoRoom,
         }
     }
@@ -94,7 +99,7 @@ struct NoRoom;
 /// Takes the oldest version of a row away, unless it is the only old one or somebody needs it.
 fn cut_oldest<'m>(
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     row: u32,
     horizon: u64,
 ) -> Result<bool, NoRoom> {
@@ -117,7 +122,7 @@ fn cut_oldest<'m>(
     if count < 2 {
         return Ok(false);
     }
-    cut(table, heap, &latched, newer, last).map(|_| true).ok_or(NoRoom)
+    cut(table, alloc, &latched, newer, last).map(|_| true).ok_or(NoRoom)
 }
 
 /// The newest version that every snapshot sees, or a newer one.
@@ -127,9 +132,9 @@ fn seen_by_all(table: TableAt<'_>, newest: u64, horizon: u64) -> Option<(u64, &V
     })
 }
 
-/// Promises room for the key blocks of all entries that only versions behind `last` need, and for
+/// Reserves room for the key blocks of all entries that only versions behind `last` need, and for
 /// `more`; `false` if there is none.
-fn promise_places(table: TableAt<'_>, heap: Heap<'_>, last: &Version, more: u64) -> bool {
+fn reserve_key_blocks(table: TableAt<'_>, alloc: Allocator<'_>, last: &Version, more: u64) -> bool {
     let mut keys = 0;
     let mut moved = last.key_changed() || last.is_tombstone();
     for (_, version) in chain(table.memory, last.older()) {
@@ -140,15 +145,15 @@ fn promise_places(table: TableAt<'_>, heap: Heap<'_>, last: &Version, more: u64)
     if keyed + more == 0 {
         return true;
     }
-    let queue = &heap.cache.retired;
-    let promised = queue.promise_many(heap, keyed + more, Entitlement::Reserve).is_ok();
-    if promised {
+    let queue = &alloc.cache.retired;
+    let reserved = queue.reserve_many(alloc, keyed + more, AllocationClass::Emergency).is_ok();
+    if reserved {
         queue.allow_keyed(keyed);
     }
-    promised
+    reserved
 }
 
-/// How many ordered indexes there are: of so many entries of a version the key blocks may go.
+/// The number of ordered indexes: entries of a version whose key blocks may be freed.
 pub(super) fn ordered_indexes(table: TableAt<'_>) -> u64 {
     table.core.indexes().filter(|index| index.is_ordered()).count() as u64
 }
@@ -158,7 +163,7 @@ pub(super) fn ordered_indexes(table: TableAt<'_>) -> u64 {
 /// newer one begins: when the horizon has reached that, [`prune`] can do the rest.
 pub(crate) fn prune_between<'m>(
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     row: u32,
     pins: &Pins<'m>,
     mut note: impl FnMut(u64) -> bool,
@@ -186,8 +191,8 @@ pub(crate) fn prune_between<'m>(
     let mut newer = (version, begin);
     if version.is_tombstone() {
         let dead = anchor == latched.newest() && !any_needed(table, newer, needed);
-        if dead && promise_burial(table, heap, version) {
-            bury(table, heap, latched, anchor);
+        if dead && reserve_mark_dead(table, alloc, version) {
+            mark_dead(table, alloc, latched, anchor);
             return Pruned::Done;
         }
         if dead {
@@ -212,7 +217,7 @@ pub(crate) fn prune_between<'m>(
                 None => break,
             }
         } else {
-            match cut(table, heap, &latched, newer.0, at) {
+            match cut(table, alloc, &latched, newer.0, at) {
                 Some(with_key) => moved |= with_key,
                 None => {
                     pruned = Pruned::NoRoom;
@@ -222,7 +227,7 @@ pub(crate) fn prune_between<'m>(
         }
     }
     if moved && latched.newest() == anchor && version.older() == 0 {
-        make_leaves_plain(table, heap, row, anchor);
+        make_leaves_plain(table, alloc, row, anchor);
     }
     pruned
 }
@@ -266,44 +271,49 @@ fn keep<'m>(
 /// if there is no room in the queue.
 fn cut<'m>(
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     latched: &LatchedRow<'_>,
     newer: &Version,
     at: u64,
 ) -> Option<bool> {
-    let queue = &heap.cache.retired;
+    let queue = &alloc.cache.retired;
     let version = Version::at(table.memory, at);
     let moved = newer.key_changed() || version.key_changed();
     let keyed = if moved { ordered_indexes(table) } else { 0 };
-    queue.promise_many(heap, 1 + keyed, Entitlement::Reserve).ok()?;
+    queue.reserve_many(alloc, 1 + keyed, AllocationClass::Emergency).ok()?;
     queue.allow_keyed(keyed);
     newer.set_older(version.older());
     if version.key_changed() {
         newer.set_key_changed();
     }
     if moved && !version.is_tombstone() {
-        table.drop_entries(heap, version.row(), at, (latched.newest(), 0));
+        table.drop_entries(alloc, version.row(), at, (latched.newest(), 0));
     }
     queue.end_keyed();
-    queue.redeem();
-    heap.retire(at, Purpose::Rows);
+    queue.release();
+    alloc.retire(at, Purpose::Rows);
     Some(moved)
 }
 
-/// Sets room aside for [`bury`]; `false` if there is none.
-fn promise_burial(table: TableAt<'_>, heap: Heap<'_>, tombstone: &Version) -> bool {
+/// Reserves room for [`mark_dead`]; `false` if there is none.
+fn reserve_mark_dead(table: TableAt<'_>, alloc: Allocator<'_>, tombstone: &Version) -> bool {
     let versions = 1 + chain(table.memory, tombstone.older()).count() as u64;
-    promise_places(table, heap, tombstone, versions)
+    reserve_key_blocks(table, alloc, tombstone, versions)
 }
 
 /// Removes a row that is dead for everybody: its entries go, then its versions, when the last
-/// reader on his way through them is gone.
-fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: LatchedRow<'_>, tombstone: u64) {
+/// reader on its way through them is gone.
+fn mark_dead<'m>(
+    table: TableAt<'m>,
+    alloc: Allocator<'m>,
+    latched: LatchedRow<'_>,
+    tombstone: u64,
+) {
     let versions = chain(table.memory, tombstone).count() as u64;
     let row = Version::at(table.memory, tombstone).row();
     let content = Version::at(table.memory, tombstone).older();
-    drop_garbage_entries(table, heap, &latched, tombstone, content);
-    heap.cache.retired.end_keyed();
+    drop_garbage_entries(table, alloc, &latched, tombstone, content);
+    alloc.cache.retired.end_keyed();
     let mut old = 0;
     if content != 0 {
         let content = Version::at(table.memory, content);
@@ -311,15 +321,15 @@ fn bury<'m>(table: TableAt<'m>, heap: Heap<'m>, latched: LatchedRow<'_>, tombsto
         content.set_older(0);
     }
     let version = Version::at(table.memory, tombstone);
-    version.settle_begin(begin_of(table, version));
+    version.finalize_begin(begin_of(table, version));
     latched.set_newest(0);
-    heap.cache.retired.redeem_many(versions);
+    alloc.cache.retired.release_many(versions);
     while old != 0 {
         let older = Version::at(table.memory, old).older();
-        heap.retire(old, Purpose::Rows);
+        alloc.retire(old, Purpose::Rows);
         old = older;
     }
-    heap.retire_item(Retired::Deletion { offset: tombstone });
+    alloc.retire_item(Retired::Deletion { offset: tombstone });
     table.directory().give_back(table.memory, row);
 }
 
@@ -334,7 +344,7 @@ fn begin_of(table: TableAt<'_>, version: &Version) -> u64 {
 /// Removes the index entries that only versions from `garbage` on need.
 fn drop_garbage_entries<'m>(
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     latched: &LatchedRow<'_>,
     last: u64,
     garbage: u64,
@@ -349,31 +359,31 @@ fn drop_garbage_entries<'m>(
     // The chain stays whole meanwhile: as long as a dead row has an entry, somebody may look for
     // the key in its last content, and would look again and again if there was none.
     for (gone, _) in chain(table.memory, garbage).filter(|(_, version)| !version.is_tombstone()) {
-        table.drop_entries(heap, row, gone, (latched.newest(), garbage));
+        table.drop_entries(alloc, row, gone, (latched.newest(), garbage));
     }
     if latched.newest() == last && !last_version.is_tombstone() {
-        make_leaves_plain(table, heap, row, last);
+        make_leaves_plain(table, alloc, row, last);
     }
 }
 
 /// The row has one version again: its ordered entries need no keys of their own.
-fn make_leaves_plain<'m>(table: TableAt<'m>, heap: Heap<'m>, row: u32, version: u64) {
+fn make_leaves_plain<'m>(table: TableAt<'m>, alloc: Allocator<'m>, row: u32, version: u64) {
     let mut key = KeyBuffer::new();
     for index in table.core.indexes().filter(|index| index.is_ordered()) {
-        let room = heap.cache.retired.make_room(heap, 2, Entitlement::Reserve).is_ok();
+        let room = alloc.cache.retired.make_room(alloc, 2, AllocationClass::Emergency).is_ok();
         if room && index.plan.encode_row(bytes_at(table.memory, version), &mut key).is_ok() {
             let leaf = Leaf::plain(row, version);
             // A plain leaf takes no memory, which alone could be wanting.
-            let _ = table.ordered(index).replace(heap, key.as_slice(), row, leaf);
+            let _ = table.ordered(index).replace(alloc, key.as_slice(), row, leaf);
         }
     }
 }
 
-fn free_chain(table: TableAt<'_>, heap: Heap<'_>, first: u64) {
+fn free_chain(table: TableAt<'_>, alloc: Allocator<'_>, first: u64) {
     let mut at = first;
     while at != 0 {
         let older = Version::at(table.memory, at).older();
-        Version::free(heap, at);
+        Version::free(alloc, at);
         at = older;
     }
 }

@@ -21,7 +21,7 @@ use super::table::{IndexCore, TableAt};
 use super::version::bytes_at;
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU64, Relaxed, Release};
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::slot::Slot;
 
 /// Bytes of a slot's first block.
@@ -39,7 +39,7 @@ const PREDICATES_MAX: usize = 64;
 /// Says of a row whether a reader asked for it. It must not fail: where it cannot tell it says yes.
 pub type RowPredicate = Arc<dyn Fn(&Row<'_>) -> bool + Send + Sync>;
 
-/// What a set is for.
+/// The purpose of a read set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remember {
     /// All that was asked, for a commit that is validated.
@@ -50,13 +50,13 @@ pub(crate) enum Remember {
     HandedOut,
 }
 
-/// What one transaction has read.
+/// The read set of one transaction.
 pub(crate) struct ReadSet<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     slot: &'m Slot,
     purpose: Cell<Remember>,
     /// Whether something was remembered that has to hold whatever the isolation.
-    obliged: Cell<bool>,
+    forced: Cell<bool>,
     /// The slot's own block, and the one in use.
     first: u64,
     block: Cell<u64>,
@@ -112,7 +112,7 @@ pub(crate) enum End {
     Version(u64),
 }
 
-/// What keys begin with at an end of a range, and whether these are in it.
+/// An end of a range: the bytes that keys begin with there, and whether these are in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RangeBound<'k> {
     pub(crate) bytes: &'k [u8],
@@ -125,7 +125,7 @@ pub(crate) type Side<'k> = (RangeBound<'k>, End);
 /// While it lives, what its transaction reads is remembered and holds at the commit, whatever the
 /// isolation: see [`WriteTransaction::keep_reads`](crate::WriteTransaction::keep_reads).
 #[must_use = "reads are kept for as long as it lives"]
-pub struct Obliged<'r> {
+pub struct ReadTracking<'r> {
     purpose: &'r Cell<Remember>,
     before: Remember,
 }
@@ -140,20 +140,20 @@ impl<'m> ReadSet<'m> {
     /// # Errors
     /// Memory for the slot's first block, the first time it reads.
     #[inline(always)]
-    pub(crate) fn new(heap: Heap<'m>, slot: &'m Slot, purpose: Remember) -> Result<Self> {
+    pub(crate) fn new(alloc: Allocator<'m>, slot: &'m Slot, purpose: Remember) -> Result<Self> {
         let mut block = slot.read_set.load(Relaxed) & !EVERYTHING;
         if block == 0 {
-            block = new_block(heap, FIRST_SIZE, Entitlement::Reserve)?;
+            block = new_block(alloc, FIRST_SIZE, AllocationClass::Emergency)?;
         }
         slot.read_set.store(block, Release);
         if purpose == Remember::HandedOut {
-            heap.memory.header().limited.fetch_add(1, Relaxed);
+            alloc.memory.header().limited.fetch_add(1, Relaxed);
         }
         Ok(Self {
-            heap,
+            alloc,
             slot,
             purpose: Cell::new(purpose),
-            obliged: Cell::new(false),
+            forced: Cell::new(false),
             first: block,
             block: Cell::new(block),
             len: Cell::new(0),
@@ -167,7 +167,7 @@ impl<'m> ReadSet<'m> {
         })
     }
 
-    /// What it is for.
+    /// Its purpose.
     #[inline]
     pub(crate) fn purpose(&self) -> Remember {
         self.purpose.get()
@@ -176,18 +176,18 @@ impl<'m> ReadSet<'m> {
     /// Whether what is remembered has to be validated.
     #[inline]
     pub(crate) fn is_validated(&self) -> bool {
-        self.purpose.get() == Remember::Reads || self.obliged.get()
+        self.purpose.get() == Remember::Reads || self.forced.get()
     }
 
     /// From now until the guard is dropped, reads are remembered and will be validated under
     /// snapshot isolation too: those on which it rests that rows and sets fit together.
-    pub(crate) fn oblige(&self) -> Obliged<'_> {
+    pub(crate) fn force_read_tracking(&self) -> ReadTracking<'_> {
         let purpose = self.purpose.get();
         if purpose == Remember::Whether {
             self.purpose.set(Remember::Reads);
-            self.obliged.set(true);
+            self.forced.set(true);
         }
-        Obliged { purpose: &self.purpose, before: purpose }
+        ReadTracking { purpose: &self.purpose, before: purpose }
     }
 
     /// Whether anything was read.
@@ -324,7 +324,7 @@ impl<'m> ReadSet<'m> {
     }
 
     fn has_in_range(&self, table: u32, index: &IndexCore, key: &[u8]) -> bool {
-        let memory = self.heap.memory;
+        let memory = self.alloc.memory;
         let wanted = u64::from(table) << 32 | index.ordinal as u64;
         let mut at = self.ranges.get();
         while at != 0 {
@@ -370,17 +370,17 @@ impl<'m> ReadSet<'m> {
                     End::Version(version) => encode(which, version, key),
                     _ => true,
                 });
-                let (low, high) = bounds_of(self.heap.memory, at, range);
+                let (low, high) = bounds_of(self.alloc.memory, at, range);
                 let bounds = [(ends[0], low, &keys[0]), (ends[1], high, &keys[1])];
                 let [low, high] = bounds.map(|(end, bound, key)| match end {
                     End::Version(_) => (RangeBound::at(key.as_slice()), End::Bound),
                     _ => (bound, end),
                 });
                 match self.new_range(index, low.0, high.0) {
-                    Ok(settled) if known => {
-                        self.ranges.set(settled);
-                        self.extend_low(OpenRange(settled), low.1);
-                        self.extend_high(OpenRange(settled), high.1);
+                    Ok(merged) if known => {
+                        self.ranges.set(merged);
+                        self.extend_low(OpenRange(merged), low.1);
+                        self.extend_high(OpenRange(merged), high.1);
                         // It stays, for a cursor that would extend it.
                         range.index.store(NOWHERE, Relaxed);
                     }
@@ -394,13 +394,13 @@ impl<'m> ReadSet<'m> {
     fn new_range(&self, index: u64, low: RangeBound<'_>, high: RangeBound<'_>) -> Result<u64> {
         let len = low.bytes.len() + high.bytes.len();
         let size = (size_of::<Range>() + len).next_multiple_of(16);
-        let at = self.heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
+        let at = self.alloc.allocate(size, Purpose::Internal, AllocationClass::Normal)?;
         let range = self.range(at);
         range.next.store(self.ranges.get(), Relaxed);
         range.index.store(index, Relaxed);
         range.low_len.store(low.to_word(), Relaxed);
         range.high_len.store(high.to_word(), Relaxed);
-        let bytes = self.heap.region().fresh_bytes(at + size_of::<Range>() as u64, len);
+        let bytes = self.alloc.region().fresh_bytes(at + size_of::<Range>() as u64, len);
         let (low_bytes, high_bytes) = bytes.split_at_mut(low.bytes.len());
         low_bytes.copy_from_slice(low.bytes);
         high_bytes.copy_from_slice(high.bytes);
@@ -409,7 +409,7 @@ impl<'m> ReadSet<'m> {
 
     #[inline]
     fn range(&self, at: u64) -> &'m Range {
-        self.heap.memory.get(Ref::new(at))
+        self.alloc.memory.get(Ref::new(at))
     }
 
     #[inline]
@@ -427,8 +427,8 @@ impl<'m> ReadSet<'m> {
     }
 
     fn insert(&self, word: u64) {
-        let words = words_of(self.heap.memory, self.block.get());
-        let Err(place) = find(words, word) else { return };
+        let words = words_of(self.alloc.memory, self.block.get());
+        let Err(bucket) = find(words, word) else { return };
         if (self.len.get() + 1) * 4 > words.len() as u64 * 3 {
             if !self.everything.get() && self.grow().is_err() {
                 self.say_everything();
@@ -438,30 +438,30 @@ impl<'m> ReadSet<'m> {
             }
             return;
         }
-        words[place].store(word, Release);
+        words[bucket].store(word, Release);
         self.len.set(self.len.get() + 1);
     }
 
     #[cold]
     fn grow(&self) -> Result<()> {
         let old = self.block.get();
-        let words = words_of(self.heap.memory, old);
+        let words = words_of(self.alloc.memory, old);
         let size = size_of_block(words.len()) * 2;
         let shared = self.purpose.get() == Remember::HandedOut;
-        let queue = &self.heap.cache.retired;
+        let queue = &self.alloc.cache.retired;
         if shared {
             // For the new block, which is retired in its turn.
-            queue.promise(self.heap, Entitlement::Ordinary)?;
+            queue.reserve(self.alloc, AllocationClass::Normal)?;
         }
-        let grown = new_block(self.heap, size, Entitlement::Ordinary).inspect_err(|_| {
+        let grown = new_block(self.alloc, size, AllocationClass::Normal).inspect_err(|_| {
             if shared {
-                queue.redeem();
+                queue.release();
             }
         })?;
-        let new_words = words_of(self.heap.memory, grown);
+        let new_words = words_of(self.alloc.memory, grown);
         for word in words.iter().map(|word| word.load(Relaxed)).filter(|word| *word != 0) {
-            if let Err(place) = find(new_words, word) {
-                new_words[place].store(word, Relaxed);
+            if let Err(bucket) = find(new_words, word) {
+                new_words[bucket].store(word, Relaxed);
             }
         }
         self.block.set(grown);
@@ -476,14 +476,14 @@ impl<'m> ReadSet<'m> {
     /// last reader if others may have found it in the slot. They may be late: what they take for
     /// the set of an earlier holder, who has ended, is then that of this one.
     fn give_up(&self, block: u64) {
-        let words = words_of(self.heap.memory, block);
+        let words = words_of(self.alloc.memory, block);
         if block == self.first {
             words.iter().for_each(|word| word.store(0, Relaxed));
         } else if self.purpose.get() == Remember::HandedOut {
-            self.heap.cache.retired.redeem();
-            self.heap.retire(block, Purpose::Internal);
+            self.alloc.cache.retired.release();
+            self.alloc.retire(block, Purpose::Internal);
         } else {
-            self.heap.free(block, size_of_block(words.len()), Purpose::Internal);
+            self.alloc.free(block, size_of_block(words.len()), Purpose::Internal);
         }
     }
 
@@ -495,11 +495,11 @@ impl<'m> ReadSet<'m> {
     }
 
     fn contains(&self, word: u64) -> bool {
-        find(words_of(self.heap.memory, self.block.get()), word).is_ok()
+        find(words_of(self.alloc.memory, self.block.get()), word).is_ok()
     }
 }
 
-impl Drop for Obliged<'_> {
+impl Drop for ReadTracking<'_> {
     fn drop(&mut self) {
         self.purpose.set(self.before);
     }
@@ -508,14 +508,14 @@ impl Drop for Obliged<'_> {
 impl Drop for ReadSet<'_> {
     /// Empties the set; the slot keeps its own block.
     fn drop(&mut self) {
-        let memory = self.heap.memory;
+        let memory = self.alloc.memory;
         if self.purpose.get() == Remember::HandedOut {
             memory.header().limited.fetch_sub(1, Relaxed);
         }
         let mut at = self.ranges.get();
         while at != 0 {
             let next = self.range(at).next.load(Relaxed);
-            self.heap.free_block(at, Purpose::Internal);
+            self.alloc.free_block(at, Purpose::Internal);
             at = next;
         }
         if self.len.get() == 0 {
@@ -547,22 +547,22 @@ fn key_word(table: u32, index: &IndexCore, key: &[u8]) -> u64 {
 /// Where a word is, or the place where it would be. There is always one that is empty.
 fn find(words: &[AtomicU64], word: u64) -> std::result::Result<usize, usize> {
     let hash = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut place = ((u128::from(hash) * words.len() as u128) >> 64) as usize;
+    let mut bucket = ((u128::from(hash) * words.len() as u128) >> 64) as usize;
     // Bounded, since whoever is given a set in use by others may meet anything.
     for _ in 0..words.len() {
-        match words[place].load(Relaxed) {
-            0 => return Err(place),
-            found if found == word => return Ok(place),
-            _ => place = if place + 1 == words.len() { 0 } else { place + 1 },
+        match words[bucket].load(Relaxed) {
+            0 => return Err(bucket),
+            found if found == word => return Ok(bucket),
+            _ => bucket = if bucket + 1 == words.len() { 0 } else { bucket + 1 },
         }
     }
-    Err(place)
+    Err(bucket)
 }
 
-fn new_block(heap: Heap<'_>, size: usize, entitlement: Entitlement) -> Result<u64> {
-    let at = heap.allocate(size, Purpose::Internal, entitlement)?;
-    heap.region().fresh_bytes(at, size).fill(0);
-    let header: &BlockHeader = heap.memory.get(Ref::new(at));
+fn new_block(alloc: Allocator<'_>, size: usize, class: AllocationClass) -> Result<u64> {
+    let at = alloc.allocate(size, Purpose::Internal, class)?;
+    alloc.region().fresh_bytes(at, size).fill(0);
+    let header: &BlockHeader = alloc.memory.get(Ref::new(at));
     header.capacity.store((size - size_of::<BlockHeader>()) as u64 / 8, Relaxed);
     Ok(at)
 }

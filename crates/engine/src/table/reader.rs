@@ -3,7 +3,7 @@
 //! Between two reading calls a transaction holds references to row versions that its snapshot sees,
 //! and to nothing else in the region. So a reclaimer that finds no call under way, after
 //! `memory/barrier.rs`'s heavy half, may free what was taken out before, however old the snapshot
-//! is. It counts up the slot's `passed` word first: a cursor that finds it changed forgets the node
+//! is. It advances the slot's `epoch` first: a cursor that finds that changed forgets the node
 //! that it stood at and goes there again from the root.
 
 use super::copies::RowCopies;
@@ -21,9 +21,9 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Reader<'t> {
     pub(crate) snapshot: Snapshot,
     pub(crate) slot: &'t Slot,
-    /// What it has read, if that is of interest.
+    /// Its read set, if it is needed.
     pub(crate) reads: Option<&'t ReadSet<'t>>,
-    /// What it was given of frozen rows.
+    /// The frozen rows that it was given.
     pub(crate) copies: &'t RowCopies<'t>,
 }
 
@@ -51,10 +51,11 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// How often reclaimers have passed the reader by. To be asked while a call is under way.
+    /// The reader's epoch, which reclaimers advance when they look whether it is quiescent. To be
+    /// asked while a call is under way.
     #[inline]
-    pub(crate) fn passed(&self) -> u64 {
-        self.slot.passed.load(Acquire)
+    pub(crate) fn epoch(&self) -> u64 {
+        self.slot.epoch.load(Acquire)
     }
 
     /// Whether the snapshot has expired: nothing new may be handed out.

@@ -2,19 +2,20 @@
 //!
 //! Taking a large run back costs a few nanoseconds a row, not an insertion's time once more.
 //! Ordered indexes are gone through once from end to end, where that is less than a look-up for
-//! each row; then the rows are buried, which makes them rows no more (`segment.rs`). The run is one
-//! note in the retire queue; when its last reader is gone, whole pages of versions are given back,
-//! and row ids a stretch at a time.
+//! each row; then the rows are marked dead, which makes them rows no more (`segment.rs`). The run
+//! is one note in the retire queue; when its last reader is gone, whole pages of versions are given
+//! back, and row ids a stretch at a time.
 
 use std::ops::Range;
 
 use remanent_schema::KeyBuffer;
 
+use super::change::Change;
 use super::segment::{Directory, last_of, newest_of};
-use super::table::{Change, IndexCore, TableAt};
+use super::table::{IndexCore, TableAt};
 use super::version::{Version, bytes_at, chain};
 use crate::index::sweep;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
 use crate::memory::row_blocks::Freeing;
 
@@ -24,7 +25,7 @@ pub(crate) const LONG: u32 = if cfg!(shuttle) { 2 } else { 256 };
 /// An ordered index is gone through as a whole if it has at most so many rows for each of the run.
 const SWEEP_FACTOR: u64 = 16;
 
-/// How many rows ahead versions are asked for.
+/// Rows whose versions are prefetched.
 const AHEAD: usize = 16;
 
 impl<'m> TableAt<'m> {
@@ -54,50 +55,55 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes the insertion of so many rows from `first` on back; each has the version that its
-    /// insertion made and no other. Needs no memory but the queue entries that were promised, of
+    /// insertion made and no other. Needs no memory but the queue entries that were reserved, of
     /// which it takes two.
-    pub(crate) fn undo_run(&self, heap: Heap<'m>, (first, count): (u32, u32), promises: u64) {
+    pub(crate) fn undo_run(
+        &self,
+        alloc: Allocator<'m>,
+        (first, count): (u32, u32),
+        reservations: u64,
+    ) {
         if count < LONG {
             for row in (first..first + count).rev() {
                 let version = self.directory().newest(self.memory, row);
-                self.undo_insertion(heap, Change::new(row, version));
+                self.undo_insertion(alloc, Change::new(row, version));
             }
         } else {
             for index in self.core.indexes() {
-                self.drop_entries_of(heap, index, first..first + count, |row, key| {
+                self.drop_entries_of(alloc, index, first..first + count, |row, key| {
                     let version = self.directory().newest(self.memory, row);
                     index.plan.encode_row(bytes_at(self.memory, version), key).is_ok()
                 });
             }
-            self.each_stretch(first, count, |_, slots| slots.iter().for_each(Directory::bury));
+            self.each_stretch(first, count, |_, slots| slots.iter().for_each(Directory::mark_dead));
         }
         // About how much waits: rows that come together mostly have one size.
         let version = last_of(self.directory().slot(self.memory, first).load(Relaxed));
         let bytes = Version::at(self.memory, version).length() as u64 * u64::from(count);
-        let waiting = &heap.cache.retired_bytes;
+        let waiting = &alloc.cache.retired_bytes;
         waiting.store(waiting.load(Relaxed) + bytes, Relaxed);
-        heap.cache.retired.redeem_many(promises);
-        heap.retire_rows((self.core.id, first, count));
+        alloc.cache.retired.release_many(reservations);
+        alloc.retire_rows((self.core.id, first, count));
     }
 
-    /// Takes the index entries of an inserted row out and buries it.
-    fn undo_insertion(&self, heap: Heap<'m>, change: Change) {
-        self.drop_entries(heap, change.row, change.version, (0, 0));
-        Directory::bury(self.directory().slot(self.memory, change.row));
+    /// Takes the index entries of an inserted row out and marks it dead.
+    fn undo_insertion(&self, alloc: Allocator<'m>, change: Change) {
+        self.drop_entries(alloc, change.row, change.version, (0, 0));
+        Directory::mark_dead(self.directory().slot(self.memory, change.row));
     }
 
     /// Takes the entries of inserted rows out of an index. `encode` writes a row's key, or says
     /// that there is none.
     pub(super) fn drop_entries_of(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         index: &IndexCore,
         rows: Range<u32>,
         encode: impl Fn(u32, &mut KeyBuffer) -> bool,
     ) {
         let count = u64::from(rows.end - rows.start);
         if index.is_ordered() && self.directory().limit() <= count * SWEEP_FACTOR {
-            let removed = sweep::remove_rows(self.ordered(index), heap, &rows);
+            let removed = sweep::remove_rows(self.ordered(index), alloc, &rows);
             if removed == count {
                 return;
             }
@@ -106,15 +112,15 @@ impl<'m> TableAt<'m> {
         let mut key = KeyBuffer::new();
         for row in rows.rev() {
             if encode(row, &mut key) {
-                self.remove_entry(heap, index, key.as_slice(), row);
+                self.remove_entry(alloc, index, key.as_slice(), row);
             }
         }
     }
 
     /// Clears the next rows of a run away whose last reader is gone: versions are freed, row ids
     /// given back.
-    pub(crate) fn clear_rows(&self, heap: Heap<'m>, first: u32, count: u32) {
-        let mut freeing = Freeing::begin(heap);
+    pub(crate) fn free_rows(&self, alloc: Allocator<'m>, first: u32, count: u32) {
+        let mut freeing = Freeing::begin(alloc);
         self.each_stretch(first, count, |row, slots| {
             for (i, slot) in slots.iter().enumerate() {
                 if let Some(ahead) = slots.get(i + AHEAD) {

@@ -64,7 +64,7 @@ pub struct Scan<'t> {
     pub(super) next: u64,
     pub(super) limit: u64,
     batch: Vec<Row<'t>>,
-    /// How many rows of the batch were given out.
+    /// Rows of the batch that were given out.
     given: usize,
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn each_row(
 /// A row that is as it was frozen, if the reader sees it.
 fn frozen_row<'t>(table: TableAt<'t>, reader: Reader<'_>, row: u32) -> Option<FrozenRow<'t>> {
     let frozen = table.frozen_row(row)?;
-    reader.snapshot.sees(table.memory, &frozen.segment.begin).then_some(frozen)
+    frozen.is_seen(table.memory, reader.snapshot).then_some(frozen)
 }
 
 /// Whether a reader sees a row that is as it was frozen, if there is one.
@@ -208,9 +208,9 @@ impl<'t> Iterator for Scan<'t> {
 
     /// At most as many rows as there are row ids from here on.
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let at_hand = self.batch.len() - self.given;
+        let ready = self.batch.len() - self.given;
         let ahead = usize::try_from(self.limit - self.next).ok();
-        (at_hand, ahead.and_then(|ahead| ahead.checked_add(at_hand)))
+        (ready, ahead.and_then(|ahead| ahead.checked_add(ready)))
     }
 
     /// Counts without putting frozen rows together.

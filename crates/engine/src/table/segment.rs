@@ -4,7 +4,7 @@
 //! that a small table is small. A slot's word is the offset of the row's newest version, with bit 0
 //! as the row's latch; with bit 1 set, the next free row id in the table's list; with bit 2, the
 //! only version of a row whose insertion was taken back, or that has ended and left its indexes,
-//! which is a row only for who clears it away; with bit 3, a row that is as it was frozen; or 0,
+//! which is a row only for who frees it; with bit 3, a row that is as it was frozen; or 0,
 //! never used. Of a segment that was frozen, all chunks' words are what it was frozen to, with bit
 //! 3 set (`frozen.rs`). The words in the chunks before stay latched for ever, which sends whoever
 //! waits, or keeps a chunk in mind, to the new.
@@ -22,7 +22,7 @@ use crate::index;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, pause};
 use crate::memory::class::occupied;
 use crate::memory::latch::Latch;
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 
 pub(crate) const SEGMENT_SHIFT: u32 = 16;
 const SLOT_MASK: u32 = (1 << SEGMENT_SHIFT) - 1;
@@ -33,7 +33,7 @@ pub(super) const FREE: u64 = 2;
 pub(super) const DEAD: u64 = 4;
 pub(super) const FROZEN: u64 = 8;
 const FIRST_SEGMENTS: u64 = 4;
-/// How often to look again whether a latched row has come to rest.
+/// Attempts to wait for a latched row.
 const WAITS_MAX: u32 = 200;
 
 /// Rows that a table can hold: all row ids but the last.
@@ -60,7 +60,7 @@ pub(super) struct Segment {
     pub(super) chunks: [AtomicU64; CHUNKS],
 }
 
-/// Where a chunk of slots lies, to find others in it.
+/// A chunk of slots, to find others in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Chunk {
     first: u32,
@@ -78,25 +78,25 @@ impl Directory {
     /// The slot of a row that was allocated.
     #[inline]
     pub(crate) fn slot<'m>(&self, memory: &'m Memory, row: u32) -> &'m AtomicU64 {
-        let (chunk, place) = self.chunk(memory, row);
+        let (chunk, ordinal) = self.chunk(memory, row);
         if chunk & FROZEN != 0 {
             return FrozenSegment::at(memory, chunk & !FROZEN).slot(memory, row);
         }
-        memory.get(Ref::new(chunk + u64::from(place) * 8))
+        memory.get(Ref::new(chunk + u64::from(ordinal) * 8))
     }
 
-    /// The word of the chunk that a row lies in, and the row's place there.
+    /// The word of the chunk that a row lies in, and the row's ordinal there.
     #[inline]
     pub(super) fn chunk(&self, memory: &Memory, row: u32) -> (u64, u32) {
         let segments = self.segments.load(Acquire);
         let entry = segments + u64::from(row >> SEGMENT_SHIFT) * 8;
         let segment = memory.get(Ref::<AtomicU64>::new(entry)).load(Acquire);
-        let (chunk, place) = place_of(row);
+        let (chunk, ordinal) = locate(row);
         let segment: &Segment = memory.get(Ref::new(segment));
-        (segment.chunks[chunk].load(Acquire), place)
+        (segment.chunks[chunk].load(Acquire), ordinal)
     }
 
-    /// What a row's slot holds.
+    /// The word in a row's slot.
     #[inline]
     pub(crate) fn word(&self, memory: &Memory, row: u32) -> u64 {
         self.slot(memory, row).load(Acquire)
@@ -112,12 +112,12 @@ impl Directory {
     #[inline]
     pub(crate) fn word_near(&self, memory: &Memory, near: &mut Chunk, row: u32) -> u64 {
         if row.wrapping_sub(near.first) >= near.len {
-            let (chunk, place) = self.chunk(memory, row);
+            let (chunk, ordinal) = self.chunk(memory, row);
             if chunk & FROZEN != 0 {
                 return self.word(memory, row);
             }
-            let len = chunk_len(place_of(row).0);
-            *near = Chunk { first: row - place, len, at: chunk };
+            let len = chunk_len(locate(row).0);
+            *near = Chunk { first: row - ordinal, len, at: chunk };
         }
         let slot = near.at + u64::from(row - near.first) * 8;
         let word = memory.get(Ref::<AtomicU64>::new(slot)).load(Acquire);
@@ -150,14 +150,14 @@ impl Directory {
         row: u32,
         limit: u64,
     ) -> &'m [AtomicU64] {
-        let (chunk, place) = self.chunk(memory, row);
+        let (chunk, ordinal) = self.chunk(memory, row);
         let left = limit - u64::from(row);
         if chunk & FROZEN != 0 {
             let slots = FrozenSegment::at(memory, chunk & !FROZEN).slots_beside(memory, row);
             return &slots[..left.min(slots.len() as u64) as usize];
         }
-        let in_chunk = u64::from(chunk_len(place_of(row).0) - place);
-        memory.region().words(chunk + u64::from(place) * 8, in_chunk.min(left) as usize)
+        let in_chunk = u64::from(chunk_len(locate(row).0) - ordinal);
+        memory.region().words(chunk + u64::from(ordinal) * 8, in_chunk.min(left) as usize)
     }
 
     /// Slots that lie side by side from `next` on, at most `most` and before `limit`; first `next`
@@ -226,8 +226,8 @@ impl Directory {
     /// # Errors
     /// `LimitReached`, `BudgetReached`, `OutOfMachineMemory`.
     #[inline]
-    pub(crate) fn allocate(&self, heap: Heap<'_>) -> Result<u32> {
-        if let Some(row) = self.pop_free(heap.memory) {
+    pub(crate) fn allocate(&self, alloc: Allocator<'_>) -> Result<u32> {
+        if let Some(row) = self.pop_free(alloc.memory) {
             return Ok(row);
         }
         loop {
@@ -237,9 +237,9 @@ impl Directory {
                     Error::new(ErrorKind::LimitReached).because("the table has 4,294,967,040 rows")
                 );
             }
-            let (_, place) = place_of(next as u32);
-            if place == 0 {
-                self.make_chunk(heap, next as u32)?;
+            let (_, ordinal) = locate(next as u32);
+            if ordinal == 0 {
+                self.make_chunk(alloc, next as u32)?;
             }
             if self.next.compare_exchange(next, next + 1, Ordering::AcqRel, Relaxed).is_ok() {
                 return Ok(next as u32);
@@ -253,16 +253,16 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Directory::allocate`].
-    pub(crate) fn claim(&self, heap: Heap<'_>, row: u32) -> Result<()> {
+    pub(crate) fn claim(&self, alloc: Allocator<'_>, row: u32) -> Result<()> {
         let mut next = self.next.load(Relaxed);
         while next <= u64::from(row) {
-            if place_of(next as u32).1 == 0 {
-                self.make_chunk(heap, next as u32)?;
+            if locate(next as u32).1 == 0 {
+                self.make_chunk(alloc, next as u32)?;
             }
             next += 1;
             self.next.store(next, Release);
         }
-        self.open_gap(heap, row)
+        self.open_gap(alloc, row)
     }
 
     /// Makes the list of free rows anew: all that have no version, the lowest first. Nobody else
@@ -303,16 +303,16 @@ impl Directory {
         }
     }
 
-    /// Takes the insertion of a row back for everybody: its only version is left to who clears the
-    /// row away, by [`last_of`] and then [`Directory::give_back_all`].
+    /// Takes the insertion of a row back for everybody: its only version is left to who frees the
+    /// row, by [`last_of`] and then [`Directory::give_back_all`].
     #[inline]
-    pub(crate) fn bury(slot: &AtomicU64) {
+    pub(crate) fn mark_dead(slot: &AtomicU64) {
         let mut turn = 0;
         loop {
             let word = slot.load(Relaxed);
-            let buried = (word & !LATCHED) | DEAD;
+            let dead = (word & !LATCHED) | DEAD;
             let free = word & LATCHED == 0;
-            if free && slot.compare_exchange(word, buried, Release, Relaxed).is_ok() {
+            if free && slot.compare_exchange(word, dead, Release, Relaxed).is_ok() {
                 return;
             }
             pause(turn);
@@ -340,7 +340,7 @@ impl Directory {
     /// Bytes of the directory. Others may make it larger meanwhile.
     pub(crate) fn bytes(&self, memory: &Memory) -> u64 {
         let block = |size: usize| occupied(size) as u64;
-        // The array first: it has at least as many places as were there before.
+        // The array first: it has at least as many entries as were there before.
         let capacity = self.capacity.load(Acquire);
         let segments = self.segments.load(Acquire);
         let mut bytes = if segments == 0 { 0 } else { block(capacity as usize * 8) };
@@ -363,27 +363,27 @@ impl Directory {
     }
 
     /// Frees the directory of a table that nobody uses any more.
-    pub(crate) fn destroy(&self, heap: Heap<'_>) {
+    pub(crate) fn destroy(&self, alloc: Allocator<'_>) {
         let (segments, capacity) = (self.segments.load(Relaxed), self.capacity.load(Relaxed));
         for i in 0..capacity {
-            let at = heap.memory.get(Ref::<AtomicU64>::new(segments + i * 8)).load(Relaxed);
+            let at = alloc.memory.get(Ref::<AtomicU64>::new(segments + i * 8)).load(Relaxed);
             if at == 0 {
                 continue;
             }
-            let segment: &Segment = heap.memory.get(Ref::new(at));
-            if let Some(frozen) = segment.frozen(heap.memory) {
-                frozen.destroy(heap);
+            let segment: &Segment = alloc.memory.get(Ref::new(at));
+            if let Some(frozen) = segment.frozen(alloc.memory) {
+                frozen.destroy(alloc);
             }
             for (chunk, word) in segment.chunks.iter().enumerate() {
                 let word = word.load(Relaxed);
                 if word != 0 && word & FROZEN == 0 {
-                    heap.free(word, chunk_len(chunk) as usize * 8, Purpose::Segments);
+                    alloc.free(word, chunk_len(chunk) as usize * 8, Purpose::Segments);
                 }
             }
-            heap.free(at, size_of::<Segment>(), Purpose::Segments);
+            alloc.free(at, size_of::<Segment>(), Purpose::Segments);
         }
         if segments != 0 {
-            heap.free(segments, capacity as usize * 8, Purpose::Segments);
+            alloc.free(segments, capacity as usize * 8, Purpose::Segments);
         }
     }
 
@@ -404,49 +404,53 @@ impl Directory {
 
     /// Makes the chunk that `row` lies in, unless it is there.
     #[cold]
-    pub(super) fn make_chunk(&self, heap: Heap<'_>, row: u32) -> Result<()> {
+    pub(super) fn make_chunk(&self, alloc: Allocator<'_>, row: u32) -> Result<()> {
         let _latched = self.latch.lock();
-        let segment = self.make_segment(heap, row >> SEGMENT_SHIFT)?;
-        let (chunk, _) = place_of(row);
+        let segment = self.make_segment(alloc, row >> SEGMENT_SHIFT)?;
+        let (chunk, _) = locate(row);
         if segment.chunks[chunk].load(Relaxed) == 0 {
             let size = chunk_len(chunk) as usize * 8;
-            let at = heap.allocate(size, Purpose::Segments, Entitlement::Ordinary)?;
-            heap.region().fresh_bytes(at, size).fill(0);
+            let at = alloc.allocate(size, Purpose::Segments, AllocationClass::Normal)?;
+            alloc.region().fresh_bytes(at, size).fill(0);
             segment.chunks[chunk].store(at, Release);
         }
         Ok(())
     }
 
     /// The segment with this number, made unless it is there; the latch is held.
-    pub(super) fn make_segment<'m>(&self, heap: Heap<'m>, number: u32) -> Result<&'m Segment> {
+    pub(super) fn make_segment<'m>(
+        &self,
+        alloc: Allocator<'m>,
+        number: u32,
+    ) -> Result<&'m Segment> {
         while u64::from(number) >= self.capacity.load(Relaxed) {
-            self.grow_segments(heap)?;
+            self.grow_segments(alloc)?;
         }
         let entry = self.segments.load(Relaxed) + u64::from(number) * 8;
-        let entry = heap.memory.get(Ref::<AtomicU64>::new(entry));
+        let entry = alloc.memory.get(Ref::<AtomicU64>::new(entry));
         if entry.load(Relaxed) == 0 {
-            let segment = heap.create::<Segment>(Purpose::Segments)?;
+            let segment = alloc.create::<Segment>(Purpose::Segments)?;
             entry.store(segment.offset(), Release);
         }
-        Ok(heap.memory.get(Ref::new(entry.load(Relaxed))))
+        Ok(alloc.memory.get(Ref::new(entry.load(Relaxed))))
     }
 
     /// Doubles the array of segments. Entries never change, so readers of the old array read true.
-    fn grow_segments(&self, heap: Heap<'_>) -> Result<()> {
-        heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary)?;
+    fn grow_segments(&self, alloc: Allocator<'_>) -> Result<()> {
+        alloc.cache.retired.make_room(alloc, 1, AllocationClass::Normal)?;
         let (old, capacity) = (self.segments.load(Relaxed), self.capacity.load(Relaxed));
         let grown = (capacity * 2).max(FIRST_SEGMENTS);
         let (old_size, size) = (capacity as usize * 8, grown as usize * 8);
-        let at = heap.allocate(size, Purpose::Segments, Entitlement::Ordinary)?;
-        let bytes = heap.region().fresh_bytes(at, size);
+        let at = alloc.allocate(size, Purpose::Segments, AllocationClass::Normal)?;
+        let bytes = alloc.region().fresh_bytes(at, size);
         bytes.fill(0);
         if old != 0 {
-            bytes[..old_size].copy_from_slice(heap.region().bytes(old, old_size));
+            bytes[..old_size].copy_from_slice(alloc.region().bytes(old, old_size));
         }
         self.segments.store(at, Release);
         self.capacity.store(grown, Release);
         if old != 0 {
-            heap.retire(old, Purpose::Segments);
+            alloc.retire(old, Purpose::Segments);
         }
         Ok(())
     }
@@ -463,8 +467,8 @@ impl LatchedRow<'_> {
         self.newest = version;
     }
 
-    /// Leaves its only version to who clears the row away, as [`Directory::bury`].
-    pub(crate) fn bury(mut self) {
+    /// Leaves its only version to who frees the row, as [`Directory::mark_dead`].
+    pub(crate) fn mark_dead(mut self) {
         self.newest |= DEAD;
     }
 }
@@ -501,9 +505,9 @@ pub(crate) fn last_of(word: u64) -> u64 {
     if word & (FREE | FROZEN) != 0 { 0 } else { word & !(LATCHED | DEAD) }
 }
 
-/// The chunk of a row in its segment, and the row's place in the chunk.
+/// The chunk of a row in its segment, and the row's ordinal in the chunk.
 #[inline]
-pub(super) fn place_of(row: u32) -> (usize, u32) {
+pub(super) fn locate(row: u32) -> (usize, u32) {
     let slot = row & SLOT_MASK;
     if slot < FIRST_CHUNK {
         return (0, slot);

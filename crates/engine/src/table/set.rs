@@ -16,7 +16,7 @@ use super::table::{IndexCore, TableCore};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{AtomicU64, Relaxed};
 
-/// What a program holds to name a set; found once, by name.
+/// A handle of a set; found once, by name.
 ///
 /// # Examples
 /// ```
@@ -65,7 +65,7 @@ pub(crate) struct MemberTable {
     pub(crate) sort: Option<KeyPlan>,
 }
 
-/// Where the columns of the relation lie in its rows.
+/// The layout of the relation's rows.
 #[derive(Clone, Copy, Debug)]
 struct LinkLayout {
     owner: usize,
@@ -109,7 +109,7 @@ impl Set {
         &self.core.schema.name
     }
 
-    /// What the set is.
+    /// The schema of the set.
     ///
     /// # Examples
     /// ```
@@ -252,7 +252,7 @@ impl SetCore {
         key
     }
 
-    /// What the keys of an owner's links in the index `members` begin with.
+    /// The prefix of the keys of an owner's links in the index `members`.
     pub(crate) fn owner_key(owner: u32) -> KeyBuffer {
         let mut key = KeyBuffer::new();
         let pushed = key.push_u32_be(owner);

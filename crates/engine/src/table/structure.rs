@@ -12,24 +12,29 @@ use super::table::{IndexCore, IndexHead, TableAt, TableCore, TableRoot};
 use super::version::{Version, bytes_at, chain, visible};
 use crate::error::Result;
 use crate::index::build::{self, BuildEntry};
+use crate::index::key_block::KeyBlock;
 use crate::index::node::Leaf;
-use crate::index::ordered::{Placement, create_key_block};
+use crate::index::ordered::Placement;
 use crate::memory::atomic::{Relaxed, Release};
-use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Purpose, Ref};
 use crate::snapshot::Snapshot;
 
 /// The root of a table with this number, without rows and indexes.
 ///
 /// # Errors
 /// Memory.
-pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Result<Ref<TableRoot>> {
+pub(crate) fn create_root(
+    alloc: Allocator<'_>,
+    id: u32,
+    schema: &TableSchema,
+) -> Result<Ref<TableRoot>> {
     let bytes = schema.to_bytes();
-    let root = heap.create::<TableRoot>(Purpose::Internal)?;
-    let at = heap
-        .allocate(beside_roots(heap, bytes.len()), Purpose::Internal, Entitlement::Ordinary)
-        .inspect_err(|_| heap.free_block(root.offset(), Purpose::Internal))?;
-    heap.region().fresh_bytes(at, bytes.len()).copy_from_slice(&bytes);
-    let words = heap.memory.get(root);
+    let root = alloc.create::<TableRoot>(Purpose::Internal)?;
+    let at = alloc
+        .allocate(beside_roots(alloc, bytes.len()), Purpose::Internal, AllocationClass::Normal)
+        .inspect_err(|_| alloc.free_block(root.offset(), Purpose::Internal))?;
+    alloc.region().fresh_bytes(at, bytes.len()).copy_from_slice(&bytes);
+    let words = alloc.memory.get(root);
     words.schema.store(at, Relaxed);
     words.schema_len.store(bytes.len() as u32, Relaxed);
     words.id.store(id, Relaxed);
@@ -38,31 +43,35 @@ pub(crate) fn create_root(heap: Heap<'_>, id: u32, schema: &TableSchema) -> Resu
 
 /// How large a block for so many bytes is: where memory is scarce as large as a table's root, so
 /// that all of these share a page.
-fn beside_roots(heap: Heap<'_>, bytes: usize) -> usize {
+fn beside_roots(alloc: Allocator<'_>, bytes: usize) -> usize {
     const SCARCE: u64 = 4 << 20;
-    let budget = heap.memory.header().account.budget.load(Relaxed);
-    if budget <= SCARCE { bytes.max(size_of::<TableRoot>()) } else { bytes }
+    let account = &alloc.memory.header().account;
+    if account.budget.load(Relaxed) <= SCARCE && !account.is_small() {
+        bytes.max(size_of::<TableRoot>())
+    } else {
+        bytes
+    }
 }
 
-/// What the region says of an index: where its root lies, and its schema.
-fn create_head(heap: Heap<'_>, core: &TableCore, index: &IndexCore) -> Result<u64> {
+/// The head of an index in the region: its root and its schema.
+fn create_head(alloc: Allocator<'_>, core: &TableCore, index: &IndexCore) -> Result<u64> {
     let indexes = vec![index.schema.clone()];
     let bytes = TableSchema { indexes, ..core.schema.clone() }.to_bytes();
-    let size = beside_roots(heap, size_of::<IndexHead>() + bytes.len());
-    let at = heap.allocate(size, Purpose::Internal, Entitlement::Ordinary)?;
-    let head = heap.memory.get(Ref::<IndexHead>::new(at));
+    let size = beside_roots(alloc, size_of::<IndexHead>() + bytes.len());
+    let at = alloc.allocate(size, Purpose::Internal, AllocationClass::Normal)?;
+    let head = alloc.memory.get(Ref::<IndexHead>::new(at));
     head.root.store(index.root, Relaxed);
     head.schema_len.store(bytes.len() as u64, Relaxed);
     let place = at + size_of::<IndexHead>() as u64;
-    heap.region().fresh_bytes(place, bytes.len()).copy_from_slice(&bytes);
+    alloc.region().fresh_bytes(place, bytes.len()).copy_from_slice(&bytes);
     Ok(at)
 }
 
 /// Frees an index whose head lies there; nobody may use it any more.
-pub(crate) fn destroy_index(heap: Heap<'_>, kind: IndexKind, head: u64) {
-    let root = heap.memory.get(Ref::<IndexHead>::new(head)).root.load(Relaxed);
-    IndexCore::destroy(heap, kind, root);
-    heap.free_block(head, Purpose::Internal);
+pub(crate) fn destroy_index(alloc: Allocator<'_>, kind: IndexKind, head: u64) {
+    let root = alloc.memory.get(Ref::<IndexHead>::new(head)).root.load(Relaxed);
+    IndexCore::destroy(alloc, kind, root);
+    alloc.free_block(head, Purpose::Internal);
 }
 
 /// Puts a table into the list of tables, or takes it out.
@@ -89,14 +98,14 @@ impl<'m> TableAt<'m> {
     /// `LimitReached`, `DuplicateKey`, `KeyTooLong`, memory; then there is nothing of it.
     pub(crate) fn add_index(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         schema: IndexSchema,
     ) -> Result<&'m IndexCore> {
         let core = self.core;
         let numbers = core.next_index()?;
         let index = IndexCore::new(core, numbers, schema, 0)?;
-        let builder = Builder { table: *self, heap, snapshot };
+        let builder = Builder { table: *self, alloc, snapshot };
         let root = match index.schema.kind {
             IndexKind::Ordered => builder.build_ordered(&index)?,
             IndexKind::Hash => builder.build_hash(&index)?,
@@ -108,8 +117,8 @@ impl<'m> TableAt<'m> {
             }
             Ok(index)
         });
-        let built = built.and_then(|index| Ok((create_head(heap, core, &index)?, index)));
-        let (head, index) = built.inspect_err(|_| IndexCore::destroy(heap, kind, root))?;
+        let built = built.and_then(|index| Ok((create_head(alloc, core, &index)?, index)));
+        let (head, index) = built.inspect_err(|_| IndexCore::destroy(alloc, kind, root))?;
         self.root().indexes[index.ordinal].store(head, Release);
         let ordinal = index.ordinal;
         core.put_index(index);
@@ -118,25 +127,25 @@ impl<'m> TableAt<'m> {
     }
 
     /// Frees all that the table has in the region.
-    pub(crate) fn destroy(&self, heap: Heap<'_>) {
+    pub(crate) fn destroy(&self, alloc: Allocator<'_>) {
         let freed = self.each_word(|_, word| {
             let mut at = last_of(word);
             while at != 0 {
-                let older = Version::at(heap.memory, at).older();
-                Version::free(heap, at);
+                let older = Version::at(alloc.memory, at).older();
+                Version::free(alloc, at);
                 at = older;
             }
             Ok(())
         });
         debug_assert!(freed.is_ok());
-        let words = heap.memory.get(self.core.root);
-        words.directory.destroy(heap);
+        let words = alloc.memory.get(self.core.root);
+        words.directory.destroy(alloc);
         for index in self.core.indexes() {
             let head = words.indexes[index.ordinal].load(Relaxed);
-            destroy_index(heap, index.schema.kind, head);
+            destroy_index(alloc, index.schema.kind, head);
         }
-        heap.free_block(words.schema.load(Relaxed), Purpose::Internal);
-        heap.free_block(self.core.root.offset(), Purpose::Internal);
+        alloc.free_block(words.schema.load(Relaxed), Purpose::Internal);
+        alloc.free_block(self.core.root.offset(), Purpose::Internal);
     }
 
     /// Calls `visit` with each row and its newest version, or 0 if it is as it was frozen.
@@ -165,7 +174,7 @@ impl<'m> TableAt<'m> {
 /// Builds one index.
 struct Builder<'m> {
     table: TableAt<'m>,
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     snapshot: Snapshot,
 }
 
@@ -174,7 +183,7 @@ impl Builder<'_> {
         let mut entries: Vec<BuildEntry> = Vec::new();
         let collected = self.each_key(index, |key, row, version, keyed| {
             let leaf = if keyed {
-                create_key_block(self.heap, key, row)?
+                KeyBlock::create(self.alloc, key, row)?
             } else {
                 Leaf::plain(row, version)
             };
@@ -182,20 +191,20 @@ impl Builder<'_> {
             Ok(())
         });
         entries.sort_unstable_by(|a, b| (&a.key, a.row).cmp(&(&b.key, b.row)));
-        collected.and_then(|()| build::build(self.heap, &entries)).inspect_err(|_| {
+        collected.and_then(|()| build::build(self.alloc, &entries)).inspect_err(|_| {
             for block in entries.iter().filter_map(|entry| entry.leaf.block()) {
-                self.heap.free_block(block, Purpose::Indexes);
+                self.alloc.free_block(block, Purpose::Indexes);
             }
         })
     }
 
     fn build_hash(&self, index: &IndexCore) -> Result<u64> {
-        let root = IndexCore::create_root(self.heap, IndexKind::Hash)?;
-        let hash = crate::index::hash::HashIndex::at(self.heap.region(), root);
+        let root = IndexCore::create_root(self.alloc, IndexKind::Hash)?;
+        let hash = crate::index::hash::HashIndex::at(self.alloc.region(), root);
         let built = self.each_key(index, |key, row, version, _| {
-            hash.insert(self.heap, hash.hash_of(key), row, version).map(|_| ())
+            hash.insert(self.alloc, hash.hash_of(key), row, version).map(|_| ())
         });
-        built.inspect_err(|_| hash.destroy(self.heap, root))?;
+        built.inspect_err(|_| hash.destroy(self.alloc, root))?;
         Ok(root)
     }
 
@@ -206,7 +215,7 @@ impl Builder<'_> {
         index: &IndexCore,
         mut add: impl FnMut(&[u8], u32, u64, bool) -> Result<()>,
     ) -> Result<()> {
-        let (memory, table) = (self.heap.memory, self.table);
+        let (memory, table) = (self.alloc.memory, self.table);
         let mut key = KeyBuffer::new();
         table.each_row(|row, newest| {
             if newest == 0 {
@@ -234,7 +243,7 @@ impl Builder<'_> {
     }
 
     fn check_all_unique(&self, index: &IndexCore) -> Result<()> {
-        let (memory, table) = (self.heap.memory, self.table);
+        let (memory, table) = (self.alloc.memory, self.table);
         let mut key = KeyBuffer::new();
         table.each_row(|row, newest| {
             let mut check = |bytes: &[u8]| {
@@ -246,7 +255,10 @@ impl Builder<'_> {
                 check_unique(table, index, key.as_slice(), changed, placement, self.snapshot)
             };
             if newest == 0 {
-                return table.with_frozen_key(row, &index.plan, check).unwrap_or(Ok(()));
+                let frozen = table.frozen_row(row);
+                let is_seen = frozen.is_some_and(|frozen| frozen.is_seen(memory, self.snapshot));
+                let checked = is_seen.then(|| table.with_frozen_key(row, &index.plan, check));
+                return checked.flatten().unwrap_or(Ok(()));
             }
             let Some(at) = visible(memory, newest, self.snapshot) else { return Ok(()) };
             check(bytes_at(memory, at))

@@ -15,7 +15,7 @@ use crate::index::cursor::Direction;
 use crate::index::node::{Leaf, NODE_LEAVES_MAX};
 use crate::memory::atomic::{Acquire, Relaxed};
 
-/// How many rows ahead of the one visited are asked for.
+/// Rows that are prefetched.
 const AHEAD: usize = 16;
 
 /// The processor's unit of memory, in bytes.

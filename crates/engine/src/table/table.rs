@@ -12,6 +12,7 @@ use remanent_schema::{
     IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema,
 };
 
+use super::change::Change;
 use super::constraint::check_unique;
 use super::describe::write_conflict;
 use super::life::first_life;
@@ -20,12 +21,13 @@ use super::segment::{Directory, LatchedRow, is_frozen, newest_of};
 use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::hash::HashIndex;
+use crate::index::key_block::KeyBlock;
 use crate::index::node::Leaf;
-use crate::index::ordered::{OrderedIndex, Placement, create_key_block};
+use crate::index::ordered::{OrderedIndex, Placement};
 use crate::index::{LeafKeys, build};
 use crate::memory::atomic::{Acquire, AtomicU8, AtomicU32, AtomicU64, Release, SeqCst};
 use crate::memory::succession::Succession;
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::snapshot::{Snapshot, resolve};
 
 /// Indexes that a table can have at a time.
@@ -112,38 +114,6 @@ pub(crate) struct TableAt<'m> {
 pub(crate) struct RowKeys<'m> {
     pub(crate) table: TableAt<'m>,
     pub(crate) index: &'m IndexCore,
-}
-
-/// A change that was made, as much as undoing it needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub(crate) row: u32,
-    /// The version that the change put first, or [`ENDED`].
-    pub(crate) version: u64,
-    /// Promises of room in the retire queue beyond the first: for key blocks.
-    pub(crate) places: u8,
-}
-
-/// What a change has in place of a version if the row's only version has ended in place.
-const ENDED: u64 = 1;
-
-impl Change {
-    /// The change that put a version first.
-    #[inline]
-    pub(crate) fn new(row: u32, version: u64) -> Self {
-        Self { row, version, places: 0 }
-    }
-
-    /// The change that ended a row's only version in place.
-    pub(crate) fn end(row: u32) -> Self {
-        Self::new(row, ENDED)
-    }
-
-    /// Whether the row's only version has ended in place.
-    #[inline]
-    pub(crate) fn is_end(self) -> bool {
-        self.version == ENDED
-    }
 }
 
 impl TableCore {
@@ -268,18 +238,18 @@ impl IndexCore {
     }
 
     /// Makes an empty index's root in the region.
-    pub(crate) fn create_root(heap: Heap<'_>, kind: IndexKind) -> Result<u64> {
+    pub(crate) fn create_root(alloc: Allocator<'_>, kind: IndexKind) -> Result<u64> {
         match kind {
-            IndexKind::Ordered => OrderedIndex::create_root(heap),
-            IndexKind::Hash => HashIndex::create_root(heap),
+            IndexKind::Ordered => OrderedIndex::create_root(alloc),
+            IndexKind::Hash => HashIndex::create_root(alloc),
         }
     }
 
     /// Frees the index in the region; nobody may use it any more.
-    pub(crate) fn destroy(heap: Heap<'_>, kind: IndexKind, root: u64) {
+    pub(crate) fn destroy(alloc: Allocator<'_>, kind: IndexKind, root: u64) {
         match kind {
-            IndexKind::Ordered => build::destroy(heap, root),
-            IndexKind::Hash => HashIndex::at(heap.region(), root).destroy(heap, root),
+            IndexKind::Ordered => build::destroy(alloc, root),
+            IndexKind::Hash => HashIndex::at(alloc.region(), root).destroy(alloc, root),
         }
     }
 }
@@ -298,34 +268,35 @@ impl<'m> TableAt<'m> {
     }
 
     /// Adds a row of `length` bytes that `fill` writes. As with the changes below, success leaves a
-    /// promise of room in the retire queue behind, for undoing the change or cleaning up after it.
+    /// reservation of room in the retire queue behind, for undoing the change or cleaning up after
+    /// it.
     ///
     /// # Errors
     /// `DuplicateKey`, `Conflict`, `KeyTooLong`, `RowTooLong`, or memory; then nothing changed.
     #[inline]
     pub(crate) fn insert(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Change> {
         // The row id first: its locked instruction would wait for the stores of the copy.
-        let row = self.directory().allocate(heap)?;
-        self.insert_as(heap, snapshot, row, length, fill)
+        let row = self.directory().allocate(alloc)?;
+        self.insert_as(alloc, snapshot, row, length, fill)
     }
 
     /// As [`TableAt::insert`], but the row is in no index yet: `batch.rs`.
     #[inline]
-    pub(crate) fn lay_down(
+    pub(crate) fn insert_unindexed(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let row = self.directory().allocate(heap)?;
-        self.lay_down_as(heap, snapshot, row, length, fill)
+        let row = self.directory().allocate(alloc)?;
+        self.insert_unindexed_as(alloc, snapshot, row, length, fill)
     }
 
     /// As [`TableAt::insert`], under a row id that was allocated from the directory and has no
@@ -333,16 +304,16 @@ impl<'m> TableAt<'m> {
     #[inline]
     pub(crate) fn insert_as(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let change = self.lay_down_as(heap, snapshot, row, length, fill)?;
+        let change = self.insert_unindexed_as(alloc, snapshot, row, length, fill)?;
         for index in self.core.indexes() {
-            if let Err(error) = self.add_entry(heap, index, change, snapshot) {
-                self.undo(heap, change);
+            if let Err(error) = self.add_entry(alloc, index, change, snapshot) {
+                self.undo(alloc, change);
                 return Err(error);
             }
         }
@@ -351,27 +322,27 @@ impl<'m> TableAt<'m> {
 
     /// As [`TableAt::insert_as`], but the row is in no index yet: `batch.rs`.
     #[inline]
-    pub(crate) fn lay_down_as(
+    pub(crate) fn insert_unindexed_as(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
         length: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let queue = &heap.cache.retired;
+        let queue = &alloc.cache.retired;
         queue
-            .promise(heap, Entitlement::Ordinary)
+            .reserve(alloc, AllocationClass::Normal)
             .inspect_err(|_| self.directory().give_back(self.memory, row))?;
-        let version = Version::create(heap, snapshot.own, Content::Row(length))
+        let version = Version::create(alloc, snapshot.own, Content::Row(length))
             .and_then(|version| {
                 fill(fresh_bytes_at(self.memory, version))
-                    .inspect_err(|_| Version::free(heap, version))?;
+                    .inspect_err(|_| Version::free(alloc, version))?;
                 Ok(version)
             })
             .inspect_err(|_| {
                 self.directory().give_back(self.memory, row);
-                queue.redeem();
+                queue.release();
             })?;
         Version::at(self.memory, version).set_row(row);
         self.directory().slot(self.memory, row).store(version, Release);
@@ -384,56 +355,64 @@ impl<'m> TableAt<'m> {
     /// `RowNotFound`, `Conflict`, `DuplicateKey`, or as [`TableAt::insert`].
     pub(crate) fn update(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
         length: impl FnOnce(&[u8]) -> Result<usize>,
         fill: impl FnOnce(&[u8], &mut [u8]) -> Result<()>,
     ) -> Result<Change> {
-        let latched = self.latch_for_change(heap, snapshot, row, Entitlement::Ordinary)?;
-        let queue = &heap.cache.retired;
-        queue.promise(heap, Entitlement::Ordinary)?;
+        let latched = self.latch_for_change(alloc, snapshot, row, AllocationClass::Normal)?;
+        let queue = &alloc.cache.retired;
+        queue.reserve(alloc, AllocationClass::Normal)?;
         let old = latched.newest();
         let old_bytes = bytes_at(self.memory, old);
         let version = length(old_bytes)
-            .and_then(|length| Version::create(heap, snapshot.own, Content::Row(length)))
-            .inspect_err(|_| queue.redeem())?;
+            .and_then(|length| Version::create(alloc, snapshot.own, Content::Row(length)))
+            .inspect_err(|_| queue.release())?;
         let head = Version::at(self.memory, version);
         head.set_row(row);
         head.set_older(old);
-        let places = fill(old_bytes, fresh_bytes_at(self.memory, version))
-            .and_then(|()| self.move_entries(heap, snapshot, row, old, version))
+        let reserved = fill(old_bytes, fresh_bytes_at(self.memory, version))
+            .and_then(|()| self.move_entries(alloc, snapshot, row, old, version))
             .inspect_err(|_| {
-                Version::free(heap, version);
-                queue.redeem();
+                Version::free(alloc, version);
+                queue.release();
             })?;
         latched.set_newest(version);
-        Ok(Change { row, version, places })
+        Ok(Change { row, version, reserved })
     }
 
-    /// Deletes a row. If it has a single version this ends in place, which needs no memory but so
-    /// many `promises` of room.
+    /// Deletes a row. One with a single version, or as it was frozen, ends in place, which needs no
+    /// memory but so many `reservations` of room.
     ///
     /// # Errors
     /// `RowNotFound`, `Conflict`, and memory only when the reserve too is used up.
     pub(crate) fn delete(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
-        promises: u64,
+        reservations: u64,
     ) -> Result<Change> {
-        let latched = self.latch_for_change(heap, snapshot, row, Entitlement::Reserve)?;
-        let queue = &heap.cache.retired;
+        let latched = loop {
+            if let Some(latched) = self.latch_given(row)? {
+                break self.check_change(latched, snapshot, row)?;
+            }
+            if let Some(change) = self.end_in_columns(alloc, snapshot, row)? {
+                return Ok(change);
+            }
+            self.thaw_for_change(alloc, snapshot, row, AllocationClass::Emergency)?;
+        };
+        let queue = &alloc.cache.retired;
         let newest = Version::at(self.memory, latched.newest());
         if newest.can_end() {
-            queue.promise_many(heap, promises, Entitlement::Reserve)?;
+            queue.reserve_many(alloc, reservations, AllocationClass::Emergency)?;
             newest.set_end(snapshot.own);
             return Ok(Change::end(row));
         }
-        queue.promise(heap, Entitlement::Reserve)?;
-        let version = Version::create(heap, snapshot.own, Content::Tombstone)
-            .inspect_err(|_| queue.redeem())?;
+        queue.reserve(alloc, AllocationClass::Emergency)?;
+        let version = Version::create(alloc, snapshot.own, Content::Tombstone)
+            .inspect_err(|_| queue.release())?;
         let head = Version::at(self.memory, version);
         head.set_row(row);
         head.set_older(latched.newest());
@@ -441,7 +420,7 @@ impl<'m> TableAt<'m> {
         Ok(Change::new(row, version))
     }
 
-    /// Remembers what a change that succeeded has told: that its row was there, or that no other
+    /// Remembers what a change that succeeded has shown: that its row was there, or that no other
     /// row had its unique keys.
     pub(crate) fn remember_change(&self, reads: &ReadSet<'_>, change: Change) {
         let version = Version::at(self.memory, change.version);
@@ -462,40 +441,40 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes a change back; it must be the newest of its row. Needs no memory but the queue entry
-    /// that was promised.
-    pub(crate) fn undo(&self, heap: Heap<'m>, change: Change) {
+    /// that was reserved.
+    pub(crate) fn undo(&self, alloc: Allocator<'m>, change: Change) {
         let Some(latched) = self.directory().latch(self.memory, change.row) else {
             unreachable!("the change's own version is there until it is taken back");
         };
         debug_assert_eq!(latched.newest(), change.version);
         let version = Version::at(self.memory, change.version);
-        let (older, queue) = (version.older(), &heap.cache.retired);
+        let (older, queue) = (version.older(), &alloc.cache.retired);
         if !version.is_tombstone() && (older == 0 || version.key_changed()) {
-            queue.allow_keyed(change.places.into());
-            self.drop_entries(heap, change.row, change.version, (older, 0));
+            queue.allow_keyed(change.reserved.into());
+            self.drop_entries(alloc, change.row, change.version, (older, 0));
             queue.end_keyed();
         } else {
-            queue.redeem_many(change.places.into());
+            queue.release_many(change.reserved.into());
         }
         latched.set_newest(older);
         if older == 0 {
             self.directory().give_back(self.memory, change.row);
         }
-        heap.cache.retired.redeem();
-        heap.retire(change.version, Purpose::Rows);
+        alloc.cache.retired.release();
+        alloc.retire(change.version, Purpose::Rows);
     }
 
     /// Removes the entries of the version at `gone` that no version needs of those that stay: from
     /// the first of `kept` to before the second, which is 0 for all.
-    pub(crate) fn drop_entries(&self, heap: Heap<'m>, row: u32, gone: u64, kept: (u64, u64)) {
-        self.core.indexes().for_each(|index| self.drop_entry(heap, index, row, gone, kept));
+    pub(crate) fn drop_entries(&self, alloc: Allocator<'m>, row: u32, gone: u64, kept: (u64, u64)) {
+        self.core.indexes().for_each(|index| self.drop_entry(alloc, index, row, gone, kept));
     }
 
     /// As [`TableAt::drop_entries`], in one index. Unless it is needed, the entry must be there: an
     /// ordered index takes the row's only entry for the one that is looked for.
     fn drop_entry(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         index: &IndexCore,
         row: u32,
         gone: u64,
@@ -515,16 +494,22 @@ impl<'m> TableAt<'m> {
         if needed {
             return;
         }
-        self.remove_entry(heap, index, key.as_slice(), row);
+        self.remove_entry(alloc, index, key.as_slice(), row);
     }
 
     /// Takes the entry of a row under a key out of an index.
-    pub(crate) fn remove_entry(&self, heap: Heap<'m>, index: &IndexCore, key: &[u8], row: u32) {
+    pub(crate) fn remove_entry(
+        &self,
+        alloc: Allocator<'m>,
+        index: &IndexCore,
+        key: &[u8],
+        row: u32,
+    ) {
         if index.is_ordered() {
-            self.ordered(index).remove(heap, key, row);
+            self.ordered(index).remove(alloc, key, row);
         } else {
             let hashed = self.hash(index);
-            hashed.remove(heap, hashed.hash_of(key), row);
+            hashed.remove(alloc, hashed.hash_of(key), row);
         }
     }
 
@@ -543,23 +528,39 @@ impl<'m> TableAt<'m> {
     /// Latches a row whose newest version this transaction may follow with its own.
     fn latch_for_change(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
-        entitlement: Entitlement,
+        class: AllocationClass,
     ) -> Result<LatchedRow<'m>> {
+        loop {
+            if let Some(latched) = self.latch_given(row)? {
+                return self.check_change(latched, snapshot, row);
+            }
+            self.thaw_for_change(alloc, snapshot, row, class)?;
+        }
+    }
+
+    /// Latches a row; `None` if it has no version.
+    ///
+    /// # Errors
+    /// `RowNotFound` if no row can have the id.
+    #[inline]
+    fn latch_given(&self, row: u32) -> Result<Option<LatchedRow<'m>>> {
         if u64::from(row) >= self.directory().limit() {
             return Err(self.row_not_found(row));
         }
-        let latched = loop {
-            if let Some(latched) = self.directory().latch(self.memory, row) {
-                break latched;
-            }
-            self.check_frozen_change(snapshot, row)?;
-            if !self.heat(heap, row, entitlement)? {
-                return Err(self.row_not_found(row));
-            }
-        };
+        Ok(self.directory().latch(self.memory, row))
+    }
+
+    /// The latched row, if this transaction may follow its newest version.
+    #[inline]
+    fn check_change(
+        &self,
+        latched: LatchedRow<'m>,
+        snapshot: Snapshot,
+        row: u32,
+    ) -> Result<LatchedRow<'m>> {
         let newest = Version::at(self.memory, latched.newest());
         match snapshot.may_follow(resolve(self.memory, &newest.begin)) {
             Err(holder) => Err(self.conflict(row, latched.newest(), holder)),
@@ -572,17 +573,6 @@ impl<'m> TableAt<'m> {
         }
     }
 
-    /// Fails if a row is as it was frozen in a segment that this transaction does not see.
-    ///
-    /// # Errors
-    /// `Conflict`.
-    #[cold]
-    fn check_frozen_change(&self, snapshot: Snapshot, row: u32) -> Result<()> {
-        let Some(frozen) = self.frozen_row(row) else { return Ok(()) };
-        let begin = resolve(self.memory, &frozen.segment.begin);
-        snapshot.may_follow(begin).map_err(|holder| self.conflict(row, 0, holder))
-    }
-
     /// Adds a new row's entry to one index; the row has a version, or 0 if it is as it was frozen.
     /// That the entry is there already is no error.
     ///
@@ -591,39 +581,39 @@ impl<'m> TableAt<'m> {
     #[inline]
     pub(crate) fn add_entry(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         index: &'m IndexCore,
         change: Change,
         snapshot: Snapshot,
     ) -> Result<()> {
         if change.version == 0 {
-            return self.add_frozen_entry(heap, index, change.row, snapshot);
+            return self.add_frozen_entry(alloc, index, change.row, snapshot);
         }
-        self.add_entry_of(heap, index, change, bytes_at(self.memory, change.version), snapshot)
+        self.add_entry_of(alloc, index, change, bytes_at(self.memory, change.version), snapshot)
     }
 
     /// As [`TableAt::add_entry`], of a row that is as it was frozen.
     #[cold]
     fn add_frozen_entry(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         index: &'m IndexCore,
         row: u32,
         snapshot: Snapshot,
     ) -> Result<()> {
         let change = Change::new(row, 0);
-        let add = |bytes: &[u8]| self.add_entry_of(heap, index, change, bytes, snapshot);
+        let add = |bytes: &[u8]| self.add_entry_of(alloc, index, change, bytes, snapshot);
         self.with_frozen_key(row, &index.plan, add).unwrap_or(Ok(()))
     }
 
-    /// As [`TableAt::add_entry`], of a row whose bytes are at hand.
+    /// As [`TableAt::add_entry`], of a row with these bytes.
     ///
     /// # Errors
     /// As there.
     #[inline]
     pub(crate) fn add_entry_of(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         index: &'m IndexCore,
         change: Change,
         bytes: &[u8],
@@ -634,27 +624,27 @@ impl<'m> TableAt<'m> {
         let placement = if index.is_ordered() {
             let leaf = Leaf::plain(change.row, change.version);
             let keys = RowKeys { table: *self, index };
-            self.ordered(index).insert(heap, &keys, key.as_slice(), change.row, leaf)?
+            self.ordered(index).insert(alloc, &keys, key.as_slice(), change.row, leaf)?
         } else {
             let hashed = self.hash(index);
             let hash = hashed.hash_of(key.as_slice());
-            hashed.insert(heap, hash, change.row, change.version)?
+            hashed.insert(alloc, hash, change.row, change.version)?
         };
         let shared = matches!(placement, Placement::Shared | Placement::SharedWith(_));
         if shared && index.is_enforced() && !index.plan.has_null(bytes) {
             let changed = (change.row, bytes);
             check_unique(*self, index, key.as_slice(), changed, placement, snapshot)
-                .inspect_err(|_| self.remove_entry(heap, index, key.as_slice(), change.row))?;
+                .inspect_err(|_| self.remove_entry(alloc, index, key.as_slice(), change.row))?;
         }
         Ok(())
     }
 
     /// Adds the entries of an update's keys, for each index whose key it changes. Ordered entries
     /// of a row with several keys carry their keys, the one of the old version included. Gives how
-    /// many promises of room it leaves behind: one for each new entry that carries its key.
+    /// many reservations of room it leaves behind: one for each new entry that carries its key.
     fn move_entries(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         row: u32,
         old: u64,
@@ -662,7 +652,7 @@ impl<'m> TableAt<'m> {
     ) -> Result<u8> {
         let mut old_key = KeyBuffer::new();
         let mut new_key = KeyBuffer::new();
-        let (queue, mut places) = (&heap.cache.retired, 0);
+        let (queue, mut reserved) = (&alloc.cache.retired, 0);
         for (moved_before, index) in self.core.indexes().enumerate() {
             let bytes = bytes_at(self.memory, new);
             let moved = index
@@ -675,26 +665,26 @@ impl<'m> TableAt<'m> {
                         return Ok(());
                     }
                     let keys = (old_key.as_slice(), new_key.as_slice());
-                    let promises = u8::from(index.is_ordered());
-                    queue.promise_many(heap, promises.into(), Entitlement::Ordinary)?;
-                    places += promises;
-                    self.move_entry(heap, snapshot, index, row, keys, new)
+                    let more = u8::from(index.is_ordered());
+                    queue.reserve_many(alloc, more.into(), AllocationClass::Normal)?;
+                    reserved += more;
+                    self.move_entry(alloc, snapshot, index, row, keys, new)
                 });
             if let Err(error) = moved {
-                queue.allow_keyed(places.into());
+                queue.allow_keyed(reserved.into());
                 for index in self.core.indexes().take(moved_before) {
-                    self.drop_entry(heap, index, row, new, (old, 0));
+                    self.drop_entry(alloc, index, row, new, (old, 0));
                 }
                 queue.end_keyed();
                 return Err(error);
             }
         }
-        Ok(places)
+        Ok(reserved)
     }
 
     fn move_entry(
         &self,
-        heap: Heap<'m>,
+        alloc: Allocator<'m>,
         snapshot: Snapshot,
         index: &'m IndexCore,
         row: u32,
@@ -704,35 +694,41 @@ impl<'m> TableAt<'m> {
         Version::at(self.memory, new).set_key_changed();
         let placement = if index.is_ordered() {
             let tree = self.ordered(index);
-            let keyed = create_key_block(heap, new_key, row)?;
-            let placement = self.key_leaf(heap, index, old_key, row).and_then(|()| {
-                tree.insert(heap, &RowKeys { table: *self, index }, new_key, row, keyed)
+            let keyed = KeyBlock::create(alloc, new_key, row)?;
+            let placement = self.key_leaf(alloc, index, old_key, row).and_then(|()| {
+                tree.insert(alloc, &RowKeys { table: *self, index }, new_key, row, keyed)
             });
             if !matches!(placement, Ok(placed) if placed != Placement::Present) {
-                heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
+                alloc.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
             }
             placement?
         } else {
             let hashed = self.hash(index);
-            hashed.insert(heap, hashed.hash_of(new_key), row, new)?
+            hashed.insert(alloc, hashed.hash_of(new_key), row, new)?
         };
         let unique = index.is_enforced() && placement != Placement::Alone;
         if unique && !index.plan.has_null(bytes_at(self.memory, new)) {
             let older = Version::at(self.memory, new).older();
             let changed = (row, bytes_at(self.memory, new));
             check_unique(*self, index, new_key, changed, placement, snapshot)
-                .inspect_err(|_| self.drop_entry(heap, index, row, new, (older, 0)))?;
+                .inspect_err(|_| self.drop_entry(alloc, index, row, new, (older, 0)))?;
         }
         Ok(())
     }
 
     /// Makes the row's leaf under `key` a keyed one.
-    fn key_leaf(&self, heap: Heap<'m>, index: &'m IndexCore, key: &[u8], row: u32) -> Result<()> {
-        heap.cache.retired.make_room(heap, 1, Entitlement::Ordinary)?;
-        let keyed = create_key_block(heap, key, row)?;
-        let replaced = self.ordered(index).replace(heap, key, row, keyed);
+    fn key_leaf(
+        &self,
+        alloc: Allocator<'m>,
+        index: &'m IndexCore,
+        key: &[u8],
+        row: u32,
+    ) -> Result<()> {
+        alloc.cache.retired.make_room(alloc, 1, AllocationClass::Normal)?;
+        let keyed = KeyBlock::create(alloc, key, row)?;
+        let replaced = self.ordered(index).replace(alloc, key, row, keyed);
         if !matches!(replaced, Ok(true)) {
-            heap.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
+            alloc.free_block(keyed.block().unwrap_or(0), Purpose::Indexes);
         }
         replaced.map(|_| ())
     }
@@ -743,14 +739,15 @@ impl<'m> TableAt<'m> {
         key == other || (!index.is_ordered() && hashed().hash_of(key) == hashed().hash_of(other))
     }
 
-    fn row_not_found(&self, row: u32) -> Error {
+    #[cold]
+    pub(super) fn row_not_found(&self, row: u32) -> Error {
         Error::new(ErrorKind::RowNotFound)
             .because(format!("row {row} of `{}`", self.core.schema.name))
             .about_row(row)
     }
 
     #[cold]
-    fn conflict(&self, row: u32, newest: u64, holder: Option<u64>) -> Error {
+    pub(super) fn conflict(&self, row: u32, newest: u64, holder: Option<u64>) -> Error {
         // A deletion has no key: the content behind it has.
         let mut versions = chain(self.memory, newest);
         let content = versions.find(|(_, version)| !version.is_tombstone()).map(|(at, _)| at);

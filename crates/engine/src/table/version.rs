@@ -5,22 +5,22 @@
 //!
 //! A deletion of a row with several versions is a version without bytes, a *tombstone*. A row that
 //! has a single one *ends in place*, which takes no memory: the word of the older version, of which
-//! there is none, then has the deleting transaction's stamp, and later its timestamp, both told
-//! from an offset by their high bits; and the length is marked, so that readers look at that word
-//! only then. *Who writes:* whoever holds the row's latch; the end first, then the mark, and the
-//! other way round when it is taken back. *Who reads* the mark finds an end behind it, or none any
-//! more. A deletion that a snapshot sees was marked before the clock showed it.
+//! there is none, then has the deleting transaction's stamp, and later its timestamp, both
+//! distinguished from an offset by their high bits; and the length is marked, so that readers look
+//! at that word only then. *Who writes:* whoever holds the row's latch; the end first, then the
+//! mark, and the other way round when it is taken back. *Who reads* the mark finds an end behind
+//! it, or none any more. A deletion that a snapshot sees was marked before the clock showed it.
 
 use remanent_schema::RowBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::row_blocks::allocate_packed;
-use crate::memory::{Entitlement, Heap, Memory, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::slot::IN_FLIGHT;
 use crate::snapshot::{Begin, Snapshot, resolve};
 
-/// What every version begins with.
+/// The header of every version.
 #[repr(C)]
 pub(crate) struct Version {
     /// Timestamp or stamp: see `snapshot.rs`.
@@ -42,7 +42,7 @@ const END: u64 = 1 << 62;
 
 const _: () = assert!(size_of::<Version>() == 24);
 
-/// What kind of version to make.
+/// The kind of version to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
     /// A row of so many bytes.
@@ -64,28 +64,28 @@ impl Content {
 impl Version {
     /// A fresh version that nobody refers to yet; its row bytes are to be filled in.
     #[inline]
-    pub(crate) fn create(heap: Heap<'_>, stamp: u64, content: Content) -> Result<u64> {
-        let entitlement = match content {
-            Content::Row(_) => Entitlement::Ordinary,
-            Content::Tombstone => Entitlement::Reserve,
+    pub(crate) fn create(alloc: Allocator<'_>, stamp: u64, content: Content) -> Result<u64> {
+        let class = match content {
+            Content::Row(_) => AllocationClass::Normal,
+            Content::Tombstone => AllocationClass::Emergency,
         };
-        Self::create_entitled(heap, stamp, content, entitlement)
+        Self::create_in_class(alloc, stamp, content, class)
     }
 
-    /// As [`Version::create`], from the memory that this entitles to.
+    /// As [`Version::create`], in this allocation class.
     #[inline(always)]
-    pub(crate) fn create_entitled(
-        heap: Heap<'_>,
+    pub(crate) fn create_in_class(
+        alloc: Allocator<'_>,
         stamp: u64,
         content: Content,
-        entitlement: Entitlement,
+        class: AllocationClass,
     ) -> Result<u64> {
         let length = content.length();
         if length > LENGTH_MASK as usize {
             return Err(Error::new(ErrorKind::RowTooLong));
         }
-        let at = heap.allocate(size_of::<Self>() + length, Purpose::Rows, entitlement)?;
-        Self::lay_out(heap.memory, at, stamp, content);
+        let at = alloc.allocate(size_of::<Self>() + length, Purpose::Rows, class)?;
+        Self::lay_out(alloc.memory, at, stamp, content);
         Ok(at)
     }
 
@@ -105,29 +105,29 @@ impl Version {
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
     pub(crate) fn copy_packed(
-        heap: Heap<'_>,
+        alloc: Allocator<'_>,
         at: u64,
         timestamp: u64,
         short: Option<u64>,
     ) -> Result<Option<u64>> {
-        let old = Self::at(heap.memory, at);
-        let Some(copy) = allocate_packed(heap, size_of::<Self>() + old.length(), short)? else {
+        let old = Self::at(alloc.memory, at);
+        let Some(copy) = allocate_packed(alloc, size_of::<Self>() + old.length(), short)? else {
             return Ok(None);
         };
-        let version: &Self = heap.memory.get(Ref::new(copy));
+        let version: &Self = alloc.memory.get(Ref::new(copy));
         version.begin.store(timestamp, Relaxed);
         version.older.store(0, Relaxed);
         version.row.store(old.row(), Relaxed);
         // The notes about others of the chain are about none.
         version.length.store(old.length() as u32, Relaxed);
-        fresh_bytes_at(heap.memory, copy).copy_from_slice(bytes_at(heap.memory, at));
+        fresh_bytes_at(alloc.memory, copy).copy_from_slice(bytes_at(alloc.memory, at));
         Ok(Some(copy))
     }
 
     /// Frees a version that nobody can reach.
-    pub(crate) fn free(heap: Heap<'_>, at: u64) {
-        let version: &Self = heap.memory.get(Ref::new(at));
-        heap.free(at, size_of::<Self>() + version.length(), Purpose::Rows);
+    pub(crate) fn free(alloc: Allocator<'_>, at: u64) {
+        let version: &Self = alloc.memory.get(Ref::new(at));
+        alloc.free(at, size_of::<Self>() + version.length(), Purpose::Rows);
     }
 
     /// The version at `at`.
@@ -173,7 +173,7 @@ impl Version {
         self.older.load(Acquire) & (END | IN_FLIGHT) != 0
     }
 
-    /// How the row ended in place, if it has.
+    /// The end of the row in place, if it has ended.
     pub(crate) fn end(&self, memory: &Memory) -> Option<Begin> {
         if !self.has_end() {
             return None;
@@ -201,14 +201,14 @@ impl Version {
     }
 
     /// Writes the timestamp of a version that is committed, before the directory leads to it no
-    /// more: who stamps for others will not find it, and a reader on his way to it would ask the
+    /// more: who stamps for others will not find it, and a reader on its way to it would ask the
     /// slot too late. Under the row's latch.
-    pub(crate) fn settle_begin(&self, timestamp: u64) {
+    pub(crate) fn finalize_begin(&self, timestamp: u64) {
         self.begin.store(timestamp, Release);
     }
 
-    /// As [`Version::settle_begin`], the timestamp of an end.
-    pub(crate) fn settle_end(&self, timestamp: u64) {
+    /// As [`Version::finalize_begin`], the timestamp of an end.
+    pub(crate) fn finalize_end(&self, timestamp: u64) {
         self.older.store(timestamp | END, Release);
     }
 

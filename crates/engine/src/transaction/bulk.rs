@@ -1,7 +1,7 @@
 //! Inserting many rows with one statement.
 //!
-//! Rows are laid down as they come and indexed a batch at a time (`table/batch.rs`). The statement
-//! does all or nothing, as any other.
+//! Rows are inserted unindexed as they come, and indexed a batch at a time (`table/batch.rs`). The
+//! statement does all or nothing, as any other.
 
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -12,11 +12,11 @@ use remanent_schema::{ColumnRows, ColumnValues, Record, RowLayout, Value};
 
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Entitlement;
-use crate::table::batch::{LaidRows, RowBatch};
-use crate::table::laid_segment::{RowsAsColumns, SEGMENT_ROWS};
+use crate::memory::AllocationClass;
+use crate::table::batch::{BulkRows, RowBatch};
+use crate::table::bulk_segment::{EncodedRows, SEGMENT_ROWS};
+use crate::table::change::Change;
 use crate::table::row::RowId;
-use crate::table::table::Change;
 use crate::table::{Table, TypedTable};
 
 impl WriteTransaction<'_> {
@@ -108,7 +108,7 @@ impl WriteTransaction<'_> {
     }
 
     /// As [`WriteTransaction::insert_all_values`], of so many rows whose values lie in columns, one
-    /// for each leaf: numbers in the columns' own types and text are then not looked at one by one.
+    /// for each leaf: numbers in the columns' own types and text are then not inspected one by one.
     ///
     /// # Errors
     /// As [`WriteTransaction::insert_values`].
@@ -232,19 +232,19 @@ impl WriteTransaction<'_> {
         })
     }
 
-    /// Inserts as many rows as a segment has: as columns, and tells the first; or if those would be
-    /// too large for one, as rows.
+    /// Inserts as many rows as a segment has: as columns, and returns the first; or if those would
+    /// be too large for one, as rows.
     fn insert_part(&self, table: &Table, rows: &Arena) -> Result<Option<RowId>> {
         let slices = rows.slices();
-        let Some(columns) = RowsAsColumns::new(&table.core.layout, &slices) else {
+        let Some(columns) = EncodedRows::new(&table.core.layout, &slices) else {
             return self.insert_encoded(table, rows).map(|()| None);
         };
         let (first, count) = (self.change_segment(table, &columns)?, columns.count());
         drop(columns);
-        let heap = self.place_of(table)?.1;
-        let batch = RowBatch::new(heap, count as usize)?;
-        let laid = Some(LaidRows { first, rows: &slices });
-        let mut batches = Batches { tx: self, table, batch, laid, count: 0 };
+        let alloc = self.change_context(table)?.1;
+        let batch = RowBatch::new(alloc, count as usize)?;
+        let bulk = Some(BulkRows { first, rows: &slices });
+        let mut batches = Batches { tx: self, table, batch, bulk, count: 0 };
         for row in first..first + count {
             batches.push(Change::new(row, 0))?;
         }
@@ -275,8 +275,8 @@ impl WriteTransaction<'_> {
         add_all: impl FnOnce(&mut Batches<'_>) -> Result<()>,
     ) -> Result<u64> {
         self.together(|| {
-            let batch = RowBatch::new(self.place_of(table)?.1, rows)?;
-            let mut batches = Batches { tx: self, table, batch, laid: None, count: 0 };
+            let batch = RowBatch::new(self.change_context(table)?.1, rows)?;
+            let mut batches = Batches { tx: self, table, batch, bulk: None, count: 0 };
             add_all(&mut batches)?;
             batches.index()?;
             Ok(batches.count)
@@ -284,10 +284,10 @@ impl WriteTransaction<'_> {
     }
 }
 
-/// Where rows come from.
+/// A source of rows.
 enum Source<'l, 'a> {
     Columns(ColumnRows<'l, 'a>),
-    /// Values of types that are to be looked at one by one.
+    /// Values of types that are to be inspected one by one.
     Values(&'l RowLayout, &'l [ColumnValues<'a>]),
 }
 
@@ -336,19 +336,19 @@ struct Batches<'t> {
     table: &'t Table,
     batch: RowBatch<'t>,
     /// Rows without a version, if there are any.
-    laid: Option<LaidRows<'t>>,
+    bulk: Option<BulkRows<'t>>,
     count: u64,
 }
 
 impl Batches<'_> {
-    /// Lays a row of `length` bytes down that `fill` writes; now and then the rows so far go into
-    /// the indexes.
+    /// Inserts a row of `length` bytes that `fill` writes, unindexed; now and then the rows so far
+    /// go into the indexes.
     #[inline]
     fn add(&mut self, length: usize, fill: impl Fn(&mut [u8]) -> Result<()>) -> Result<()> {
         let version = Cell::new(0);
-        let target = (None, Entitlement::Ordinary);
-        let row = self.tx.change(self.table, target, |at, heap, snapshot| {
-            let change = at.lay_down(heap, snapshot, length, &fill)?;
+        let target = (None, AllocationClass::Normal);
+        let row = self.tx.change(self.table, target, |at, alloc, snapshot| {
+            let change = at.insert_unindexed(alloc, snapshot, length, &fill)?;
             version.set(change.version);
             Ok(change)
         })?;
@@ -368,11 +368,11 @@ impl Batches<'_> {
     /// Puts the rows so far into the indexes: all at once, and what fails so one by one, which
     /// waits and clears away as single insertions do.
     fn index(&mut self) -> Result<()> {
-        let (at, heap, snapshot) = self.tx.place_of(self.table)?;
-        if self.batch.index(at, heap, snapshot, self.laid).is_err() {
+        let (at, alloc, snapshot) = self.tx.change_context(self.table)?;
+        if self.batch.index(at, alloc, snapshot, self.bulk).is_err() {
             for change in self.batch.rows() {
                 for index in at.core.indexes() {
-                    let add = || at.add_entry(heap, index, change, snapshot).map(|()| change);
+                    let add = || at.add_entry(alloc, index, change, snapshot).map(|()| change);
                     self.tx.persist(at, &add)?;
                 }
             }

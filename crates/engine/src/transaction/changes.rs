@@ -8,33 +8,40 @@ use super::write_set::{WriteSet, Written};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::{Relaxed, Release};
+use crate::table::change::Change;
 use crate::table::ended::rows_of;
-use crate::table::table::{Change, TableAt};
+use crate::table::frozen_ends::Layer;
+use crate::table::table::TableAt;
 use crate::table::version::{Version, chain};
 
-/// What a transaction did to a row.
+/// A transaction's change of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum RowChange<'b> {
     /// It made this version.
     Version(Change),
     /// It inserted the row with these bytes, which lie in columns.
-    Laid { row: u32, bytes: &'b [u8] },
-    /// It deleted the row, whose only version has ended in place.
+    BulkInserted { row: u32, bytes: &'b [u8] },
+    /// It deleted the row, which has ended in place.
     Ended { row: u32 },
 }
 
 /// Calls `visit` with each change, oldest first. The versions of runs are looked up, so none of
 /// them is published yet.
 #[inline]
-pub(crate) fn each(
+pub(crate) fn each_row_change(
     db: &Instance,
     writes: &WriteSet<'_>,
     mut visit: impl FnMut(u32, RowChange<'_>),
 ) {
-    writes.each(|table, written| each_of(db, (table, written), &mut visit));
+    writes.each(|table, written| {
+        // Others say of these rows what there is to be said.
+        if !matches!(written, Written::Later { .. }) {
+            each_of(db, (table, written), &mut visit);
+        }
+    });
 }
 
-/// As [`each`], of the changes behind the oldest `len` alone.
+/// As [`each`], of the changes behind the oldest `len`, and perhaps more deletions.
 pub(crate) fn each_behind(
     db: &Instance,
     writes: &WriteSet<'_>,
@@ -63,10 +70,16 @@ fn each_of(
         Written::Segment { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
-            at.each_laid((first, count), |row, bytes| visit(table, RowChange::Laid { row, bytes }));
+            at.each_bulk_row((first, count), |row, bytes| {
+                visit(table, RowChange::BulkInserted { row, bytes })
+            });
         }
-        Written::Ended { first, bits } => {
+        Written::Ended { first, bits } | Written::Later { first, bits } => {
             rows_of(first, bits).for_each(|row| visit(table, RowChange::Ended { row }));
+        }
+        Written::InColumns { first, layer, .. } => {
+            let layer = Layer::at(db.memory(), layer);
+            layer.each(db.memory(), first, |row| visit(table, RowChange::Ended { row }));
         }
     }
 }
@@ -94,6 +107,10 @@ pub(crate) fn stamp(
                 stamp_chain(memory, newest, own, timestamp);
             });
         }
+        Written::InColumns { layer, .. } => {
+            return Layer::at(memory, layer).finalize(own, timestamp);
+        }
+        Written::Later { .. } => return,
         Written::Ended { first, bits } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory, core: &core };

@@ -41,7 +41,7 @@ pub(crate) struct HeldSlot<'m> {
     unstamped: AtomicBool,
 }
 
-/// What may be reclaimed.
+/// The limits up to which memory may be reclaimed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Horizon {
     /// Blocks retired with a stamp up to this may be freed.
@@ -69,12 +69,12 @@ pub(crate) fn begin_read(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>,
 pub(crate) fn begin_write(
     memory: &Memory,
     slots: usize,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> Result<(HeldSlot<'_>, Snapshot)> {
     let mut held = take_slot(memory, slots, true)?;
     while !gate::is_open(memory) {
         drop(held);
-        if !gate::wait_outside(memory, patience) {
+        if !gate::wait_outside(memory, timeout) {
             return Err(Error::new(ErrorKind::TableBusy)
                 .because("a transaction that changes tables has not ended"));
         }
@@ -86,12 +86,12 @@ pub(crate) fn begin_write(
     held.prepare_to_write()
 }
 
-/// As [`begin_write`], for a change of tables or indexes itself.
-pub(crate) fn begin_exclusive(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
+/// As [`begin_write`], whether the gate is closed or not: for who closes it.
+pub(crate) fn begin_past_gate(memory: &Memory, slots: usize) -> Result<(HeldSlot<'_>, Snapshot)> {
     take_slot(memory, slots, true)?.prepare_to_write()
 }
 
-/// What no active transaction but the one in slot `own` can still need.
+/// The horizon of all active transactions but the one in slot `own`.
 pub(crate) fn horizon(memory: &Memory, own: usize) -> Horizon {
     full_fence();
     let header = memory.header();
@@ -114,12 +114,12 @@ pub(crate) fn others_write(memory: &Memory, own: usize) -> bool {
 }
 
 /// Takes the slot with this number if it is free, to reclaim what it left behind. As a writer: it
-/// goes through indexes, so it must not be passed by.
+/// goes through indexes, so it must not count as quiescent.
 pub(crate) fn adopt_slot(memory: &Memory, number: usize) -> Option<HeldSlot<'_>> {
     let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let taken = slot(memory, number).state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
     // Lazily: a guard that is made and dropped would free the slot of whoever holds it.
-    taken.is_ok().then(|| HeldSlot::new(memory, slot(memory, number), number))
+    taken.is_ok().then(|| HeldSlot::new(memory, slot(memory, number), number, true))
 }
 
 /// Takes the slot with this number if versions of its last transaction are still to be stamped.
@@ -128,7 +128,7 @@ pub(crate) fn adopt_unstamped(memory: &Memory, number: usize) -> Option<HeldSlot
     let state = taken_state(memory.header().clock.0.load(SeqCst), true);
     let word = &slot(memory, number).state;
     word.compare_exchange(SLOT_UNSTAMPED, state, SeqCst, Relaxed).ok()?;
-    let held = HeldSlot::new(memory, slot(memory, number), number);
+    let held = HeldSlot::new(memory, slot(memory, number), number, true);
     held.leave_unstamped(true);
     Some(held)
 }
@@ -193,12 +193,15 @@ fn try_take<'m>(
     }
     let state = taken_state(header.clock.0.load(Acquire), writes);
     let taken = slot.state.compare_exchange(SLOT_FREE, state, SeqCst, Relaxed);
-    taken.is_ok().then(|| HeldSlot::new(memory, slot, number))
+    taken.is_ok().then(|| HeldSlot::new(memory, slot, number, writes))
 }
 
 impl<'m> HeldSlot<'m> {
     #[inline]
-    fn new(memory: &'m Memory, slot: &'m Slot, number: usize) -> Self {
+    fn new(memory: &'m Memory, slot: &'m Slot, number: usize, writes: bool) -> Self {
+        if writes {
+            slot.enter_writing(memory);
+        }
         Self { memory, slot, number: number as u32, unstamped: AtomicBool::new(false) }
     }
 

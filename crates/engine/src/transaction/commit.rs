@@ -1,22 +1,22 @@
 //! Commit: one function, in stages.
 //!
 //! A commit is published by one store of the clock, whatever the size of the transaction. Versions
-//! are stamped afterwards, many of them by others (`stamping.rs`); who meets one before that asks
+//! are stamped afterwards, many of them by others (`finalize.rs`); who meets one before that asks
 //! the transaction's slot (`snapshot.rs`). What a serializable transaction has read is validated
 //! first, beside other commits; under the commit latch, where timestamps are drawn, it is enough
 //! that the clock still shows what was validated up to. Room for what follows a commit in memory
-//! was made when the changes were. In a database that has a log, the changes are put into words
-//! before the latch is taken, appended under it, before the clock shows them, and brought to the
-//! rung that was asked for when all else is done: so the log has commits in the order of their
+//! was made when the changes were. In a database that has a log, the changes are encoded
+//! before the latch is taken, appended under it, before the clock shows them, and made as
+//! durable as was asked for when all else is done: so the log has commits in the order of their
 //! timestamps.
 
 use std::cell::Cell;
 
 use super::changes::{self, RowChange};
 use super::defining::Definitions;
+use super::finalize;
 use super::reading::ReadTransaction;
 use super::recent;
-use super::stamping;
 use super::validate::{Latched, Validated, reads_of, validate};
 use super::write_set::{WriteSet, Written};
 use crate::error::Result;
@@ -25,7 +25,7 @@ use crate::log::Durability;
 use crate::log::writer::{Appended, Log, Prepared};
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::retire::Retired;
-use crate::memory::{Heap, Memory};
+use crate::memory::{Allocator, Memory};
 use crate::table::ended::rows_of;
 use crate::table::table::TableAt;
 use crate::table::version::{Version, bytes_at};
@@ -46,14 +46,14 @@ use crate::table::version::{Version, bytes_at};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitTicket {
     timestamp: u64,
-    /// Where its frame ends in the log; 0 if nothing was logged.
+    /// The end of its frame in the log; 0 if nothing was logged.
     position: u64,
 }
 
 /// The stages of a commit, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CommitStage {
-    /// Put the changes into words for the log, if there is one.
+    /// Encode the changes for the log, if there is one.
     Prepare,
     /// Compare what was read with what others committed since this timestamp.
     Validate(u64),
@@ -70,10 +70,11 @@ enum CommitStage {
     Stamp(Published),
     /// Leave a note of each row that now has a version too many.
     Retire(Published),
-    /// Tell whoever committed, and let others write again, if they were kept out.
-    Tell(Published),
-    /// Bring the log to the rung that was asked for.
-    Endure(Published),
+    /// Say to the caller that others see the commit, and let others write again, if they were kept
+    /// out.
+    Announce(Published),
+    /// Make the log as durable as was asked for.
+    MakeDurable(Published),
     /// All done.
     Done(CommitTicket),
 }
@@ -82,7 +83,7 @@ enum CommitStage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Published {
     timestamp: u64,
-    /// Where it ends in the log.
+    /// Its end in the log.
     position: u64,
     /// Whether what has not been synced is to be.
     sync_is_due: bool,
@@ -93,18 +94,18 @@ struct Published {
 const VALIDATIONS_BESIDE: u32 = 4;
 const VALIDATIONS_MAX: u32 = 32;
 
-/// What is to be committed.
+/// The work of a commit.
 #[derive(Clone, Copy)]
 pub(crate) struct Work<'w> {
     pub(crate) transaction: &'w ReadTransaction<'w>,
-    pub(crate) heap: Heap<'w>,
+    pub(crate) alloc: Allocator<'w>,
     pub(crate) writes: &'w WriteSet<'w>,
     /// Tables and indexes.
     pub(crate) definitions: Option<&'w Definitions>,
 }
 
-/// Commits the changes of `work`, and waits for the rung. `ended` is set when they cannot be
-/// taken back any more, then `tell` is called.
+/// Commits the changes of `work`, and waits for the durability level. `ended` is set when they
+/// cannot be taken back any more, then `announce` is called.
 ///
 /// # Errors
 /// `Conflict`, if what was read has changed, and `TableBusy`, if readers of an index that is
@@ -115,19 +116,19 @@ pub(crate) fn commit(
     work: Work<'_>,
     durability: Option<Durability>,
     ended: &Cell<bool>,
-    tell: impl FnOnce(u64),
+    announce: impl FnOnce(u64),
 ) -> Result<CommitTicket> {
-    let Work { transaction, heap, writes, definitions } = work;
+    let Work { transaction, alloc, writes, definitions } = work;
     let snapshot = transaction.snapshot.get();
     if writes.len() == 0 && definitions.is_none() {
         ended.set(true);
-        tell(snapshot.timestamp);
+        announce(snapshot.timestamp);
         return Ok(CommitTicket { timestamp: snapshot.timestamp, position: 0 });
     }
     let log = transaction.db.log();
     let mut prepared = log.map(|log| log.prepare(transaction.held.number()));
     let mut validations = 0;
-    let mut tell = Some(tell);
+    let mut announce = Some(announce);
     let mut stage = CommitStage::Prepare;
     loop {
         stage = match stage {
@@ -143,7 +144,7 @@ pub(crate) fn commit(
             }
             CommitStage::Validate(since) => {
                 validations += 1;
-                let validated = validate(transaction, heap, since, Latched::No)?;
+                let validated = validate(transaction, alloc, since, Latched::No)?;
                 CommitStage::Publish(validated.up_to(since))
             }
             CommitStage::MakeRoom(bytes, validated) => {
@@ -156,24 +157,24 @@ pub(crate) fn commit(
             }
             CommitStage::Stamp(published) => {
                 let stamps = (snapshot.own, published.timestamp);
-                stamping::begin(transaction.db, &transaction.held, writes, stamps);
+                finalize::stamp_or_defer(transaction.db, &transaction.held, writes, stamps);
                 CommitStage::Retire(published)
             }
             CommitStage::Retire(published) => {
-                retire(transaction.db, heap, writes, published.timestamp);
+                retire(transaction.db, alloc, writes, published.timestamp);
                 // Whatever becomes of the log now, others may have read it.
                 ended.set(true);
-                CommitStage::Tell(published)
+                CommitStage::Announce(published)
             }
-            CommitStage::Tell(published) => {
-                if let Some(tell) = tell.take() {
-                    tell(published.timestamp);
+            CommitStage::Announce(published) => {
+                if let Some(announce) = announce.take() {
+                    announce(published.timestamp);
                 }
-                CommitStage::Endure(published)
+                CommitStage::MakeDurable(published)
             }
-            CommitStage::Endure(published) => {
+            CommitStage::MakeDurable(published) => {
                 drop(prepared.take());
-                endure(log, published, durability)?;
+                make_durable(log, published, durability)?;
                 let Published { timestamp, position, .. } = published;
                 CommitStage::Done(CommitTicket { timestamp, position })
             }
@@ -182,7 +183,7 @@ pub(crate) fn commit(
     }
 }
 
-/// What may be validated under the commit latch after so many validations beside others.
+/// How much may be validated under the commit latch after so many validations without it.
 #[inline]
 fn latched_after(validations: u32) -> Latched {
     match validations {
@@ -192,7 +193,7 @@ fn latched_after(validations: u32) -> Latched {
     }
 }
 
-/// Puts the changes into words for the log; what is much is appended at once, in parts.
+/// Encodes the changes for the log; what is much is appended at once, in parts.
 ///
 /// # Errors
 /// `LogFailed`.
@@ -204,13 +205,13 @@ fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
     if let Some(definitions) = definitions {
         definitions.each_logged(true, |bytes| prepared.redo().define(bytes));
     }
-    changes::each(transaction.db, writes, |table, change| {
+    changes::each_row_change(transaction.db, writes, |table, change| {
         if definitions.is_some_and(|definitions| definitions.drops(table)) {
             return;
         }
         let redo = prepared.redo();
         match change {
-            RowChange::Laid { row, bytes } => redo.insert(table, row, bytes),
+            RowChange::BulkInserted { row, bytes } => redo.insert(table, row, bytes),
             RowChange::Ended { row } => redo.delete(table, row),
             RowChange::Version(change) => {
                 let version = Version::at(memory, change.version);
@@ -239,13 +240,17 @@ fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
     streamed
 }
 
-/// Brings the log to the rung that was asked for.
+/// Makes the log as durable as was asked for.
 #[inline]
-fn endure(log: Option<&Log>, published: Published, durability: Option<Durability>) -> Result<()> {
+fn make_durable(
+    log: Option<&Log>,
+    published: Published,
+    durability: Option<Durability>,
+) -> Result<()> {
     let Some(log) = log else { return Ok(()) };
-    let rung = durability.unwrap_or(log.durability());
-    let rung = if published.sync_is_due { Durability::Disk } else { rung };
-    log.bring_to(published.position, rung)
+    let level = durability.unwrap_or(log.durability());
+    let level = if published.sync_is_due { Durability::Disk } else { level };
+    log.make_durable(published.position, level)
 }
 
 /// Publishes a timestamp that no transaction has.
@@ -263,14 +268,14 @@ fn publish(
     prepared: Option<&mut Prepared<'_>>,
     (validated, latched): (u64, Latched),
 ) -> Result<CommitStage> {
-    let Work { transaction, heap, writes, definitions } = work;
+    let Work { transaction, alloc, writes, definitions } = work;
     let memory = transaction.memory();
     let header = memory.header();
     let _latched = header.commit.0.latch.lock();
     let clock = header.clock.0.load(Relaxed);
     if clock != validated && reads_of(transaction).is_some() {
         let is_done = latched != Latched::No
-            && validate(transaction, heap, validated, latched)? != Validated::NotUnderLatch;
+            && validate(transaction, alloc, validated, latched)? != Validated::NotUnderLatch;
         if !is_done {
             return Ok(CommitStage::Validate(validated));
         }
@@ -302,30 +307,33 @@ fn show(db: &Instance, definitions: &Definitions, timestamp: u64) {
 }
 
 #[inline]
-fn retire(db: &Instance, heap: Heap<'_>, writes: &WriteSet<'_>, timestamp: u64) {
-    let queue = &heap.cache.retired;
+fn retire(db: &Instance, alloc: Allocator<'_>, writes: &WriteSet<'_>, timestamp: u64) {
+    let queue = &alloc.cache.retired;
     let mut bytes = 0;
     writes.each(|table, written| {
-        queue.redeem_many(written.promises());
+        queue.release_many(written.reservations());
         // An inserted row has no older version.
         let change = match written {
             Written::One(change) => change,
             Written::Ended { first: row, bits } => {
                 if let Some(core) = db.catalog().by_id(table) {
-                    let at = TableAt { memory: heap.memory, core: &core };
+                    let at = TableAt { memory: alloc.memory, core: &core };
                     bytes += rows_of(row, bits).map(|row| at.ended_bytes(row)).sum::<u64>();
                 }
-                return queue.push_bits(heap, timestamp, (Retired::Ended { table, row }, bits));
+                return queue.push_bits(alloc, timestamp, (Retired::Ended { table, row }, bits));
             }
-            Written::Run { .. } | Written::Segment { .. } => return,
+            Written::InColumns { first: row, .. } => {
+                return queue.push(alloc, timestamp, Retired::InColumns { table, row });
+            }
+            Written::Run { .. } | Written::Segment { .. } | Written::Later { .. } => return,
         };
-        let older = Version::at(heap.memory, change.version).older();
+        let older = Version::at(alloc.memory, change.version).older();
         if older != 0 {
-            bytes += Version::at(heap.memory, older).length() as u64;
-            queue.push(heap, timestamp, Retired::Row { table, row: change.row });
+            bytes += Version::at(alloc.memory, older).length() as u64;
+            queue.push(alloc, timestamp, Retired::Row { table, row: change.row });
         }
     });
-    let waiting = &heap.cache.retired_bytes;
+    let waiting = &alloc.cache.retired_bytes;
     waiting.store(waiting.load(Relaxed) + bytes, Relaxed);
 }
 
@@ -360,7 +368,7 @@ impl CommitTicket {
         Self { timestamp, position }
     }
 
-    /// Where the commit ends in the log; 0 if nothing was logged.
+    /// The end of the commit in the log; 0 if nothing was logged.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }

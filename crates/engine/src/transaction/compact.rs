@@ -1,25 +1,25 @@
-//! When rows are moved together (`table/compact.rs`): where much of the memory is held in pieces.
+//! When memory is compacted (`table/compact.rs`): where pages of rows are fragmented.
 //!
 //! Rows of one size leave holes that rows of another do not fit; a page is given back when the last
 //! of its rows is gone, and until then what is free in it only serves rows that are no larger. Once
 //! more than an eighth of the pages of rows is free, and they are a good part of the budget,
-//! writers at their end look at some rows, one after the other through all tables, and move those
+//! writers at their end inspect some rows, one after the other through all tables, and move those
 //! that lie where more than the average is free. A program can have all of it done at once.
 
 use super::defining::free_dropped;
-use super::{clock, stamping};
+use super::{clock, finalize};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::memory::atomic::Relaxed;
 use crate::memory::class::PAGE_SIZE;
 use crate::memory::retire::Retired;
 use crate::memory::row_blocks::free_and_all;
-use crate::memory::{Heap, Purpose};
+use crate::memory::{Allocator, Purpose};
 use crate::table::freeze::free_slots;
 use crate::table::table::TableAt;
 use crate::table::version::Version;
 
-/// Rows that a writer looks at for it, and bytes that it moves, at most.
+/// Rows that a writer inspects for it, and bytes that it moves, at most.
 const ROWS_AT_ONCE: u32 = if cfg!(shuttle) { 4 } else { 4096 };
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
@@ -35,41 +35,44 @@ const BUDGET_PART: u64 = if cfg!(shuttle) { u64::MAX / (1 << 40) } else { 4 };
 
 /// Called by writers now and then at their end.
 #[inline]
-pub(crate) fn some(db: &Instance, heap: Heap<'_>) {
+pub(crate) fn move_some_rows(db: &Instance, alloc: Allocator<'_>) {
     if is_worthwhile(db) {
         // Where memory fails it, nothing is lost: rows stay where they are.
-        let _ = step(db, heap, ROWS_AT_ONCE, BYTES_AT_ONCE);
+        let _ = step(db, alloc, ROWS_AT_ONCE, BYTES_AT_ONCE);
     }
 }
 
 /// Called by a writer whom memory failed, at its end.
 #[cold]
-pub(crate) fn much(db: &Instance, heap: Heap<'_>, own: usize) {
+pub(crate) fn move_many_rows(db: &Instance, alloc: Allocator<'_>, own: usize) {
     for _ in 0..STEPS_MAX {
         // Where little can be moved, as beside an old snapshot, it is no use to go on.
         let moved =
-            if is_worthwhile(db) { step(db, heap, ROWS_AT_ONCE, BYTES_AT_ONCE) } else { Ok(0) };
+            if is_worthwhile(db) { step(db, alloc, ROWS_AT_ONCE, BYTES_AT_ONCE) } else { Ok(0) };
         if moved.unwrap_or(0) < WORTHWHILE_BYTES {
             return;
         }
-        free_moved(heap, own);
+        free_moved(alloc, own);
     }
 }
 
-/// Whether much of what is held is held in pieces.
+/// Whether the pages of rows are fragmented enough.
 fn is_worthwhile(db: &Instance) -> bool {
     let (free, all) = free_and_all(db.memory().region());
-    let budget = db.memory().header().account.budget.load(Relaxed);
-    all > 0 && free * FREE_PART > all && all * BUDGET_PART > budget
+    let account = &db.memory().header().account;
+    let budget = account.budget.load(Relaxed);
+    // Where all blocks share pages, hardly any would become free.
+    all > 0 && !account.is_small() && free * FREE_PART > all && all * BUDGET_PART > budget
 }
 
-/// Moves rows until all were looked at; how many bytes.
+/// Moves rows until all were inspected; how many bytes.
 ///
 /// # Errors
 /// `TooManyTransactions`, and memory.
-pub(crate) fn everything(db: &Instance) -> Result<u64> {
-    let held = stamping::with_slot(db, |memory, slots| clock::begin_write(memory, slots, None))?.0;
-    let heap = db.memory().heap(held.cache());
+pub(crate) fn move_all_rows(db: &Instance) -> Result<u64> {
+    let held =
+        finalize::with_free_slot(db, |memory, slots| clock::begin_write(memory, slots, None))?.0;
+    let alloc = db.memory().allocator(held.cache());
     let mut total = 0;
     for core in db.catalog().all() {
         let at = TableAt { memory: db.memory(), core: &core };
@@ -77,12 +80,12 @@ pub(crate) fn everything(db: &Instance) -> Result<u64> {
         while row < limit {
             let count = (limit - row).min(u64::from(ROWS_AT_ONCE)) as u32;
             let bytes = (u64::MAX, room(db));
-            total += at.move_rows(heap, (row as u32, count), threshold(db), bytes)?;
+            total += at.move_rows(alloc, (row as u32, count), threshold(db), bytes)?;
             row += u64::from(count);
-            free_moved(heap, held.number());
+            free_moved(alloc, held.number());
         }
     }
-    free_dropped(db, heap, held.number());
+    free_dropped(db, alloc, held.number());
     Ok(total)
 }
 
@@ -94,8 +97,8 @@ fn threshold(db: &Instance) -> u64 {
     (mean - mean / 8).max(1)
 }
 
-/// Looks at some rows, where whoever did so before has stopped.
-fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<u64> {
+/// Inspects some rows, from where the last one has stopped.
+fn step(db: &Instance, alloc: Allocator<'_>, rows: u32, bytes: u64) -> Result<u64> {
     let place = &db.memory().header().compacted;
     let word = place.load(Relaxed);
     let Some(core) = db.catalog().first_from((word >> 32) as u32) else {
@@ -110,7 +113,7 @@ fn step(db: &Instance, heap: Heap<'_>, rows: u32, bytes: u64) -> Result<u64> {
     let end = row + count;
     place.store(if end >= limit { (table + 1) << 32 } else { table << 32 | end }, Relaxed);
     let bytes = (bytes, room(db));
-    at.move_rows(heap, (row as u32, count as u32), threshold(db), bytes)
+    at.move_rows(alloc, (row as u32, count as u32), threshold(db), bytes)
 }
 
 /// Bytes that moving may take: of the reserve a quarter, for deletions need the rest.
@@ -124,22 +127,22 @@ fn room(db: &Instance) -> u64 {
 
 /// Frees the blocks that rows were moved or frozen out of, as far as everybody has ended who may
 /// refer to them. `own` is the slot whose transaction does not.
-pub(crate) fn free_moved(heap: Heap<'_>, own: usize) {
-    let moved = &heap.cache.moved;
+pub(crate) fn free_moved(alloc: Allocator<'_>, own: usize) {
+    let moved = &alloc.cache.moved;
     if moved.count() == 0 {
         return;
     }
-    let horizon = clock::horizon(heap.memory, own);
+    let horizon = clock::horizon(alloc.memory, own);
     for _ in 0..moved.count() {
-        match moved.front(heap) {
+        match moved.front(alloc) {
             Some((stamp, item)) if stamp <= horizon.blocks => {
-                moved.pop(heap);
+                moved.pop(alloc);
                 match item {
                     Retired::Block { offset, purpose: Purpose::Rows } => {
-                        Version::free(heap, offset);
+                        Version::free(alloc, offset);
                     }
-                    Retired::Block { offset, purpose } => heap.free_block(offset, purpose),
-                    Retired::Slots { offset } => free_slots(heap, offset),
+                    Retired::Block { offset, purpose } => alloc.free_block(offset, purpose),
+                    Retired::Slots { offset } => free_slots(alloc, offset),
                     _ => unreachable!("only what rows were moved out of is there"),
                 }
             }

@@ -11,7 +11,7 @@ use crate::memory::counts::Counted;
 impl WriteTransaction<'_> {
     /// Counts one more.
     pub(super) fn count(&self, what: Counted) {
-        self.heap.cache.counts.add(what, 1);
+        self.alloc.cache.counts.add(what, 1);
     }
 
     /// Counts what became of a statement that was refused at first.
@@ -29,11 +29,11 @@ impl WriteTransaction<'_> {
     }
 
     /// Counts a commit of so many changes, if others see them. They may although it failed: then
-    /// the log could not be brought to the rung that was asked for.
+    /// the log could not be made as durable as was asked for.
     #[inline(always)]
     pub(super) fn count_commit(&self, changes: u64, error: Option<&Error>) {
         if self.ended.get() && changes > 0 {
-            let counts = &self.heap.cache.counts;
+            let counts = &self.alloc.cache.counts;
             counts.add(Counted::Commits, 1);
             counts.add(Counted::Changes, changes);
         }

@@ -1,17 +1,17 @@
 //! A change of tables or indexes that is a transaction of its own.
 //!
 //! The turn of definitions is taken first, then a slot: who waits for the turn keeps nobody waiting
-//! for him. A table that is new is made beside transactions that write.
+//! for it. A table that is new is made beside transactions that write.
 
 use super::clock;
 use super::defining::{WAIT_MAX, busy};
+use super::finalize;
 use super::options::{Isolation, TransactionOptions};
-use super::stamping;
 use super::transaction::WriteTransaction;
 use crate::error::Result;
 use crate::instance::Instance;
 
-/// Who is kept from writing meanwhile.
+/// Who may go on while tables are changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Beside {
     /// Nobody.
@@ -20,18 +20,18 @@ pub(crate) enum Beside {
     Readers,
 }
 
-/// Does `work`, which defines something, in a transaction and commits it.
+/// Runs `work`, which defines something, in a transaction of its own and commits it.
 ///
 /// # Errors
 /// `TableBusy`, `TooManyTransactions`, and what `work` and the commit return.
-pub(crate) fn alone<T>(
+pub(crate) fn run_definition<T>(
     db: &Instance,
     beside: Beside,
     work: impl FnOnce(&WriteTransaction<'_>) -> Result<T>,
 ) -> Result<T> {
     let turn = db.definition_turn().take_within(WAIT_MAX);
     let turn = turn.ok_or_else(|| busy("another change of tables"))?;
-    let (held, snapshot) = stamping::with_slot(db, clock::begin_exclusive)?;
+    let (held, snapshot) = finalize::with_free_slot(db, clock::begin_past_gate)?;
     let options = TransactionOptions::new().isolation(Isolation::Snapshot);
     let age = snapshot.timestamp;
     let transaction = WriteTransaction::with_slot(db, held, snapshot, &options, age)?;

@@ -14,12 +14,12 @@ use remanent_schema::{IndexSchema, SetSchema, TableSchema};
 
 use super::gate::{self, ClosedGate};
 use super::transaction::WriteTransaction;
-use super::{commit, stamping};
+use super::{commit, finalize};
 use crate::catalog::{CatalogChange, Dropped};
 use crate::definition::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 use crate::memory::atomic::{SeqCst, pause_or_sleep};
 use crate::slot::{is_held, slot};
 use crate::snapshot::Snapshot;
@@ -32,7 +32,7 @@ use crate::turn::HeldTurn;
 /// How long a change of tables waits for active transactions.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// What a transaction has defined so far.
+/// The definitions of a transaction so far.
 pub(crate) struct Defining {
     made: Vec<Made>,
     /// Whether it has closed the gate, and left it so.
@@ -316,9 +316,10 @@ impl<'db> WriteTransaction<'db> {
         let mut schema = core.schema.clone();
         schema.indexes = vec![index.clone()];
         schema.build()?;
-        let _upkeep = self.db.upkeep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _maintenance =
+            self.db.maintenance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let at = TableAt { memory: self.memory(), core };
-        let index = at.add_index(self.heap, self.snapshot.get(), index)?;
+        let index = at.add_index(self.alloc, self.snapshot.get(), index)?;
         self.note(Made::Index(Arc::clone(core), index.ordinal));
         Ok(table.handle_of(index))
     }
@@ -451,7 +452,7 @@ impl<'db> WriteTransaction<'db> {
         self.snapshot.get().timestamp != self.memory().header().clock.0.load(SeqCst)
     }
 
-    /// What the commit is to make, if there are definitions.
+    /// The definitions that the commit makes, if there are any.
     pub(super) fn definitions_left(&self) -> Option<Definitions> {
         self.defining.borrow().as_ref().map(|defining| Definitions::of(defining))
     }
@@ -500,13 +501,13 @@ impl<'db> WriteTransaction<'db> {
     /// Keeps new writers out and waits for the active ones.
     fn close_gate(&self) -> Result<ClosedGate<'_>> {
         let own = self.held.number();
-        let gate = match self.alone.take() {
+        let gate = match self.exclusive.take() {
             true => ClosedGate::left(self.db.memory()).keep(own, WAIT_MAX),
             false => gate::close(self.db.memory(), own, WAIT_MAX),
         };
         let gate = gate.ok_or_else(|| busy("transactions that write"))?;
         // Whoever is left with a part of it looks tables up, which are about to change.
-        stamping::all(self.db);
+        finalize::drain_all(self.db);
         Ok(gate)
     }
 
@@ -516,7 +517,7 @@ impl<'db> WriteTransaction<'db> {
         defining.made.push(made);
     }
 
-    /// How many definitions there are.
+    /// The number of definitions.
     pub(super) fn definitions(&self) -> usize {
         self.defining.borrow().as_ref().map_or(0, |defining| defining.made.len())
     }
@@ -564,17 +565,17 @@ impl<'db> WriteTransaction<'db> {
         if taken {
             return Err(Error::new(ErrorKind::TableExists).because(format!("`{}`", schema.name)));
         }
-        let (db, heap) = (self.db, self.heap);
+        let (db, alloc) = (self.db, self.alloc);
         let id = db.catalog().next_id()?;
-        let root = create_root(heap, id, &schema)?;
+        let root = create_root(alloc, id, &schema)?;
         let (own, indexes) = (self.snapshot.get(), schema.indexes.clone());
         let core = Arc::new(TableCore::new(id, root, Arc::clone(db.identity()), schema, own.own));
         let at = TableAt { memory: db.memory(), core: &core };
         let made = indexes
             .into_iter()
-            .try_for_each(|index| at.add_index(heap, own, index).map(|_| ()))
+            .try_for_each(|index| at.add_index(alloc, own, index).map(|_| ()))
             .and_then(|()| set(Arc::clone(&core)));
-        let set = made.inspect_err(|_| at.destroy(heap))?;
+        let set = made.inspect_err(|_| at.destroy(alloc))?;
         db.catalog().add_hidden(Arc::clone(&core));
         self.note(Made::Table(Arc::clone(&core), set.clone()));
         Ok((core, set))
@@ -610,7 +611,7 @@ impl<'db> WriteTransaction<'db> {
     }
 }
 
-/// What of its definitions a commit makes, where some undo others.
+/// The definitions that a commit makes; some may undo others.
 #[derive(Default)]
 pub(crate) struct Definitions {
     tables: CatalogChange,
@@ -622,7 +623,7 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
-    /// What is left of these definitions.
+    /// The definitions that remain, without those that undo each other.
     pub(crate) fn of(defining: &Defining) -> Self {
         let mut left = Self::default();
         let is_gone = |core: &TableCore| {
@@ -732,16 +733,16 @@ fn cores_of(indexes: &[(Arc<TableCore>, usize)]) -> impl Iterator<Item = (&Table
 }
 
 /// Frees what was dropped and nobody can use any more. `own` is the slot whose transaction does
-/// not, `heap` that of a slot that is held.
-pub(crate) fn free_dropped(db: &Instance, heap: Heap<'_>, own: usize) {
+/// not, `alloc` that of a slot that is held.
+pub(crate) fn free_dropped(db: &Instance, alloc: Allocator<'_>, own: usize) {
     if !db.catalog().has_dropped() {
         return;
     }
     let horizon = super::clock::horizon(db.memory(), own);
     for dropped in db.catalog().take_dropped(horizon.blocks) {
         match dropped {
-            Dropped::Table(core) => TableAt { memory: db.memory(), core: &core }.destroy(heap),
-            Dropped::Index(kind, head) => destroy_index(heap, kind, head),
+            Dropped::Table(core) => TableAt { memory: db.memory(), core: &core }.destroy(alloc),
+            Dropped::Index(kind, head) => destroy_index(alloc, kind, head),
         }
     }
 }

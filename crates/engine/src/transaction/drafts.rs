@@ -8,7 +8,7 @@ use remanent_schema::KeyBuffer;
 use super::reading::ReadTransaction;
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Entitlement;
+use crate::memory::AllocationClass;
 use crate::table::row::{Row, RowId};
 use crate::table::{IndexHandle, RowDraft, Table};
 
@@ -34,8 +34,8 @@ impl WriteTransaction<'_> {
     #[inline]
     pub fn insert_draft(&self, draft: &RowDraft) -> Result<RowId> {
         let bytes = draft.bytes.as_slice();
-        self.change(&draft.table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
-            at.insert(heap, snapshot, bytes.len(), |out| {
+        self.change(&draft.table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+            at.insert(alloc, snapshot, bytes.len(), |out| {
                 out.copy_from_slice(bytes);
                 Ok(())
             })
@@ -63,9 +63,9 @@ impl WriteTransaction<'_> {
     /// ```
     pub fn update_draft(&self, row: RowId, draft: &RowDraft) -> Result<()> {
         let bytes = draft.bytes.as_slice();
-        self.change_content(&draft.table, row, |at, heap, snapshot| {
+        self.change_content(&draft.table, row, |at, alloc, snapshot| {
             at.update(
-                heap,
+                alloc,
                 snapshot,
                 row.0,
                 |_| Ok(bytes.len()),

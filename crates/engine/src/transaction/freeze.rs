@@ -7,12 +7,12 @@
 use std::sync::PoisonError;
 
 use super::defining::{WAIT_MAX, busy};
-use super::{clock, reclaim, stamping};
+use super::{clock, finalize, reclaim};
 use crate::error::Result;
 use crate::index::pack::Packing;
 use crate::instance::Instance;
-use crate::memory::Heap;
-use crate::table::freeze::{Look, Outcome};
+use crate::memory::Allocator;
+use crate::table::freeze::{Inspected, Outcome};
 use crate::table::segment::SEGMENT_SHIFT;
 use crate::table::table::{TableAt, TableCore};
 
@@ -25,7 +25,7 @@ pub(crate) enum Extent {
     All,
 }
 
-/// What became of a table that was frozen.
+/// The result of freezing a table.
 ///
 /// # Examples
 /// See [`Database::freeze`](crate::Database::freeze).
@@ -36,7 +36,7 @@ pub struct FreezeReport {
     pub segments: u64,
     /// Rows in those segments.
     pub rows: u64,
-    /// Segments that were passed over, since a row in them has old versions, is being changed, or
+    /// Segments that were skipped, since a row in them has old versions, is being changed, or
     /// is not seen by every snapshot that is held.
     pub skipped: u64,
     /// Bytes that the rows of the segments took: versions and slots.
@@ -46,7 +46,7 @@ pub struct FreezeReport {
 }
 
 /// Freezes the segments of a table that can be, and in which nothing was inserted or changed after
-/// the timestamp `settled`.
+/// the timestamp `unchanged_since`.
 ///
 /// # Errors
 /// `UnknownTable`, `TableBusy` if tables are changed for 5 seconds, `TooManyTransactions`, and
@@ -55,27 +55,28 @@ pub(crate) fn freeze(
     db: &Instance,
     core: &TableCore,
     extent: Extent,
-    settled: u64,
+    unchanged_since: u64,
 ) -> Result<FreezeReport> {
     let turn = db.definition_turn().take_within(WAIT_MAX);
     let _turn = turn.ok_or_else(|| busy("a change of tables"))?;
-    let _upkeep = db.upkeep.lock().unwrap_or_else(PoisonError::into_inner);
+    let _maintenance = db.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
     core.check_live()?;
     db.check_owner(core)?;
-    stamping::all(db);
-    reclaim::everything(db);
+    finalize::drain_all(db);
+    reclaim::drain_all(db);
     let at = TableAt { memory: db.memory(), core };
-    let (numbers, skipped) = candidates(db, at, extent, settled)?;
+    let (numbers, skipped) = candidates(db, at, extent, unchanged_since)?;
     let mut report = FreezeReport { skipped, ..FreezeReport::default() };
     if numbers.is_empty() && extent == Extent::Full {
         return Ok(report);
     }
     at.directory().withdraw_gaps(db.memory(), &numbers);
     let frozen: Result<()> = numbers.iter().try_for_each(|&number| {
-        let outcome =
-            in_slot(db, |heap, horizon| at.freeze_segment(heap, number, horizon.min(settled)))?;
+        let outcome = in_slot(db, |alloc, horizon| {
+            at.freeze_segment(alloc, number, horizon.min(unchanged_since))
+        })?;
         report.count(outcome);
-        reclaim::everything(db);
+        reclaim::drain_all(db);
         Ok(())
     });
     at.directory().return_gaps(db.memory(), &numbers);
@@ -90,11 +91,11 @@ pub(crate) fn freeze(
 fn pack_indexes(db: &Instance, at: TableAt<'_>) -> Result<()> {
     for index in at.core.indexes().filter(|index| index.is_ordered()) {
         let mut packing = Packing::default();
-        while in_slot(db, |heap, _| Ok(at.pack(heap, index, &mut packing)))? {
-            reclaim::everything(db);
+        while in_slot(db, |alloc, _| Ok(at.pack(alloc, index, &mut packing)))? {
+            reclaim::drain_all(db);
         }
     }
-    reclaim::everything(db);
+    reclaim::drain_all(db);
     Ok(())
 }
 
@@ -103,7 +104,7 @@ fn candidates(
     db: &Instance,
     at: TableAt<'_>,
     extent: Extent,
-    settled: u64,
+    unchanged_since: u64,
 ) -> Result<(Vec<u32>, u64)> {
     let limit = at.directory().limit();
     let count = match extent {
@@ -112,21 +113,25 @@ fn candidates(
     };
     let (mut numbers, mut skipped) = (Vec::new(), 0);
     for number in 0..count as u32 {
-        let look = in_slot(db, |_, horizon| Ok(at.look_at_segment(number, horizon.min(settled))));
-        match look? {
-            Look::Freezable => numbers.push(number),
-            Look::Busy => skipped += 1,
-            Look::Nothing => {}
+        let inspected =
+            in_slot(db, |_, horizon| Ok(at.inspect_segment(number, horizon.min(unchanged_since))));
+        match inspected? {
+            Inspected::Freezable => numbers.push(number),
+            Inspected::Busy => skipped += 1,
+            Inspected::Nothing => {}
         }
     }
     Ok((numbers, skipped))
 }
 
 /// Does something as a writer that has taken a slot, with what every snapshot has reached.
-fn in_slot<'d, T>(db: &'d Instance, work: impl FnOnce(Heap<'d>, u64) -> Result<T>) -> Result<T> {
-    let (held, _) = stamping::with_slot(db, clock::begin_exclusive)?;
+fn in_slot<'d, T>(
+    db: &'d Instance,
+    work: impl FnOnce(Allocator<'d>, u64) -> Result<T>,
+) -> Result<T> {
+    let (held, _) = finalize::with_free_slot(db, clock::begin_past_gate)?;
     let horizon = clock::horizon(db.memory(), held.number()).rows;
-    work(db.memory().heap(held.cache()), horizon)
+    work(db.memory().allocator(held.cache()), horizon)
 }
 
 impl FreezeReport {

@@ -2,8 +2,8 @@
 //!
 //! A writer takes its slot, then looks at the gate; whoever closes the gate does so first and looks
 //! at the slots then. So of a writer and a closer at least one sees the other. A definition keeps
-//! the gate closed until it is done; a transaction that runs *alone* only for so long, after which
-//! writers go in all the same: it may be one of them that it waits for.
+//! the gate closed until it is done; one that runs in *exclusive* mode only for so long, after
+//! which writers go in all the same: it may be one of them that it waits for.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(crate) struct ClosedGate<'m>(&'m Memory);
 
 /// Waits until the gate lets a writer in; whether it does within that time, if there is a limit.
 #[cold]
-pub(crate) fn wait_outside(memory: &Memory, patience: Option<Duration>) -> bool {
+pub(crate) fn wait_outside(memory: &Memory, timeout: Option<Duration>) -> bool {
     let gate = &memory.header().gate;
     let started = Instant::now();
     let mut turn = 0;
@@ -31,7 +31,7 @@ pub(crate) fn wait_outside(memory: &Memory, patience: Option<Duration>) -> bool 
         if word == OPEN || word > CLOSED && started.elapsed() >= for_so_long {
             return true;
         }
-        if patience.is_some_and(|patience| started.elapsed() >= patience) {
+        if timeout.is_some_and(|timeout| started.elapsed() >= timeout) {
             return false;
         }
         pause_or_sleep(turn);
@@ -56,19 +56,19 @@ pub(crate) fn is_closed(memory: &Memory) -> bool {
 }
 
 /// Closes the gate for a definition, which holds slot `own`, once all writers have ended;
-/// `None` if that takes longer than `patience`.
-pub(crate) fn close(memory: &Memory, own: usize, patience: Duration) -> Option<ClosedGate<'_>> {
+/// `None` if that takes longer than `timeout`.
+pub(crate) fn close(memory: &Memory, own: usize, timeout: Duration) -> Option<ClosedGate<'_>> {
     let started = Instant::now();
     let mut turn = 0;
     while memory.header().gate.compare_exchange(OPEN, CLOSED, SeqCst, Relaxed).is_err() {
-        if started.elapsed() >= patience {
+        if started.elapsed() >= timeout {
             return None;
         }
         pause_or_sleep(turn);
         turn += 1;
     }
     let gate = ClosedGate(memory);
-    others_end(memory, own, started, patience).then_some(gate)
+    others_end(memory, own, started, timeout).then_some(gate)
 }
 
 impl<'m> ClosedGate<'m> {
@@ -83,16 +83,16 @@ impl<'m> ClosedGate<'m> {
     }
 
     /// Keeps a gate closed for a definition that was closed for a transaction, as [`close`] does.
-    pub(crate) fn keep(self, own: usize, patience: Duration) -> Option<Self> {
+    pub(crate) fn keep(self, own: usize, timeout: Duration) -> Option<Self> {
         self.0.header().gate.store(CLOSED, SeqCst);
-        others_end(self.0, own, Instant::now(), patience).then_some(self)
+        others_end(self.0, own, Instant::now(), timeout).then_some(self)
     }
 }
 
-/// How it went to close the gate for a transaction.
+/// The result of closing the gate for a transaction.
 pub(crate) enum Closed<'m> {
     /// No other writer is left.
-    Alone(ClosedGate<'m>),
+    Exclusive(ClosedGate<'m>),
     /// Others did not end in time, and the gate is open again.
     InVain,
     /// Somebody else has closed it.
@@ -101,19 +101,23 @@ pub(crate) enum Closed<'m> {
 
 /// Closes the gate for a transaction, which holds slot `own`, and waits at most as long for the
 /// writers that are inside.
-pub(crate) fn close_for(memory: &Memory, own: usize, time: Duration) -> Closed<'_> {
+pub(crate) fn close_for_exclusive(memory: &Memory, own: usize, time: Duration) -> Closed<'_> {
     let word = CLOSED + (time.as_millis() as u32).max(1);
     if memory.header().gate.compare_exchange(OPEN, word, SeqCst, Relaxed).is_err() {
         return Closed::ByAnother;
     }
     let gate = ClosedGate(memory);
-    if others_end(memory, own, Instant::now(), time) { Closed::Alone(gate) } else { Closed::InVain }
+    if others_end(memory, own, Instant::now(), time) {
+        Closed::Exclusive(gate)
+    } else {
+        Closed::InVain
+    }
 }
 
-fn others_end(memory: &Memory, own: usize, started: Instant, patience: Duration) -> bool {
+fn others_end(memory: &Memory, own: usize, started: Instant, timeout: Duration) -> bool {
     let mut turn = 0;
     while others_write(memory, own) {
-        if started.elapsed() >= patience {
+        if started.elapsed() >= timeout {
             return false;
         }
         pause_or_sleep(turn);

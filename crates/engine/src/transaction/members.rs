@@ -434,7 +434,7 @@ impl<'t> Members<'t> {
         Ok(Some(MemberPosition { entry, owner: self.owner, member: link.member }))
     }
 
-    /// How many members there are; they are counted one by one.
+    /// The number of members; they are counted one by one.
     ///
     /// # Errors
     /// `SnapshotExpired`.

@@ -6,7 +6,7 @@
 //! [`members`] follows the links, [`defining`] makes and drops tables, [`define`] one at a time.
 //! [`clock`] is how a snapshot begins and ends, [`gate`] how writers are kept out, [`write_set`]
 //! remembers changes, [`changes`] goes through them, [`precedence`] is who yields, [`validate`]
-//! compares what was read with the [`recent`] commits, [`commit`] publishes, [`stamping`] is what
+//! compares what was read with the [`recent`] commits, [`commit`] publishes, [`finalize`] is what
 //! large commits leave to do, [`retry`] tries again, [`counting`] counts what became of it,
 //! [`reclaim`] cleans up, [`compact`] moves rows together, [`freeze`] makes columns of them,
 //! [`snapshots`] are those that are held. Rows and indexes are changed in `table/`; here is who may
@@ -22,6 +22,7 @@ pub(crate) mod counting;
 pub(crate) mod define;
 pub(crate) mod defining;
 pub(crate) mod drafts;
+pub(crate) mod finalize;
 pub(crate) mod freeze;
 pub(crate) mod gate;
 pub(crate) mod members;
@@ -34,7 +35,6 @@ pub(crate) mod retry;
 pub(crate) mod scanning;
 pub(crate) mod sets;
 pub(crate) mod snapshots;
-pub(crate) mod stamping;
 #[expect(clippy::module_inception, reason = "the folder is named after its main file")]
 pub(crate) mod transaction;
 pub(crate) mod validate;

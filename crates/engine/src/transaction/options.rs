@@ -66,7 +66,7 @@ pub enum Priority {
     Lowest = 0,
     /// Yields to normal transactions.
     Low = 1,
-    /// What a transaction has that does not ask.
+    /// The priority of transactions that do not ask for one.
     #[default]
     Normal = 2,
     /// Normal transactions yield to it.
@@ -131,7 +131,7 @@ impl TransactionOptions {
         Self::default()
     }
 
-    /// What the transaction is protected from.
+    /// The isolation of the transaction.
     ///
     /// # Examples
     /// ```
@@ -146,7 +146,7 @@ impl TransactionOptions {
         self
     }
 
-    /// Who yields to whom where two transactions want to change the same row.
+    /// The priority where two transactions want to change the same row.
     ///
     /// # Examples
     /// ```
@@ -349,7 +349,7 @@ impl Name {
         std::array::from_fn(|i| word(i).rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
 
-    /// The name in words of a slot.
+    /// The name, from the words of a slot.
     pub(crate) fn from_words(words: [u64; NAME_WORDS]) -> Self {
         let bytes = std::array::from_fn(|i| (words[i / 8] >> (i % 8 * 8)) as u8);
         Self { bytes }

@@ -1,14 +1,15 @@
 //! Who yields where two transactions want the same row, and how one waits for the other.
 //!
 //! Precedence is one word, the smaller goes first: priority, then the earlier deadline, then the
-//! older first attempt. A transaction that meets a row in flight fails at once, unless it was told
-//! to wait, or is of higher priority or has the earlier deadline: then it tells the other to yield,
-//! which the other does with its next statement or its commit, and waits.
+//! older first attempt. A transaction that meets a row in flight fails at once, unless its options
+//! have it wait, or it is of higher priority or has the earlier deadline: then it wounds the other
+//! and waits (wound-wait: Rosenkrantz, Stearns, Lewis, TODS 1978). A wounded transaction fails with
+//! its next statement or its commit.
 //!
 //! *Deadlock.* Whoever waits first says for whom, in its slot, in the one order of all such
-//! stores, and then follows the chain of who waits for whom. Of those that close a circle the last
-//! finds it whole; the one that goes last in the circle is told to yield, and looks at that word
-//! while it waits.
+//! stores, and then follows the chain of who waits for whom. So whoever closes a wait-for cycle
+//! detects it; the member that goes last is the victim. It is wounded, and looks for that while it
+//! waits.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,8 @@ use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst, pause};
 use crate::slot::{Slot, slot, slot_of_stamp};
 
-/// How long whoever goes first waits for the one that it told to yield, unless it says otherwise.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a transaction waits for the one that it wounded, unless its options say otherwise.
+const WOUND_TIMEOUT: Duration = Duration::from_millis(100);
 const PRIORITY_SHIFT: u32 = 60;
 /// Set in the precedence of a transaction without a deadline.
 const NO_DEADLINE: u64 = 1 << 59;
@@ -29,9 +30,9 @@ const NO_DEADLINE: u64 = 1 << 59;
 const TURNS_AWAKE: u32 = 80;
 const SLEEP_US_MAX: u64 = 200;
 
-/// What a transaction says of its own urgency.
+/// Who goes first, and how long a statement waits, as a transaction's options say.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct Precedence {
     word: u64,
     deadline: Option<Instant>,
     wait: Option<Duration>,
@@ -40,13 +41,13 @@ pub(crate) struct Standing {
 /// A statement that waits for another transaction.
 pub(crate) struct Waiting<'t> {
     transaction: &'t ReadTransaction<'t>,
-    standing: Standing,
+    precedence: Precedence,
     since: Instant,
     turn: u32,
 }
 
-impl Standing {
-    /// The standing of a transaction whose first attempt had a snapshot of timestamp `age`.
+impl Precedence {
+    /// The precedence of a transaction whose first attempt had a snapshot of timestamp `age`.
     #[inline]
     pub(crate) fn new(db: &Instance, options: &TransactionOptions, age: u64) -> Self {
         let priority = (4 - options.priority as u64) << PRIORITY_SHIFT;
@@ -65,10 +66,10 @@ impl Standing {
     /// Whether the transaction with this slot and stamp may go on.
     ///
     /// # Errors
-    /// `Conflict` if it was told to yield, `DeadlineReached`.
+    /// `Conflict` if it was wounded, `DeadlineReached`.
     #[inline]
     pub(crate) fn check(&self, slot: &Slot, own: u64) -> Result<()> {
-        if slot.told_to_yield.load(Relaxed) == own {
+        if slot.wounded.load(Relaxed) == own {
             return Err(Error::new(ErrorKind::Conflict).because(
                 "it yielded to a transaction that goes first or that it deadlocked with",
             ));
@@ -80,7 +81,7 @@ impl Standing {
     }
 
     /// Whether it goes before a transaction of precedence `other` that has changed a row first.
-    fn outranks(&self, other: u64) -> bool {
+    fn precedes(&self, other: u64) -> bool {
         let higher = self.word >> PRIORITY_SHIFT < other >> PRIORITY_SHIFT;
         higher || self.word & NO_DEADLINE == 0 && self.word < other
     }
@@ -88,32 +89,32 @@ impl Standing {
 
 impl<'t> Waiting<'t> {
     /// A statement of this transaction begins to wait.
-    pub(crate) fn begin(transaction: &'t ReadTransaction<'t>, standing: Standing) -> Self {
-        Self { transaction, standing, since: Instant::now(), turn: 0 }
+    pub(crate) fn begin(transaction: &'t ReadTransaction<'t>, precedence: Precedence) -> Self {
+        Self { transaction, precedence, since: Instant::now(), turn: 0 }
     }
 
     /// Waits a moment for the transaction with stamp `holder`, which `conflict` is about.
     ///
     /// # Errors
-    /// `conflict` itself if this transaction does not wait, or no longer; `Conflict` if it is to
-    /// yield; `DeadlineReached`.
+    /// `conflict` itself if this transaction does not wait, or no longer; `Conflict` if it was
+    /// wounded; `DeadlineReached`.
     pub(crate) fn turn(&mut self, holder: u64, conflict: Error) -> Result<()> {
         let memory = self.transaction.memory();
         let (own_slot, own) = (self.transaction.held.slot(), self.transaction.snapshot.get().own);
         let other = slot(memory, slot_of_stamp(holder));
-        let outranks = self.standing.outranks(other.precedence.load(Acquire));
-        let patience = self.standing.wait.or(outranks.then_some(PATIENCE));
-        if patience.is_none_or(|patience| self.since.elapsed() >= patience) {
+        let precedes = self.precedence.precedes(other.precedence.load(Acquire));
+        let timeout = self.precedence.wait.or(precedes.then_some(WOUND_TIMEOUT));
+        if timeout.is_none_or(|timeout| self.since.elapsed() >= timeout) {
             return Err(conflict);
         }
-        if outranks {
-            other.told_to_yield.store(holder, Release);
+        if precedes {
+            other.wounded.store(holder, Release);
         }
         own_slot.waits_for.store(holder, SeqCst);
-        if let Some(last) = last_in_circle(memory, own, holder) {
-            slot(memory, slot_of_stamp(last)).told_to_yield.store(last, Release);
+        if let Some(last) = deadlock_victim(memory, own, holder) {
+            slot(memory, slot_of_stamp(last)).wounded.store(last, Release);
         }
-        self.standing.check(own_slot, own).map_err(|error| match error.kind() {
+        self.precedence.check(own_slot, own).map_err(|error| match error.kind() {
             ErrorKind::DeadlineReached => error.because(format!("while waiting: {conflict}")),
             _ => error,
         })?;
@@ -137,9 +138,9 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The stamp of who goes last among those that wait for each other, if following whom `holder`
-/// waits for leads back to `own`.
-fn last_in_circle(memory: &Memory, own: u64, holder: u64) -> Option<u64> {
+/// The victim of a deadlock: the stamp of who goes last in the wait-for cycle, if following whom
+/// `holder` waits for leads back to `own`.
+fn deadlock_victim(memory: &Memory, own: u64, holder: u64) -> Option<u64> {
     let precedence = |stamp: u64| slot(memory, slot_of_stamp(stamp)).precedence.load(Acquire);
     let mut last = own;
     let mut at = holder;

@@ -11,7 +11,7 @@ use remanent_schema::{Key, KeyBuffer, Record, Value};
 
 use super::clock::{self, HeldSlot};
 use super::options::TransactionOptions;
-use super::{snapshots, stamping};
+use super::{finalize, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::GROUP;
 use crate::instance::Instance;
@@ -51,14 +51,14 @@ use crate::table::{IndexHandle, Table, TypedCursor, TypedTable};
 pub struct ReadTransaction<'db> {
     pub(crate) db: &'db Instance,
     pub(crate) snapshot: Cell<Snapshot>,
-    /// What was read, if it matters. It ends before the slot is given back.
+    /// The read set, if there is one. It ends before the slot is given back.
     pub(crate) reads: Option<ReadSet<'db>>,
-    /// What it was given of frozen rows, which goes before the slot as well.
+    /// The frozen rows that it was given; dropped before the slot as well.
     pub(crate) copies: RowCopies<'db>,
     pub(crate) held: HeldSlot<'db>,
     /// When the snapshot expires by age.
     expires: Option<Instant>,
-    /// Where the rows lie of the table whose rows were gone through last.
+    /// The extent of the table that was scanned last.
     pub(super) extent: Cell<Option<Extent>>,
 }
 
@@ -66,7 +66,7 @@ impl<'db> ReadTransaction<'db> {
     /// Takes a snapshot.
     #[inline]
     pub(crate) fn begin(db: &'db Instance) -> Result<Self> {
-        let (held, snapshot) = stamping::with_slot(db, clock::begin_read)?;
+        let (held, snapshot) = finalize::with_free_slot(db, clock::begin_read)?;
         Ok(Self::with_slot(db, held, snapshot, None))
     }
 
@@ -75,14 +75,14 @@ impl<'db> ReadTransaction<'db> {
     /// # Errors
     /// `TooManyTransactions`; memory to remember what is handed out, if the snapshot may expire.
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
-        let (held, snapshot) = stamping::with_slot(db, clock::begin_read)?;
+        let (held, snapshot) = finalize::with_free_slot(db, clock::begin_read)?;
         if options.is_described() {
             snapshots::describe(db, held.slot(), options);
         }
         let mut reads = None;
         if options.can_expire() {
-            let heap = db.memory().heap(held.make_cache()?);
-            reads = Some(ReadSet::new(heap, held.slot(), Remember::HandedOut)?);
+            let alloc = db.memory().allocator(held.make_cache()?);
+            reads = Some(ReadSet::new(alloc, held.slot(), Remember::HandedOut)?);
         }
         let expires = options.age_max.map(|age| Instant::now() + age);
         Ok(Self { expires, ..Self::with_slot(db, held, snapshot, reads) })
@@ -551,7 +551,7 @@ impl<'db> ReadTransaction<'db> {
     /// Whether the snapshot still holds, and all that was asked for was given. A cursor or a scan
     /// of an expired snapshot ends early, and so does one that meets a frozen row for which memory
     /// is refused; after it, ask here. `Database::read` and `Database::read_with` do. As long as
-    /// nobody has been told of such a row, further calls fail, and so does a commit.
+    /// no caller has seen such a row, further calls fail, and so does a commit.
     ///
     /// # Errors
     /// `SnapshotExpired`; `BudgetReached` and `OutOfMachineMemory`, once, after a row could not be

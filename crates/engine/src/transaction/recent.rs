@@ -13,8 +13,9 @@ use super::write_set::{WriteSet, Written};
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, acquire_fence, release_fence};
 use crate::memory::region::FIRST_RING_SIZE;
-use crate::memory::{Entitlement, Heap, Memory, Purpose};
+use crate::memory::{AllocationClass, Allocator, Memory, Purpose};
 use crate::table::ended::rows_of;
+use crate::table::frozen_ends::Layer;
 
 /// Words of the first ring.
 const FIRST_POWER: u32 = FIRST_RING_SIZE.ilog2() - 3;
@@ -25,14 +26,14 @@ const BUDGET_PART: u64 = 64;
 /// Marks a word that is a timestamp, behind the rows of its commit.
 const COMMIT: u64 = 1 << 63;
 
-/// How far the recent commits reach back.
+/// The reach of the recent commits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     /// All that was asked for was there.
     Whole,
     /// Some of it was not.
     Short,
-    /// There is more than was to be looked at.
+    /// There is more than was to be inspected.
     Long,
 }
 
@@ -63,6 +64,11 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
         Written::Ended { first, bits } => {
             rows_of(first, bits).for_each(|row| note(table, row));
         }
+        Written::InColumns { first, layer, .. } => {
+            Layer::at(memory, layer).each(memory, first, |row| note(table, row));
+        }
+        // They are in the layer of an older entry.
+        Written::Later { .. } => {}
     });
     words[(position & mask) as usize].store(COMMIT | timestamp, Relaxed);
     recent.end.store(position + 1, Release);
@@ -72,7 +78,7 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
 /// perhaps some of them twice; with at most so many.
 ///
 /// # Errors
-/// What `visit` returns.
+/// The error of `visit`.
 pub(crate) fn each_since(
     memory: &Memory,
     (since, most): (u64, u64),
@@ -118,8 +124,8 @@ pub(crate) fn each_since(
 
 /// Doubles the ring, if there is memory for it and it is not large already.
 #[cold]
-pub(crate) fn grow(heap: Heap<'_>) {
-    let header = heap.memory.header();
+pub(crate) fn grow(alloc: Allocator<'_>) {
+    let header = alloc.memory.header();
     let recent = &header.commit.0.recent;
     let old = recent.ring.load(Acquire);
     let power = power_of(old) + 1;
@@ -128,20 +134,20 @@ pub(crate) fn grow(heap: Heap<'_>) {
     if power > LAST_POWER || size > allowed {
         return;
     }
-    let queue = &heap.cache.retired;
-    if queue.make_room(heap, 1, Entitlement::Ordinary).is_err() {
+    let queue = &alloc.cache.retired;
+    if queue.make_room(alloc, 1, AllocationClass::Normal).is_err() {
         return;
     }
-    let Ok(at) = heap.allocate(size as usize, Purpose::Internal, Entitlement::Ordinary) else {
+    let Ok(at) = alloc.allocate(size as usize, Purpose::Internal, AllocationClass::Normal) else {
         return;
     };
-    heap.region().fresh_bytes(at, size as usize).fill(0);
+    alloc.region().fresh_bytes(at, size as usize).fill(0);
     let latched = header.commit.0.latch.lock();
     if recent.ring.load(Relaxed) != old {
         drop(latched);
-        return heap.free_block(at, Purpose::Internal);
+        return alloc.free_block(at, Purpose::Internal);
     }
-    let (from, to) = (words_of(heap.memory, old), words_of(heap.memory, ring_word(at, power)));
+    let (from, to) = (words_of(alloc.memory, old), words_of(alloc.memory, ring_word(at, power)));
     let end = recent.end.load(Relaxed);
     for position in end.saturating_sub(from.len() as u64)..end {
         let word = from[position as usize & (from.len() - 1)].load(Relaxed);
@@ -149,7 +155,7 @@ pub(crate) fn grow(heap: Heap<'_>) {
     }
     if end > from.len() as u64 {
         // What the old ring had lost reads as empty in the new one: no commit before the oldest
-        // word that was kept can be told.
+        // word that was kept can be known.
         let oldest = (end - from.len() as u64..end)
             .map(|position| to[position as usize & (to.len() - 1)].load(Relaxed))
             .find(|word| word & COMMIT != 0);
@@ -160,7 +166,7 @@ pub(crate) fn grow(heap: Heap<'_>) {
     drop(latched);
     // The first one was made with the slots and stays with them.
     if power_of(old) > FIRST_POWER {
-        heap.retire(old & !0xf, Purpose::Internal);
+        alloc.retire(old & !0xf, Purpose::Internal);
     }
 }
 

@@ -1,19 +1,19 @@
 //! Running a program's work in transactions until one commits.
 //!
 //! After a conflict the work is run again, after pauses that grow. Its age stays that of the first
-//! attempt, so that in a deadlock younger ones yield. Who has failed often runs *alone*: other
-//! writers are kept out, each time for longer, so in the end it commits however long it takes and
-//! however much the others write. If those that are active do not end in time, it lets all others
-//! in again for three times as long before it asks once more: a writer that is left open must not
-//! stop everybody.
+//! attempt, so that in a deadlock younger ones yield. Work that has failed often runs in
+//! *exclusive* mode: other writers are kept out, each time for longer, so in the end it commits
+//! however long it takes and however much the others write. If those that are active do not end in
+//! time, it lets all others in again for three times as long before it asks once more: a writer
+//! that is left open must not stop everybody.
 
 use std::time::{Duration, Instant};
 
 use super::clock::{self, HeldSlot};
 use super::commit::CommitTicket;
+use super::finalize;
 use super::gate::{self, Closed, ClosedGate};
 use super::options::TransactionOptions;
-use super::stamping;
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
@@ -23,26 +23,26 @@ use crate::snapshot::Snapshot;
 
 /// Attempts before a conflict is handed to the program.
 const ATTEMPTS_MAX: u32 = 10_000;
-/// Failed attempts from which on the work runs alone.
-const ALONE_FROM: u32 = if cfg!(shuttle) { 3 } else { 12 };
+/// Failed attempts from which on the work runs in exclusive mode.
+const EXCLUSIVE_FROM: u32 = if cfg!(shuttle) { 3 } else { 12 };
 /// For how long others are kept out the first time, at most; each further time doubles it, up to
 /// 1.28 s.
-const ALONE_TIME: Duration = Duration::from_millis(20);
-const ALONE_DOUBLINGS_MAX: u32 = 6;
+const EXCLUSIVE_TIME: Duration = Duration::from_millis(20);
+const EXCLUSIVE_DOUBLINGS_MAX: u32 = 6;
 /// For how many times as long others are let in, if that was not long enough for them to end.
-const ALONE_PAUSES: u32 = 3;
+const EXCLUSIVE_PAUSES: u32 = 3;
 /// Conflicts after which a thread only yields its time slice.
 const YIELDS: u32 = 3;
 const PAUSE_US_MAX: u64 = 1000;
 
-/// An attempt's slot and snapshot, and the gate if it runs alone.
+/// An attempt's slot and snapshot, and the gate if it runs in exclusive mode.
 type Begun<'db> = (HeldSlot<'db>, Snapshot, Option<ClosedGate<'db>>);
 
 /// Runs `work` in a transaction and commits it; again after each conflict.
 ///
 /// # Errors
-/// What `work` or the commit returns; `DeadlineReached` if there is no time for another attempt.
-pub(crate) fn run<T>(
+/// The error of `work` or of the commit; `DeadlineReached` if there is no time for another attempt.
+pub(crate) fn run_until_committed<T>(
     db: &Instance,
     options: &TransactionOptions,
     mut work: impl FnMut(&WriteTransaction<'_>) -> Result<T>,
@@ -52,7 +52,7 @@ pub(crate) fn run<T>(
         let (held, snapshot, gate) = begin(db, options, failed)?;
         let first = *age.get_or_insert(snapshot.timestamp);
         let transaction = WriteTransaction::with_slot(db, held, snapshot, options, first)?;
-        transaction.alone.set(gate.is_some());
+        transaction.exclusive.set(gate.is_some());
         gate.into_iter().for_each(ClosedGate::leave_closed);
         if failed > 0 {
             transaction.count(Counted::Retries);
@@ -60,7 +60,7 @@ pub(crate) fn run<T>(
         let ended = work(&transaction)
             .and_then(|value| transaction.commit_in_place().map(|ticket| (value, ticket)));
         // Over, one way or the other, before the gate opens.
-        let gate = transaction.alone.take().then(|| ClosedGate::left(db.memory()));
+        let gate = transaction.exclusive.take().then(|| ClosedGate::left(db.memory()));
         drop(transaction);
         drop(gate);
         match ended {
@@ -80,32 +80,32 @@ pub(crate) fn run<T>(
     }
 }
 
-/// Begins an attempt: alone, if enough have failed and nobody else keeps writers out.
+/// Begins an attempt: in exclusive mode, if enough have failed and nobody else keeps writers out.
 #[inline]
 fn begin<'db>(db: &'db Instance, options: &TransactionOptions, failed: u32) -> Result<Begun<'db>> {
-    if failed >= ALONE_FROM
-        && let Some(alone) = begin_alone(db, options, failed)?
+    if failed >= EXCLUSIVE_FROM
+        && let Some(exclusive) = begin_exclusive(db, options, failed)?
     {
-        return Ok(alone);
+        return Ok(exclusive);
     }
     let begin = |memory, slots| clock::begin_write(memory, slots, options.patience);
-    let (held, snapshot) = stamping::with_slot(db, begin)?;
+    let (held, snapshot) = finalize::with_free_slot(db, begin)?;
     Ok((held, snapshot, None))
 }
 
 #[cold]
-fn begin_alone<'db>(
+fn begin_exclusive<'db>(
     db: &'db Instance,
     options: &TransactionOptions,
     failed: u32,
 ) -> Result<Option<Begun<'db>>> {
-    let (held, mut snapshot) = stamping::with_slot(db, clock::begin_exclusive)?;
+    let (held, mut snapshot) = finalize::with_free_slot(db, clock::begin_past_gate)?;
     let left =
         || options.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    let time = ALONE_TIME * (1 << (failed - ALONE_FROM).min(ALONE_DOUBLINGS_MAX));
+    let time = EXCLUSIVE_TIME * (1 << (failed - EXCLUSIVE_FROM).min(EXCLUSIVE_DOUBLINGS_MAX));
     let time = time.min(left().unwrap_or(time));
-    match gate::close_for(db.memory(), held.number(), time) {
-        Closed::Alone(gate) => {
+    match gate::close_for_exclusive(db.memory(), held.number(), time) {
+        Closed::Exclusive(gate) => {
             // What the others have committed while they were waited for is not to be missed.
             snapshot.timestamp = held.publish_clock(true);
             Ok(Some((held, snapshot, Some(gate))))
@@ -114,7 +114,7 @@ fn begin_alone<'db>(
         Closed::InVain => {
             drop(held);
             if !cfg!(shuttle) {
-                let pause = time * ALONE_PAUSES;
+                let pause = time * EXCLUSIVE_PAUSES;
                 std::thread::sleep(pause.min(left().unwrap_or(pause)));
             }
             Ok(None)

@@ -13,7 +13,7 @@ use remanent_schema::KeyBuffer;
 use super::members::member_ref;
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Entitlement;
+use crate::memory::AllocationClass;
 use crate::table::Table;
 use crate::table::row::RowId;
 use crate::table::set::{Link, MemberRef, Set, SetCore};
@@ -98,7 +98,7 @@ impl WriteTransaction<'_> {
         (table, row): (&Table, RowId),
         after: Option<(&Table, RowId)>,
     ) -> Result<()> {
-        let _obliged = self.oblige();
+        let _tracking = self.force_read_tracking();
         let set = &*set.core;
         let member = member_ref(set, table, row)?;
         self.together(|| {
@@ -137,7 +137,7 @@ impl WriteTransaction<'_> {
     /// ```
     pub fn disconnect(&self, set: &Set, table: &Table, row: RowId) -> Result<()> {
         self.last_member.set(None);
-        let _obliged = self.oblige();
+        let _tracking = self.force_read_tracking();
         let set = &*set.core;
         let at = self.required_link(set, table, row)?;
         let link = RowId(Version::at(self.memory(), at).row());
@@ -177,7 +177,7 @@ impl WriteTransaction<'_> {
     /// `HasMembers`, `IsMember`.
     #[cold]
     pub(super) fn check_unlinked(&self, table: &Table, row: RowId) -> Result<()> {
-        let _obliged = self.oblige();
+        let _tracking = self.force_read_tracking();
         for set in self.live_sets_of(table) {
             let about = |kind| {
                 let row = format!("row {} of `{}` in `{}`", row.0, table.name(), set.schema.name);
@@ -203,7 +203,7 @@ impl WriteTransaction<'_> {
     /// As [`WriteTransaction::connect`].
     #[cold]
     pub(super) fn follow_sort_keys(&self, table: &Table, row: RowId) -> Result<()> {
-        let _obliged = self.oblige();
+        let _tracking = self.force_read_tracking();
         for set in self.live_sets_of(table).iter().filter(|set| set.schema.order.is_sorted()) {
             let Some(place) = set.member_table(table.core.id) else { continue };
             let member = MemberRef { table: place, row: row.0 };
@@ -338,9 +338,9 @@ impl WriteTransaction<'_> {
     }
 
     fn insert_link(&self, set: &SetCore, link: &Link<'_>) -> Result<()> {
-        let target = (None, Entitlement::Ordinary);
-        let inserted = self.change_any(&set.relation, target, |at, heap, snapshot| {
-            at.insert(heap, snapshot, set.link_len(link), |row| {
+        let target = (None, AllocationClass::Normal);
+        let inserted = self.change_any(&set.relation, target, |at, alloc, snapshot| {
+            at.insert(alloc, snapshot, set.link_len(link), |row| {
                 set.write_link(link, row);
                 Ok(())
             })
@@ -360,10 +360,10 @@ impl WriteTransaction<'_> {
     }
 
     fn update_link(&self, set: &SetCore, row: RowId, link: &Link<'_>) -> Result<()> {
-        let target = (Some(row), Entitlement::Ordinary);
-        let updated = self.change_any(&set.relation, target, |at, heap, snapshot| {
+        let target = (Some(row), AllocationClass::Normal);
+        let updated = self.change_any(&set.relation, target, |at, alloc, snapshot| {
             at.update(
-                heap,
+                alloc,
                 snapshot,
                 row.0,
                 |_| Ok(set.link_len(link)),

@@ -2,7 +2,7 @@
 //!
 //! A transaction with a name or a limit describes itself in its slot. Any other says nothing,
 //! since that would cost as much as the rest of its beginning; whoever reclaims or makes the list
-//! notes when he first met it. Old versions are counted for each snapshot that needs them as they
+//! notes when it first met it. Old versions are counted for each snapshot that needs them as they
 //! are kept (`reclaim.rs`); whoever counts also sees whether a snapshot has gone over its budget.
 //! Then it is marked *expired*: its reads fail from now on. It is *released*, that is no longer
 //! honoured but for the rows it was given, when it is seen between two calls after that.
@@ -78,7 +78,7 @@ pub(crate) fn list(db: &Instance) -> Vec<SnapshotInfo> {
     found
 }
 
-/// In words, for whom memory fails: the oldest snapshot of another than the holder of slot `own`
+/// As text, for whom memory fails: the oldest snapshot of another than the holder of slot `own`
 /// that keeps others from being freed what has changed since.
 #[cold]
 pub(crate) fn in_the_way(db: &Instance, own: usize) -> Option<String> {
@@ -133,16 +133,17 @@ pub(crate) fn expire(db: &Instance) {
     }
 }
 
-/// Passes by the readers that are between two calls: what was taken out before the clock reached
-/// the timestamp returned, nobody can come to any more. Expired snapshots among them are released.
-/// The slots `idle` are known to be so: the caller has them.
-pub(crate) fn pass_by(memory: &Memory, idle: [usize; 2]) -> u64 {
+/// The timestamp up to which blocks may be freed because readers are quiescent, that is between two
+/// calls: what was taken out before the clock reached it, nobody can come to any more. Advances the
+/// epoch of all slots but `idle`, whose holders are quiescent: the caller has them. Releases
+/// expired snapshots of quiescent readers.
+pub(crate) fn quiescent_horizon(memory: &Memory, idle: [usize; 2]) -> u64 {
     let clock = memory.header().clock.0.load(SeqCst);
     let used = memory.header().slots_used.load(SeqCst) as usize;
     let others = (0..used).filter(|number| !idle.contains(number));
     let slots = || others.clone().map(|number| slot(memory, number));
     slots().for_each(|slot| {
-        slot.passed.fetch_add(1, SeqCst);
+        slot.epoch.fetch_add(1, SeqCst);
     });
     barrier::heavy(memory);
     let mut oldest = clock;
@@ -151,7 +152,7 @@ pub(crate) fn pass_by(memory: &Memory, idle: [usize; 2]) -> u64 {
         if !is_held(state) {
             continue;
         }
-        if state & SLOT_WRITES != 0 || slot.operations.load(SeqCst) != 0 {
+        if slot.operations.load(SeqCst) != 0 {
             oldest = oldest.min(snapshot_of_state(state));
             continue;
         }

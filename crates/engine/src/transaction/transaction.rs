@@ -17,25 +17,28 @@ use super::commit::{self, CommitTicket, Work};
 use super::defining::{Defining, free_dropped};
 use super::gate::ClosedGate;
 use super::options::{Isolation, TransactionOptions};
-use super::precedence::{Standing, Waiting};
+use super::precedence::{Precedence, Waiting};
 use super::reading::ReadTransaction;
 use super::sets::LastMember;
 use super::validate::{Latched, validate};
 use super::write_set::WriteSet;
-use super::{reclaim, snapshots, stamping};
+use super::{finalize, reclaim, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::counts::Counted;
-use crate::memory::{Entitlement, Heap};
+use crate::memory::{AllocationClass, Allocator};
+use crate::slot::WRITING;
 use crate::snapshot::Snapshot;
-use crate::table::laid_segment::RowsAsColumns;
-use crate::table::read_set::{Obliged, ReadSet, Remember};
+use crate::table::bulk_segment::EncodedRows;
+use crate::table::change::Change;
+use crate::table::read_set::{ReadSet, ReadTracking, Remember};
 use crate::table::row::RowId;
-use crate::table::table::{Change, IN_SETS, TableAt};
+use crate::table::table::{IN_SETS, TableAt};
 use crate::table::version::bytes_at;
 use crate::table::{ColumnHandle, Table, TypedTable};
+use undo::Rollbacks;
 
 /// A transaction that reads and writes. Dropping it rolls it back.
 ///
@@ -61,23 +64,22 @@ use crate::table::{ColumnHandle, Table, TypedTable};
 /// ```
 pub struct WriteTransaction<'db> {
     read: ReadTransaction<'db>,
-    pub(super) heap: Heap<'db>,
+    pub(super) alloc: Allocator<'db>,
     writes: WriteSet<'db>,
     pub(super) ended: Cell<bool>,
     /// Rows of runs that were taken back.
     undone: Cell<u64>,
-    /// How many changes and definitions each rollback to a savepoint left, which ends later ones.
-    rollbacks: Cell<Vec<(u64, usize)>>,
-    standing: Standing,
+    rollbacks: Cell<Option<Box<Rollbacks>>>,
+    precedence: Precedence,
     durability: Option<Durability>,
     /// The member that was put behind all others last, as long as that is surely so.
     pub(super) last_member: Cell<Option<LastMember>>,
-    /// What it does to tables and indexes; others are kept from writing then.
+    /// Its changes of tables and indexes; others are kept from writing then.
     pub(super) defining: RefCell<Option<Box<Defining>>>,
     /// Whether it may have left something dropped behind.
     has_defined: Cell<bool>,
-    /// Whether the gate was closed for it to run alone, and left so.
-    pub(super) alone: Cell<bool>,
+    /// Whether the gate was closed for it to run in exclusive mode, and left so.
+    pub(super) exclusive: Cell<bool>,
 }
 
 /// A point in a transaction to roll back to.
@@ -110,11 +112,12 @@ impl<'db> WriteTransaction<'db> {
     /// Begins.
     ///
     /// # Errors
-    /// `TooManyTransactions`, memory for what the slot keeps, and `TableBusy` where patience ends.
+    /// `TooManyTransactions`, memory for what the slot keeps, and `TableBusy` where its patience
+    /// ends.
     #[inline]
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
         let begin = |memory, slots| clock::begin_write(memory, slots, options.patience);
-        let (held, snapshot) = stamping::with_slot(db, begin)?;
+        let (held, snapshot) = finalize::with_free_slot(db, begin)?;
         Self::with_slot(db, held, snapshot, options, snapshot.timestamp)
     }
 
@@ -131,31 +134,31 @@ impl<'db> WriteTransaction<'db> {
         options: &TransactionOptions,
         age: u64,
     ) -> Result<Self> {
-        let (heap, slot) = (db.memory().heap(held.cache()), held.slot());
-        let writes = WriteSet::new(heap, slot)?;
+        let (alloc, slot) = (db.memory().allocator(held.cache()), held.slot());
+        let writes = WriteSet::new(alloc, slot)?;
         let remember = match options.isolation {
             Isolation::Serializable => Remember::Reads,
             Isolation::Snapshot => Remember::Whether,
         };
-        let reads = ReadSet::new(heap, slot, remember)?;
-        let standing = Standing::new(db, options, age);
-        slot.precedence.store(standing.word(), Release);
+        let reads = ReadSet::new(alloc, slot, remember)?;
+        let precedence = Precedence::new(db, options, age);
+        slot.precedence.store(precedence.word(), Release);
         if options.is_described() {
             snapshots::describe(db, slot, options);
         }
         Ok(Self {
             read: ReadTransaction::with_slot(db, held, snapshot, Some(reads)),
-            heap,
+            alloc,
             writes,
             ended: Cell::new(false),
             undone: Cell::new(0),
-            rollbacks: Cell::new(Vec::new()),
-            standing,
+            rollbacks: Cell::default(),
+            precedence,
             durability: options.durability,
             last_member: Cell::new(None),
             defining: RefCell::new(None),
             has_defined: Cell::new(false),
-            alone: Cell::new(false),
+            exclusive: Cell::new(false),
         })
     }
 
@@ -193,8 +196,8 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        self.change(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
-            at.insert(heap, snapshot, length, |bytes| {
+        self.change(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+            at.insert(alloc, snapshot, length, |bytes| {
                 record.encode(bytes);
                 Ok(())
             })
@@ -227,8 +230,8 @@ impl<'db> WriteTransaction<'db> {
     pub fn insert_values(&self, table: &Table, values: &[Option<Value<'_>>]) -> Result<RowId> {
         let layout = &table.core.layout;
         let length = layout.encoded_len(values)?;
-        self.change(table, (None, Entitlement::Ordinary), |at, heap, snapshot| {
-            at.insert(heap, snapshot, length, |bytes| {
+        self.change(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+            at.insert(alloc, snapshot, length, |bytes| {
                 layout.encode(values, bytes)?;
                 Ok(())
             })
@@ -273,9 +276,9 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        self.change_content(table, row, |at, heap, snapshot| {
+        self.change_content(table, row, |at, alloc, snapshot| {
             at.update(
-                heap,
+                alloc,
                 snapshot,
                 row.0,
                 |_| Ok(length),
@@ -328,9 +331,9 @@ impl<'db> WriteTransaction<'db> {
         changes.iter().try_for_each(|(column, _)| table.check_column(*column))?;
         let leaves = changes.iter().map(|&(column, value)| (column.leaf(), value));
         let leaves: Vec<_> = leaves.collect();
-        self.change_content(table, row, |at, heap, snapshot| {
+        self.change_content(table, row, |at, alloc, snapshot| {
             at.update(
-                heap,
+                alloc,
                 snapshot,
                 row.0,
                 |old| Ok(layout.updated_len(old, &leaves)?),
@@ -373,10 +376,10 @@ impl<'db> WriteTransaction<'db> {
 
     /// As [`WriteTransaction::delete`], of a row of any table, linked or not.
     pub(crate) fn delete_any(&self, table: &Table, row: RowId) -> Result<()> {
-        let target = (Some(row), Entitlement::Reserve);
-        let changed = self.change_any(table, target, |at, heap, snapshot| {
-            let promises = self.writes.promises_of_end(at.core.id, row.0);
-            at.delete(heap, snapshot, row.0, promises)
+        let target = (Some(row), AllocationClass::Emergency);
+        let changed = self.change_any(table, target, |at, alloc, snapshot| {
+            let reservations = self.writes.reservations_of_end(at.core.id, row.0);
+            at.delete(alloc, snapshot, row.0, reservations)
         });
         changed.map(|_| ())
     }
@@ -412,7 +415,7 @@ impl<'db> WriteTransaction<'db> {
         let newest = ReadTransaction::begin(self.read.db)?;
         let (own, timestamp) = (self.read.snapshot.get(), newest.snapshot.get().timestamp);
         // At least up to the newest state.
-        self.counted(validate(&self.read, self.heap, own.timestamp, Latched::No))?;
+        self.counted(validate(&self.read, self.alloc, own.timestamp, Latched::No))?;
         if let Some(reads) = &self.read.reads {
             reads.let_versions_go(|(table, ordinal), version, key| {
                 let core = self.read.db.catalog().by_id(table);
@@ -456,9 +459,8 @@ impl<'db> WriteTransaction<'db> {
     ///
     /// # Errors
     /// As there.
-    #[doc(hidden)]
     #[inline]
-    pub fn commit_in_place(&self) -> Result<CommitTicket> {
+    pub(crate) fn commit_in_place(&self) -> Result<CommitTicket> {
         self.commit_in_place_with(|_| ())
     }
 
@@ -467,17 +469,16 @@ impl<'db> WriteTransaction<'db> {
     /// a program that knows the tables by names of its own.
     ///
     /// # Errors
-    /// As there. If the log cannot be brought to its rung, `published` was called all the same.
-    #[doc(hidden)]
+    /// As there. If the log cannot be made durable, `published` was called all the same.
     #[inline]
-    pub fn commit_in_place_with(&self, published: impl FnOnce(u64)) -> Result<CommitTicket> {
+    pub(crate) fn commit_in_place_with(&self, published: impl FnOnce(u64)) -> Result<CommitTicket> {
         self.check_active()?;
         self.read.copies.check()?;
         let changes = self.writes.len();
         let definitions = self.definitions_left();
         let work = Work {
             transaction: &self.read,
-            heap: self.heap,
+            alloc: self.alloc,
             writes: &self.writes,
             definitions: definitions.as_ref(),
         };
@@ -497,8 +498,8 @@ impl<'db> WriteTransaction<'db> {
     pub(super) fn change<'t>(
         &'t self,
         table: &'t Table,
-        target: (Option<RowId>, Entitlement),
-        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+        target: (Option<RowId>, AllocationClass),
+        make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         if table.core.schema.set.is_some() {
             return Err(change_of_set(table));
@@ -512,9 +513,9 @@ impl<'db> WriteTransaction<'db> {
         &'t self,
         table: &'t Table,
         row: RowId,
-        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+        make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<()> {
-        let target = (Some(row), Entitlement::Ordinary);
+        let target = (Some(row), AllocationClass::Normal);
         if !Self::sorts_members(table) {
             return self.change(table, target, make).map(|_| ());
         }
@@ -557,25 +558,27 @@ impl<'db> WriteTransaction<'db> {
     /// assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
-    pub fn keep_reads(&self) -> Option<Obliged<'_>> {
-        self.oblige()
+    pub fn keep_reads(&self) -> Option<ReadTracking<'_>> {
+        self.force_read_tracking()
     }
 
     /// While the guard lives, reads are remembered and will be validated whatever the isolation.
-    pub(super) fn oblige(&self) -> Option<Obliged<'_>> {
-        self.read.reads.as_ref().map(ReadSet::oblige)
+    pub(super) fn force_read_tracking(&self) -> Option<ReadTracking<'_>> {
+        self.read.reads.as_ref().map(ReadSet::force_read_tracking)
     }
 
     #[inline]
     pub(crate) fn change_any<'t>(
         &'t self,
         table: &'t Table,
-        (row, entitlement): (Option<RowId>, Entitlement),
-        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+        (row, class): (Option<RowId>, AllocationClass),
+        make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        let change = self.attempt(at, (row, entitlement), make)?;
+        let changed = self.attempt(at, (row, class), make);
+        self.rest();
+        let change = changed?;
         self.writes.push(at.core.id, change, row.is_none());
         if row.is_none() {
             self.read.extent.set(None);
@@ -584,14 +587,14 @@ impl<'db> WriteTransaction<'db> {
         Ok(RowId(change.row))
     }
 
-    /// Lays a segment down of so many rows, in no index yet; the first of them.
-    pub(super) fn change_segment(&self, table: &Table, rows: &RowsAsColumns) -> Result<u32> {
+    /// Inserts a bulk segment of these rows, in no index yet; the first of them.
+    pub(super) fn change_segment(&self, table: &Table, rows: &EncodedRows) -> Result<u32> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        let lay = |at: TableAt<'_>, heap: Heap<'_>, snapshot| {
-            Ok(Change::new(at.lay_segment(heap, snapshot, rows)?, 0))
+        let insert = |at: TableAt<'_>, alloc: Allocator<'_>, snapshot| {
+            Ok(Change::new(at.insert_bulk_segment(alloc, snapshot, rows)?, 0))
         };
-        let first = self.attempt(at, (None, Entitlement::Ordinary), lay)?.row;
+        let first = self.attempt(at, (None, AllocationClass::Normal), insert)?.row;
         self.writes.push_segment(at.core.id, first, rows.count());
         self.read.extent.set(None);
         self.read.db.warn_if_due();
@@ -603,23 +606,23 @@ impl<'db> WriteTransaction<'db> {
     fn attempt<'t>(
         &'t self,
         at: TableAt<'t>,
-        (row, entitlement): (Option<RowId>, Entitlement),
-        make: impl Fn(TableAt<'t>, Heap<'t>, Snapshot) -> Result<Change>,
+        (row, class): (Option<RowId>, AllocationClass),
+        make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<Change> {
         let attempt = || {
-            self.writes.make_room(entitlement)?;
-            make(at, self.heap, self.read.snapshot.get())
+            self.writes.make_room(class)?;
+            make(at, self.alloc, self.read.snapshot.get())
         };
         attempt().or_else(|error| self.counted(self.attempt_again(at, row, error, &attempt)))
     }
 
-    /// Where a table's rows are changed, from which memory, as of when.
-    pub(super) fn place_of<'t>(
+    /// A table, the allocator and the snapshot to change its rows with.
+    pub(super) fn change_context<'t>(
         &'t self,
         table: &'t Table,
-    ) -> Result<(TableAt<'t>, Heap<'t>, Snapshot)> {
+    ) -> Result<(TableAt<'t>, Allocator<'t>, Snapshot)> {
         self.check_active()?;
-        Ok((self.read.table_at(table)?, self.heap, self.read.snapshot.get()))
+        Ok((self.read.table_at(table)?, self.alloc, self.read.snapshot.get()))
     }
 
     /// Attempts a part of an insertion as often as that helps.
@@ -628,6 +631,7 @@ impl<'db> WriteTransaction<'db> {
         at: TableAt<'_>,
         attempt: &dyn Fn() -> Result<Change>,
     ) -> Result<()> {
+        self.read.held.slot().enter_writing(self.read.memory());
         match attempt() {
             Ok(_) => Ok(()),
             Err(error) => self.attempt_again(at, None, error, attempt).map(|_| ()),
@@ -652,7 +656,7 @@ impl<'db> WriteTransaction<'db> {
                 self.reclaim_all();
                 reclaimed = true;
             } else if let Some(holder) = error.holder() {
-                let begin = || Waiting::begin(&self.read, self.standing);
+                let begin = || Waiting::begin(&self.read, self.precedence);
                 waiting.get_or_insert_with(begin).turn(holder, error)?;
             } else if !error.is_conflict() || !self.renew_snapshot() {
                 self.remember_refusal(at, row, &error);
@@ -671,15 +675,15 @@ impl<'db> WriteTransaction<'db> {
     /// and forgets how it came to them.
     fn reclaim_all(&self) {
         let db = self.read.db;
-        reclaim::under_pressure(db, self.heap, None);
+        reclaim::drain_under_pressure(db, self.alloc, None);
         self.writes.condense();
         commit::advance_clock(self.read.memory());
         self.renew_snapshot();
         self.forget_places();
         let slot = self.read.held.slot();
-        slot.passed.fetch_add(1, SeqCst);
-        let idle = slot.operations.load(Relaxed) == 0;
-        reclaim::under_pressure(db, self.heap, idle.then_some(self.read.held.number()));
+        slot.epoch.fetch_add(1, SeqCst);
+        let idle = slot.operations.load(Relaxed) == WRITING;
+        reclaim::drain_under_pressure(db, self.alloc, idle.then_some(self.read.held.number()));
     }
 
     /// Adds to an error of memory what keeps it.
@@ -709,8 +713,8 @@ impl<'db> WriteTransaction<'db> {
         timestamp != own.timestamp
     }
 
-    /// To be told that a row is not there, that it is but its change is refused, or that another
-    /// row has its key, is to have read those rows. A conflict tells nothing of what is in them.
+    /// To learn that a row is not there, that it is but its change is refused, or that another
+    /// row has its key, is to have read those rows. A conflict says nothing of what is in them.
     fn remember_refusal(&self, at: TableAt<'_>, row: Option<RowId>, error: &Error) {
         let Some(reads) = &self.read.reads else { return };
         if error.is_conflict() {
@@ -722,7 +726,7 @@ impl<'db> WriteTransaction<'db> {
         }
     }
 
-    /// Whether it was told to yield, by one that goes first or that it waited for in a circle: its
+    /// Whether it was wounded, by one that goes first or that it waited for in a cycle: its
     /// statements and its commit fail with `Conflict`, and it can only be rolled back.
     ///
     /// # Examples
@@ -743,7 +747,7 @@ impl<'db> WriteTransaction<'db> {
     /// ```
     pub fn must_yield(&self) -> bool {
         let own = self.read.snapshot.get().own;
-        self.read.held.slot().told_to_yield.load(Relaxed) == own
+        self.read.held.slot().wounded.load(Relaxed) == own
     }
 
     #[inline]
@@ -754,7 +758,8 @@ impl<'db> WriteTransaction<'db> {
             );
         }
         let (slot, own) = (self.read.held.slot(), self.read.snapshot.get().own);
-        self.standing.check(slot, own).inspect_err(|error| self.count_refusal(error))
+        slot.enter_writing(self.read.memory());
+        self.precedence.check(slot, own).inspect_err(|error| self.count_refusal(error))
     }
 }
 
@@ -779,16 +784,17 @@ impl Drop for WriteTransaction<'_> {
             self.count(Counted::Rollbacks);
             self.undo_all();
         }
+        self.read.held.slot().enter_writing(self.read.memory());
         if !self.read.held.is_unstamped() {
             self.writes.clear();
         }
         let (own, stamp) = (self.read.held.number(), self.read.snapshot.get().own);
         if self.has_defined.get() {
-            free_dropped(self.read.db, self.heap, own);
+            free_dropped(self.read.db, self.alloc, own);
         }
-        reclaim::after_transaction(self.read.db, self.heap, own, (stamp, self.undone.get()));
-        stamping::some(self.read.db);
+        reclaim::after_transaction(self.read.db, self.alloc, own, (stamp, self.undone.get()));
+        finalize::drain_some(self.read.db);
         self.let_others_in();
-        drop(self.alone.take().then(|| ClosedGate::left(self.read.db.memory())));
+        drop(self.exclusive.take().then(|| ClosedGate::left(self.read.db.memory())));
     }
 }

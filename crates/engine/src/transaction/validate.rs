@@ -9,14 +9,14 @@
 //! its commit timestamp, and the order of timestamps is a serial order.
 //!
 //! Nothing is done if nothing committed meanwhile. Which rows changed, the recent commits know; if
-//! they do not reach back, all rows of the tables that were read are looked at.
+//! they do not reach back, all rows of the tables that were read are inspected.
 
 use std::sync::Arc;
 
 use super::reading::ReadTransaction;
 use super::recent::{self, Reach};
 use crate::error::Result;
-use crate::memory::Heap;
+use crate::memory::Allocator;
 use crate::memory::atomic::{Acquire, SeqCst};
 use crate::snapshot::{Begin, Snapshot, resolve};
 use crate::table::describe;
@@ -25,21 +25,21 @@ use crate::table::segment::{is_frozen, newest_of};
 use crate::table::table::{TableAt, TableCore};
 use crate::table::version::{bytes_at, chain, visible};
 
-/// Who waits while a validation is made.
+/// Whether the commit latch is held during a validation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Latched {
     /// Nobody: others commit meanwhile.
     No,
-    /// The commit latch is held: only a little may be looked at.
+    /// The commit latch is held: only a little may be inspected.
     Commit,
     /// The commit latch is held, and it has to end.
     Whatever,
 }
 
-/// What came of a validation.
+/// The result of a validation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Validated {
-    /// What was read is as it was, up to this timestamp.
+    /// All reads are valid up to this timestamp.
     UpTo(u64),
     /// There is too much to look at for those who wait.
     NotUnderLatch,
@@ -56,20 +56,20 @@ impl Validated {
     }
 }
 
-/// Recent changes that are looked at under the commit latch; few for models.
+/// Recent changes that are inspected under the commit latch; few for models.
 const LATCHED_MAX: u64 = if cfg!(shuttle) { 4 } else { 1024 };
 
-/// What one validation looks at.
+/// The state of one validation.
 struct Validation<'t> {
     transaction: &'t ReadTransaction<'t>,
     reads: &'t ReadSet<'t>,
-    /// Commits up to here need not be looked at.
+    /// Commits up to here need not be inspected.
     since: u64,
-    /// The table that was looked at last.
+    /// The table that was inspected last.
     table: Option<Arc<TableCore>>,
 }
 
-/// What a transaction has read, if its commit depends on that.
+/// The read set of a transaction, if its commit depends on it.
 #[inline]
 pub(crate) fn reads_of<'t>(transaction: &'t ReadTransaction<'_>) -> Option<&'t ReadSet<'t>> {
     let reads = transaction.reads.as_ref()?;
@@ -83,7 +83,7 @@ pub(crate) fn reads_of<'t>(transaction: &'t ReadTransaction<'_>) -> Option<&'t R
 /// `Conflict`, naming a table and a key.
 pub(crate) fn validate(
     transaction: &ReadTransaction<'_>,
-    heap: Heap<'_>,
+    alloc: Allocator<'_>,
     since: u64,
     latched: Latched,
 ) -> Result<Validated> {
@@ -104,7 +104,7 @@ pub(crate) fn validate(
         Reach::Short | Reach::Long => {}
     }
     if latched == Latched::No {
-        recent::grow(heap);
+        recent::grow(alloc);
     }
     validation.check_all_rows()?;
     Ok(Validated::UpTo(until))
@@ -151,20 +151,24 @@ impl Validation<'_> {
         Ok(())
     }
 
-    /// As [`Validation::check_row`], for a row that is as it was frozen: in a segment that was laid
-    /// down by a commit that the snapshot does not see. All others were committed before every
-    /// snapshot that is held.
+    /// As [`Validation::check_row`], for a row that is as it was frozen: it lies in a segment that
+    /// was bulk inserted by a commit that the snapshot does not see, or one has deleted it. All
+    /// others were committed before every snapshot that is held.
     #[cold]
     fn check_frozen_row(&self, table: TableAt<'_>, row: u32) -> Result<()> {
         let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
-        let begin = resolve(table.memory, &frozen.segment.begin);
         let since = self.transaction.snapshot.get().timestamp;
-        if !matches!(begin, Begin::Committed(begin) if begin > since) {
+        let is_late = |begin| matches!(begin, Begin::Committed(begin) if begin > since);
+        let is_new = is_late(resolve(table.memory, &frozen.segment.begin));
+        let has_ended = frozen.end(table.memory).is_some_and(is_late);
+        if !is_new && !has_ended {
             return Ok(());
         }
         let mut bytes = vec![0; frozen.len(&table)];
         frozen.write(&table, &mut bytes);
-        if self.reads.has_row(table.core.id, row) || self.reads.has_content(table, row, &bytes) {
+        // What has come and gone since was never seen.
+        let is_read = || is_new != has_ended && self.reads.has_content(table, row, &bytes);
+        if self.reads.has_row(table.core.id, row) || is_read() {
             return Err(describe::read_conflict(table, row, None));
         }
         Ok(())
@@ -186,7 +190,7 @@ impl Validation<'_> {
                 let is_new = frozen.is_some_and(|it| !snapshot.sees(memory, &it.begin));
                 for (row, slot) in (next as u32..).zip(slots) {
                     let word = slot.load(Acquire);
-                    if is_frozen(word) && is_new {
+                    if is_frozen(word) && (is_new || self.has_ended_late(table, row)) {
                         self.check_row(core, row)?;
                     }
                     let committed = newest_committed(table, newest_of(word));
@@ -199,6 +203,13 @@ impl Validation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a row that is as it was frozen was deleted by a commit that is to be inspected.
+    #[cold]
+    fn has_ended_late(&self, table: TableAt<'_>, row: u32) -> bool {
+        let end = table.frozen_row(row).and_then(|frozen| frozen.end(table.memory));
+        matches!(end, Some(Begin::Committed(end)) if end > self.since)
     }
 }
 

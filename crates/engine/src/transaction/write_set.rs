@@ -4,13 +4,15 @@
 //! directory of rows knows their versions, so a burst of insertions costs nothing here. The first
 //! chunk stays with the slot, so that small transactions allocate nothing for it. A savepoint is a
 //! number of changes; rolling back takes entries off the end, and no run reaches over a savepoint.
-//! A *segment* is one entry too: rows that were inserted as columns (`table/laid_segment.rs`).
+//! A *segment* is one entry too: rows that were inserted as columns (`table/bulk_segment.rs`).
 //!
 //! Rows that end in place are noted by a bit for each, 64 to an entry, also where they come in no
 //! order and memory fails (`stretch`): a deletion of any size takes a hundredth of what it deletes.
+//! Those of a frozen segment are one entry that says where their bits are (`InColumns`).
 //!
-//! Each change has left promises of room in the retire queue behind, one and those that it says; of
-//! a run or of rows that have ended two are kept, of a segment one: what clearing them away takes.
+//! Each change has left reservations of room in the retire queue behind, one and those that it
+//! says; of a run or of rows that have ended two are kept, of a segment one: what clearing them
+//! away takes.
 
 mod stretch;
 
@@ -18,9 +20,11 @@ use std::cell::Cell;
 
 use crate::error::Result;
 use crate::memory::atomic::{AtomicU32, AtomicU64, Relaxed};
-use crate::memory::{Entitlement, Heap, Purpose, Ref};
+use crate::memory::{AllocationClass, Allocator, Purpose, Ref};
 use crate::slot::Slot;
-use crate::table::table::Change;
+use crate::table::change::Change;
+use crate::table::frozen_ends::Layer;
+use crate::table::segment::SEGMENT_SHIFT;
 use stretch::Condensed;
 
 const CHUNK_ENTRIES: usize = 31;
@@ -28,23 +32,32 @@ const CHUNK_ENTRIES: usize = 31;
 const RUN: u64 = 1;
 /// It is a segment, and the word's bits above these two are how many rows it has.
 const SEGMENT: u64 = 2;
-/// Promises that are kept for a run, and for rows that have ended.
-const PROMISES_OF_RUN: u64 = 2;
-pub(crate) const PROMISES_OF_ENDED: u64 = 2;
-/// The high bits of an entry's table are the promises that a change has left behind the first, or
-/// this: it is rows that have ended, of the 64 from `row` on those whose bits are set in the word.
+/// Reservations that are kept for a run, and for rows that have ended.
+const RESERVATIONS_OF_RUN: u64 = 2;
+pub(crate) const RESERVATIONS_OF_ENDED: u64 = 2;
+/// The high bits of an entry's table are the reservations that a change has left behind the first,
+/// or this: it is rows that have ended, of the 64 from `row` on those whose bits are set in the
+/// word.
 const TABLE_BITS: u32 = 24;
 const ENDED: u32 = 0xff << TABLE_BITS;
+/// Or that it is all rows of a layer that ended before the next savepoint, or some that did later.
+const IN_COLUMNS: u32 = 0xfe << TABLE_BITS;
+const LATER: u32 = 0xfd << TABLE_BITS;
 const ROWS_OF_ENDED: u32 = 64;
+/// In the word of such an entry: where the layer lies, above one less than how many rows they are.
+const LAYER_SHIFT: u32 = 16;
+const SEGMENT_MASK: u32 = !((1 << SEGMENT_SHIFT) - 1);
 
 /// The changes of one transaction.
 pub(crate) struct WriteSet<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     first: u64,
-    /// The chunk that the next change goes to, and its place in it.
+    /// The chunk that the next change goes to, and its index in it.
     current: Cell<u64>,
-    place: Cell<u32>,
+    index: Cell<u32>,
     len: Cell<u64>,
+    /// Changes before the last savepoint, or more.
+    marked: Cell<u64>,
     /// Whether the newest entry must not be extended.
     sealed: Cell<bool>,
     /// Whether there may be segments among the entries.
@@ -55,7 +68,7 @@ pub(crate) struct WriteSet<'m> {
     condensed: Cell<Option<Box<Condensed>>>,
 }
 
-/// What an entry is about.
+/// The subject of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Written {
     /// One change.
@@ -66,9 +79,15 @@ pub(crate) enum Written {
     Segment { first: u32, count: u32 },
     /// Rows that have ended in place: those whose bits are set, of the 64 from the first on.
     Ended { first: u32, bits: u64 },
+    /// The rows that have their bits in a layer (`table/frozen_ends.rs`), of the segment that has
+    /// this first row: so many of them, and those that [`Written::Later`] says.
+    InColumns { first: u32, layer: u64, count: u32 },
+    /// Rows that ended behind a later savepoint, to be taken back alone: they are in the layer of
+    /// an older entry, of the 64 from the first on.
+    Later { first: u32, bits: u64 },
 }
 
-/// Where a write set ends: to go on with it later.
+/// The end of a write set, to go on with it later.
 pub(crate) type WriteSetEnd = [AtomicU64; 3];
 
 #[repr(C)]
@@ -89,22 +108,24 @@ struct Entry {
 const _: () = assert!(size_of::<Chunk>() == 512);
 
 impl Written {
-    /// How many changes it is.
+    /// The number of changes.
     pub(crate) fn len(self) -> u64 {
         match self {
             Self::One(_) => 1,
             Self::Run { count, .. } | Self::Segment { count, .. } => u64::from(count),
-            Self::Ended { bits, .. } => bits.count_ones().into(),
+            Self::Ended { bits, .. } | Self::Later { bits, .. } => bits.count_ones().into(),
+            Self::InColumns { count, .. } => u64::from(count),
         }
     }
 
-    /// Promises of room in the retire queue that are kept for it.
-    pub(crate) fn promises(self) -> u64 {
+    /// Reservations of room in the retire queue that are kept for it.
+    pub(crate) fn reservations(self) -> u64 {
         match self {
-            Self::Segment { .. } => 1,
-            Self::One(change) => 1 + u64::from(change.places),
-            Self::Run { .. } => self.len().min(PROMISES_OF_RUN),
-            Self::Ended { .. } => PROMISES_OF_ENDED,
+            Self::Segment { .. } | Self::InColumns { .. } => 1,
+            Self::Later { .. } => 0,
+            Self::One(change) => 1 + u64::from(change.reserved),
+            Self::Run { .. } => self.len().min(RESERVATIONS_OF_RUN),
+            Self::Ended { .. } => RESERVATIONS_OF_ENDED,
         }
     }
 }
@@ -115,21 +136,22 @@ impl<'m> WriteSet<'m> {
     /// # Errors
     /// Memory for the slot's first chunk, the first time it writes.
     #[inline]
-    pub(crate) fn new(heap: Heap<'m>, slot: &Slot) -> Result<Self> {
+    pub(crate) fn new(alloc: Allocator<'m>, slot: &Slot) -> Result<Self> {
         let mut first = slot.write_set.load(Relaxed);
         if first == 0 {
-            heap.cache.retired.keep_apart(heap)?;
+            alloc.cache.retired.keep_apart(alloc)?;
             let size = size_of::<Chunk>();
-            first = heap.allocate(size, Purpose::Internal, Entitlement::Reserve)?;
-            heap.region().fresh_bytes(first, size).fill(0);
+            first = alloc.allocate(size, Purpose::Internal, AllocationClass::Emergency)?;
+            alloc.region().fresh_bytes(first, size).fill(0);
             slot.write_set.store(first, Relaxed);
         }
         Ok(Self {
-            heap,
+            alloc,
             first,
             current: Cell::new(first),
-            place: Cell::new(0),
+            index: Cell::new(0),
             len: Cell::new(0),
+            marked: Cell::new(0),
             sealed: Cell::new(true),
             has_segments: Cell::new(false),
             in_stretch: Cell::new(false),
@@ -138,14 +160,15 @@ impl<'m> WriteSet<'m> {
     }
 
     /// The write set that the slot's last transaction has left.
-    pub(crate) fn resume(heap: Heap<'m>, slot: &Slot, end: &WriteSetEnd) -> Self {
-        let [current, place, len] = end.each_ref().map(|word| word.load(Relaxed));
+    pub(crate) fn resume(alloc: Allocator<'m>, slot: &Slot, end: &WriteSetEnd) -> Self {
+        let [current, index, len] = end.each_ref().map(|word| word.load(Relaxed));
         Self {
-            heap,
+            alloc,
             first: slot.write_set.load(Relaxed),
             current: Cell::new(current),
-            place: Cell::new(place as u32),
+            index: Cell::new(index as u32),
             len: Cell::new(len),
+            marked: Cell::new(0),
             sealed: Cell::new(true),
             has_segments: Cell::new(true),
             in_stretch: Cell::new(false),
@@ -155,20 +178,20 @@ impl<'m> WriteSet<'m> {
 
     /// Notes where it ends.
     pub(crate) fn leave(&self, end: &WriteSetEnd) {
-        let words = [self.current.get(), self.place() as u64, self.len.get()];
+        let words = [self.current.get(), self.index() as u64, self.len.get()];
         for (word, value) in end.iter().zip(words) {
             word.store(value, Relaxed);
         }
     }
 
     #[inline]
-    fn place(&self) -> usize {
-        self.place.get() as usize
+    fn index(&self) -> usize {
+        self.index.get() as usize
     }
 
     #[inline]
-    fn set_place(&self, place: usize) {
-        self.place.set(place as u32);
+    fn set_index(&self, index: usize) {
+        self.index.set(index as u32);
     }
 
     /// Changes in the set.
@@ -182,6 +205,7 @@ impl<'m> WriteSet<'m> {
     pub(crate) fn mark(&self) -> u64 {
         self.sealed.set(true);
         self.in_stretch.set(false);
+        self.marked.set(self.len.get());
         self.len.get()
     }
 
@@ -190,11 +214,11 @@ impl<'m> WriteSet<'m> {
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`.
     #[inline]
-    pub(crate) fn make_room(&self, entitlement: Entitlement) -> Result<()> {
-        if self.place() < CHUNK_ENTRIES {
+    pub(crate) fn make_room(&self, class: AllocationClass) -> Result<()> {
+        if self.index() < CHUNK_ENTRIES {
             return Ok(());
         }
-        self.add_chunk(entitlement)
+        self.add_chunk(class)
     }
 
     /// Adds a change for which room was made; `fresh` if it is an insertion.
@@ -205,14 +229,17 @@ impl<'m> WriteSet<'m> {
             return;
         }
         if change.is_end() {
-            return self.push_ended(table, change.row);
+            return match change.layer() {
+                None => self.push_ended(table, change.row),
+                Some(layer) => self.push_in_columns(table, change.row, layer),
+            };
         }
-        let place = self.place();
-        let entry = &self.chunk(self.current.get()).entries[place];
-        entry.table.store(table | u32::from(change.places) << TABLE_BITS, Relaxed);
+        let index = self.index();
+        let entry = &self.chunk(self.current.get()).entries[index];
+        entry.table.store(table | u32::from(change.reserved) << TABLE_BITS, Relaxed);
         entry.row.store(change.row, Relaxed);
         entry.word.store(change.version, Relaxed);
-        self.set_place(place + 1);
+        self.set_index(index + 1);
         self.sealed.set(!fresh);
         self.in_stretch.set(false);
     }
@@ -223,24 +250,63 @@ impl<'m> WriteSet<'m> {
         if let Some(entry) = self.ended_beside(table, row) {
             return entry.word.store(entry.word.load(Relaxed) | bit, Relaxed);
         }
-        let place = self.place();
+        let index = self.index();
         if !self.in_stretch.replace(true) {
-            let start = [self.current.get(), place as u64];
-            start.iter().zip(&self.heap.cache.stretch).for_each(|(at, it)| it.store(*at, Relaxed));
+            let start = [self.current.get(), index as u64];
+            start.iter().zip(&self.alloc.cache.stretch).for_each(|(at, it)| it.store(*at, Relaxed));
             self.condensed.set(None);
         }
-        let entry = &self.chunk(self.current.get()).entries[place];
+        let entry = &self.chunk(self.current.get()).entries[index];
         entry.table.store(table | ENDED, Relaxed);
         entry.row.store(row - row % ROWS_OF_ENDED, Relaxed);
         entry.word.store(bit, Relaxed);
-        self.set_place(place + 1);
+        self.set_index(index + 1);
         self.sealed.set(true);
     }
 
-    /// Promises of room that the end of a row in place has to make.
+    /// Adds a row that has ended in the columns, by a bit in this layer.
+    #[cold]
+    fn push_in_columns(&self, table: u32, row: u32, at: u64) {
+        let layer = Layer::at(self.alloc.memory, at);
+        let (known, since) = (layer.entry.load(Relaxed), layer.since.load(Relaxed));
+        if known == 0 {
+            let word = at << LAYER_SHIFT;
+            let entry = self.push_entry((table | IN_COLUMNS, row & SEGMENT_MASK), word);
+            layer.entry.store(self.alloc.region().offset_of(entry), Relaxed);
+            layer.since.store(self.len.get() - 1, Relaxed);
+        } else if since >= self.marked.get() {
+            let word = &self.alloc.memory.get(Ref::<Entry>::new(known)).word;
+            word.store(word.load(Relaxed) + 1, Relaxed);
+        } else {
+            let (key, bit) =
+                ((table | LATER, row - row % ROWS_OF_ENDED), 1 << (row % ROWS_OF_ENDED));
+            let is_marked = self.len.get() - 1 == self.marked.get();
+            let newest = self.index().checked_sub(1).filter(|_| !is_marked);
+            let newest = newest.map(|index| &self.chunk(self.current.get()).entries[index]);
+            if let Some(entry) = newest.filter(|entry| entry.key() == key) {
+                entry.word.store(entry.word.load(Relaxed) | bit, Relaxed);
+            } else {
+                self.push_entry(key, bit);
+            }
+        }
+    }
+
+    fn push_entry(&self, (table, row): (u32, u32), word: u64) -> &'m Entry {
+        let index = self.index();
+        let entry = &self.chunk(self.current.get()).entries[index];
+        entry.table.store(table, Relaxed);
+        entry.row.store(row, Relaxed);
+        entry.word.store(word, Relaxed);
+        self.set_index(index + 1);
+        self.sealed.set(true);
+        self.in_stretch.set(false);
+        entry
+    }
+
+    /// Reservations of room that the end of a row in place has to make.
     #[inline]
-    pub(crate) fn promises_of_end(&self, table: u32, row: u32) -> u64 {
-        if self.ended_beside(table, row).is_some() { 0 } else { PROMISES_OF_ENDED }
+    pub(crate) fn reservations_of_end(&self, table: u32, row: u32) -> u64 {
+        if self.ended_beside(table, row).is_some() { 0 } else { RESERVATIONS_OF_ENDED }
     }
 
     /// The entry that this row's end can be added to.
@@ -250,16 +316,16 @@ impl<'m> WriteSet<'m> {
             return None;
         }
         let chunk = self.chunk(self.current.get());
-        let newest = match self.place() {
+        let newest = match self.index() {
             0 => &self.chunk(chunk.previous.load(Relaxed)).entries[CHUNK_ENTRIES - 1],
-            place => &chunk.entries[place - 1],
+            index => &chunk.entries[index - 1],
         };
         let wanted = (table | ENDED, row - row % ROWS_OF_ENDED);
         if newest.key() == wanted {
             return Some(newest);
         }
         let condensed = self.condensed.take()?;
-        let found = condensed.find(self.heap.memory, wanted);
+        let found = condensed.find(self.alloc.memory, wanted);
         self.condensed.set(Some(condensed));
         found
     }
@@ -270,20 +336,20 @@ impl<'m> WriteSet<'m> {
         if !self.in_stretch.get() {
             return false;
         }
-        let (memory, end) = (self.heap.memory, (self.current.get(), self.place()));
-        let [chunk, place] = self.heap.cache.stretch.each_ref().map(|word| word.load(Relaxed));
-        let (condensed, gone) = Condensed::of(memory, (chunk, place as usize), end);
-        self.heap.cache.retired.redeem_many(gone as u64 * PROMISES_OF_ENDED);
-        let (chunk, place) = condensed.end();
+        let (memory, end) = (self.alloc.memory, (self.current.get(), self.index()));
+        let [chunk, index] = self.alloc.cache.stretch.each_ref().map(|word| word.load(Relaxed));
+        let (condensed, gone) = Condensed::of(memory, (chunk, index as usize), end);
+        self.alloc.cache.retired.release_many(gone as u64 * RESERVATIONS_OF_ENDED);
+        let (chunk, index) = condensed.end();
         let mut freed = self.chunk(chunk).next.load(Relaxed);
         self.chunk(chunk).next.store(0, Relaxed);
         while freed != 0 {
             let next = self.chunk(freed).next.load(Relaxed);
-            self.heap.free(freed, size_of::<Chunk>(), Purpose::Internal);
+            self.alloc.free(freed, size_of::<Chunk>(), Purpose::Internal);
             freed = next;
         }
         self.current.set(chunk);
-        self.set_place(place);
+        self.set_index(index);
         self.condensed.set(Some(Box::new(condensed)));
         gone > 0
     }
@@ -291,12 +357,12 @@ impl<'m> WriteSet<'m> {
     /// Adds a segment of so many rows from `first` on, for which room was made.
     pub(crate) fn push_segment(&self, table: u32, first: u32, count: u32) {
         self.len.set(self.len.get() + u64::from(count));
-        let place = self.place();
-        let entry = &self.chunk(self.current.get()).entries[place];
+        let index = self.index();
+        let entry = &self.chunk(self.current.get()).entries[index];
         entry.table.store(table, Relaxed);
         entry.row.store(first, Relaxed);
         entry.word.store(u64::from(count) << 2 | SEGMENT, Relaxed);
-        self.set_place(place + 1);
+        self.set_index(index + 1);
         self.sealed.set(true);
         self.in_stretch.set(false);
         self.has_segments.set(true);
@@ -314,8 +380,8 @@ impl<'m> WriteSet<'m> {
         if self.sealed.get() {
             return false;
         }
-        let place = self.place().wrapping_sub(1);
-        let Some(entry) = self.chunk(self.current.get()).entries.get(place) else { return false };
+        let index = self.index().wrapping_sub(1);
+        let Some(entry) = self.chunk(self.current.get()).entries.get(index) else { return false };
         let word = entry.word.load(Relaxed);
         let count = if word & RUN == 0 { 1 } else { word >> 1 };
         let follows = entry.row.load(Relaxed).checked_add(count as u32) == Some(row);
@@ -323,8 +389,8 @@ impl<'m> WriteSet<'m> {
             return false;
         }
         entry.word.store((count + 1) << 1 | RUN, Relaxed);
-        if count >= PROMISES_OF_RUN {
-            self.heap.cache.retired.redeem();
+        if count >= RESERVATIONS_OF_RUN {
+            self.alloc.cache.retired.release();
         }
         true
     }
@@ -332,17 +398,17 @@ impl<'m> WriteSet<'m> {
     /// Takes the newest entry off.
     pub(crate) fn pop(&self) -> Option<(u32, Written)> {
         let (table, written) = self.newest()?.read();
-        self.set_place(self.place() - 1);
+        self.set_index(self.index() - 1);
         self.len.set(self.len.get() - written.len());
         self.sealed.set(true);
         Some((table, written))
     }
 
     /// Takes the newest entry off, and with a run those before it that its rows follow; and how
-    /// many promises were kept for all of them. None of the oldest `len` changes is among them.
+    /// many reservations were kept for all of them. None of the oldest `len` changes is among them.
     pub(crate) fn pop_joined(&self, len: u64) -> Option<(u32, Written, u64)> {
         let (table, mut written) = self.pop()?;
-        let mut promises = written.promises();
+        let mut reservations = written.reservations();
         while self.len.get() > len
             && let Written::Run { first, count } = written
             && let Some(entry) = self.newest()
@@ -350,11 +416,11 @@ impl<'m> WriteSet<'m> {
             && of == table
             && before + more == first
         {
-            promises += Written::Run { first: before, count: more }.promises();
+            reservations += Written::Run { first: before, count: more }.reservations();
             written = Written::Run { first: before, count: count + more };
             self.pop();
         }
-        Some((table, written, promises))
+        Some((table, written, reservations))
     }
 
     /// Takes at most so many changes off the newest entry.
@@ -377,15 +443,15 @@ impl<'m> WriteSet<'m> {
         if self.len.get() == 0 {
             return None;
         }
-        if self.place() == 0 {
+        if self.index() == 0 {
             let emptied = self.current.get();
             let previous = self.chunk(emptied).previous.load(Relaxed);
             self.chunk(previous).next.store(0, Relaxed);
-            self.heap.free(emptied, size_of::<Chunk>(), Purpose::Internal);
+            self.alloc.free(emptied, size_of::<Chunk>(), Purpose::Internal);
             self.current.set(previous);
-            self.set_place(CHUNK_ENTRIES);
+            self.set_index(CHUNK_ENTRIES);
         }
-        Some(&self.chunk(self.current.get()).entries[self.place() - 1])
+        Some(&self.chunk(self.current.get()).entries[self.index() - 1])
     }
 
     /// Calls `visit` with each entry, oldest first.
@@ -397,24 +463,24 @@ impl<'m> WriteSet<'m> {
     /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be
     /// rolled back to: it takes as long as those are many.
     pub(crate) fn each_behind(&self, len: u64, visit: impl FnMut(u32, Written)) {
-        let (mut at, mut place, mut left) = (self.current.get(), self.place(), self.len.get());
+        let (mut at, mut index, mut left) = (self.current.get(), self.index(), self.len.get());
         while left > len {
-            if place == 0 {
-                (at, place) = (self.chunk(at).previous.load(Relaxed), CHUNK_ENTRIES);
+            if index == 0 {
+                (at, index) = (self.chunk(at).previous.load(Relaxed), CHUNK_ENTRIES);
             }
-            place -= 1;
-            left -= self.chunk(at).entries[place].read().1.len();
+            index -= 1;
+            left -= self.chunk(at).entries[index].read().1.len();
         }
-        self.each_from((at, place), visit);
+        self.each_from((at, index), visit);
     }
 
     #[inline]
-    fn each_from(&self, (first, place): (u64, usize), mut visit: impl FnMut(u32, Written)) {
-        let (mut at, mut from) = (first, place);
+    fn each_from(&self, (first, index): (u64, usize), mut visit: impl FnMut(u32, Written)) {
+        let (mut at, mut from) = (first, index);
         while self.len.get() > 0 {
             let chunk = self.chunk(at);
             let last = at == self.current.get();
-            let count = if last { self.place() } else { CHUNK_ENTRIES };
+            let count = if last { self.index() } else { CHUNK_ENTRIES };
             for entry in &chunk.entries[from..count] {
                 let (table, written) = entry.read();
                 visit(table, written);
@@ -432,11 +498,11 @@ impl<'m> WriteSet<'m> {
         self.chunk(self.first).next.store(0, Relaxed);
         while at != 0 {
             let next = self.chunk(at).next.load(Relaxed);
-            self.heap.free(at, size_of::<Chunk>(), Purpose::Internal);
+            self.alloc.free(at, size_of::<Chunk>(), Purpose::Internal);
             at = next;
         }
         self.current.set(self.first);
-        self.set_place(0);
+        self.set_index(0);
         self.len.set(0);
         self.sealed.set(true);
         self.has_segments.set(false);
@@ -444,26 +510,26 @@ impl<'m> WriteSet<'m> {
     }
 
     #[cold]
-    fn add_chunk(&self, entitlement: Entitlement) -> Result<()> {
-        let at = self.heap.allocate(size_of::<Chunk>(), Purpose::Internal, entitlement)?;
+    fn add_chunk(&self, class: AllocationClass) -> Result<()> {
+        let at = self.alloc.allocate(size_of::<Chunk>(), Purpose::Internal, class)?;
         let chunk = self.chunk(at);
         chunk.previous.store(self.current.get(), Relaxed);
         chunk.next.store(0, Relaxed);
         self.chunk(self.current.get()).next.store(at, Relaxed);
         self.current.set(at);
-        self.set_place(0);
+        self.set_index(0);
         self.sealed.set(true);
         Ok(())
     }
 
     #[inline]
     fn chunk(&self, at: u64) -> &'m Chunk {
-        self.heap.memory.get(Ref::new(at))
+        self.alloc.memory.get(Ref::new(at))
     }
 }
 
 impl Entry {
-    /// What rows that have ended are in the order of.
+    /// The sort key of rows that have ended.
     #[inline]
     fn key(&self) -> (u32, u32) {
         (self.table.load(Relaxed), self.row.load(Relaxed))
@@ -473,15 +539,21 @@ impl Entry {
     fn read(&self) -> (u32, Written) {
         let (row, word) = (self.row.load(Relaxed), self.word.load(Relaxed));
         let table = self.table.load(Relaxed);
-        let (table, places) = (table & !ENDED, (table >> TABLE_BITS) as u8);
-        let written = if places == u8::MAX {
+        let (table, reserved) = (table & !ENDED, (table >> TABLE_BITS) as u8);
+        let kind = u32::from(reserved) << TABLE_BITS;
+        let written = if kind == ENDED {
             Written::Ended { first: row, bits: word }
+        } else if kind == IN_COLUMNS {
+            let count = (word & ((1 << LAYER_SHIFT) - 1)) as u32 + 1;
+            Written::InColumns { first: row, layer: word >> LAYER_SHIFT, count }
+        } else if kind == LATER {
+            Written::Later { first: row, bits: word }
         } else if word & RUN != 0 {
             Written::Run { first: row, count: (word >> 1) as u32 }
         } else if word & SEGMENT != 0 {
             Written::Segment { first: row, count: (word >> 2) as u32 }
         } else {
-            Written::One(Change { row, version: word, places })
+            Written::One(Change { row, version: word, reserved })
         };
         (table, written)
     }

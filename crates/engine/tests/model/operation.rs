@@ -14,7 +14,7 @@ pub(crate) const SNAPSHOTS: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Insert { writer: usize, content: Content },
-    Lay { writer: usize, content: Content },
+    InsertBulk { writer: usize, content: Content },
     InsertMany { writer: usize, content: Content, count: u64 },
     Edit { writer: usize, pick: usize, edit: Edit },
     Replace { writer: usize, pick: usize, content: Content },
@@ -41,7 +41,7 @@ pub(crate) fn operation() -> impl Strategy<Value = Operation> {
     let picked = || (writer(), any::<u16>().prop_map(usize::from));
     prop_oneof![
         30 => (writer(), content()).prop_map(|(writer, content)| Insert { writer, content }),
-        4 => (writer(), content()).prop_map(|(writer, content)| Lay { writer, content }),
+        4 => (writer(), content()).prop_map(|(writer, content)| InsertBulk { writer, content }),
         2 => (writer(), content(), 1..300u64)
             .prop_map(|(writer, content, count)| InsertMany { writer, content, count }),
         25 => (picked(), edit())

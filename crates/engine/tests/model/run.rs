@@ -106,7 +106,7 @@ impl<'db> Run<'db> {
             Operation::DropIndex { pick } => self.drop_index(pick)?,
             Operation::Reclaim => self.db.reclaim(),
             Operation::Freeze => self.freeze()?,
-            Operation::Lay { writer, content } => self.lay(writer, content)?,
+            Operation::InsertBulk { writer, content } => self.insert_bulk(writer, content)?,
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl<'db> Run<'db> {
     }
 
     /// Inserts a row as a segment of columns.
-    fn lay(&mut self, writer: usize, content: Content) -> Result<()> {
+    fn insert_bulk(&mut self, writer: usize, content: Content) -> Result<()> {
         let table = self.table.clone();
         self.insert_by(writer, content, |tx, content| {
             let values = content.values();

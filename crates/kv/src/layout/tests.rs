@@ -1,4 +1,4 @@
-//! That a table tells what it is, and that rows are taken apart as the format has it.
+//! That a table says what it is, and that rows are taken apart as the format has it.
 
 use remanent_engine::schema::{Record, RowLayout, TableSchema};
 

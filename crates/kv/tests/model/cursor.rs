@@ -11,7 +11,7 @@ use crate::run::{Model, pairs, put};
 
 /// Where the cursor stands, and whether the record is still there that it came to.
 #[derive(Clone)]
-struct Place {
+struct ModelPosition {
     pair: (Bytes, Bytes),
     alive: bool,
 }
@@ -19,7 +19,7 @@ struct Place {
 struct Walk<'m> {
     seen: &'m mut Model,
     duplicates: bool,
-    at: Option<Place>,
+    at: Option<ModelPosition>,
 }
 
 pub(crate) fn walk(
@@ -52,7 +52,7 @@ pub(crate) fn walk(
             Step::Put(key, value) => {
                 cursor.put(tx, key, value).unwrap();
                 walk.put(key, value);
-                walk.at = Some(Place { pair: (key.clone(), value.clone()), alive: true });
+                walk.at = Some(ModelPosition { pair: (key.clone(), value.clone()), alive: true });
             }
             Step::PutCurrent(value) => {
                 let done = cursor.put_current(tx, value).map_err(|e| e.kind());
@@ -119,7 +119,7 @@ impl Walk<'_> {
     fn step(&mut self, step: &Step) -> Option<(Bytes, Bytes)> {
         let found = self.target(step).map(|(key, value)| (key.clone(), value.clone()));
         if let Some(pair) = &found {
-            self.at = Some(Place { pair: pair.clone(), alive: true });
+            self.at = Some(ModelPosition { pair: pair.clone(), alive: true });
         }
         found
     }

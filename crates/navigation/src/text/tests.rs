@@ -4,7 +4,7 @@ use super::*;
 
 const ROOM: usize = 1000;
 
-/// What is decoded, as far as it fits.
+/// The decoded text, as far as it fits.
 fn decoded(text: &[u8], room: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ROOM);
     let len = decode(text, &mut bytes.spare_capacity_mut()[..room]);

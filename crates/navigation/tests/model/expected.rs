@@ -39,7 +39,7 @@ pub(crate) struct Records {
 
 /// A place in a key.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum ModelPosition {
     Nowhere,
     /// At a record that had this value.
     At(i64, u64),
@@ -54,7 +54,7 @@ pub(crate) struct Expected {
     pub(crate) owners: [Option<u64>; SETS],
     pub(crate) members: [Option<u64>; SETS],
     walk: Option<(usize, Option<u64>)>,
-    keys: [[Place; 2]; KINDS],
+    keys: [[ModelPosition; 2]; KINDS],
 }
 
 impl Expected {
@@ -66,7 +66,7 @@ impl Expected {
             owners: [None; SETS],
             members: [None; SETS],
             walk: None,
-            keys: [[Place::Nowhere; 2]; KINDS],
+            keys: [[ModelPosition::Nowhere; 2]; KINDS],
         }
     }
 
@@ -216,8 +216,8 @@ impl Expected {
     pub(crate) fn key_find(&mut self, kind: usize, field: usize, value: i64) -> i32 {
         let found = self.in_order(kind, field).into_iter().find(|entry| entry.0 == value);
         self.keys[kind][field] = match found {
-            Some((value, address)) => Place::At(value, address),
-            None => Place::Between(value),
+            Some((value, address)) => ModelPosition::At(value, address),
+            None => ModelPosition::Between(value),
         };
         self.found(found.map(|entry| entry.1))
     }
@@ -225,15 +225,18 @@ impl Expected {
     pub(crate) fn key_step(&mut self, kind: usize, field: usize, forward: bool) -> i32 {
         let all = self.in_order(kind, field);
         let found = match (self.keys[kind][field], forward) {
-            (Place::Nowhere, true) => all.first(),
-            (Place::Nowhere, false) => all.last(),
-            (Place::At(value, at), true) => all.iter().find(|entry| **entry > (value, at)),
-            (Place::At(value, at), false) => all.iter().rfind(|entry| **entry < (value, at)),
-            (Place::Between(value), true) => all.iter().find(|entry| entry.0 >= value),
-            (Place::Between(value), false) => all.iter().rfind(|entry| entry.0 < value),
+            (ModelPosition::Nowhere, true) => all.first(),
+            (ModelPosition::Nowhere, false) => all.last(),
+            (ModelPosition::At(value, at), true) => all.iter().find(|entry| **entry > (value, at)),
+            (ModelPosition::At(value, at), false) => {
+                all.iter().rfind(|entry| **entry < (value, at))
+            }
+            (ModelPosition::Between(value), true) => all.iter().find(|entry| entry.0 >= value),
+            (ModelPosition::Between(value), false) => all.iter().rfind(|entry| entry.0 < value),
         };
         let found = found.copied();
-        self.keys[kind][field] = found.map_or(Place::Nowhere, |entry| Place::At(entry.0, entry.1));
+        self.keys[kind][field] =
+            found.map_or(ModelPosition::Nowhere, |entry| ModelPosition::At(entry.0, entry.1));
         self.found(found.map(|entry| entry.1))
     }
 

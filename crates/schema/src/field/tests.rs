@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixed_layout::fixed_layout;
+use crate::row::fixed_layout::fixed_layout;
 
 const SLOTS: &Slots<'static> =
     &fixed_layout(&[LeafShape::fixed(2, 2), LeafShape::VARIABLE.nullable(), LeafShape::VARIABLE])

@@ -1,5 +1,5 @@
 use super::*;
-use crate::default_value::DefaultValue;
+use crate::values::default_value::DefaultValue;
 
 fn schema() -> TableSchema {
     let element = ColumnType::Struct(vec![Column::new("e", ColumnType::Char(4))]);

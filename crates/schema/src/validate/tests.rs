@@ -1,5 +1,5 @@
 use super::*;
-use crate::table_schema::KeyPart;
+use crate::definition::table_schema::KeyPart;
 
 fn table(column_type: ColumnType) -> TableSchema {
     TableSchema::new("T").column("a", column_type)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scalar::Decimal;
+use crate::values::scalar::Decimal;
 
 #[test]
 fn slices_and_packed_bytes_are_the_same_vector() {

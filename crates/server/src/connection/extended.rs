@@ -121,7 +121,7 @@ impl Connection {
     fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<Kept> {
         let whole = reading::str(bytes)?;
         #[cfg(test)]
-        super::tests::fault(whole);
+        crate::fault::fault(whole);
         let weight = weight::of_text(whole);
         self.channel.count(weight)?;
         let keeping = self.keep_bytes("a statement", weight + weight::STATEMENT_BYTES)?;

@@ -32,7 +32,7 @@ impl Connection {
         let started = Instant::now();
         let text = reading::str(text)?;
         #[cfg(test)]
-        super::tests::fault(text);
+        crate::fault::fault(text);
         self.session.show_running(text);
         self.channel.count(weight::of_text(text))?;
         let ran = match self.session.run_text(text) {

@@ -13,11 +13,6 @@ use remanent_sql::SqlDatabase;
 
 use crate::{Options, Server};
 
-/// Panics where a text asks for it.
-pub(crate) fn fault(text: &str) {
-    assert!(!text.starts_with("a fault"), "planted: {text}");
-}
-
 /// Connections at a time: fewer than there are faults.
 const CONNECTIONS_MAX: usize = 3;
 

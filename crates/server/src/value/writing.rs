@@ -177,7 +177,7 @@ fn text(out: &mut BytesMut, datum: &Datum) {
     match datum {
         Datum::Text(text) => {
             #[cfg(test)]
-            crate::connection::tests::fault(text);
+            crate::fault::fault(text);
             out.put_slice(text.as_bytes());
         }
         // Memory takes any text.

@@ -19,8 +19,8 @@ pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
     is_text(ours) && is_text(theirs)
 }
 
-/// Whether a refusal is of a constant that nobody asks for: PostgreSQL computes constants when it
-/// plans, also where no row comes by.
+/// Whether a refusal may be of a constant that nobody asks for: PostgreSQL computes constants when
+/// it plans, also where no row comes by. Then it refuses to explain the statement, too.
 pub(crate) fn of_no_row(ours: &Answer, state: &str) -> bool {
     let is_of_none = match ours {
         Answer::Rows { rows, .. } => rows.is_empty(),
@@ -36,9 +36,13 @@ pub(crate) fn of_one_row(text: &str, state: &str) -> bool {
     text.starts_with("update ") && state == "23505"
 }
 
-/// How far numbers may be apart: a numeric without digits, of a cast or in a table, is one with ten
-/// digits after the point, where PostgreSQL keeps all.
-pub(crate) const APART: f64 = 1e-8;
+/// How far numerics may be apart that have so many digits after the point: one without digits, of a
+/// cast or in a table, is one with ten, where PostgreSQL keeps all. Others are equal.
+pub(crate) const NUMERICS_APART: f64 = 1e-8;
+pub(crate) const DIGITS: usize = 10;
+
+/// How far floats may be apart, as a part of them: they are added up in any order.
+pub(crate) const FLOATS_APART: f64 = 1e-12;
 
 /// Whether a statement that both refuse may be refused for another reason.
 pub(crate) fn states(ours: &str, theirs: &str, _message: &str) -> bool {

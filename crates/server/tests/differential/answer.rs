@@ -1,8 +1,8 @@
 //! What a server answers to a statement, and whether two answers say the same.
 //!
 //! Values come in PostgreSQL's binary formats, so that a value is one row of bytes and nothing of
-//! how it would be shown. Numerics are compared as numbers, for digits after the point beyond what
-//! was asked for are shown or not; floats nearly.
+//! how it would be shown. Numerics are compared digit by digit, but for zeros at their end and for
+//! those of which Remanent keeps fewer digits; floats nearly.
 
 use std::error::Error as StdError;
 use std::pin::pin;
@@ -34,7 +34,9 @@ impl<'a> FromSql<'a> for Raw {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Cell {
     Null,
-    Number(f64),
+    Float(f64),
+    /// The digits, without zeros at the end, and nearly the number.
+    Numeric(String, f64),
     Text(String),
 }
 
@@ -109,9 +111,9 @@ fn cell(bytes: &[u8], of: &Type) -> Cell {
         bytes.iter().fold(first, |number, byte| number << 8 | i64::from(*byte))
     };
     match *of {
-        Type::NUMERIC => Cell::Number(numeric(bytes)),
-        Type::FLOAT8 => Cell::Number(f64::from_bits(whole(bytes) as u64)),
-        Type::FLOAT4 => Cell::Number(f64::from(f32::from_bits(whole(bytes) as u32))),
+        Type::NUMERIC => numeric(bytes),
+        Type::FLOAT8 => Cell::Float(f64::from_bits(whole(bytes) as u64)),
+        Type::FLOAT4 => Cell::Float(f64::from(f32::from_bits(whole(bytes) as u32))),
         Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN => {
             Cell::Text(String::from_utf8_lossy(bytes).into_owned())
         }
@@ -124,26 +126,37 @@ fn cell(bytes: &[u8], of: &Type) -> Cell {
 }
 
 /// The number that the digits to the base 10000 are.
-fn numeric(bytes: &[u8]) -> f64 {
+fn numeric(bytes: &[u8]) -> Cell {
     let word = |place: usize| match bytes.get(place * 2..place * 2 + 2) {
         Some(two) => i16::from_be_bytes([two[0], two[1]]),
         None => 0,
     };
     let (count, weight, sign) = (word(0), word(1), word(2) as u16);
     if sign == 0xC000 {
-        return f64::NAN;
+        return Cell::Float(f64::NAN);
     }
-    let digits = (0..count).map(|place| {
-        let power = i32::from(weight - place) * 4;
-        f64::from(word(4 + place as usize)) * 10_f64.powi(power)
-    });
-    let number: f64 = digits.sum();
-    if sign == 0x4000 { -number } else { number }
+    let of_weight = |at: i16| match weight - at {
+        place if (0..count).contains(&place) => word(4 + place as usize),
+        _ => 0,
+    };
+    let mut text: String =
+        (0..=weight.max(0)).rev().map(|at| format!("{:04}", of_weight(at))).collect();
+    text = text.trim_start_matches('0').to_owned();
+    let last = weight - count + 1;
+    let behind: String = (last..0).rev().map(|at| format!("{:04}", of_weight(at))).collect();
+    text = format!("{text}.{}", behind.trim_end_matches('0'));
+    if sign == 0x4000 && text != "." {
+        text.insert(0, '-');
+    }
+    let number = format!("0{}0", text.trim_start_matches('-')).parse().unwrap_or(f64::NAN);
+    Cell::Numeric(text, if sign == 0x4000 { -number } else { number })
 }
 
 /// What is different between the answers of Remanent and of PostgreSQL, in words.
 pub(crate) enum Verdict {
     Same,
+    /// The judge refuses to compute something; whether it does so without any row is to be asked.
+    OfNoRow,
     /// Both may be right, and what follows is no longer about the same rows.
     Apart,
     /// Remanent says that it does not do this.
@@ -171,7 +184,7 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
             false => differ("refused"),
         },
         (_, Answer::Refused { state, .. }) => match accepted::of_no_row(ours, state) {
-            true => Verdict::Same,
+            true => Verdict::OfNoRow,
             false if accepted::of_one_row(text, state) => Verdict::Apart,
             false => differ("not refused"),
         },
@@ -189,9 +202,7 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
                 }
             }
             let is_ordered = way == Way::Prepared { ordered: true };
-            match columns.len() == named.len()
-                && same_rows(rows, judged, is_ordered, accepted::APART)
-            {
+            match columns.len() == named.len() && same_rows(rows, judged, is_ordered) {
                 true => Verdict::Same,
                 false => differ("other rows"),
             }
@@ -200,13 +211,12 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
     }
 }
 
-fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool, apart: f64) -> bool {
+fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> bool {
     if ours.len() != theirs.len() {
         return false;
     }
     let same = |(one, other): (&Vec<Cell>, &Vec<Cell>)| {
-        one.len() == other.len()
-            && one.iter().zip(other).all(|(one, other)| is_near(one, other, apart))
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_near(one, other))
     };
     if is_ordered {
         return ours.iter().zip(theirs).all(same);
@@ -222,13 +232,20 @@ fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool, apart: 
     })
 }
 
-fn is_near(one: &Cell, other: &Cell, apart: f64) -> bool {
+fn is_near(one: &Cell, other: &Cell) -> bool {
     match (one, other) {
-        (Cell::Number(one), Cell::Number(other)) => {
-            let scale = one.abs().max(other.abs()).max(1e-3);
+        (Cell::Float(one), Cell::Float(other)) => {
+            let scale = one.abs().max(other.abs());
             (one.is_nan() && other.is_nan())
                 || one == other
-                || (one - other).abs() <= scale * 1e-9 + apart
+                || (one - other).abs() <= scale * accepted::FLOATS_APART
+        }
+        (Cell::Numeric(one, number), Cell::Numeric(other, judged)) => {
+            let behind = |text: &str| text.rsplit_once('.').map_or(0, |(_, behind)| behind.len());
+            let is_long = behind(one).max(behind(other)) >= accepted::DIGITS;
+            let scale = number.abs().max(judged.abs()).max(1e-3);
+            let is_near = (number - judged).abs() <= scale * 1e-9 + accepted::NUMERICS_APART;
+            one == other || (is_long && is_near)
         }
         (one, other) => one == other,
     }

@@ -84,6 +84,8 @@ struct Tally {
 struct Both {
     ours: Client,
     theirs: Client,
+    /// Another client of the judge, which no block of statements has failed for.
+    beside: Client,
     server: Option<Server>,
     settings: String,
 }
@@ -93,7 +95,8 @@ impl Both {
         let (server, port) = serve();
         let settings = format!("host=127.0.0.1 port={port} user=tester dbname=db");
         let (ours, theirs) = (connect(&settings).await, connect(&judge.settings()).await);
-        Self { ours, theirs, server: Some(server), settings }
+        let beside = connect(&judge.settings()).await;
+        Self { ours, theirs, beside, server: Some(server), settings }
     }
 
     /// A database without anything in it, on both sides.
@@ -112,7 +115,11 @@ impl Both {
         let Statement { text, way, changes } = statement;
         let (ours, theirs) =
             (ask(&self.ours, text, *way).await, ask(&self.theirs, text, *way).await);
-        let verdict = compare(text, &ours, &theirs, *way);
+        let verdict = match compare(text, &ours, &theirs, *way) {
+            Verdict::OfNoRow => self.of_no_row(text, &theirs).await,
+            Verdict::Apart => self.without_twins(text, changes.as_deref()).await,
+            verdict => verdict,
+        };
         let refused =
             matches!(ours, Answer::Refused { .. }) || matches!(theirs, Answer::Refused { .. });
         let told = told(text, &ours, &theirs);
@@ -130,6 +137,41 @@ impl Both {
                 (Verdict::Different(what), self::told(&text, &ours, &theirs), refused)
             }
         }
+    }
+}
+
+impl Both {
+    /// What it means that the judge alone refuses to compute something, and there are no rows: it
+    /// has to refuse to explain the statement, too.
+    async fn of_no_row(&self, text: &str, theirs: &Answer) -> Verdict {
+        let Answer::Refused { state, .. } = theirs else { return Verdict::Same };
+        match ask(&self.beside, &format!("explain {text}"), Way::Text).await {
+            Answer::Refused { state: of_plan, .. } if of_plan == *state => Verdict::Same,
+            _ => Verdict::Different("not refused".to_owned()),
+        }
+    }
+
+    /// What it means that an UPDATE was refused by the judge alone, for a key that two rows have
+    /// meanwhile: afterwards no key is there twice.
+    async fn without_twins(&self, text: &str, table: Option<&str>) -> Verdict {
+        let Some(table) = table else { return Verdict::Apart };
+        let named = format!(
+            "select attname::text from pg_index, pg_attribute where indrelid = '{table}'::regclass \
+             and indisunique and attrelid = indrelid and attnum = indkey[0]"
+        );
+        let columns = self.beside.query(&named, &[]).await.expect("the judge knows its keys");
+        for column in columns {
+            let column: String = column.get(0);
+            let twins = format!(
+                "select {column} from {table} where {column} is not null \
+                 group by {column} having count(*) > 1"
+            );
+            match ask(&self.ours, &twins, Way::Prepared { ordered: false }).await {
+                Answer::Rows { rows, .. } if rows.is_empty() => {}
+                _ => return Verdict::Different(format!("a key twice after {text}")),
+            }
+        }
+        Verdict::Apart
     }
 }
 
@@ -178,7 +220,7 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
         tally.refused += u64::from(refused);
         match verdict {
             Verdict::Same => {}
-            Verdict::Apart => return,
+            Verdict::Apart | Verdict::OfNoRow => return,
             Verdict::Unsupported(what) => *tally.unsupported.entry(what).or_default() += 1,
             Verdict::Different(what) => {
                 eprintln!("seed {seed}: {what}: {told}");

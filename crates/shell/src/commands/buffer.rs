@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::Call;
+use super::{Call, Further};
+use crate::lines::Lines;
 use crate::options::Format;
 use crate::printing::Expanded;
-use crate::reading::lines::Lines;
 use crate::reading::pending::Cut;
 use crate::shell::Shell;
 use crate::stop::Failure;
@@ -42,14 +42,15 @@ pub(super) fn go(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Failu
         ran.and(closed)
     });
     shell.style.expanded = expanded;
-    tell_of(shell, ran, (&cut, call.lines))
+    tell_of(shell, ran, &cut, call.lines)
 }
 
 /// Errors of a statement are told with its place.
 fn tell_of(
     shell: &mut Shell,
     ran: Result<(), Failure>,
-    (cut, lines): (&Cut, &Lines),
+    cut: &Cut,
+    lines: &Lines,
 ) -> Result<(), Failure> {
     let Err(failure @ Failure::Sql(_)) = &ran else { return ran };
     shell.tell_failure(failure, Some((cut, lines)));
@@ -138,8 +139,8 @@ pub(super) fn edit(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Fai
         return Err(Failure::said("the editor failed; nothing is run"));
     }
     call.pending.clear();
-    let mut lines = Lines::text(&text?);
-    shell.feed(&mut lines).map_err(Failure::from)
+    call.further = Some(Further::Text(text?));
+    Ok(())
 }
 
 /// `\s`.

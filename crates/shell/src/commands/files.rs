@@ -2,7 +2,7 @@
 //!
 //! Names are those of the system, from the folder in which the shell runs.
 
-use super::Call;
+use super::{Call, Further};
 use crate::reading::pending::Cut;
 use crate::shell::Shell;
 use crate::statements::copy_text;
@@ -19,7 +19,8 @@ pub(super) fn copy(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Fai
 /// `\i`.
 pub(super) fn include(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Failure> {
     let path = call.needed(&shell.variables, "a file")?;
-    shell.include(&path)
+    call.further = Some(Further::File(path));
+    Ok(())
 }
 
 /// `\o`.

@@ -46,7 +46,7 @@ pub(super) fn relations(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<()
         Some(given) => format!("there is nothing named {given}"),
         None => "there are none".to_owned(),
     };
-    listed(shell, &query, (title, &none))
+    listed(shell, &query, title, &none)
 }
 
 /// `\dn`.
@@ -57,7 +57,7 @@ pub(super) fn schemas(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), 
         "select nspname as \"Name\" from pg_catalog.pg_namespace where nspname not in \
          ('pg_catalog', 'information_schema'){pattern} order by 1"
     );
-    listed(shell, &query, ("List of schemas", "there are none"))
+    listed(shell, &query, "List of schemas", "there are none")
 }
 
 /// `\du`.
@@ -68,17 +68,17 @@ pub(super) fn roles(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Fa
         "select rolname as \"Role name\", rolsuper as \"Superuser\", rolcanlogin as \"Login\" \
          from pg_catalog.pg_roles where true{pattern} order by 1"
     );
-    listed(shell, &query, ("List of roles", "there are none"))
+    listed(shell, &query, "List of roles", "there are none")
 }
 
 /// `\l`.
 pub(super) fn database(shell: &mut Shell, _: &mut Call<'_, '_>) -> Result<(), Failure> {
     let query = "select datname as \"Name\", 'UTF8' as \"Encoding\" from pg_catalog.pg_database";
-    listed(shell, query, ("List of databases", "there are none"))
+    listed(shell, query, "List of databases", "there are none")
 }
 
 /// Prints what a query finds; what is said if that is nothing.
-fn listed(shell: &mut Shell, query: &str, (title, none): (&str, &str)) -> Result<(), Failure> {
+fn listed(shell: &mut Shell, query: &str, title: &str, none: &str) -> Result<(), Failure> {
     let answer = shell.ask(query)?;
     if answer.rows.is_empty() && shell.style.format.is_for_people() {
         shell.streams.tell(none);

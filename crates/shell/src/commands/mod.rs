@@ -11,8 +11,8 @@ mod memory;
 mod pattern;
 mod settings;
 
+use crate::lines::Lines;
 use crate::reading::arguments::Arguments;
-use crate::reading::lines::Lines;
 use crate::reading::pending::Pending;
 use crate::reading::variables::Variables;
 use crate::shell::Shell;
@@ -38,6 +38,15 @@ pub(crate) struct Call<'c, 'l> {
     arguments: Arguments<'l>,
     pending: &'c mut Pending,
     lines: &'c mut Lines,
+    /// What is to be read when the command has ended.
+    further: Option<Further>,
+}
+
+/// Statements and commands that a command has named, which are read before the rest of its line.
+pub(crate) enum Further {
+    Text(String),
+    /// A file, by its name.
+    File(String),
 }
 
 const COMMANDS: &[Command] = &[
@@ -124,12 +133,14 @@ pub(crate) fn takes_file(name: &str, typed: &str) -> bool {
     }
 }
 
-/// Runs the command that a text begins with, its backslash already taken off; what follows it.
+/// Runs the command that a text begins with, its backslash already taken off; what follows it, and
+/// what it wants to be read.
 pub(crate) fn run<'l>(
     shell: &mut Shell,
     text: &'l str,
-    (pending, lines): (&mut Pending, &mut Lines),
-) -> (Result<(), Failure>, &'l str) {
+    pending: &mut Pending,
+    lines: &mut Lines,
+) -> (Result<(), Failure>, &'l str, Option<Further>) {
     let text = text.trim_end_matches(['\n', '\r']);
     let end = text.find(|c: char| c.is_whitespace() || c == '\\').unwrap_or(text.len());
     let end = if text.starts_with('!') { 1 } else { end };
@@ -140,16 +151,13 @@ pub(crate) fn run<'l>(
     let Some(command) = found else {
         let shown = if word.starts_with('.') { word.to_owned() } else { format!("\\{word}") };
         let text = format!("there is no command {shown}; \\? lists them");
-        return (Err(Failure::said(text)), "");
+        return (Err(Failure::said(text)), "", None);
     };
     let is_verbose = word.ends_with('+');
     let arguments = Arguments::new(rest);
-    let mut call = Call { name, is_verbose, arguments, pending, lines };
-    let mut ran = (command.run)(shell, &mut call);
-    if ran.is_ok() {
-        ran = shell.streams.flush();
-    }
-    (ran, call.arguments.behind())
+    let mut call = Call { name, is_verbose, arguments, pending, lines, further: None };
+    let ran = (command.run)(shell, &mut call);
+    (ran, call.arguments.behind(), call.further)
 }
 
 impl Call<'_, '_> {

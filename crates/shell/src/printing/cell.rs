@@ -60,7 +60,7 @@ pub(super) fn is_number(sql_type: &SqlType) -> bool {
 }
 
 /// Appends a line with blanks around it.
-pub(super) fn pad(out: &mut Vec<u8>, line: &str, (left, right): (usize, usize)) {
+pub(super) fn pad(out: &mut Vec<u8>, line: &str, left: usize, right: usize) {
     out.resize(out.len() + left, b' ');
     out.extend_from_slice(line.as_bytes());
     out.resize(out.len() + right, b' ');

@@ -52,7 +52,8 @@ impl Held {
     pub(super) fn new(
         style: &Style,
         columns: &Arc<[ResultColumn]>,
-        (frame, screen): (Frame, Option<usize>),
+        frame: Frame,
+        screen: Option<usize>,
     ) -> Self {
         let column = |column: &ResultColumn| {
             let name = Cell::new(&column.name);
@@ -86,7 +87,7 @@ impl Held {
         {
             let is_table = shape == Shape::Table;
             let left = if is_table { width.saturating_sub(title.width()) / 2 } else { 0 };
-            super::cell::pad(out, title, (left, 0));
+            super::cell::pad(out, title, left, 0);
             out.push(b'\n');
         }
         if !self.style.rows_only {
@@ -111,7 +112,7 @@ impl Held {
                         out.push(b'\n');
                     }
                     let number = (!self.style.rows_only).then_some(self.written);
-                    vertical::row(out, &self.columns, (&row, number));
+                    vertical::row(out, &self.columns, &row, number);
                 }
             }
         }

@@ -79,7 +79,7 @@ impl Style {
     ) -> Box<dyn Layout> {
         match self.format {
             Format::Aligned | Format::Vertical | Format::Markdown => {
-                Box::new(held::Held::new(self, columns, (frame, width)))
+                Box::new(held::Held::new(self, columns, frame, width))
             }
             Format::Unaligned => Box::new(delimited::Unaligned::new(self, columns, frame)),
             Format::Csv => Box::new(delimited::Csv::new(self, columns)),

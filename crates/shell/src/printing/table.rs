@@ -14,7 +14,7 @@ pub(super) fn width(columns: &[Column]) -> usize {
 /// The names, and the line below them.
 pub(super) fn head(out: &mut Vec<u8>, columns: &[Column]) {
     let names: Vec<&Cell> = columns.iter().map(|column| &column.name).collect();
-    lines(out, columns, (&names, true));
+    lines(out, columns, &names, true);
     for (place, column) in columns.iter().enumerate() {
         out.extend_from_slice(if place > 0 { b"+" } else { b"" });
         out.resize(out.len() + column.width + 2, b'-');
@@ -25,7 +25,7 @@ pub(super) fn head(out: &mut Vec<u8>, columns: &[Column]) {
 /// A row.
 pub(super) fn row(out: &mut Vec<u8>, columns: &[Column], row: &[Cell]) {
     let cells: Vec<&Cell> = row.iter().collect();
-    lines(out, columns, (&cells, false));
+    lines(out, columns, &cells, false);
 }
 
 /// The names and the line below them, which says what stands at the right.
@@ -49,7 +49,7 @@ pub(super) fn markdown_row(out: &mut Vec<u8>, row: &[Cell]) {
     out.extend_from_slice(b"|\n");
 }
 
-fn lines(out: &mut Vec<u8>, columns: &[Column], (cells, is_head): (&[&Cell], bool)) {
+fn lines(out: &mut Vec<u8>, columns: &[Column], cells: &[&Cell], is_head: bool) {
     let count = cells.iter().map(|cell| cell.lines.len()).max().unwrap_or(1);
     for number in 0..count {
         for (place, (column, cell)) in columns.iter().zip(cells).enumerate() {
@@ -64,7 +64,7 @@ fn lines(out: &mut Vec<u8>, columns: &[Column], (cells, is_head): (&[&Cell], boo
                 (false, false) if is_last && !goes_on => (0, 0),
                 (false, false) => (0, room),
             };
-            pad(out, line, (left + 1, right));
+            pad(out, line, left + 1, right);
             match (goes_on, is_last && !is_head) {
                 (true, _) => out.push(b'+'),
                 (false, true) => {}

@@ -1,10 +1,8 @@
 //! Lines into statements and commands.
 //!
-//! Lines come from a terminal, a file or text; they are cut into statements at semicolons that are
-//! not within quotes, comments or parentheses.
+//! Lines are cut into statements at semicolons that are not within quotes, comments or parentheses.
 
 pub(crate) mod arguments;
-pub(crate) mod lines;
 pub(crate) mod pending;
 pub(crate) mod variables;
 

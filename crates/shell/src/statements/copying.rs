@@ -9,10 +9,11 @@ use std::io::{self, Read as _};
 use remanent_sql::{Copy, CopyIn, Datum, Error, SqlState, Statement};
 
 use super::running::cancelled;
-use crate::reading::lines::{Lines, Read};
+use crate::lines::Lines;
 use crate::shell::Shell;
 use crate::stop::Failure;
 use crate::streams::Target;
+use crate::terminal::editor::Read;
 use crate::terminal::progress::Progress;
 
 /// Bytes of a file that are read, and of an answer that are written, at once.

@@ -5,7 +5,7 @@
 use remanent_sql::Error;
 use unicode_width::UnicodeWidthStr;
 
-use crate::reading::lines::Lines;
+use crate::lines::Lines;
 use crate::reading::pending::Cut;
 use crate::shell::Shell;
 use crate::stop::{End, Failure};

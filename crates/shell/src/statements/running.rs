@@ -11,8 +11,8 @@ use remanent_sql::{
 
 use super::copying::Copying;
 use super::paging::Paging;
+use crate::lines::Lines;
 use crate::printing::Frame;
-use crate::reading::lines::Lines;
 use crate::reading::pending::Cut;
 use crate::shell::Shell;
 use crate::stop::Failure;

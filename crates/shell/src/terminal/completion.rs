@@ -10,7 +10,6 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
 use super::names::Names;
-use crate::commands;
 use crate::options::Format;
 use crate::reading::variables::is_name;
 
@@ -28,24 +27,35 @@ const WORDS: &str = "ADD ALL ALTER ANALYZE AND AS ASC BEGIN BETWEEN BIGINT BOOLE
 const BEFORE_TABLES: [&str; 8] =
     ["from", "join", "into", "update", "table", "truncate", "copy", "references"];
 
+/// What completion has to know of the shell's commands.
+pub(crate) struct Commands {
+    /// All names.
+    pub(crate) names: Vec<&'static str>,
+    /// What `\pset` knows.
+    pub(crate) pset_names: &'static [&'static str],
+    /// Whether what is typed now of this command is the name of a file.
+    pub(crate) takes_file: fn(&str, &str) -> bool,
+}
+
 /// Completes what is typed.
 pub(crate) struct Completion {
     names: Names,
+    commands: Commands,
     files: FilenameCompleter,
     /// What has been read of the statement before this line.
     pub(crate) statement: String,
 }
 
 impl Completion {
-    pub(crate) fn new(names: Names) -> Self {
-        Self { names, files: FilenameCompleter::new(), statement: String::new() }
+    pub(crate) fn new(names: Names, commands: Commands) -> Self {
+        Self { names, commands, files: FilenameCompleter::new(), statement: String::new() }
     }
 
     /// What may stand behind a command.
     fn behind_command(&self, command: &str, line: &str) -> Vec<String> {
         match command {
             "pset" if line.split_whitespace().count() < 3 && !line.contains("format") => {
-                commands::PSET_NAMES.iter().map(|name| (*name).to_owned()).collect()
+                self.commands.pset_names.iter().map(|name| (*name).to_owned()).collect()
             }
             "pset" | ".mode" | "mode" => {
                 Format::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect()
@@ -124,7 +134,8 @@ impl Completer for Completion {
         if let Some(at) = command_start.or(dot_command.then(|| typed.len() - trimmed.len())) {
             let command = &typed[at..];
             let Some((name, _)) = command.split_once(char::is_whitespace) else {
-                let all = commands::names().filter(|name| name.starts_with('.') == dot_command);
+                let all = self.commands.names.iter().copied();
+                let all = all.filter(|name| name.starts_with('.') == dot_command);
                 let all = all.map(|name| match dot_command {
                     true => name.to_owned(),
                     false => format!("\\{name}"),
@@ -132,7 +143,7 @@ impl Completer for Completion {
                 return Ok((at, matching(all.collect(), command)));
             };
             let name = name.trim_start_matches('\\');
-            if commands::takes_file(name, command) {
+            if (self.commands.takes_file)(name, command) {
                 return self.files.complete_path(line, pos);
             }
             let found = self.behind_command(name.trim_end_matches('+'), command);

@@ -6,10 +6,9 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Behavior, CompletionType, Config};
 
-use super::completion::Completion;
+use super::completion::{Commands, Completion};
 use super::history;
 use super::names::Names;
-use crate::reading::lines::Read;
 use crate::stop::Failure;
 
 /// Places of a terminal that does not say how many it has.
@@ -20,12 +19,20 @@ pub(crate) struct Editor {
     lines: rustyline::Editor<Completion, FileHistory>,
 }
 
+/// What was read.
+pub(crate) enum Read {
+    Line(String),
+    /// Ctrl-C at the prompt.
+    Interrupted,
+    End,
+}
+
 impl Editor {
-    /// An editor that completes names of the database.
+    /// An editor that completes names of the database and of commands.
     ///
     /// # Errors
     /// A terminal that cannot be used.
-    pub(crate) fn new(names: Names) -> Result<Self, Failure> {
+    pub(crate) fn new(names: Names, commands: Commands) -> Result<Self, Failure> {
         let config = Config::builder()
             .completion_type(CompletionType::List)
             .history_ignore_space(true)
@@ -33,7 +40,7 @@ impl Editor {
             .build();
         let wrong = |error: ReadlineError| Failure::said(format!("the terminal: {error}"));
         let mut lines = rustyline::Editor::with_config(config).map_err(wrong)?;
-        lines.set_helper(Some(Completion::new(names)));
+        lines.set_helper(Some(Completion::new(names, commands)));
         history::load(&mut lines);
         Ok(Self { lines })
     }

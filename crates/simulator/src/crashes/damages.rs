@@ -17,7 +17,7 @@ use super::disk::{Call, Content, Disk, Note};
 use super::flips::{go_on, salvage};
 use super::judge::{Allowed, judge};
 use super::survival::{Manner, Survival};
-use super::work::{Work, default_rung, options};
+use super::work::{Work, default_level, options};
 use crate::random::Random;
 
 /// Ends of one trace that are not its own, and how often a form is tried that depends on chance.
@@ -26,7 +26,7 @@ const TRIES: u64 = 3;
 /// One damaged database of so many goes on.
 const GO_ON_EVERY: u64 = 6;
 
-/// What is done to a file.
+/// A damage to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Removed,
@@ -83,7 +83,7 @@ pub(super) fn run(seed: u64) -> Result<u64, Wrong> {
     Ok(count)
 }
 
-/// What the calls of a trace have left on a disk.
+/// The content of a disk after the calls of a trace.
 fn left_by(calls: &[Call], manner: Manner, random: &mut Random) -> (Content, Known) {
     let (mut survival, mut known) = (Survival::default(), Known::default());
     for call in calls {
@@ -99,7 +99,7 @@ fn left_by(calls: &[Call], manner: Manner, random: &mut Random) -> (Content, Kno
     (survival.after(manner, random), known)
 }
 
-/// What is known of a trace up to some call.
+/// The state of a trace up to some call.
 #[derive(Clone, Debug, Default)]
 struct Known {
     begun: usize,
@@ -130,7 +130,7 @@ impl Known {
     }
 }
 
-/// What a trace has left.
+/// The result of a trace.
 struct Left<'w> {
     seed: u64,
     states: &'w [u64],
@@ -163,7 +163,7 @@ impl Left<'_> {
     /// The oldest state that may be found in silence.
     fn lowest(&self, name: &str, form: Form) -> usize {
         // Files are filled with zeros before they are used where a commit waits for the disk.
-        let is_cut = form == Form::Cut && default_rung(self.seed) != Durability::Disk;
+        let is_cut = form == Form::Cut && default_level(self.seed) != Durability::Disk;
         let is_of_frames = matches!(form, Form::Flipped | Form::Zeroed(_) | Form::Older) || is_cut;
         if is_of_frames && !self.is_closed && is_log(name) {
             return self.known.before(name);

@@ -19,7 +19,7 @@ pub(super) struct Allowed {
 /// The content of a database as a number: equal if it is equal, and hardly otherwise.
 ///
 /// # Errors
-/// What the database says.
+/// The error of the database.
 pub(super) fn digest(db: &Database) -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     let tx = db.begin_read()?;
@@ -42,7 +42,7 @@ pub(super) fn digest(db: &Database) -> Result<u64> {
 /// Compares all indexes with the rows.
 ///
 /// # Errors
-/// What the database says, or what does not fit.
+/// The error of the database, or what does not fit.
 pub(super) fn check_indexes(db: &Database) -> std::result::Result<(), String> {
     let words = |error: remanent_engine::Error| error.to_string();
     let tx = db.begin_read().map_err(words)?;
@@ -92,7 +92,7 @@ pub(super) fn check_indexes(db: &Database) -> std::result::Result<(), String> {
 /// Whether the database is in one of the states that are allowed, and which.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong with it.
 pub(super) fn judge(
     db: &Database,
     states: &[u64],

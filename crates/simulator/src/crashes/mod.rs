@@ -17,7 +17,7 @@ mod work;
 
 use std::time::Instant;
 
-/// What a run is to do.
+/// The plan of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crashes {
     pub(crate) kind: Kind,
@@ -25,7 +25,7 @@ pub(crate) struct Crashes {
     pub(crate) count: u64,
 }
 
-/// What happens to the disk.
+/// An event of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The machine stops, at every call of a trace.
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// What was wrong, and in which of the states of a seed.
+/// A fault, and in which of the states of a seed.
 #[derive(Debug)]
 struct Wrong {
     state: u64,

@@ -12,7 +12,7 @@ use crate::random::Random;
 /// Bytes that a disk writes whole or not at all.
 const SECTOR: u64 = 512;
 
-/// What becomes of that which was not synced.
+/// The fate of writes that were not synced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Manner {
     /// All of it is there: the process died, the machine did not.
@@ -43,9 +43,9 @@ pub(super) struct Survival {
 struct File {
     /// What the system shows as long as it runs.
     shown: Vec<u8>,
-    /// What the disk has.
+    /// The content of the disk.
     sure: Vec<u8>,
-    /// What it may have besides.
+    /// Its options.
     pending: Vec<Call>,
 }
 
@@ -102,7 +102,7 @@ impl Survival {
         Disk::numbered(names, self.files.iter().map(|file| file.shown.clone()).collect())
     }
 
-    /// What the disk holds if the machine stops now.
+    /// The content of the disk if the machine stops now.
     pub(super) fn after(&self, manner: Manner, random: &mut Random) -> Content {
         let mut names = self.names.clone();
         let cut = random.below(self.pending_names.len() as u64 + 1) as usize;

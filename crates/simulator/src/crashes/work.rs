@@ -1,5 +1,6 @@
-//! Work on a database, drawn from a seed: commits at all rungs, small and large, changes of tables
-//! and indexes, tables replaced by copies, sets, checkpoints, and closing and opening again.
+//! Work on a database, drawn from a seed: commits at all durability levels, small and large,
+//! changes of tables and indexes, tables replaced by copies, sets, checkpoints, and closing and
+//! opening again.
 //!
 //! Before a commit is asked for, the disk gets a note that its state may be found from here on;
 //! behind it, a note of what was promised. States are digests of the content, taken from the
@@ -40,8 +41,8 @@ pub(super) fn options(seed: u64) -> Options {
     options
 }
 
-/// What a commit of a seed's database waits for that does not say.
-pub(super) fn default_rung(seed: u64) -> Durability {
+/// The durability of a seed's commits that do not ask for one.
+pub(super) fn default_level(seed: u64) -> Durability {
     let mut random = Random::new(seed ^ 0x0b71_0145);
     let _ = (random.below(4), random.below(2));
     random.pick(&Durability::ALL).unwrap_or(Durability::Disk)
@@ -103,7 +104,7 @@ impl<'d> Work<'d> {
     /// Opens a database on the disk.
     ///
     /// # Errors
-    /// What the database says.
+    /// The error of the database.
     pub(super) fn begin(disk: &'d Disk, seed: u64) -> Result<Self> {
         let db = Database::open_in(Arc::new(disk.clone()), options(seed))?;
         let states = vec![digest(&db)?];
@@ -116,7 +117,7 @@ impl<'d> Work<'d> {
     /// Does all steps, those behind a call that failed too. At its end the database is closed.
     ///
     /// # Errors
-    /// What the database says, if it should not have.
+    /// The error of the database, if there should be none.
     pub(super) fn run(&mut self) -> Result<()> {
         self.create_table().or_else(|error| match self.disk.has_failed() {
             true => Ok(()),
@@ -139,7 +140,7 @@ impl<'d> Work<'d> {
     /// Does a few commits that are synced.
     ///
     /// # Errors
-    /// What the database says.
+    /// The error of the database.
     pub(super) fn commit_some(&mut self, count: usize) -> Result<()> {
         self.next = 1 << 32;
         for _ in 0..count {
@@ -165,9 +166,9 @@ impl<'d> Work<'d> {
     fn step(&mut self, step: Step) -> Result<()> {
         let result = match step {
             Step::Commit => {
-                let rung = self.random.pick(&Durability::ALL).filter(|_| self.random.percent(70));
+                let level = self.random.pick(&Durability::ALL).filter(|_| self.random.percent(70));
                 let changes = 1 + self.random.below(5);
-                self.commit(rung, changes)
+                self.commit(level, changes)
             }
             Step::Burst => self.commit(None, 150),
             Step::RollBack => self.roll_back(),
@@ -194,8 +195,8 @@ impl<'d> Work<'d> {
             }),
             Step::Freeze => self.freeze(),
             Step::Flush => {
-                let rung = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
-                self.db().flush(rung).map(|()| self.promise(rung))
+                let level = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+                self.db().flush(level).map(|()| self.promise(level))
             }
             Step::Reopen => self.reopen(),
         };
@@ -222,9 +223,9 @@ impl<'d> Work<'d> {
     }
 
     /// Notes what was promised of the newest state.
-    fn promise(&self, rung: Durability) {
+    fn promise(&self, level: Durability) {
         let state = self.states.len() - 1;
-        match rung {
+        match level {
             Durability::Memory | Durability::Buffered => {}
             Durability::Os => self.disk.note(Note::Written(state)),
             Durability::Disk => self.disk.note(Note::Synced(state)),
@@ -234,7 +235,7 @@ impl<'d> Work<'d> {
     /// Something that makes a new state, or is refused and makes none.
     fn attempt(
         &mut self,
-        rung: Durability,
+        level: Durability,
         work: impl FnOnce(&mut Self, &Database) -> Result<()>,
     ) -> Result<()> {
         self.disk.note(Note::Begun(self.states.len()));
@@ -252,15 +253,15 @@ impl<'d> Work<'d> {
         self.states.push(digest);
         // Who changed nothing was promised nothing.
         if is_new {
-            self.promise(rung);
+            self.promise(level);
         }
         Ok(())
     }
 
-    fn commit(&mut self, rung: Option<Durability>, changes: u64) -> Result<()> {
-        let options = rung
-            .map_or(TransactionOptions::new(), |rung| TransactionOptions::new().durability(rung));
-        self.attempt(rung.unwrap_or(default_rung(self.seed)), |work, db| {
+    fn commit(&mut self, level: Option<Durability>, changes: u64) -> Result<()> {
+        let options = level
+            .map_or(TransactionOptions::new(), |level| TransactionOptions::new().durability(level));
+        self.attempt(level.unwrap_or(default_level(self.seed)), |work, db| {
             let tx = db.begin_write_with(&options)?;
             for _ in 0..changes {
                 work.change(db, &tx)?;
@@ -323,14 +324,14 @@ impl<'d> Work<'d> {
             .column("n", ColumnType::U64)
             .column("text", ColumnType::STRING)
             .index(index);
-        self.attempt(default_rung(self.seed), |_, db| db.create_table(schema).map(|_| ()))
+        self.attempt(default_level(self.seed), |_, db| db.create_table(schema).map(|_| ()))
     }
 
     fn define(
         &mut self,
         define: impl FnOnce(&mut Self, &Database, Table) -> Result<()>,
     ) -> Result<()> {
-        self.attempt(default_rung(self.seed), |work, db| match work.some_table(db) {
+        self.attempt(default_level(self.seed), |work, db| match work.some_table(db) {
             Some(table) => define(work, db, table),
             None => Ok(()),
         })
@@ -340,9 +341,9 @@ impl<'d> Work<'d> {
     /// transaction; now and then with what is else about that: a row of the old one changed before,
     /// a copy that is taken back first, an image in the middle of it, a new index, no commit.
     fn replace(&mut self) -> Result<()> {
-        let rung = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
-        let options = TransactionOptions::new().durability(rung);
-        self.attempt(rung, |work, db| {
+        let level = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+        let options = TransactionOptions::new().durability(level);
+        self.attempt(level, |work, db| {
             let Some(old) = work.some_table(db) else { return Ok(()) };
             let tx = db.begin_write_with(&options)?;
             tx.begin_defining()?;
@@ -387,9 +388,9 @@ impl<'d> Work<'d> {
         let Ok(set) = self.db().set(SET) else {
             let schema = SetSchema::new(SET, TABLES[0], SetOrder::Last).member(TABLES[1]);
             return self
-                .attempt(default_rung(self.seed), |_, db| db.create_set(schema).map(|_| ()));
+                .attempt(default_level(self.seed), |_, db| db.create_set(schema).map(|_| ()));
         };
-        self.attempt(default_rung(self.seed), |work, db| {
+        self.attempt(default_level(self.seed), |work, db| {
             let tx = db.begin_write()?;
             let owner = work.random.pick(&rows_of(&tx, &first)?);
             let member = work.random.pick(&rows_of(&tx, &second)?);

@@ -15,7 +15,7 @@ fn graph(nodes: usize, edges: &[(usize, usize)]) -> Graph {
 }
 
 #[test]
-fn a_graph_without_circles_has_no_component() {
+fn a_graph_without_cycles_has_no_component() {
     let graph = graph(5, &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (0, 4)]);
     assert!(components(&graph, |_| true).is_empty());
     assert_eq!(shortest(&graph, |_| true), None);
@@ -23,7 +23,7 @@ fn a_graph_without_circles_has_no_component() {
 }
 
 #[test]
-fn components_are_the_circles_that_touch() {
+fn components_are_the_cycles_that_touch() {
     let graph = graph(7, &[(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (4, 5), (5, 6)]);
     let mut found = components(&graph, |_| true);
     found.iter_mut().for_each(|component| component.sort_unstable());
@@ -32,9 +32,9 @@ fn components_are_the_circles_that_touch() {
 }
 
 #[test]
-fn the_shortest_circle_is_found() {
+fn the_shortest_cycle_is_found() {
     let graph = graph(5, &[(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 1)]);
-    assert_eq!(shortest(&graph, |_| true).map(|circle| circle.len()), Some(2));
+    assert_eq!(shortest(&graph, |_| true).map(|cycle| cycle.len()), Some(2));
     let without = |edge: &Edge| edge.to != 4;
     assert_eq!(shortest(&graph, without), Some(vec![0, 1, 2, 3]));
     assert_eq!(shortest(&graph, |edge: &Edge| edge.from != 1), None);

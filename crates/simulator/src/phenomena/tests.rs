@@ -154,7 +154,7 @@ fn read_only_transaction_anomaly() {
 }
 
 #[test]
-fn a_stale_read_closes_a_circle_with_time() {
+fn a_stale_read_closes_a_cycle_with_time() {
     let writer = t(Snapshot, 1).writes(1, 101).commits(2).during(1, 5);
     let stale = t(ReadOnly, 1).reads(1, 1).commits(1).during(6, 7);
     assert_eq!(found([writer.clone(), stale]), [Phenomenon::GSingle]);

@@ -23,7 +23,7 @@ pub(super) struct Tables {
 /// The tables, made if they are not there.
 ///
 /// # Errors
-/// What the database says.
+/// The error of the database.
 pub(super) fn tables(db: &Database) -> Result<Tables> {
     let steps = || {
         TableSchema::new("Step")
@@ -48,7 +48,7 @@ pub(super) fn tables(db: &Database) -> Result<Tables> {
 /// The number of the last transaction.
 ///
 /// # Errors
-/// What the database says.
+/// The error of the database.
 pub(super) fn last(db: &Database) -> Result<u64> {
     let Ok(table) = db.table("Last") else { return Ok(0) };
     let (column, tx) = (table.column("n")?, db.begin_read()?);
@@ -59,7 +59,7 @@ pub(super) fn last(db: &Database) -> Result<u64> {
 /// Does transaction `n`.
 ///
 /// # Errors
-/// What the database says.
+/// The error of the database.
 pub(super) fn commit(db: &Database, tables: &Tables, n: u64) -> Result<()> {
     let Tables { steps, last } = tables;
     let (steps_key, last_key) = (steps.index("primary")?, last.index("primary")?);
@@ -88,7 +88,7 @@ pub(super) fn commit(db: &Database, tables: &Tables, n: u64) -> Result<()> {
 /// else.
 ///
 /// # Errors
-/// What is wrong.
+/// A description.
 pub(super) fn check(db: &Database) -> std::result::Result<u64, Box<dyn Error>> {
     if let Some(damage) = db.damage() {
         return Err(format!("damaged: {damage}").into());

@@ -20,7 +20,7 @@ use crate::random::Random;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PowerLoss {
     /// Commits until it is killed or the disk is gone.
-    Write { folder: PathBuf, seed: u64, rung: Durability },
+    Write { folder: PathBuf, seed: u64, level: Durability },
     /// Says what is there.
     Judge { folder: PathBuf, seed: u64 },
 }
@@ -34,15 +34,15 @@ impl PowerLoss {
         let text = |word: &OsString| word.to_string_lossy().into_owned();
         let seed = |word: &OsString| text(word).parse().map_err(|_| "SEED is a number");
         match words {
-            [name, folder, number, rung] if name == "powerloss-writer" => {
+            [name, folder, number, level] if name == "powerloss-writer" => {
                 let (folder, seed) = (folder.into(), seed(number)?);
-                Ok(Some(Self::Write { folder, seed, rung: text(rung).parse()? }))
+                Ok(Some(Self::Write { folder, seed, level: text(level).parse()? }))
             }
             [name, folder, number] if name == "powerloss-judge" => {
                 Ok(Some(Self::Judge { folder: folder.into(), seed: seed(number)? }))
             }
             [name, ..] if text(name).starts_with("powerloss-") => {
-                Err("powerloss-writer DIR SEED RUNG, or powerloss-judge DIR SEED".into())
+                Err("powerloss-writer DIR SEED LEVEL, or powerloss-judge DIR SEED".into())
             }
             _ => Ok(None),
         }
@@ -51,7 +51,7 @@ impl PowerLoss {
     /// Does it. False if something was wrong, which standard error has.
     pub(crate) fn run(&self) -> bool {
         let done = match self {
-            Self::Write { folder, seed, rung } => write(folder, *seed, *rung),
+            Self::Write { folder, seed, level } => write(folder, *seed, *level),
             Self::Judge { folder, seed } => judge(folder, *seed),
         };
         match done {
@@ -65,18 +65,18 @@ impl PowerLoss {
 }
 
 /// How a round's seed opens the database: small files, so that many are begun and let go.
-fn options(seed: u64, rung: Durability) -> Options {
+fn options(seed: u64, level: Durability) -> Options {
     let mut random = Random::new(seed);
     Options::new()
         .budget(64 << 20)
-        .durability(rung)
+        .durability(level)
         .log_file_size(32 << (10 + random.below(6)))
         .log_buffer_size(8 << (10 + random.below(5)))
         .checkpoint_after(if random.percent(60) { 256 << (10 + random.below(4)) } else { 0 })
 }
 
-fn write(folder: &PathBuf, seed: u64, rung: Durability) -> Result<(), Box<dyn Error>> {
-    let db = Database::open_at(folder, options(seed, rung))?;
+fn write(folder: &PathBuf, seed: u64, level: Durability) -> Result<(), Box<dyn Error>> {
+    let db = Database::open_at(folder, options(seed, level))?;
     let tables = content::tables(&db)?;
     let mut last = content::last(&db)?;
     let mut out = std::io::stdout().lock();

@@ -2,7 +2,7 @@
 //!
 //! Threads insert, replace, update and delete rows whose sizes shift from one age of the run to the
 //! next, which is what breaks memory into pieces; `work` has what each does and its model. The
-//! fragmentation, bytes held for each live byte, is looked at again and again: it has to stay below
+//! fragmentation, bytes held for each live byte, is measured again and again: it has to stay below
 //! a bound, no statement may be refused for good, and at the end, emptied, the database holds about
 //! what it held before. The same seed does the same, but for what threads do to each other.
 
@@ -22,7 +22,7 @@ use work::Worker;
 const FRAGMENTATION_MAX: f64 = 2.25;
 const FRAGMENTATION_MEAN_MAX: f64 = 1.25;
 
-/// How often the memory is looked at over a run, and how often that is printed.
+/// How often the memory is measured over a run, and how often that is printed.
 const LOOKS: u64 = 400;
 const LINES: u64 = 20;
 
@@ -35,14 +35,14 @@ pub(crate) struct Soak {
     seed: u64,
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Shared {
     db: Database,
     table: Table,
     operations: AtomicU64,
     refused: AtomicU64,
     stop: AtomicBool,
-    /// Whether somebody has come to deleting all of his rows.
+    /// Whether somebody has come to deleting all of its rows.
     emptying: AtomicBool,
 }
 

@@ -11,7 +11,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use remanent_engine::schema::{Column as StoredColumn, IndexSchema, KeyPart, TableSchema};
 
-use super::names::{Name, check_new, fold, quoted};
 use super::store::ObjectId;
 use super::stored::{
     StoredCheck, StoredColumn as WrittenColumn, StoredIdentity, StoredKey, StoredReference,
@@ -20,6 +19,7 @@ use super::stored::{
 use super::table::{Action, Check};
 use super::written;
 use crate::error::{Error, Result, SqlState};
+use crate::names::{Name, check_new, fold, quoted};
 use crate::values::sql_type::SqlType;
 
 /// What a table is to be.

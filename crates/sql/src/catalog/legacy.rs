@@ -11,12 +11,12 @@ use datafusion::sql::sqlparser::ast::{self, Statement as Ast};
 use remanent_engine::{Database, Row, Table};
 
 use super::definition::Definition;
-use super::names::{Name, fold, own};
+use super::privilege::Privilege;
 use super::sequence::Options;
 use super::store::{Comment, Contents, Grant, Kind, Object, ObjectId};
 use super::stored::{self, StoredRole};
-use crate::access::Privilege;
 use crate::error::{Error, Result};
+use crate::names::{Name, fold, own};
 use crate::statement::Statement;
 
 /// Stood for all tables of a schema.

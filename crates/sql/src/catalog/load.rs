@@ -12,15 +12,15 @@ use remanent_engine::schema::IndexKind;
 use remanent_engine::{IndexHandle, ReadTransaction};
 
 use super::definition::{Definition, unknown_column};
-use super::names::Name;
+use super::role::Role;
 use super::sequence::{Options, Sequence};
 use super::snapshot::{Schema, SetAside, Snapshot, View, ViewColumn, public};
 use super::store::{Contents, Kind, Object, ObjectId, Store};
 use super::stored::{self, StoredRole, StoredSequence, StoredTable, StoredView};
 use super::table::{Column, Identity, Index, Reference, Table};
 use super::written;
-use crate::access::Role;
 use crate::error::Result;
+use crate::names::Name;
 use crate::values::sql_type::SqlType;
 
 /// A table of the engine, with its indexes.
@@ -150,7 +150,7 @@ impl<'c> Loading<'c> {
         let by_id = &self.snapshot.by_id;
         if let Some(gone) = stored.names.iter().find(|n| !by_id.contains_key(&ObjectId(n.object))) {
             return Err(super::snapshot::unknown_table(&Name::new(
-                gone.schema.as_deref().unwrap_or(super::names::PUBLIC),
+                gone.schema.as_deref().unwrap_or(crate::names::PUBLIC),
                 gone.name.as_str(),
             )));
         }

@@ -9,12 +9,13 @@
 pub(crate) mod definition;
 pub(crate) mod legacy;
 pub(crate) mod load;
-pub(crate) mod names;
+pub(crate) mod privilege;
+pub(crate) mod role;
 pub(crate) mod sequence;
+pub(crate) mod sequence_numbers;
 pub(crate) mod snapshot;
 pub(crate) mod statistics;
 pub(crate) mod store;
 pub(crate) mod stored;
-pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod written;

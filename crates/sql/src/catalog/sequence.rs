@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions, UnaryOperator, Value};
 use remanent_engine::WriteTransaction;
 
-use super::names::Name;
 use super::store::{ObjectId, Store};
 use super::stored::StoredSequence;
 use crate::error::{Error, Result, SqlState};
+use crate::names::Name;
 
 /// Numbers that are reserved at a time.
 const RESERVED: i64 = 32;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
 
-use super::names::{Name, PUBLIC};
+use super::role::Role;
 use super::sequence::Sequence;
 use super::store::{Grant, Kind, ObjectId};
 use super::stored::StoredMeaning;
 use super::table::Table;
-use crate::access::Role;
 use crate::error::{Error, Result, SqlState};
+use crate::names::{Name, PUBLIC};
 use crate::values::sql_type::SqlType;
 
 /// Everything that has a name.
@@ -105,7 +105,7 @@ impl View {
 
     /// The statement that makes it.
     pub(crate) fn to_sql(&self) -> String {
-        use super::names::quoted;
+        use crate::names::quoted;
         let columns: Vec<String> = self.columns.iter().map(|c| quoted(&c.name)).collect();
         let name = format!("{}.{}", quoted(&self.name.schema), quoted(&self.name.name));
         format!("CREATE VIEW {name} ({}) AS {}", columns.join(", "), self.query)

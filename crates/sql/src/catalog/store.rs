@@ -15,9 +15,9 @@ use remanent_engine::{
 };
 
 use super::legacy;
-use super::names::{Name, own};
-use crate::access::Privilege;
+use super::privilege::Privilege;
 use crate::error::Result;
+use crate::names::{Name, own};
 
 /// How long numbers of a sequence wait for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -3,15 +3,17 @@
 //! Columns are the leaves of the engine's row, so a struct's field is a column with a dot in its
 //! name. A table is never changed; the catalog's next snapshot has another.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast;
 use remanent_engine::schema::ColumnType;
-use remanent_engine::{ColumnHandle, IndexHandle};
+use remanent_engine::{ColumnHandle, Error as EngineError, ErrorKind, IndexHandle};
 
-use super::names::Name;
 use super::store::ObjectId;
+use crate::error::{Error, Result, SqlState};
+use crate::names::Name;
 use crate::values::sql_type::SqlType;
 
 /// The hidden column of a table that is about to be changed: the number of the row.
@@ -163,4 +165,46 @@ pub(crate) fn type_of_field(field: &Field) -> SqlType {
     named
         .filter(|named| named.to_arrow() == *field.data_type())
         .unwrap_or_else(|| SqlType::from_arrow(field.data_type()))
+}
+
+/// The unique index of the columns that a reference names.
+///
+/// # Errors
+/// `BAD_DEFINITION` if there is none.
+pub(crate) fn referred_key<'t>(parent: &'t Table, reference: &Reference) -> Result<&'t Index> {
+    let found = match reference.to.is_empty() {
+        true => parent.primary(),
+        false => parent.indexes.iter().find(|index| {
+            let names: HashSet<&str> =
+                index.columns.iter().map(|&c| parent.columns[c].name.as_str()).collect();
+            let wanted: HashSet<&str> = reference.to.iter().map(String::as_str).collect();
+            index.unique && names == wanted
+        }),
+    };
+    let found = found.filter(|index| index.columns.len() == reference.columns.len());
+    found.ok_or_else(|| {
+        let text = format!(
+            "there is no unique constraint matching given keys for referenced table {}",
+            parent.name
+        );
+        Error::new(SqlState::BAD_DEFINITION, text)
+    })
+}
+
+/// The engine's error about this table; of a key that is there already, with what SQL calls it.
+pub(crate) fn duplicate_named(error: EngineError, table: &Table) -> Error {
+    if error.kind() != ErrorKind::DuplicateKey {
+        return error.into();
+    }
+    let text = error.to_string();
+    let met = error.index().unwrap_or_default();
+    let is_met = |index: &&Index| index.name == met || (index.primary && met == "primary");
+    let index = table.indexes.iter().filter(|index| index.unique).find(is_met);
+    let name = index.map_or("", |index| index.name.as_str());
+    let message = format!("duplicate key value violates unique constraint \"{name}\"");
+    Error::new(SqlState::UNIQUE_VIOLATION, message).detail(text).of_constraint(
+        &table.name.schema,
+        &table.name.name,
+        name,
+    )
 }

@@ -5,12 +5,14 @@
 //! equal, by the same reader that reads it when the database is opened. What does not come back is
 //! refused while there is somebody to tell.
 
-use datafusion::sql::sqlparser::ast::{DataType, Expr, Query, VisitMut};
+use datafusion::sql::sqlparser::ast::{DataType, Expr, Query, UnaryOperator, Value, VisitMut};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 use crate::error::{Error, Result, SqlState};
-use crate::precedence::part_signs;
 use crate::statement;
+use crate::statement::precedence::part_signs;
+use crate::values::datum::Datum;
+use crate::values::text::parse_decimal;
 
 /// The text of an expression.
 ///
@@ -75,5 +77,52 @@ fn checked<T: PartialEq + ToString>(
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
                 .hint("Write it with fewer levels, or with other operators."))
         }
+    }
+}
+
+/// A value as an expression of a statement.
+pub(crate) fn literal(datum: &Datum) -> Expr {
+    let text = match datum {
+        Datum::Null => "NULL".to_owned(),
+        Datum::Bool(truth) => truth.to_string(),
+        Datum::Int(_) | Datum::UInt(_) | Datum::Decimal(..) => datum.to_string(),
+        Datum::List(elements) => {
+            let elements: Vec<String> =
+                elements.iter().map(|element| literal(element).to_string()).collect();
+            format!("ARRAY[{}]", elements.join(", "))
+        }
+        other => {
+            format!("CAST('{}' AS {})", other.to_string().replace('\'', "''"), other.natural())
+        }
+    };
+    match read_expression(&text) {
+        Ok(expression) => expression,
+        Err(_) => Expr::value(Value::SingleQuotedString(datum.to_string())),
+    }
+}
+
+/// The value of an expression that is written out.
+pub(crate) fn constant_of(expr: &Expr) -> Option<Datum> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) => match text.parse() {
+                Ok(number) => Some(Datum::Int(number)),
+                Err(_) => {
+                    let (unscaled, scale) = parse_decimal(text)?;
+                    Some(Datum::Decimal(unscaled, u8::try_from(scale).ok()?))
+                }
+            },
+            Value::SingleQuotedString(text) => Some(Datum::Text(text.as_str().into())),
+            Value::Boolean(truth) => Some(Datum::Bool(*truth)),
+            Value::Null => Some(Datum::Null),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match constant_of(expr)? {
+            Datum::Int(number) => Some(Datum::Int(number.checked_neg()?)),
+            Datum::Decimal(unscaled, scale) => Some(Datum::Decimal(-unscaled, scale)),
+            _ => None,
+        },
+        Expr::Nested(inner) => constant_of(inner),
+        _ => None,
     }
 }

@@ -1,8 +1,11 @@
 //! The changes themselves, in the engine, and what they mean for foreign keys.
 //!
-//! A change of rows that others refer to is followed at once, by what the reference says; what rows
-//! refer to is checked behind the change, in the same transaction.
+//! Rows that refer to rows that are gone or have another key follow as the reference says, and what
+//! rows refer to is checked, behind the change and in the same transaction. What is not as it
+//! should be may come right with a later row of the statement, and is owed until its end
+//! ([`super::owed`]).
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,14 +14,19 @@ use datafusion::arrow::datatypes::Schema;
 use remanent_engine::schema::{ColumnValues, Value};
 use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId, RowPredicate};
 
+use super::owed::{By, Owed};
 use super::target::Target;
 use crate::catalog::snapshot::Snapshot;
+use crate::catalog::table::duplicate_named;
+use crate::catalog::table::referred_key;
 use crate::catalog::table::{Action, Index, Reference, Table};
+use crate::catalog::written::constant_of;
+use crate::change::insert;
+use crate::change::target;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
-use crate::point::compile::constant_of;
-use crate::query::rows_of::key_values;
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::scan::rows_of::key_values;
+use crate::transaction::Transaction;
 use crate::values::arrow_in::array_of;
 use crate::values::arrow_out::ColumnReader;
 use crate::values::datum::Datum;
@@ -58,374 +66,335 @@ pub(super) fn leaves<'r>(
     leaves
 }
 
-/// The engine's error about this table, with what SQL calls the key.
-pub(crate) fn named(error: remanent_engine::Error, table: &Table) -> Error {
-    if error.kind() != ErrorKind::DuplicateKey {
-        return error.into();
-    }
-    let text = error.to_string();
-    let met = error.index().unwrap_or_default();
-    let is_met = |index: &&Index| index.name == met || (index.primary && met == "primary");
-    let index = table.indexes.iter().filter(|index| index.unique).find(is_met);
-    let name = index.map_or("", |index| index.name.as_str());
-    let message = format!("duplicate key value violates unique constraint \"{name}\"");
-    Error::new(SqlState::UNIQUE_VIOLATION, message).detail(text).of_constraint(&table.name, name)
+/// Inserts whole rows.
+///
+/// # Errors
+/// `UNIQUE_VIOLATION`, `OUT_OF_MEMORY`; as the engine.
+pub(super) fn insert_rows(
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    rows: &RecordBatch,
+    (storage, owed): (Storage, &mut Owed),
+) -> Result<()> {
+    insert_unchecked(transaction, target, rows, storage)?;
+    check_inserted(transaction, target, rows, owed)
 }
 
-impl Session {
-    /// Inserts whole rows.
-    ///
-    /// # Errors
-    /// `UNIQUE_VIOLATION`, `FOREIGN_KEY_VIOLATION`; as the engine.
-    pub(super) fn insert_rows(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        rows: &RecordBatch,
-        storage: Storage,
-    ) -> Result<()> {
-        self.lay_down(transaction, target, rows, storage)?;
-        self.check_references(transaction, target, rows, None)
-    }
+/// Inserts whole rows of a table that is made anew, whose references held before.
+///
+/// # Errors
+/// As [`insert_rows`].
+pub(crate) fn insert_again(
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    rows: &RecordBatch,
+) -> Result<()> {
+    insert_unchecked(transaction, target, rows, Storage::Hot)
+}
 
-    /// Inserts whole rows of a table that is made anew, whose references held before.
-    ///
-    /// # Errors
-    /// As [`Session::insert_rows`].
-    pub(crate) fn insert_again(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        rows: &RecordBatch,
-    ) -> Result<()> {
-        self.lay_down(transaction, target, rows, Storage::Hot)
-    }
-
-    pub(super) fn lay_down(
-        &self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        rows: &RecordBatch,
-        storage: Storage,
-    ) -> Result<()> {
-        let table = &target.table;
-        let writing = transaction.writing()?;
-        let readers = readers(table, rows)?;
-        if rows.num_rows() >= TOGETHER_MIN {
-            let texts: Vec<_> = readers.iter().map(|it| |row: usize| it.text(row)).collect();
-            let others: Vec<_> =
-                readers.iter().map(|it| |row: usize| Some(it.value(row))).collect();
-            let mut columns = vec![ColumnValues::Any(&|_| None); table.leaves];
-            for (place, column) in table.columns.iter().enumerate() {
-                columns[column.leaf] = match readers[place].numbers() {
-                    Some(numbers) => numbers,
-                    None if readers[place].is_text() => ColumnValues::Text(&texts[place]),
-                    None => ColumnValues::Any(&others[place]),
-                };
-            }
-            let (handle, count) = (&table.handle, rows.num_rows());
-            let inserted = match storage {
-                Storage::Hot => writing.insert_columns(handle, &columns, count),
-                Storage::Frozen => writing.insert_frozen(handle, &columns, count),
+/// Inserts whole rows, whose references are looked at by nobody yet.
+///
+/// # Errors
+/// As [`insert_rows`].
+pub(super) fn insert_unchecked(
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    rows: &RecordBatch,
+    storage: Storage,
+) -> Result<()> {
+    let table = &target.table;
+    let writing = transaction.writing()?;
+    let readers = readers(table, rows)?;
+    if rows.num_rows() >= TOGETHER_MIN {
+        let texts: Vec<_> = readers.iter().map(|it| |row: usize| it.text(row)).collect();
+        let others: Vec<_> = readers.iter().map(|it| |row: usize| Some(it.value(row))).collect();
+        let mut columns = vec![ColumnValues::Any(&|_| None); table.leaves];
+        for (place, column) in table.columns.iter().enumerate() {
+            columns[column.leaf] = match readers[place].numbers() {
+                Some(numbers) => numbers,
+                None if readers[place].is_text() => ColumnValues::Text(&texts[place]),
+                None => ColumnValues::Any(&others[place]),
             };
-            inserted.map_err(|error| named(error, table))?;
-        } else {
-            for row in 0..rows.num_rows() {
-                let values = leaves(table, &readers, row);
-                let inserted = writing.insert_values(&table.handle, &values);
-                inserted.map_err(|error| named(error, table))?;
-            }
         }
-        Ok(())
-    }
-
-    /// Checks what rows refer to that were inserted one by one.
-    ///
-    /// # Errors
-    /// `FOREIGN_KEY_VIOLATION`.
-    pub(super) fn check_inserted(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        rows: &RecordBatch,
-    ) -> Result<()> {
-        self.check_references(transaction, target, rows, None)
-    }
-
-    /// Gives rows these values in the columns of these places.
-    ///
-    /// # Errors
-    /// As [`Session::insert_rows`].
-    pub(super) fn update_rows(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        (rows, numbers): (&RecordBatch, &UInt64Array),
-        places: &[usize],
-    ) -> Result<()> {
-        let mut later = Vec::new();
-        self.update_at(transaction, target, (rows, numbers), places, (0, &mut later))?;
-        self.check_later(transaction, target, later)?;
-        self.check_references(transaction, target, rows, Some(places))
-    }
-
-    /// The same without the references of the rows themselves, so deep in what other rows mean for
-    /// these.
-    fn update_at(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        (rows, numbers): (&RecordBatch, &UInt64Array),
-        places: &[usize],
-        (depth, later): (usize, &mut Vec<Later>),
-    ) -> Result<()> {
-        let table = &target.table;
-        let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
-        let mut referrers = referrers(&target.catalog, table);
-        referrers.retain(|referrer| touches(&referrer.key.columns));
-        let readers = readers(table, rows)?;
-        for (row, number) in numbers.values().iter().enumerate() {
-            let id = row_id(*number)?;
-            let mut gone = Vec::new();
-            for referrer in &referrers {
-                let old = key_of(transaction, table, id, referrer.key)?;
-                let new = |&column: &usize| {
-                    let value = readers[column].value(row);
-                    Datum::from_value(value, &table.columns[column].sql_type)
-                };
-                let new: Vec<Datum> = referrer.key.columns.iter().map(new).collect();
-                if let Some(old) = old.filter(|old| *old != new) {
-                    gone.push((referrer, old, new));
-                }
-            }
-            let changes: Vec<(ColumnHandle, Value<'_>)> = places
-                .iter()
-                .map(|&place| (table.columns[place].handle, readers[place].value(row)))
-                .collect();
-            let updated = transaction.writing()?.update_values(&table.handle, id, &changes);
-            updated.map_err(|error| named(error, table))?;
-            for (referrer, old, new) in gone {
-                let keys = Gone::from([(Key::of_all(&old), old)]);
-                let what = (&target.catalog, referrer);
-                self.follow(transaction, what, &keys, Some(&new), (depth, &mut *later))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks what rows refer to that references have changed.
-    fn check_later(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        later: Vec<Later>,
-    ) -> Result<()> {
-        later.into_iter().try_for_each(|later| {
-            let parent = target.catalog.table(&later.reference.table)?;
-            check_key(transaction, (&later.child, &later.reference), &parent, &later.key)
-        })
-    }
-
-    /// Deletes rows, and does with rows that refer to them what their foreign keys say.
-    ///
-    /// # Errors
-    /// `FOREIGN_KEY_VIOLATION`; as the engine.
-    pub(super) fn delete_rows(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        (_, numbers): (&RecordBatch, &UInt64Array),
-    ) -> Result<()> {
-        let ids = numbers.values().iter().map(|number| row_id(*number));
-        let ids = ids.collect::<Result<Vec<_>>>()?;
-        let (what, mut later) = ((&target.catalog, &*target.table), Vec::new());
-        self.delete_ids(transaction, what, &ids, (0, &mut later))?;
-        self.check_later(transaction, target, later)
-    }
-
-    fn delete_ids(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        (catalog, table): (&Arc<Snapshot>, &Arc<Table>),
-        ids: &[RowId],
-        (depth, later): (usize, &mut Vec<Later>),
-    ) -> Result<()> {
-        let referrers = referrers(catalog, table);
-        let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
-        for &id in ids {
-            for (place, referrer) in referrers.iter().enumerate() {
-                let values = key_of(transaction, table, id, referrer.key)?;
-                keys[place].extend(values.map(|values| (Key::of_all(&values), values)));
-            }
-            match transaction.writing()?.delete(&table.handle, id) {
-                // A cascade may have come here before.
-                Err(error) if error.kind() == ErrorKind::RowNotFound && depth > 0 => {}
-                deleted => deleted?,
-            }
-        }
-        for (referrer, keys) in referrers.iter().zip(keys) {
-            if !keys.is_empty() {
-                let what = (catalog, referrer);
-                self.follow(transaction, what, &keys, None, (depth, &mut *later))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Does with the rows of `child` that refer to keys which are gone what the reference says.
-    fn follow(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        (catalog, referrer): (&Arc<Snapshot>, &Referrer<'_>),
-        keys: &Gone,
-        new: Option<&[Datum]>,
-        (depth, later): (usize, &mut Vec<Later>),
-    ) -> Result<()> {
-        if depth >= CASCADE_MAX {
-            let text = "rows refer to each other more deeply than can be followed";
-            return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
-        }
-        let Referrer { child, reference, columns, .. } = referrer;
-        let found = referring(transaction, child, columns, keys)?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        let action = if new.is_some() { reference.on_update } else { reference.on_delete };
-        match (action, new) {
-            (Action::Refuse, _) => {
-                let text = format!(
-                    "update or delete on table {} violates foreign key constraint \"{}\" of {}",
-                    reference.table, reference.name, child.name
-                );
-                Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
-                    .detail("A key is still referenced.")
-                    .of_constraint(&child.name, &reference.name))
-            }
-            (Action::Cascade, None) => {
-                self.delete_ids(transaction, (catalog, child), &found, (depth + 1, later))
-            }
-            (Action::Cascade, Some(new)) => {
-                let key = (columns.as_slice(), new);
-                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
-            }
-            (Action::SetNull, _) => {
-                let nulls = vec![Datum::Null; columns.len()];
-                let key = (columns.as_slice(), nulls.as_slice());
-                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
-            }
-            (Action::SetDefault, _) => {
-                let values = defaults(child, reference)?;
-                let key = (reference.columns.as_slice(), values.as_slice());
-                self.set_key(transaction, (catalog, child), key, &found, (depth + 1, later))
-            }
+        let (handle, count) = (&table.handle, rows.num_rows());
+        let inserted = match storage {
+            Storage::Hot => writing.insert_columns(handle, &columns, count),
+            Storage::Frozen => writing.insert_frozen(handle, &columns, count),
+        };
+        inserted.map_err(|error| duplicate_named(error, table))?;
+    } else {
+        for row in 0..rows.num_rows() {
+            let values = leaves(table, &readers, row);
+            let inserted = writing.insert_values(&table.handle, &values);
+            inserted.map_err(|error| duplicate_named(error, table))?;
         }
     }
+    Ok(())
+}
 
-    /// Gives rows other values in the columns of a reference, as an UPDATE would: what is computed
-    /// from them follows, conditions are checked, and rows that refer to these rows follow too.
-    /// What they refer to now is checked when all is done.
-    fn set_key(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        (catalog, child): (&Arc<Snapshot>, &Arc<Table>),
-        (columns, values): (&[usize], &[Datum]),
-        ids: &[RowId],
-        (depth, later): (usize, &mut Vec<Later>),
-    ) -> Result<()> {
-        let target = self.referring_target(catalog, child)?;
-        let all: Vec<usize> = (0..child.columns.len()).collect();
-        let mut numbers = Vec::new();
-        let mut data: Vec<Vec<Datum>> = vec![Vec::new(); all.len()];
-        for &id in ids {
-            let Some(row) = transaction.reading()?.row(&child.handle, id)? else { continue };
-            numbers.push(id.number());
-            for (place, value) in values_of(child, &row, &all).into_iter().enumerate() {
-                data[place].push(match columns.iter().position(|column| *column == place) {
-                    Some(part) => values[part].cast(&child.columns[place].sql_type)?,
-                    None => value,
-                });
+/// Gives rows these values in the columns of these places.
+///
+/// # Errors
+/// As [`insert_rows`].
+pub(super) fn update_rows(
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    (rows, numbers): (&RecordBatch, &UInt64Array),
+    (places, owed): (&[usize], &mut Owed),
+) -> Result<()> {
+    update_at(transaction, target, (rows, numbers), places, (0, &mut *owed))?;
+    check_updated(transaction, target, (rows, numbers), places, owed)
+}
+
+/// The same without the references of the rows themselves, so deep in what other rows mean for
+/// these.
+fn update_at(
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    (rows, numbers): (&RecordBatch, &UInt64Array),
+    places: &[usize],
+    (depth, owed): (usize, &mut Owed),
+) -> Result<()> {
+    let table = &target.table;
+    let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
+    let mut referrers = referrers(&target.catalog, table);
+    referrers.retain(|referrer| touches(&referrer.key.columns));
+    let readers = readers(table, rows)?;
+    for (row, number) in numbers.values().iter().enumerate() {
+        let id = row_id(*number)?;
+        for referrer in &referrers {
+            let old = key_of(transaction, table, id, referrer.key)?;
+            let new = |&column: &usize| {
+                let value = readers[column].value(row);
+                Datum::from_value(value, &table.columns[column].sql_type)
+            };
+            let new: Vec<Datum> = referrer.key.columns.iter().map(new).collect();
+            if let Some(old) = old.filter(|old| *old != new) {
+                owed.moved(&referrer.link, (old, new), depth)?;
             }
         }
-        let arrays = data.iter().zip(&child.columns);
-        let arrays = arrays.map(|(data, column)| array_of(data, &column.sql_type));
-        let fields = child.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let rows = RecordBatch::try_new(schema, arrays.collect::<Result<Vec<_>>>()?)?;
-        let rows = self.new_rows(&target, &rows)?;
-        let generated = child.columns.iter().enumerate();
-        let generated = generated.filter(|(_, column)| column.generated.is_some());
-        let mut places = columns.to_vec();
-        places.extend(generated.map(|(place, _)| place));
-        let numbers = UInt64Array::from(numbers);
-        self.update_at(transaction, &target, (&rows, &numbers), &places, (depth, later))?;
-        for reference in &child.references {
-            if !reference.columns.iter().any(|column| places.contains(column)) {
-                continue;
-            }
-            for row in 0..rows.num_rows() {
-                let key = reference
-                    .columns
-                    .iter()
-                    .map(|&column| Datum::from_array(rows.column(column).as_ref(), row));
-                let (child, reference) = (Arc::clone(child), reference.clone());
-                later.push(Later { child, reference, key: key.collect::<Result<_>>()? });
-            }
-        }
-        Ok(())
+        let changes: Vec<(ColumnHandle, Value<'_>)> = places
+            .iter()
+            .map(|&place| (table.columns[place].handle, readers[place].value(row)))
+            .collect();
+        let updated = transaction.writing()?.update_values(&table.handle, id, &changes);
+        updated.map_err(|error| duplicate_named(error, table))?;
     }
+    Ok(())
+}
 
-    /// Checks that what whole rows refer to is there. Of an update, only references of which it
-    /// changed a column.
-    fn check_references(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        rows: &RecordBatch,
-        places: Option<&[usize]>,
-    ) -> Result<()> {
-        let table = &target.table;
-        for reference in &table.references {
-            let touched = places.is_none_or(|places| {
-                reference.columns.iter().any(|column| places.contains(column))
+/// Deletes rows, and does with rows that refer to them what their foreign keys say.
+///
+/// # Errors
+/// `FOREIGN_KEY_VIOLATION`; as the engine.
+pub(super) fn delete_rows(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    numbers: &[u64],
+    owed: &mut Owed,
+) -> Result<()> {
+    let ids = numbers.iter().map(|number| row_id(*number));
+    let ids = ids.collect::<Result<Vec<_>>>()?;
+    delete_ids(context, transaction, (&target.catalog, &target.table), &ids, (0, owed))
+}
+
+fn delete_ids(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    (catalog, table): (&Arc<Snapshot>, &Arc<Table>),
+    ids: &[RowId],
+    (depth, owed): (usize, &mut Owed),
+) -> Result<()> {
+    let referrers = referrers(catalog, table);
+    let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
+    for &id in ids {
+        context.check_cancelled()?;
+        for (place, referrer) in referrers.iter().enumerate() {
+            let values = key_of(transaction, table, id, referrer.key)?;
+            keys[place].extend(values.map(|values| (Key::of_all(&values), values)));
+        }
+        match transaction.writing()?.delete(&table.handle, id) {
+            // A cascade may have come here before.
+            Err(error) if error.kind() == ErrorKind::RowNotFound && depth > 0 => {}
+            deleted => deleted?,
+        }
+    }
+    for (referrer, keys) in referrers.iter().zip(keys) {
+        if !keys.is_empty() {
+            let what = (catalog, &referrer.link);
+            follow(context, transaction, what, &keys, None, (depth, &mut *owed))?;
+        }
+    }
+    Ok(())
+}
+
+/// Does with the rows of `child` that refer to keys which are gone what the reference says.
+pub(super) fn follow(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    (catalog, link): (&Arc<Snapshot>, &Arc<Link>),
+    keys: &Gone,
+    new: Option<&[Datum]>,
+    (depth, owed): (usize, &mut Owed),
+) -> Result<()> {
+    if depth >= CASCADE_MAX {
+        let text = "rows refer to each other more deeply than can be followed";
+        return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
+    }
+    let Link { child, reference, columns } = &**link;
+    let found = referring(transaction, child, columns, keys)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let action = if new.is_some() { reference.on_update } else { reference.on_delete };
+    match (action, new) {
+        (Action::Refuse, _) => owed.gone(link, keys),
+        (Action::Cascade, None) => {
+            delete_ids(context, transaction, (catalog, child), &found, (depth + 1, owed))
+        }
+        (Action::Cascade, Some(new)) => {
+            let key = (columns.as_slice(), new);
+            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
+        }
+        (Action::SetNull, _) => {
+            let nulls = vec![Datum::Null; columns.len()];
+            let key = (columns.as_slice(), nulls.as_slice());
+            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
+        }
+        (Action::SetDefault, _) => {
+            let values = defaults(child, reference)?;
+            let key = (reference.columns.as_slice(), values.as_slice());
+            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
+        }
+    }
+}
+
+/// Gives rows other values in the columns of a reference, as an UPDATE would: what is computed
+/// from them follows, conditions are checked, and rows that refer to these rows follow too.
+/// What they refer to now is checked when all is done.
+fn set_key(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    (catalog, child): (&Arc<Snapshot>, &Arc<Table>),
+    (columns, values): (&[usize], &[Datum]),
+    ids: &[RowId],
+    (depth, owed): (usize, &mut Owed),
+) -> Result<()> {
+    let target = target::referring_target(context, catalog, child)?;
+    let all: Vec<usize> = (0..child.columns.len()).collect();
+    let mut numbers = Vec::new();
+    let mut data: Vec<Vec<Datum>> = vec![Vec::new(); all.len()];
+    for &id in ids {
+        let reading = transaction.reading()?;
+        let Some(row) = reading.row(&child.handle, id)? else { continue };
+        numbers.push(id.number());
+        for (place, value) in values_of(child, &row, &all).into_iter().enumerate() {
+            data[place].push(match columns.iter().position(|column| *column == place) {
+                Some(part) => values[part].cast(&child.columns[place].sql_type)?,
+                None => value,
             });
-            if !touched {
-                continue;
-            }
-            let parent = target.catalog.table(&reference.table)?;
-            let arrays: Vec<&ArrayRef> =
-                reference.columns.iter().map(|&column| rows.column(column)).collect();
-            let mut known = HashSet::new();
-            for row in 0..rows.num_rows() {
-                let key = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
-                let key = key.collect::<Result<Vec<_>>>()?;
-                if known.insert(Key::of_all(&key)) {
-                    check_key(transaction, (table, reference), &parent, &key)?;
-                }
+        }
+    }
+    let arrays = data.iter().zip(&child.columns);
+    let arrays = arrays.map(|(data, column)| array_of(data, &column.sql_type));
+    let fields = child.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let rows = RecordBatch::try_new(schema, arrays.collect::<Result<Vec<_>>>()?)?;
+    let rows = insert::new_rows(context, &target, &rows)?;
+    let generated = child.columns.iter().enumerate();
+    let generated = generated.filter(|(_, column)| column.generated.is_some());
+    let mut places = columns.to_vec();
+    places.extend(generated.map(|(place, _)| place));
+    let numbers = UInt64Array::from(numbers);
+    update_at(transaction, &target, (&rows, &numbers), &places, (depth, owed))?;
+    check_updated(transaction, &target, (&rows, &numbers), &places, owed)
+}
+
+/// Owes what new rows refer to and is not there.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`; as the engine.
+pub(super) fn check_inserted(
+    transaction: &Transaction,
+    target: &Target,
+    rows: &RecordBatch,
+    owed: &mut Owed,
+) -> Result<()> {
+    let table = &target.table;
+    for (place, reference) in table.references.iter().enumerate() {
+        let absent = absent(transaction, target, reference, rows)?;
+        let keys: HashMap<Vec<Key>, Vec<Datum>> =
+            absent.into_iter().map(|(_, key)| (Key::of_all(&key), key)).collect();
+        keys.into_values().try_for_each(|key| owed.refers(table, place, By::Key(key)))?;
+    }
+    Ok(())
+}
+
+/// Owes what rows refer to that were changed in the columns of these places, where it is not there.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`; as the engine.
+fn check_updated(
+    transaction: &Transaction,
+    target: &Target,
+    (rows, numbers): (&RecordBatch, &UInt64Array),
+    places: &[usize],
+    owed: &mut Owed,
+) -> Result<()> {
+    let table = &target.table;
+    for (place, reference) in table.references.iter().enumerate() {
+        if reference.columns.iter().any(|column| places.contains(column)) {
+            for (row, _) in absent(transaction, target, reference, rows)? {
+                owed.refers(table, place, By::Row(row_id(numbers.value(row))?))?;
             }
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// The places of rows that refer to keys that are not there, and these.
+fn absent(
+    transaction: &Transaction,
+    target: &Target,
+    reference: &Reference,
+    rows: &RecordBatch,
+) -> Result<Vec<(usize, Vec<Datum>)>> {
+    let parent = target.catalog.table(&reference.table)?;
+    let arrays: Vec<&ArrayRef> =
+        reference.columns.iter().map(|&column| rows.column(column)).collect();
+    let (mut known, mut found) = (HashMap::new(), Vec::new());
+    for row in 0..rows.num_rows() {
+        let key = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
+        let key = key.collect::<Result<Vec<_>>>()?;
+        let is_there = match known.entry(Key::of_all(&key)) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => *entry.insert(is_there(transaction, reference, &parent, &key)?),
+        };
+        if !is_there {
+            found.push((row, key));
+        }
+    }
+    Ok(found)
 }
 
 /// A table that refers to another.
-pub(super) struct Referrer<'c> {
-    child: Arc<Table>,
-    reference: Reference,
+struct Referrer<'c> {
+    link: Arc<Link>,
     /// The key that it means.
     key: &'c Index,
-    /// Its columns that refer to the key's, in the key's order.
-    columns: Vec<usize>,
 }
 
-/// A key that a reference has given a row: whether it is there is asked when all is done.
-struct Later {
-    child: Arc<Table>,
-    reference: Reference,
-    key: Vec<Datum>,
+/// How a table refers to another.
+pub(super) struct Link {
+    pub(super) child: Arc<Table>,
+    pub(super) reference: Reference,
+    /// Its columns that refer to the key's, in the key's order.
+    pub(super) columns: Vec<usize>,
 }
 
 /// Keys that are gone, by what they are equal by.
-type Gone = HashMap<Vec<Key>, Vec<Datum>>;
+pub(super) type Gone = HashMap<Vec<Key>, Vec<Datum>>;
 
 /// The tables that refer to this one, and which of its keys they mean.
 fn referrers<'c>(catalog: &'c Snapshot, table: &'c Table) -> Vec<Referrer<'c>> {
@@ -439,51 +408,29 @@ fn referrers<'c>(catalog: &'c Snapshot, table: &'c Table) -> Vec<Referrer<'c>> {
                 reference.columns[place]
             });
             let (columns, child) = (columns.collect(), Arc::clone(child));
-            found.push(Referrer { child, reference: reference.clone(), key, columns });
+            let link = Arc::new(Link { child, reference: reference.clone(), columns });
+            found.push(Referrer { link, key });
         }
     }
     found
 }
 
-/// The unique index of the columns that a reference names.
+/// Whether a key that rows refer to is there, or has a NULL.
 ///
 /// # Errors
-/// `BAD_DEFINITION` if there is none.
-pub(crate) fn referred_key<'t>(parent: &'t Table, reference: &Reference) -> Result<&'t Index> {
-    let found = match reference.to.is_empty() {
-        true => parent.primary(),
-        false => parent.indexes.iter().find(|index| {
-            let names: HashSet<&str> =
-                index.columns.iter().map(|&c| parent.columns[c].name.as_str()).collect();
-            let wanted: HashSet<&str> = reference.to.iter().map(String::as_str).collect();
-            index.unique && names == wanted
-        }),
-    };
-    let found = found.filter(|index| index.columns.len() == reference.columns.len());
-    found.ok_or_else(|| {
-        let text = format!(
-            "there is no unique constraint matching given keys for referenced table {}",
-            parent.name
-        );
-        Error::new(SqlState::BAD_DEFINITION, text)
-    })
-}
-
-/// Checks that a key that rows of `child` refer to is there, if it has no NULL.
-///
-/// # Errors
-/// `FOREIGN_KEY_VIOLATION`.
-fn check_key(
+/// As the engine.
+pub(super) fn is_there(
     transaction: &Transaction,
-    (child, reference): (&Table, &Reference),
+    reference: &Reference,
     parent: &Table,
     key: &[Datum],
-) -> Result<()> {
+) -> Result<bool> {
     if key.iter().any(Datum::is_null) {
-        return Ok(());
+        return Ok(true);
     }
     // That the key is there is to hold at the commit, whatever the isolation.
-    let _kept = transaction.writing()?.keep_reads();
+    let writing = transaction.writing()?;
+    let _kept = writing.keep_reads();
     let index = referred_key(parent, reference)?;
     let ordered = in_order(parent, index, reference, key)?;
     let values: Vec<Value<'_>> = ordered
@@ -500,18 +447,26 @@ fn check_key(
         };
         index.columns.iter().zip(&ordered).all(of)
     };
-    if is_same && transaction.reading()?.find(&parent.handle, index.handle, &values)?.is_some() {
-        return Ok(());
-    }
+    Ok(is_same && transaction.reading()?.find(&parent.handle, index.handle, &values)?.is_some())
+}
+
+/// The error that a key to which rows of `child` refer is not there.
+pub(super) fn missing(
+    (child, reference): (&Table, &Reference),
+    parent: &Table,
+    key: &[Datum],
+) -> Error {
     let text = format!(
         "insert or update on table {} violates foreign key constraint \"{}\"",
         child.name, reference.name
     );
     let key: Vec<String> = key.iter().map(Datum::to_string).collect();
     let detail = format!("Key ({}) is not present in {}.", key.join(", "), parent.name);
-    Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text)
-        .detail(detail)
-        .of_constraint(&child.name, &reference.name))
+    Error::new(SqlState::FOREIGN_KEY_VIOLATION, text).detail(detail).of_constraint(
+        &child.name.schema,
+        &child.name.name,
+        &reference.name,
+    )
 }
 
 /// The defaults of a reference's columns.
@@ -555,11 +510,12 @@ fn key_of(
     id: RowId,
     key: &Index,
 ) -> Result<Option<Vec<Datum>>> {
-    let row = transaction.reading()?.row(&table.handle, id)?;
+    let reading = transaction.reading()?;
+    let row = reading.row(&table.handle, id)?;
     Ok(row.map(|row| values_of(table, &row, &key.columns)))
 }
 
-fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
+pub(super) fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
     let value = |&column: &usize| {
         let column = &table.columns[column];
         Datum::from_value(row.value(column.handle), &column.sql_type)
@@ -570,13 +526,14 @@ fn values_of(table: &Table, row: &Row<'_>, columns: &[usize]) -> Vec<Datum> {
 /// The rows of `child` whose columns, in the order of the key that is referred to, have one of
 /// these keys. That there are no others is to hold at the commit, whatever the isolation; what else
 /// others do with the table is no matter.
-fn referring(
+pub(super) fn referring(
     transaction: &Transaction,
     child: &Arc<Table>,
     columns: &[usize],
     keys: &Gone,
 ) -> Result<Vec<RowId>> {
-    let _kept = transaction.writing()?.keep_reads();
+    let writing = transaction.writing()?;
+    let _kept = writing.keep_reads();
     let reading = transaction.reading()?;
     let mut found = Vec::new();
     let mut add = |row: Row<'_>| {

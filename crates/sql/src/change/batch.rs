@@ -8,90 +8,107 @@ use std::sync::Arc;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 
-use super::apply::Storage;
-use crate::access::Privilege;
+use super::apply::{Storage, check_inserted};
+use crate::catalog::privilege::Privilege;
+use crate::change::apply;
+use crate::change::insert;
+use crate::change::owed;
+use crate::change::target;
+use crate::context::StatementContext;
+use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
-use crate::query::planner::BATCH_ROWS;
-use crate::session::changing::Tries;
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::scan::BATCH_ROWS;
+use crate::transaction::Transaction;
 
 /// Rows that become columns together.
 const FROZEN_ROWS: usize = 65_536;
 
-impl Session {
-    /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
-    /// many. Outside a transaction block it is a transaction of its own.
-    ///
-    /// # Errors
-    /// As INSERT; what failed has changed nothing.
-    pub fn insert_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
-        self.insert_batch_as(table, batch, Storage::Hot)
-    }
+/// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
+/// many. Outside a transaction block it is a transaction of its own.
+///
+/// # Errors
+/// As INSERT; what failed has changed nothing.
+pub(crate) fn insert_batch(
+    context: &mut StatementContext,
+    table: &str,
+    batch: &RecordBatch,
+) -> Result<u64> {
+    insert_batch_as(context, table, batch, Storage::Hot)
+}
 
-    /// As [`Session::insert_batch`], but each 65,536 rows of the batch become frozen columns at
-    /// once, as `VACUUM` would make of them later: less work, and never the memory of rows.
-    ///
-    /// # Errors
-    /// As [`Session::insert_batch`].
-    pub fn insert_frozen_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
-        self.insert_batch_as(table, batch, Storage::Frozen)
-    }
+/// As [`insert_batch`], but each 65,536 rows of the batch become frozen columns at
+/// once, as `VACUUM` would make of them later: less work, and never the memory of rows.
+///
+/// # Errors
+/// As [`insert_batch`].
+pub(crate) fn insert_frozen_batch(
+    context: &mut StatementContext,
+    table: &str,
+    batch: &RecordBatch,
+) -> Result<u64> {
+    insert_batch_as(context, table, batch, Storage::Frozen)
+}
 
-    fn insert_batch_as(
-        &mut self,
-        table: &str,
-        batch: &RecordBatch,
-        storage: Storage,
-    ) -> Result<u64> {
-        self.begin_without_text()?;
-        let inserted = self.insert_whole(table, batch, storage);
-        if let Err(error) = &inserted {
-            self.failed_with(error);
-        }
-        inserted
+fn insert_batch_as(
+    context: &mut StatementContext,
+    table: &str,
+    batch: &RecordBatch,
+    storage: Storage,
+) -> Result<u64> {
+    context.begin_without_text()?;
+    let inserted = insert_whole(context, table, batch, storage);
+    if let Err(error) = &inserted {
+        context.failed_with(error);
     }
+    inserted
+}
 
-    fn insert_whole(&mut self, table: &str, batch: &RecordBatch, storage: Storage) -> Result<u64> {
-        let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
-        let mut tries = Tries::default();
-        loop {
-            let changing = self.begin_change(&mut tries)?;
-            let done = self.insert_in(&changing.transaction, &name, batch, storage);
-            if let Some(rows) = self.end_change(changing, done, &mut tries)? {
-                return Ok(rows);
-            }
-            std::thread::yield_now();
+fn insert_whole(
+    context: &mut StatementContext,
+    table: &str,
+    batch: &RecordBatch,
+    storage: Storage,
+) -> Result<u64> {
+    let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
+    let mut tries = Tries::default();
+    loop {
+        let changing = context.begin_change(&mut tries)?;
+        let done = insert_in(context, &changing.transaction, &name, batch, storage);
+        if let Some(rows) = context.end_change(changing, done, &mut tries)? {
+            return Ok(rows);
         }
+        std::thread::yield_now();
     }
+}
 
-    fn insert_in(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        name: &ObjectName,
-        batch: &RecordBatch,
-        storage: Storage,
-    ) -> Result<u64> {
-        let target = self.target(name, None, &[Privilege::Insert])?;
-        if batch.num_columns() != target.table.columns.len() {
-            let (has, wants) = (batch.num_columns(), target.table.columns.len());
-            let text = format!("a batch of {has} columns for a table of {wants}");
-            return Err(Error::new(SqlState::CARDINALITY, text));
-        }
-        let cancel = Arc::clone(self.cancel());
-        let _entered = cancel.enter();
-        let rows = self.new_rows(&target, batch)?;
-        let part = match storage {
-            Storage::Hot => BATCH_ROWS,
-            Storage::Frozen => FROZEN_ROWS,
-        };
-        for first in (0..rows.num_rows()).step_by(part) {
-            self.check_cancelled()?;
-            let count = part.min(rows.num_rows() - first);
-            self.lay_down(transaction, &target, &rows.slice(first, count), storage)?;
-        }
-        // A row may refer to a later one.
-        self.check_inserted(transaction, &target, &rows)?;
-        Ok(rows.num_rows() as u64)
+fn insert_in(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    name: &ObjectName,
+    batch: &RecordBatch,
+    storage: Storage,
+) -> Result<u64> {
+    let target = target::target(context, name, None, &[Privilege::Insert])?;
+    if batch.num_columns() != target.table.columns.len() {
+        let (has, wants) = (batch.num_columns(), target.table.columns.len());
+        let text = format!("a batch of {has} columns for a table of {wants}");
+        return Err(Error::new(SqlState::CARDINALITY, text));
     }
+    let cancel = Arc::clone(context.cancel());
+    let _entered = cancel.enter();
+    let rows = insert::new_rows(context, &target, batch)?;
+    let part = match storage {
+        Storage::Hot => BATCH_ROWS,
+        Storage::Frozen => FROZEN_ROWS,
+    };
+    for first in (0..rows.num_rows()).step_by(part) {
+        context.check_cancelled()?;
+        let count = part.min(rows.num_rows() - first);
+        apply::insert_unchecked(transaction, &target, &rows.slice(first, count), storage)?;
+    }
+    // A row may refer to a later one.
+    let mut owed = owed::owed(context);
+    check_inserted(transaction, &target, &rows, &mut owed)?;
+    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    Ok(rows.num_rows() as u64)
 }

@@ -14,14 +14,21 @@ use datafusion::sql::sqlparser::ast::{
 use remanent_engine::RowId;
 use remanent_engine::schema::Value;
 
-use super::apply::{leaves, named, readers};
+use super::apply::{check_inserted, leaves, readers};
+use super::owed::Owed;
 use super::rows::{Changed, whole_rows};
 use super::target::Target;
-use crate::catalog::names::fold;
+use crate::catalog::table::duplicate_named;
 use crate::catalog::table::{Index, Table};
+use crate::catalog::written::literal;
+use crate::catalog::written::read_expression;
+use crate::change::apply;
+use crate::change::insert;
+use crate::change::rows;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::names::fold;
+use crate::transaction::Transaction;
 use crate::values::arrow_in::ColumnBuilder;
 use crate::values::arrow_out::ColumnReader;
 use crate::values::datum::Datum;
@@ -29,97 +36,96 @@ use crate::values::datum::Datum;
 /// The clause, whether rows are asked for, and the statement's parameters.
 type On<'a> = (&'a OnInsert, bool, &'a [Datum]);
 
-impl Session {
-    /// Inserts whole rows one by one, or does what the clause says.
-    ///
-    /// # Errors
-    /// `BAD_CONFLICT_TARGET`; as other insertions.
-    pub(super) fn insert_or(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        (rows, (on, keep, parameters)): (&RecordBatch, On<'_>),
-        changed: &mut Changed,
-    ) -> Result<()> {
-        let OnInsert::OnConflict(clause) = on else {
-            return Err(Error::unsupported("ON DUPLICATE KEY").hint("Write ON CONFLICT."));
-        };
-        let indexes = arbiters(&target.table, clause.conflict_target.as_ref())?;
-        let readers = readers(&target.table, rows)?;
-        let mut inserted_here = Vec::new();
-        for row in 0..rows.num_rows() {
-            self.check_cancelled()?;
-            let one = rows.slice(row, 1);
-            let Some(id) = conflicting(transaction, &target.table, &indexes, &readers, row)? else {
-                let values = leaves(&target.table, &readers, row);
-                let inserted = transaction.writing()?.insert_values(&target.table.handle, &values);
-                inserted_here.push(inserted.map_err(|error| named(error, &target.table))?);
-                self.check_inserted(transaction, target, &one)?;
-                changed.count += 1;
-                if keep {
-                    changed.rows.push(one);
-                }
-                continue;
-            };
-            let OnConflictAction::DoUpdate(update) = &clause.action else { continue };
-            if inserted_here.contains(&id) {
-                let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
-                return Err(Error::new(SqlState::CARDINALITY, text));
+/// Inserts whole rows one by one, or does what the clause says.
+///
+/// # Errors
+/// `BAD_CONFLICT_TARGET`; as other insertions.
+pub(super) fn insert_or(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    (rows, (on, keep, parameters)): (&RecordBatch, On<'_>),
+    (changed, owed): (&mut Changed, &mut Owed),
+) -> Result<()> {
+    let OnInsert::OnConflict(clause) = on else {
+        return Err(Error::unsupported("ON DUPLICATE KEY").hint("Write ON CONFLICT."));
+    };
+    let indexes = arbiters(&target.table, clause.conflict_target.as_ref())?;
+    let readers = readers(&target.table, rows)?;
+    let mut inserted_here = Vec::new();
+    for row in 0..rows.num_rows() {
+        context.check_cancelled()?;
+        let one = rows.slice(row, 1);
+        let Some(id) = conflicting(transaction, &target.table, &indexes, &readers, row)? else {
+            let values = leaves(&target.table, &readers, row);
+            let inserted = transaction.writing()?.insert_values(&target.table.handle, &values);
+            inserted_here.push(inserted.map_err(|error| duplicate_named(error, &target.table))?);
+            check_inserted(transaction, target, &one, owed)?;
+            changed.count += 1;
+            if keep {
+                changed.rows.push(one);
             }
-            let update = with_parameters(update, parameters)?;
-            if let Some(new) = self.update_conflicting(transaction, target, (id, &one), &update)? {
-                inserted_here.push(id);
-                changed.count += 1;
-                if keep {
-                    changed.rows.push(new);
-                }
+            continue;
+        };
+        let OnConflictAction::DoUpdate(update) = &clause.action else { continue };
+        if inserted_here.contains(&id) {
+            let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+            return Err(Error::new(SqlState::CARDINALITY, text));
+        }
+        let update = with_parameters(update, parameters)?;
+        let what = (&update, &mut *owed);
+        if let Some(new) = update_conflicting(context, transaction, target, (id, &one), what)? {
+            inserted_here.push(id);
+            changed.count += 1;
+            if keep {
+                changed.rows.push(new);
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn update_conflicting(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        (id, excluded): (RowId, &RecordBatch),
-        update: &DoUpdate,
-    ) -> Result<Option<RecordBatch>> {
-        let table = Arc::clone(&target.table);
-        let old = row_batch(transaction, &table, id)?;
-        let both: Vec<ArrayRef> = old.columns().iter().chain(excluded.columns()).cloned().collect();
-        let fields = table.arrow.fields().iter().chain(table.arrow.fields()).cloned();
-        let joined = RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), both)?;
-        let qualified = |alias: &str| {
-            DFSchema::try_from_qualified_schema(TableReference::bare(alias), &table.arrow)
-        };
-        let schema = qualified(&target.alias)?.join(&qualified("excluded")?)?;
-        if let Some(condition) = &update.selection {
-            let condition = own_columns(condition, &target.alias);
-            let holds = self.evaluate_over(target, &condition, &schema, &joined)?;
-            let holds = holds.as_boolean_opt().is_some_and(|b| b.is_valid(0) && b.value(0));
-            if !holds {
-                return Ok(None);
-            }
+fn update_conflicting(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    (id, excluded): (RowId, &RecordBatch),
+    (update, owed): (&DoUpdate, &mut Owed),
+) -> Result<Option<RecordBatch>> {
+    let table = Arc::clone(&target.table);
+    let old = row_batch(transaction, &table, id)?;
+    let both: Vec<ArrayRef> = old.columns().iter().chain(excluded.columns()).cloned().collect();
+    let fields = table.arrow.fields().iter().chain(table.arrow.fields()).cloned();
+    let joined = RecordBatch::try_new(Arc::new(Schema::new(fields.collect::<Vec<_>>())), both)?;
+    let qualified = |alias: &str| {
+        DFSchema::try_from_qualified_schema(TableReference::bare(alias), &table.arrow)
+    };
+    let schema = qualified(&target.alias)?.join(&qualified("excluded")?)?;
+    if let Some(condition) = &update.selection {
+        let condition = own_columns(condition, &target.alias);
+        let holds = rows::evaluate_over(context, target, &condition, &schema, &joined)?;
+        let holds = holds.as_boolean_opt().is_some_and(|b| b.is_valid(0) && b.value(0));
+        if !holds {
+            return Ok(None);
         }
-        let mut arrays = old.columns().to_vec();
-        let mut places = Vec::new();
-        for (place, value) in target.assigned(&update.assignments)? {
-            let value = match value {
-                Some(value) => own_columns(value, &target.alias),
-                None => super::insert::parse_expression(&target.default_of(place))?,
-            };
-            arrays[place] = self.evaluate_over(target, &value, &schema, &joined)?;
-            places.push(place);
-        }
-        let new = whole_rows(&table, arrays, 1)?;
-        let new = self.new_rows(target, &new)?;
-        let generated = table.columns.iter().enumerate();
-        places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
-        let numbers = UInt64Array::from(vec![id.number()]);
-        self.update_rows(transaction, target, (&new, &numbers), &places)?;
-        Ok(Some(new))
     }
+    let mut arrays = old.columns().to_vec();
+    let mut places = Vec::new();
+    for (place, value) in target.assigned(&update.assignments)? {
+        let value = match value {
+            Some(value) => own_columns(value, &target.alias),
+            None => read_expression(&target.default_of(place))?,
+        };
+        arrays[place] = rows::evaluate_over(context, target, &value, &schema, &joined)?;
+        places.push(place);
+    }
+    let new = whole_rows(&table, arrays, 1)?;
+    let new = insert::new_rows(context, target, &new)?;
+    let generated = table.columns.iter().enumerate();
+    places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
+    let numbers = UInt64Array::from(vec![id.number()]);
+    apply::update_rows(transaction, target, (&new, &numbers), (&places, owed))?;
+    Ok(Some(new))
 }
 
 /// The unique indexes whose conflicts are meant.
@@ -173,7 +179,8 @@ fn conflicting(
 
 /// One row as a batch.
 fn row_batch(transaction: &Transaction, table: &Table, id: RowId) -> Result<RecordBatch> {
-    let row = transaction.reading()?.row(&table.handle, id)?;
+    let reading = transaction.reading()?;
+    let row = reading.row(&table.handle, id)?;
     let row = row.ok_or_else(|| Error::internal("a row that was just found is gone"))?;
     let arrays = table.columns.iter().map(|column| {
         let types = (&column.stored, &column.sql_type);
@@ -221,26 +228,5 @@ fn with_parameters(update: &DoUpdate, parameters: &[Datum]) -> Result<DoUpdate> 
             let text = format!("there is no parameter {name}");
             Err(Error::new(SqlState::UNKNOWN_PARAMETER, text))
         }
-    }
-}
-
-/// A value as an expression of a statement.
-pub(crate) fn literal(datum: &Datum) -> Expr {
-    let text = match datum {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Bool(truth) => truth.to_string(),
-        Datum::Int(_) | Datum::UInt(_) | Datum::Decimal(..) => datum.to_string(),
-        Datum::List(elements) => {
-            let elements: Vec<String> =
-                elements.iter().map(|element| literal(element).to_string()).collect();
-            format!("ARRAY[{}]", elements.join(", "))
-        }
-        other => {
-            format!("CAST('{}' AS {})", other.to_string().replace('\'', "''"), other.natural())
-        }
-    };
-    match super::insert::parse_expression(&text) {
-        Ok(expression) => expression,
-        Err(_) => Expr::value(AstValue::SingleQuotedString(datum.to_string())),
     }
 }

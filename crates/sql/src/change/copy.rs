@@ -16,18 +16,24 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 use remanent_engine::SEGMENT_ROWS;
 
 use super::apply::Storage;
+use super::owed::Owed;
 use super::target::Target;
-use crate::access::Privilege;
+use crate::catalog::privilege::Privilege;
+use crate::change::apply;
+use crate::change::insert;
+use crate::change::owed;
+use crate::change::target;
+use crate::context::StatementContext;
+use crate::context::runner::{Changing, Tries};
 use crate::copy::Copy;
 use crate::copy::building::Building;
 use crate::copy::reading::{Record, Records};
 use crate::error::{Error, Result, SqlState};
-use crate::held::Held;
-use crate::query::running::ResultColumn;
-use crate::session::answer::{Outcome, Tag};
-use crate::session::changing::{Changing, Tries};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::limits::held::Held;
+use crate::query::select;
+use crate::result::answer::{Outcome, Tag};
+use crate::result::rows::ResultColumn;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::text::utf8;
 
@@ -54,6 +60,8 @@ pub struct CopyIn {
     changing: Option<Changing>,
     count: u64,
     storage: Storage,
+    /// What rows refer to that may come with later rows.
+    owed: Owed,
     records: Records,
     /// What a row takes that has not come whole.
     held: Held,
@@ -126,7 +134,7 @@ impl CopyIn {
     }
 
     /// Reads a piece of the copy's text, which is taken off it, up to as many rows as are
-    /// [inserted at once](Session::copy_in_read); whether they are there.
+    /// [inserted at once](crate::Session::copy_in_read); whether they are there.
     ///
     /// # Errors
     /// `BAD_COPY`, `BAD_ENCODING`; as a cast of text to what a column is; `OUT_OF_MEMORY`,
@@ -161,181 +169,198 @@ impl CopyIn {
     }
 }
 
-impl Session {
-    /// Begins to copy rows into a table.
-    ///
-    /// # Errors
-    /// `NO_PRIVILEGE`; tables and columns that are not there; as a transaction that begins.
-    pub fn copy_in(&mut self, copy: &Copy) -> Result<CopyIn> {
-        self.begin_without_text()?;
-        // Definitions wait for whoever writes: the table stays what it is.
-        let changing = self.begin_change(&mut Tries::default())?;
-        let Some((name, listed)) = copy.table() else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM needs a table"));
+/// Begins to copy rows into a table.
+///
+/// # Errors
+/// `NO_PRIVILEGE`; tables and columns that are not there; as a transaction that begins.
+pub(crate) fn copy_in(context: &mut StatementContext, copy: &Copy) -> Result<CopyIn> {
+    context.begin_without_text()?;
+    // Definitions wait for whoever writes: the table stays what it is.
+    let changing = context.begin_change(&mut Tries::default())?;
+    let Some((name, listed)) = copy.table() else {
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM needs a table"));
+    };
+    let target = target::target(context, name, None, &[Privilege::Insert])?;
+    let mut places = Vec::new();
+    for column in listed {
+        places.push(target.place(&ObjectName::from(vec![column.clone()]))?);
+    }
+    if listed.is_empty() {
+        let all = target.table.columns.iter().enumerate();
+        places = all.filter(|(_, c)| c.generated.is_none()).map(|(place, _)| place).collect();
+    }
+    let columns = places.iter().map(|&place| ResultColumn {
+        name: target.table.columns[place].name.clone(),
+        sql_type: target.table.columns[place].sql_type.clone(),
+    });
+    let (columns, is_listed) = (columns.collect(), !listed.is_empty());
+    let records = Records::new(&copy.format);
+    let skips_header = copy.format.has_header;
+    let storage = if copy.freezes { Storage::Frozen } else { Storage::Hot };
+    let limits = copy_limits(context, storage);
+    let batch = Batch { rows: None, bytes: 0, limits, ends: Vec::new(), line: 0, skips_header };
+    let count = 0;
+    Ok(CopyIn {
+        target,
+        places,
+        columns,
+        is_listed,
+        changing: Some(changing),
+        count,
+        storage,
+        owed: owed::owed(context),
+        records,
+        held: context.database.hold("a row of the copy"),
+        batch,
+    })
+}
+
+/// Inserts the rows that were read.
+///
+/// # Errors
+/// As [`crate::Session::copy_in_rows`].
+pub(crate) async fn copy_in_read(context: &mut StatementContext, copy: &mut CopyIn) -> Result<()> {
+    let count = copy.batch.rows();
+    let Some(rows) = copy.batch.rows.as_mut().filter(|_| count > 0) else {
+        return context.check_cancelled();
+    };
+    let rows = rows.take()?;
+    let (first, last) = (copy.batch.line + 1 - count as u64, copy.batch.line);
+    copy.batch.bytes = 0;
+    let inserted = copy_in_batch(context, copy, &rows).await;
+    inserted.map_err(|error| match error.detail_text() {
+        Some(_) => error,
+        None => error.detail(format!("within lines {first} to {last} of the copy")),
+    })
+}
+
+/// Inserts rows, whose values are cast to what the columns are.
+///
+/// # Errors
+/// As INSERT; the copy is to be [given up](crate::Session::copy_undo) then.
+pub(crate) async fn copy_in_rows(
+    context: &mut StatementContext,
+    copy: &mut CopyIn,
+    rows: &[Vec<Datum>],
+) -> Result<()> {
+    context.check_cancelled()?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let batch = given(&copy.columns, rows)?;
+    copy_in_batch(context, copy, &batch).await
+}
+
+/// Inserts the rows of a batch, which has the copy's columns. Where another transaction was
+/// first the first batch is inserted again, as an INSERT is; rows before a later one are gone.
+///
+/// # Errors
+/// As INSERT; the copy is to be [given up](crate::Session::copy_undo) then.
+pub(super) async fn copy_in_batch(
+    context: &mut StatementContext,
+    copy: &mut CopyIn,
+    batch: &RecordBatch,
+) -> Result<()> {
+    let mut tries = Tries::default();
+    loop {
+        context.check_cancelled()?;
+        let changing = match copy.changing.take() {
+            Some(changing) => changing,
+            None => begin_copy_again(context, copy, &mut tries)?,
         };
-        let target = self.target(name, None, &[Privilege::Insert])?;
-        let mut places = Vec::new();
-        for column in listed {
-            places.push(target.place(&ObjectName::from(vec![column.clone()]))?);
+        let inserted = insert_copied(context, copy, &changing.transaction, batch).await;
+        if inserted.is_ok() || copy.count > 0 {
+            copy.changing = Some(changing);
+            copy.count += batch.num_rows() as u64;
+            return inserted;
         }
-        if listed.is_empty() {
-            let all = target.table.columns.iter().enumerate();
-            places = all.filter(|(_, c)| c.generated.is_none()).map(|(place, _)| place).collect();
-        }
-        let columns = places.iter().map(|&place| ResultColumn {
-            name: target.table.columns[place].name.clone(),
-            sql_type: target.table.columns[place].sql_type.clone(),
-        });
-        let (columns, is_listed) = (columns.collect(), !listed.is_empty());
-        let records = Records::new(&copy.format);
-        let skips_header = copy.format.has_header;
-        let storage = if copy.freezes { Storage::Frozen } else { Storage::Hot };
-        let limits = self.copy_limits(storage);
-        let batch = Batch { rows: None, bytes: 0, limits, ends: Vec::new(), line: 0, skips_header };
-        let count = 0;
-        Ok(CopyIn {
-            target,
-            places,
-            columns,
-            is_listed,
-            changing: Some(changing),
-            count,
-            storage,
-            records,
-            held: self.database.hold("a row of the copy"),
-            batch,
-        })
+        context.end_change(changing, inserted, &mut tries)?;
+        copy.owed.clear()?;
+        tokio::task::yield_now().await;
     }
+}
 
-    /// Inserts the rows that were read.
-    ///
-    /// # Errors
-    /// As [`Session::copy_in_rows`].
-    pub async fn copy_in_read(&mut self, copy: &mut CopyIn) -> Result<()> {
-        let count = copy.batch.rows();
-        let Some(rows) = copy.batch.rows.as_mut().filter(|_| count > 0) else {
-            return self.check_cancelled();
-        };
-        let rows = rows.take()?;
-        let (first, last) = (copy.batch.line + 1 - count as u64, copy.batch.line);
-        copy.batch.bytes = 0;
-        let inserted = self.copy_in_batch(copy, &rows).await;
-        inserted.map_err(|error| match error.detail_text() {
-            Some(_) => error,
-            None => error.detail(format!("within lines {first} to {last} of the copy")),
-        })
+/// The copy's next transaction, in which the table may be no other.
+fn begin_copy_again(
+    context: &mut StatementContext,
+    copy: &CopyIn,
+    tries: &mut Tries,
+) -> Result<Changing> {
+    let changing = context.begin_change(tries)?;
+    if copy.target.catalog.version != context.catalog_version() {
+        context.give_up_change(&changing)?;
+        let text = "another session has defined something while the copy waited";
+        return Err(Error::new(SqlState::SERIALIZATION_FAILURE, text));
     }
+    Ok(changing)
+}
 
-    /// Inserts rows, whose values are cast to what the columns are.
-    ///
-    /// # Errors
-    /// As INSERT; the copy is to be [given up](Session::copy_undo) then.
-    pub async fn copy_in_rows(&mut self, copy: &mut CopyIn, rows: &[Vec<Datum>]) -> Result<()> {
-        self.check_cancelled()?;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let batch = given(&copy.columns, rows)?;
-        self.copy_in_batch(copy, &batch).await
+async fn insert_copied(
+    context: &mut StatementContext,
+    copy: &mut CopyIn,
+    transaction: &Arc<Transaction>,
+    batch: &RecordBatch,
+) -> Result<()> {
+    let storage = copy.storage;
+    if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
+        let whole = insert::new_rows(context, &copy.target, batch)?;
+        let how = (storage, &mut copy.owed);
+        return apply::insert_rows(transaction, &copy.target, &whole, how);
     }
+    let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
+    let source = provider_as_source(Arc::new(table));
+    let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
+    let plan = insert::add_defaults(context, &copy.target, plan, &copy.places)?;
+    let mut batches = select::collect_plan(context, &plan, transaction).await?.batches;
+    if let (Storage::Frozen, Some(first)) = (storage, batches.first()) {
+        batches = vec![concat_batches(&first.schema(), &batches)?];
+    }
+    for batch in batches {
+        let whole = insert::new_rows(context, &copy.target, &batch)?;
+        let how = (storage, &mut copy.owed);
+        apply::insert_rows(transaction, &copy.target, &whole, how)?;
+    }
+    Ok(())
+}
 
-    /// Inserts the rows of a batch, which has the copy's columns. Where another transaction was
-    /// first the first batch is inserted again, as an INSERT is; rows before a later one are gone.
-    ///
-    /// # Errors
-    /// As INSERT; the copy is to be [given up](Session::copy_undo) then.
-    pub(super) async fn copy_in_batch(
-        &mut self,
-        copy: &mut CopyIn,
-        batch: &RecordBatch,
-    ) -> Result<()> {
-        let mut tries = Tries::default();
-        loop {
-            self.check_cancelled()?;
-            let changing = match copy.changing.take() {
-                Some(changing) => changing,
-                None => self.begin_copy_again(copy, &mut tries)?,
-            };
-            let inserted = self.insert_copied(copy, &changing.transaction, batch).await;
-            if inserted.is_ok() || copy.count > 0 {
-                copy.changing = Some(changing);
-                copy.count += batch.num_rows() as u64;
-                return inserted;
-            }
-            self.end_change(changing, inserted, &mut tries)?;
-            tokio::task::yield_now().await;
-        }
+/// How many rows, and bytes of them, are inserted at once.
+fn copy_limits(context: &StatementContext, storage: Storage) -> (usize, usize) {
+    if storage == Storage::Hot {
+        return (BATCH_ROWS, BATCH_BYTES);
     }
+    let part = context.database.engine().memory().budget / FROZEN_BATCH_BUDGET_PART;
+    let bytes = part.clamp(BATCH_BYTES as u64, FROZEN_BATCH_BYTES);
+    (SEGMENT_ROWS, bytes as usize)
+}
 
-    /// The copy's next transaction, in which the table may be no other.
-    fn begin_copy_again(&mut self, copy: &CopyIn, tries: &mut Tries) -> Result<Changing> {
-        let changing = self.begin_change(tries)?;
-        if copy.target.catalog.version != self.catalog_version() {
-            self.give_up_change(&changing)?;
-            let text = "another session has defined something while the copy waited";
-            return Err(Error::new(SqlState::SERIALIZATION_FAILURE, text));
+/// Ends a copy with its rows.
+///
+/// # Errors
+/// `FOREIGN_KEY_VIOLATION`, after which it is as if it had never begun; as a commit.
+pub(crate) fn copy_done(context: &mut StatementContext, mut copy: CopyIn) -> Result<Outcome> {
+    if let Some(changing) = &copy.changing {
+        let catalog = &copy.target.catalog;
+        let settled = owed::settle(context, &changing.transaction, catalog, &mut copy.owed);
+        if let Err(error) = settled {
+            copy_undo(context, copy, &error)?;
+            return Err(error);
         }
-        Ok(changing)
+        context.keep_change(changing)?;
     }
+    Ok(Outcome::done(Tag::counted("COPY", copy.count)))
+}
 
-    async fn insert_copied(
-        &mut self,
-        copy: &CopyIn,
-        transaction: &Arc<Transaction>,
-        batch: &RecordBatch,
-    ) -> Result<()> {
-        if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
-            let whole = self.new_rows(&copy.target, batch)?;
-            return self.insert_rows(transaction, &copy.target, &whole, copy.storage);
-        }
-        let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
-        let source = provider_as_source(Arc::new(table));
-        let plan = LogicalPlanBuilder::scan("copied", source, None)?.build()?;
-        let plan = self.add_defaults(&copy.target, plan, &copy.places)?;
-        let mut batches = self.collect_plan(&plan, transaction).await?.batches;
-        if let (Storage::Frozen, Some(first)) = (copy.storage, batches.first()) {
-            batches = vec![concat_batches(&first.schema(), &batches)?];
-        }
-        for batch in batches {
-            let whole = self.new_rows(&copy.target, &batch)?;
-            self.insert_rows(transaction, &copy.target, &whole, copy.storage)?;
-        }
-        Ok(())
+/// Ends a copy as if it had never begun, because of this error.
+///
+/// # Errors
+/// As the engine.
+pub(crate) fn copy_undo(context: &mut StatementContext, copy: CopyIn, cause: &Error) -> Result<()> {
+    if let Some(changing) = &copy.changing {
+        context.give_up_change(changing)?;
     }
-
-    /// How many rows, and bytes of them, are inserted at once.
-    fn copy_limits(&self, storage: Storage) -> (usize, usize) {
-        if storage == Storage::Hot {
-            return (BATCH_ROWS, BATCH_BYTES);
-        }
-        let part = self.database().engine().memory().budget / FROZEN_BATCH_BUDGET_PART;
-        let bytes = part.clamp(BATCH_BYTES as u64, FROZEN_BATCH_BYTES);
-        (SEGMENT_ROWS, bytes as usize)
-    }
-
-    /// Ends a copy with its rows.
-    ///
-    /// # Errors
-    /// As a commit.
-    pub fn copy_done(&mut self, copy: CopyIn) -> Result<Outcome> {
-        if let Some(changing) = &copy.changing {
-            self.keep_change(changing)?;
-        }
-        Ok(Outcome::done(Tag::counted("COPY", copy.count)))
-    }
-
-    /// Ends a copy as if it had never begun, because of this error.
-    ///
-    /// # Errors
-    /// As the engine.
-    pub fn copy_undo(&mut self, copy: CopyIn, cause: &Error) -> Result<()> {
-        if let Some(changing) = &copy.changing {
-            self.give_up_change(changing)?;
-        }
-        drop(copy);
-        self.failed_with(cause);
-        Ok(())
-    }
+    drop(copy);
+    context.failed_with(cause);
+    Ok(())
 }
 
 impl Batch {

@@ -22,12 +22,13 @@ use remanent_engine::SEGMENT_ROWS;
 
 use super::apply::Storage;
 use super::copy::CopyIn;
+use crate::change::copy;
+use crate::context::StatementContext;
+use crate::context::runner::Tries;
 use crate::copy::{Columnar, Copy};
 use crate::error::{Error, Result, SqlState};
-use crate::query::planner::BATCH_ROWS;
-use crate::session::answer::{Outcome, Tag};
-use crate::session::changing::Tries;
-use crate::session::statements::Session;
+use crate::result::answer::{Outcome, Tag};
+use crate::scan::BATCH_ROWS;
 use crate::statement::Statement;
 
 /// What the first bytes of a file of Arrow are; a stream of its batches begins otherwise.
@@ -35,103 +36,114 @@ const ARROW_FILE: &[u8] = b"ARROW1";
 
 type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send>;
 
-impl Session {
-    /// COPY with a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written, or is none of the format; as INSERT or the query.
-    pub(crate) async fn copy_file(&mut self, statement: &ast::Statement) -> Result<Outcome> {
-        self.access(&self.catalog()).superuser()?;
-        let statement = Statement::part(statement.clone());
-        let copy = statement.copy()?;
-        let (Some(path), Some(format)) = (copy.file.as_deref(), copy.format.columnar) else {
-            return Err(Error::unsupported("COPY with a file of text here")
-                .hint("Use FORMAT parquet or arrow, or \\copy of the shell, or COPY FROM STDIN."));
-        };
-        let path = Path::new(path);
-        if copy.to_caller {
-            return self.write_file(&copy, path, format).await;
-        }
-        let mut tries = Tries::default();
-        loop {
-            match self.read_once(&copy, path, format).await {
-                Err(error)
-                    if self.block.is_none() && self.runs_again_alone(&error, &mut tries)? =>
-                {
-                    tokio::task::yield_now().await;
-                }
-                ended => return ended,
+/// COPY with a file.
+///
+/// # Errors
+/// A file that cannot be read or written, or is none of the format; as INSERT or the query.
+pub(crate) async fn copy_file(
+    context: &mut StatementContext,
+    statement: &ast::Statement,
+) -> Result<Outcome> {
+    context.access(&context.catalog()).superuser()?;
+    let statement = Statement::part(statement.clone());
+    let copy = statement.copy()?;
+    let (Some(path), Some(format)) = (copy.file.as_deref(), copy.format.columnar) else {
+        return Err(Error::unsupported("COPY with a file of text here")
+            .hint("Use FORMAT parquet or arrow, or \\copy of the shell, or COPY FROM STDIN."));
+    };
+    let path = Path::new(path);
+    if copy.to_caller {
+        return write_file(context, &copy, path, format).await;
+    }
+    let mut tries = Tries::default();
+    loop {
+        match read_once(context, &copy, path, format).await {
+            Err(error)
+                if context.block.is_none() && context.runs_again_alone(&error, &mut tries)? =>
+            {
+                tokio::task::yield_now().await;
             }
+            ended => return ended,
         }
     }
+}
 
-    async fn read_once(&mut self, copy: &Copy, path: &Path, format: Columnar) -> Result<Outcome> {
-        let (schema, batches) = open(path, format).map_err(|error| of_file(error, path))?;
-        let mut into = self.copy_in(copy)?;
-        match self.read_file(&mut into, &schema, batches, path).await {
-            Ok(()) => self.copy_done(into),
-            Err(error) => {
-                self.copy_undo(into, &error)?;
-                Err(error)
-            }
+async fn read_once(
+    context: &mut StatementContext,
+    copy: &Copy,
+    path: &Path,
+    format: Columnar,
+) -> Result<Outcome> {
+    let (schema, batches) = open(path, format).map_err(|error| of_file(error, path))?;
+    let mut into = copy::copy_in(context, copy)?;
+    match read_file(context, &mut into, &schema, batches, path).await {
+        Ok(()) => copy::copy_done(context, into),
+        Err(error) => {
+            copy::copy_undo(context, into, &error)?;
+            Err(error)
         }
     }
+}
 
-    async fn read_file(
-        &mut self,
-        into: &mut CopyIn,
-        schema: &SchemaRef,
-        batches: Batches,
-        path: &Path,
-    ) -> Result<()> {
-        let order = into.meet(schema)?;
-        let rows = match into.storage() {
-            Storage::Hot => BATCH_ROWS,
-            Storage::Frozen => SEGMENT_ROWS,
-        };
-        // Batches of a file may be smaller or larger.
-        let mut gathered = BatchCoalescer::new(Arc::new(schema.project(&order)?), rows);
-        for batch in batches {
-            let batch = batch.map_err(|error| of_file(error.into(), path))?;
-            gathered.push_batch(batch.project(&order)?)?;
-            while let Some(batch) = gathered.next_completed_batch() {
-                self.copy_in_batch(into, &batch).await?;
-            }
-        }
-        gathered.finish_buffered_batch()?;
+async fn read_file(
+    context: &mut StatementContext,
+    into: &mut CopyIn,
+    schema: &SchemaRef,
+    batches: Batches,
+    path: &Path,
+) -> Result<()> {
+    let order = into.meet(schema)?;
+    let rows = match into.storage() {
+        Storage::Hot => BATCH_ROWS,
+        Storage::Frozen => SEGMENT_ROWS,
+    };
+    // Batches of a file may be smaller or larger.
+    let mut gathered = BatchCoalescer::new(Arc::new(schema.project(&order)?), rows);
+    for batch in batches {
+        let batch = batch.map_err(|error| of_file(error.into(), path))?;
+        gathered.push_batch(batch.project(&order)?)?;
         while let Some(batch) = gathered.next_completed_batch() {
-            self.copy_in_batch(into, &batch).await?;
+            copy::copy_in_batch(context, into, &batch).await?;
         }
-        Ok(())
     }
+    gathered.finish_buffered_batch()?;
+    while let Some(batch) = gathered.next_completed_batch() {
+        copy::copy_in_batch(context, into, &batch).await?;
+    }
+    Ok(())
+}
 
-    async fn write_file(&mut self, copy: &Copy, path: &Path, format: Columnar) -> Result<Outcome> {
-        let query = copy.query()?;
-        let outcome = self.dispatch(&query.ast, &[]).await?;
-        let Some(mut rows) = outcome.rows else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY needs a query that has rows"));
-        };
-        let beside = beside(path);
-        let mut count = 0;
-        let written = async {
-            let schema = rows.schema();
-            let mut writer = Writer::create(&beside, format, Arc::clone(&schema))?;
-            while let Some(batch) = rows.next_batch().await? {
-                self.check_cancelled()?;
-                let columns = batch.columns().to_vec();
-                writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
-                count += batch.num_rows() as u64;
-            }
-            writer.finish()?;
-            Ok::<(), Error>(std::fs::rename(&beside, path)?)
-        };
-        if let Err(error) = written.await {
-            // Nobody else knows of it.
-            let _ = std::fs::remove_file(&beside);
-            return Err(of_file(error, path));
+async fn write_file(
+    context: &mut StatementContext,
+    copy: &Copy,
+    path: &Path,
+    format: Columnar,
+) -> Result<Outcome> {
+    let query = copy.query()?;
+    let outcome = super::run_or_select(context, &query.ast).await?;
+    let Some(mut rows) = outcome.rows else {
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY needs a query that has rows"));
+    };
+    let beside = beside(path);
+    let mut count = 0;
+    let written = async {
+        let schema = rows.schema();
+        let mut writer = Writer::create(&beside, format, Arc::clone(&schema))?;
+        while let Some(batch) = rows.next_batch().await? {
+            context.check_cancelled()?;
+            let columns = batch.columns().to_vec();
+            writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+            count += batch.num_rows() as u64;
         }
-        Ok(Outcome::done(Tag::counted("COPY", count)))
+        writer.finish()?;
+        Ok::<(), Error>(std::fs::rename(&beside, path)?)
+    };
+    if let Err(error) = written.await {
+        // Nobody else knows of it.
+        let _ = std::fs::remove_file(&beside);
+        return Err(of_file(error, path));
     }
+    Ok(Outcome::done(Tag::counted("COPY", count)))
 }
 
 /// The file's columns, and its rows.

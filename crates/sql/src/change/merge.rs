@@ -17,13 +17,19 @@ use datafusion::sql::sqlparser::ast::{
 use super::apply::Storage;
 use super::rows::Changed;
 use super::target::{Target, not_default, parse_query};
-use crate::access::Privilege;
-use crate::catalog::names::quoted;
+use crate::catalog::privilege::Privilege;
 use crate::catalog::table::ROW_COLUMN;
+use crate::change::apply;
+use crate::change::insert;
+use crate::change::owed;
+use crate::change::target;
+use crate::change::update;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
+use crate::names::quoted;
+use crate::query::select;
 use crate::query::select::{Gathered, with_values};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -44,120 +50,121 @@ enum Act {
 /// Whether a clause deletes, and which columns it writes.
 type Done = (bool, Vec<usize>);
 
-impl Session {
-    pub(super) fn merge_target(&self, merge: &Merge) -> Result<Target> {
-        let mut uses = vec![Privilege::Select];
-        for clause in &merge.clauses {
-            uses.push(match clause.action {
-                MergeAction::Insert(_) => Privilege::Insert,
-                MergeAction::Update { .. } => Privilege::Update,
-                MergeAction::Delete { .. } => Privilege::Delete,
-            });
-        }
-        self.target_of(&merge.table, &uses)
+pub(super) fn merge_target(context: &StatementContext, merge: &Merge) -> Result<Target> {
+    let mut uses = vec![Privilege::Select];
+    for clause in &merge.clauses {
+        uses.push(match clause.action {
+            MergeAction::Insert(_) => Privilege::Insert,
+            MergeAction::Update { .. } => Privilege::Update,
+            MergeAction::Delete { .. } => Privilege::Delete,
+        });
     }
+    update::target_of(context, &merge.table, &uses)
+}
 
-    /// The query: a column for each of the table's, the number of the clause, that of the row.
-    pub(super) fn merge_source(
-        &mut self,
-        target: &Target,
-        merge: &Merge,
-        given: &[SqlType],
-    ) -> Result<(LogicalPlan, Vec<Done>)> {
-        let row = target.column(ROW_COLUMN);
-        let source = format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?));
-        let clauses = merge.clauses.iter();
-        let clauses = clauses.map(|clause| clause_of(target, clause, (&row, &source)));
-        let clauses = clauses.collect::<Result<Vec<Clause>>>()?;
-        let whens: String = clauses
+/// The query: a column for each of the table's, the number of the clause, that of the row.
+pub(super) fn merge_source(
+    context: &mut StatementContext,
+    target: &Target,
+    merge: &Merge,
+    given: &[SqlType],
+) -> Result<(LogicalPlan, Vec<Done>)> {
+    let row = target.column(ROW_COLUMN);
+    let source = format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?));
+    let clauses = merge.clauses.iter();
+    let clauses = clauses.map(|clause| clause_of(target, clause, (&row, &source)));
+    let clauses = clauses.collect::<Result<Vec<Clause>>>()?;
+    let whens: String = clauses
+        .iter()
+        .enumerate()
+        .map(|(place, clause)| format!(" WHEN {} THEN {place}", clause.condition))
+        .collect();
+    let items = target.table.columns.iter().enumerate().map(|(place, column)| {
+        let cases: String = clauses
             .iter()
-            .enumerate()
-            .map(|(place, clause)| format!(" WHEN {} THEN {place}", clause.condition))
+            .filter_map(|clause| {
+                let value = clause.values[place].as_ref()?;
+                let sql_type = &column.sql_type;
+                Some(format!(" WHEN {} THEN CAST({value} AS {sql_type})", clause.condition))
+            })
             .collect();
-        let items = target.table.columns.iter().enumerate().map(|(place, column)| {
-            let cases: String = clauses
-                .iter()
-                .filter_map(|clause| {
-                    let value = clause.values[place].as_ref()?;
-                    let sql_type = &column.sql_type;
-                    Some(format!(" WHEN {} THEN CAST({value} AS {sql_type})", clause.condition))
-                })
-                .collect();
-            let old = target.column(&column.name);
-            match cases.is_empty() {
-                true => format!("{old} AS \"{place}\""),
-                false => format!("CASE{cases} ELSE {old} END AS \"{place}\""),
-            }
-        });
-        let items: Vec<String> = items.collect();
-        let by_source = merge
-            .clauses
-            .iter()
-            .any(|clause| clause.clause_kind == MergeClauseKind::NotMatchedBySource);
-        let join = if by_source { "FULL JOIN" } else { "LEFT JOIN" };
-        let text = format!(
-            "SELECT {}, CAST(CASE{whens} ELSE -1 END AS BIGINT) AS clause, {row} AS row \
-             FROM (SELECT *, TRUE AS \"\u{1}source\" FROM {}) AS {} {join} {} ON {}",
-            items.join(", "),
-            merge.source,
-            quoted(&source_alias(merge)?),
-            target.in_from(),
-            merge.on
-        );
-        let plan = self.bind_over(target, parse_query(&text)?, given)?;
-        let acts = clauses.iter().map(|clause| {
-            let places = clause.values.iter().enumerate();
-            let mut places: Vec<usize> =
-                places.filter(|(_, value)| value.is_some()).map(|(place, _)| place).collect();
-            let generated = target.table.columns.iter().enumerate();
-            places.extend(generated.filter(|(_, c)| c.generated.is_some()).map(|(p, _)| p));
-            (clause.act == Act::Delete, places)
-        });
-        Ok((plan, acts.collect()))
-    }
+        let old = target.column(&column.name);
+        match cases.is_empty() {
+            true => format!("{old} AS \"{place}\""),
+            false => format!("CASE{cases} ELSE {old} END AS \"{place}\""),
+        }
+    });
+    let items: Vec<String> = items.collect();
+    let by_source = merge
+        .clauses
+        .iter()
+        .any(|clause| clause.clause_kind == MergeClauseKind::NotMatchedBySource);
+    let join = if by_source { "FULL JOIN" } else { "LEFT JOIN" };
+    let text = format!(
+        "SELECT {}, CAST(CASE{whens} ELSE -1 END AS BIGINT) AS clause, {row} AS row \
+         FROM (SELECT *, TRUE AS \"\u{1}source\" FROM {}) AS {} {join} {} ON {}",
+        items.join(", "),
+        merge.source,
+        quoted(&source_alias(merge)?),
+        target.in_from(),
+        merge.on
+    );
+    let plan = target::bind_over(context, target, parse_query(&text)?, given)?;
+    let acts = clauses.iter().map(|clause| {
+        let places = clause.values.iter().enumerate();
+        let mut places: Vec<usize> =
+            places.filter(|(_, value)| value.is_some()).map(|(place, _)| place).collect();
+        let generated = target.table.columns.iter().enumerate();
+        places.extend(generated.filter(|(_, c)| c.generated.is_some()).map(|(p, _)| p));
+        (clause.act == Act::Delete, places)
+    });
+    Ok((plan, acts.collect()))
+}
 
-    pub(super) async fn merge(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        merge: &Merge,
-        parameters: &[Datum],
-    ) -> Result<Changed> {
-        if merge.output.is_some() {
-            return Err(Error::unsupported("OUTPUT"));
-        }
-        let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
-        let (plan, clauses) = self.merge_source(target, merge, &given)?;
-        let plan = with_values(plan, parameters)?;
-        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
-        let mut changed = Changed::default();
-        let mut seen = HashSet::new();
-        let width = target.table.columns.len();
-        for (number, (deletes, places)) in clauses.iter().enumerate() {
-            for batch in &batches {
-                self.check_cancelled()?;
-                let chosen = batch.column(width).as_primitive::<Int64Type>();
-                let Some(part) = part_of(batch, chosen, number)? else { continue };
-                let columns: Vec<usize> = (0..width).collect();
-                let rows = part.project(&columns)?;
-                let numbers = part.column(width + 1).as_primitive::<UInt64Type>().clone();
-                changed.count += rows.num_rows() as u64;
-                if numbers.null_count() == numbers.len() {
-                    let rows = self.new_rows(target, &rows)?;
-                    self.insert_rows(transaction, target, &rows, Storage::Hot)?;
-                    continue;
-                }
-                once(&numbers, &mut seen)?;
-                if *deletes {
-                    self.delete_rows(transaction, target, (&rows, &numbers))?;
-                } else {
-                    let rows = self.new_rows(target, &rows)?;
-                    self.update_rows(transaction, target, (&rows, &numbers), places)?;
-                }
+pub(super) async fn merge(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    merge: &Merge,
+    parameters: &[Datum],
+) -> Result<Changed> {
+    if merge.output.is_some() {
+        return Err(Error::unsupported("OUTPUT"));
+    }
+    let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
+    let (plan, clauses) = merge_source(context, target, merge, &given)?;
+    let plan = with_values(plan, parameters)?;
+    let Gathered { batches, held: _held, .. } =
+        select::collect_plan(context, &plan, transaction).await?;
+    let mut changed = Changed::default();
+    let (mut seen, mut owed) = (HashSet::new(), owed::owed(context));
+    let width = target.table.columns.len();
+    for (number, (deletes, places)) in clauses.iter().enumerate() {
+        for batch in &batches {
+            context.check_cancelled()?;
+            let chosen = batch.column(width).as_primitive::<Int64Type>();
+            let Some(part) = part_of(batch, chosen, number)? else { continue };
+            let columns: Vec<usize> = (0..width).collect();
+            let rows = part.project(&columns)?;
+            let numbers = part.column(width + 1).as_primitive::<UInt64Type>().clone();
+            changed.count += rows.num_rows() as u64;
+            if numbers.null_count() == numbers.len() {
+                let rows = insert::new_rows(context, target, &rows)?;
+                apply::insert_rows(transaction, target, &rows, (Storage::Hot, &mut owed))?;
+                continue;
+            }
+            once(&numbers, &mut seen)?;
+            if *deletes {
+                apply::delete_rows(context, transaction, target, numbers.values(), &mut owed)?;
+            } else {
+                let rows = insert::new_rows(context, target, &rows)?;
+                let what = (places.as_slice(), &mut owed);
+                apply::update_rows(transaction, target, (&rows, &numbers), what)?;
             }
         }
-        Ok(changed)
     }
+    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    Ok(changed)
 }
 
 /// A clause, with the columns that say whether there is a row of the target, and of the source.
@@ -218,12 +225,10 @@ fn source_alias(merge: &Merge) -> Result<String> {
     use datafusion::sql::sqlparser::ast::TableFactor;
     match &merge.source {
         TableFactor::Table { alias: Some(alias), .. }
-        | TableFactor::Derived { alias: Some(alias), .. } => {
-            Ok(crate::catalog::names::fold(&alias.name))
-        }
+        | TableFactor::Derived { alias: Some(alias), .. } => Ok(crate::names::fold(&alias.name)),
         TableFactor::Table { name, .. } => {
             let last = name.0.last().and_then(|part| part.as_ident());
-            Ok(last.map(crate::catalog::names::fold).unwrap_or_default())
+            Ok(last.map(crate::names::fold).unwrap_or_default())
         }
         other => {
             Err(Error::unsupported(format!("{other} as the source of MERGE"))

@@ -4,18 +4,19 @@
 //! the query is read whole, then the rows are changed, then constraints are checked. So no
 //! statement sees its own changes, and whatever fails leaves nothing behind.
 
-mod apply;
-mod batch;
+pub(crate) mod apply;
+pub(crate) mod batch;
 mod conflict;
 pub(crate) mod copy;
-mod copy_file;
+pub(crate) mod copy_file;
 mod delete;
-mod insert;
+pub(crate) mod insert;
 mod merge;
+mod owed;
 mod returning;
 mod rows;
-mod target;
-mod truncate;
+pub(crate) mod target;
+pub(crate) mod truncate;
 mod update;
 
 use std::sync::Arc;
@@ -23,19 +24,19 @@ use std::sync::Arc;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Statement, With};
 
+use crate::context::StatementContext;
+use crate::context::runner::Tries;
 use crate::error::{Error, Result};
-use crate::query::running::{ResultColumn, columns_of};
-use crate::query::select::parameter_types;
-use crate::session::answer::{Outcome, Tag};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::query::binder::Binder;
+use crate::query::rewrite;
+use crate::query::select::{self, parameter_types};
+use crate::result::answer::{Outcome, Tag};
+use crate::result::rows::{ResultColumn, columns_of};
 use crate::statement::changed_by;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
-pub(crate) use apply::{named, referred_key};
-pub(crate) use conflict::literal;
-pub(crate) use insert::parse_expression;
 use rows::Beside;
 use target::Target;
 
@@ -50,125 +51,167 @@ fn parted(statement: &Statement) -> (&Statement, Option<&With>) {
     }
 }
 
-impl Session {
-    /// Runs a change in a transaction.
-    ///
-    /// # Errors
-    /// Whatever it meets; what was done before is for the caller to take back.
-    pub(crate) async fn change_in(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        statement: &Statement,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        let (statement, with) = parted(statement);
-        let (verb, returning, target, changed) = match statement {
-            Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?.behind(with);
-                let changed = self.insert(transaction, &target, insert, parameters).await?;
-                ("INSERT", &insert.returning, target, changed)
-            }
-            Statement::Update(update) => {
-                let target = self.update_target(update)?.behind(with);
-                let changed = self.update(transaction, &target, update, parameters).await?;
-                ("UPDATE", &update.returning, target, changed)
-            }
-            Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?.behind(with);
-                let changed = self.delete(transaction, &target, delete, parameters).await?;
-                ("DELETE", &delete.returning, target, changed)
-            }
-            Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?.behind(with);
-                let changed = self.merge(transaction, &target, merge, parameters).await?;
-                ("MERGE", &None, target, changed)
-            }
-            other => return Err(Error::unsupported(other)),
-        };
-        let rows = match returning {
-            None => None,
-            Some(items) => {
-                Some(self.returning(transaction, &target, items, (&changed, parameters)).await?)
-            }
-        };
-        Ok(Outcome { tag: Tag::counted(verb, changed.count), rows, notice: None })
+/// Runs a change: in the block, or in a transaction of its own, which is run again where another
+/// was first.
+///
+/// # Errors
+/// Whatever it meets; then nothing was changed.
+pub(crate) async fn run(
+    context: &mut StatementContext,
+    statement: &Statement,
+    parameters: &[Datum],
+) -> Result<Outcome> {
+    let mut tries = Tries::default();
+    loop {
+        let changing = context.begin_change(&mut tries)?;
+        let done = change_in(context, &changing.transaction, statement, parameters).await;
+        if let Some(outcome) = context.end_change(changing, done, &mut tries)? {
+            return Ok(outcome);
+        }
+        tokio::task::yield_now().await;
     }
+}
 
-    /// The query that gives the rows of a change or of a query, without its parameters' values;
-    /// `None` for statements that read nothing.
-    ///
-    /// # Errors
-    /// What the binder finds wrong.
-    pub(crate) fn source_of(&mut self, statement: &Statement) -> Result<Option<LogicalPlan>> {
-        let (statement, with) = parted(statement);
-        Ok(Some(match statement {
-            Statement::Query(query) => {
-                let query = self.rewritten(query)?;
-                let catalog = self.catalog();
-                self.binder(&catalog).bind(query)?
-            }
-            Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?.behind(with);
-                self.insert_source(&target, insert, &[])?.0
-            }
-            Statement::Update(update) => {
-                let target = self.update_target(update)?.behind(with);
-                self.update_source(&target, update, &[])?.0
-            }
-            Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?.behind(with);
-                self.delete_source(&target, delete, &[])?
-            }
-            Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?.behind(with);
-                self.merge_source(&target, merge, &[])?.0
-            }
-            _ => return Ok(None),
-        }))
+/// Runs a query, or a change that answers rows.
+///
+/// # Errors
+/// Whatever it meets; `FEATURE_NOT_SUPPORTED` for other statements.
+async fn run_or_select(context: &mut StatementContext, statement: &Statement) -> Result<Outcome> {
+    match statement {
+        Statement::Query(query) if changed_by(query).is_none() => {
+            select::select(context, query, &[]).await
+        }
+        Statement::Query(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_) => run(context, statement, &[]).await,
+        other => Err(Error::unsupported(other)),
     }
+}
 
-    /// The parameters of a change, and the columns of its RETURNING.
-    ///
-    /// # Errors
-    /// What the binder finds wrong.
-    pub(crate) fn describe_change(
-        &mut self,
-        statement: &Statement,
-        given: &[SqlType],
-    ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
-        let (statement, with) = parted(statement);
-        let (plan, target, returning): (LogicalPlan, Target, _) = match statement {
-            Statement::Insert(insert) => {
-                let target = self.insert_target(insert)?.behind(with);
-                (self.insert_source(&target, insert, given)?.0, target, &insert.returning)
-            }
-            Statement::Update(update) => {
-                let target = self.update_target(update)?.behind(with);
-                (self.update_source(&target, update, given)?.0, target, &update.returning)
-            }
-            Statement::Delete(delete) => {
-                let target = self.delete_target(delete)?.behind(with);
-                (self.delete_source(&target, delete, given)?, target, &delete.returning)
-            }
-            Statement::Merge(merge) => {
-                let target = self.merge_target(merge)?.behind(with);
-                (self.merge_source(&target, merge, given)?.0, target, &None)
-            }
-            other => return Err(Error::unsupported(other)),
-        };
-        let columns = match returning {
-            None => Arc::from([]),
-            Some(items) => {
-                let beside = match statement {
-                    Statement::Update(_) | Statement::Delete(_) => {
-                        Beside::behind(target.table.columns.len(), &plan)
-                    }
-                    _ => Beside::default(),
-                };
-                let logical = self.returning_plan(&target, items, (Vec::new(), &beside))?;
-                columns_of(&Arc::new(logical.schema().as_arrow().clone()))
-            }
-        };
-        Ok((parameter_types(&plan, given)?, columns))
-    }
+/// Runs a change in a transaction.
+///
+/// # Errors
+/// Whatever it meets; what was done before is for the caller to take back.
+pub(crate) async fn change_in(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    statement: &Statement,
+    parameters: &[Datum],
+) -> Result<Outcome> {
+    let (statement, with) = parted(statement);
+    let (verb, returning, target, changed) = match statement {
+        Statement::Insert(insert) => {
+            let target = insert::insert_target(context, insert)?.behind(with);
+            let changed = insert::insert(context, transaction, &target, insert, parameters).await?;
+            ("INSERT", &insert.returning, target, changed)
+        }
+        Statement::Update(update) => {
+            let target = update::update_target(context, update)?.behind(with);
+            let changed = update::update(context, transaction, &target, update, parameters).await?;
+            ("UPDATE", &update.returning, target, changed)
+        }
+        Statement::Delete(delete) => {
+            let target = delete::delete_target(context, delete)?.behind(with);
+            let changed = delete::delete(context, transaction, &target, delete, parameters).await?;
+            ("DELETE", &delete.returning, target, changed)
+        }
+        Statement::Merge(merge) => {
+            let target = merge::merge_target(context, merge)?.behind(with);
+            let changed = merge::merge(context, transaction, &target, merge, parameters).await?;
+            ("MERGE", &None, target, changed)
+        }
+        other => return Err(Error::unsupported(other)),
+    };
+    let rows = match returning {
+        None => None,
+        Some(items) => Some(
+            returning::returning(context, transaction, &target, items, (&changed, parameters))
+                .await?,
+        ),
+    };
+    Ok(Outcome { tag: Tag::counted(verb, changed.count), rows, notice: None })
+}
+
+/// The query that gives the rows of a change or of a query, without its parameters' values;
+/// `None` for statements that read nothing.
+///
+/// # Errors
+/// What the binder finds wrong.
+pub(crate) fn source_of(
+    context: &mut StatementContext,
+    statement: &Statement,
+) -> Result<Option<LogicalPlan>> {
+    let (statement, with) = parted(statement);
+    Ok(Some(match statement {
+        Statement::Query(query) => {
+            let query = rewrite::rewritten(context, query)?;
+            let catalog = context.catalog();
+            Binder::of(context, &catalog).bind(query)?
+        }
+        Statement::Insert(insert) => {
+            let target = insert::insert_target(context, insert)?.behind(with);
+            insert::insert_source(context, &target, insert, &[])?.0
+        }
+        Statement::Update(update) => {
+            let target = update::update_target(context, update)?.behind(with);
+            update::update_source(context, &target, update, &[])?.0
+        }
+        Statement::Delete(delete) => {
+            let target = delete::delete_target(context, delete)?.behind(with);
+            delete::delete_source(context, &target, delete, &[])?
+        }
+        Statement::Merge(merge) => {
+            let target = merge::merge_target(context, merge)?.behind(with);
+            merge::merge_source(context, &target, merge, &[])?.0
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// The parameters of a change, and the columns of its RETURNING.
+///
+/// # Errors
+/// What the binder finds wrong.
+pub(crate) fn describe_change(
+    context: &mut StatementContext,
+    statement: &Statement,
+    given: &[SqlType],
+) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+    let (statement, with) = parted(statement);
+    let (plan, target, returning): (LogicalPlan, Target, _) = match statement {
+        Statement::Insert(insert) => {
+            let target = insert::insert_target(context, insert)?.behind(with);
+            (insert::insert_source(context, &target, insert, given)?.0, target, &insert.returning)
+        }
+        Statement::Update(update) => {
+            let target = update::update_target(context, update)?.behind(with);
+            (update::update_source(context, &target, update, given)?.0, target, &update.returning)
+        }
+        Statement::Delete(delete) => {
+            let target = delete::delete_target(context, delete)?.behind(with);
+            (delete::delete_source(context, &target, delete, given)?, target, &delete.returning)
+        }
+        Statement::Merge(merge) => {
+            let target = merge::merge_target(context, merge)?.behind(with);
+            (merge::merge_source(context, &target, merge, given)?.0, target, &None)
+        }
+        other => return Err(Error::unsupported(other)),
+    };
+    let columns = match returning {
+        None => Arc::from([]),
+        Some(items) => {
+            let beside = match statement {
+                Statement::Update(_) | Statement::Delete(_) => {
+                    Beside::behind(target.table.columns.len(), &plan)
+                }
+                _ => Beside::default(),
+            };
+            let logical =
+                returning::returning_plan(context, &target, items, (Vec::new(), &beside))?;
+            columns_of(&Arc::new(logical.schema().as_arrow().clone()))
+        }
+    };
+    Ok((parameter_types(&plan, given)?, columns))
 }

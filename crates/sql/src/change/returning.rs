@@ -15,56 +15,58 @@ use datafusion::sql::sqlparser::ast::{SelectItem, SetExpr};
 
 use super::rows::{Beside, Changed};
 use super::target::{Target, parse_query};
-use crate::catalog::names::quoted;
+use crate::context::StatementContext;
 use crate::error::Result;
+use crate::names::quoted;
+use crate::query::binder::Binder;
 use crate::query::binder::OWN_SCHEMA;
-use crate::query::running::Rows;
+use crate::query::rewrite;
+use crate::query::select;
 use crate::query::select::{Gathered, with_values};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::result::rows::Rows;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 
 /// The name of the changed rows among the statement's own tables.
 const CHANGED: &str = "changed";
 
-impl Session {
-    /// The plan of RETURNING over these rows, and over what is beside them.
-    pub(super) fn returning_plan(
-        &mut self,
-        target: &Target,
-        items: &[SelectItem],
-        (rows, beside): (Vec<RecordBatch>, &Beside),
-    ) -> Result<LogicalPlan> {
-        let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-        let alias = quoted(&target.alias);
-        let text =
-            format!("SELECT {} FROM \"{OWN_SCHEMA}\".\"{CHANGED}\" AS {alias}", items.join(", "));
-        let query = self.rewritten(&target.named(parse_query(&text)?))?;
-        if !beside.columns.is_empty()
-            && let SetExpr::Select(select) = *query.body
-        {
-            let rows = rows_beside(target, rows, beside)?;
-            return self.binder(&target.catalog).bind_items(select.projection, rows);
-        }
-        let table = MemTable::try_new(Arc::clone(&target.table.arrow), vec![rows])?;
-        let mut binder = self.binder(&target.catalog);
-        binder.add_own(CHANGED, provider_as_source(Arc::new(table)));
-        binder.bind(query)
+/// The plan of RETURNING over these rows, and over what is beside them.
+pub(super) fn returning_plan(
+    context: &mut StatementContext,
+    target: &Target,
+    items: &[SelectItem],
+    (rows, beside): (Vec<RecordBatch>, &Beside),
+) -> Result<LogicalPlan> {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    let alias = quoted(&target.alias);
+    let text =
+        format!("SELECT {} FROM \"{OWN_SCHEMA}\".\"{CHANGED}\" AS {alias}", items.join(", "));
+    let query = rewrite::rewritten(context, &target.named(parse_query(&text)?))?;
+    if !beside.columns.is_empty()
+        && let SetExpr::Select(select) = *query.body
+    {
+        let rows = rows_beside(target, rows, beside)?;
+        return Binder::of(context, &target.catalog).bind_items(select.projection, rows);
     }
+    let table = MemTable::try_new(Arc::clone(&target.table.arrow), vec![rows])?;
+    let mut binder = Binder::of(context, &target.catalog);
+    binder.add_own(CHANGED, provider_as_source(Arc::new(table)));
+    binder.bind(query)
+}
 
-    pub(super) async fn returning(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        items: &[SelectItem],
-        (changed, parameters): (&Changed, &[Datum]),
-    ) -> Result<Rows> {
-        let rows = (changed.rows.clone(), &changed.beside);
-        let plan = self.returning_plan(target, items, rows)?;
-        let plan = with_values(plan, parameters)?;
-        let Gathered { schema, batches, held } = self.collect_plan(&plan, transaction).await?;
-        Ok(Rows::batches(&schema, batches, Some(held)))
-    }
+pub(super) async fn returning(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    items: &[SelectItem],
+    (changed, parameters): (&Changed, &[Datum]),
+) -> Result<Rows> {
+    let rows = (changed.rows.clone(), &changed.beside);
+    let plan = returning_plan(context, target, items, rows)?;
+    let plan = with_values(plan, parameters)?;
+    let Gathered { schema, batches, held } =
+        select::collect_plan(context, &plan, transaction).await?;
+    Ok(Rows::batches(&schema, batches, Some(held)))
 }
 
 /// The changed rows with what is beside them, each column under its table's name.

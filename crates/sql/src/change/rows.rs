@@ -14,11 +14,13 @@ use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
 use datafusion::sql::sqlparser::ast;
 
 use super::target::Target;
-use crate::catalog::names::quoted;
 use crate::catalog::table::Table;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
-use crate::query::planner;
-use crate::session::statements::Session;
+use crate::names::quoted;
+use crate::plan::planner;
+use crate::query::binder::Binder;
+use crate::query::rewrite;
 use crate::values::arrow_out::assign;
 
 /// What a statement changed.
@@ -68,9 +70,11 @@ pub(super) fn whole_rows(
                 "null value in column {name} of relation {} violates not-null constraint",
                 table.name
             );
-            return Err(
-                Error::new(SqlState::NOT_NULL_VIOLATION, text).of_column(&table.name, &column.name)
-            );
+            return Err(Error::new(SqlState::NOT_NULL_VIOLATION, text).of_column(
+                &table.name.schema,
+                &table.name.name,
+                &column.name,
+            ));
         }
         Ok(assigned)
     });
@@ -79,86 +83,92 @@ pub(super) fn whole_rows(
     Ok(RecordBatch::try_new_with_options(Arc::clone(&table.arrow), columns, &options)?)
 }
 
-impl Session {
-    /// The values of an expression over the columns of whole rows.
-    ///
-    /// # Errors
-    /// What the binder finds wrong; whatever the expression meets.
-    pub(super) fn evaluate(
-        &mut self,
-        target: &Target,
-        expression: &ast::Expr,
-        rows: &RecordBatch,
-    ) -> Result<ArrayRef> {
-        let schema = DFSchema::try_from_qualified_schema(target.alias.as_str(), &rows.schema())?;
-        self.evaluate_over(target, expression, &schema, rows)
-    }
+/// The values of an expression over the columns of whole rows.
+///
+/// # Errors
+/// What the binder finds wrong; whatever the expression meets.
+pub(super) fn evaluate(
+    context: &mut StatementContext,
+    target: &Target,
+    expression: &ast::Expr,
+    rows: &RecordBatch,
+) -> Result<ArrayRef> {
+    let schema = DFSchema::try_from_qualified_schema(target.alias.as_str(), &rows.schema())?;
+    evaluate_over(context, target, expression, &schema, rows)
+}
 
-    /// The values of an expression over columns with these names.
-    ///
-    /// # Errors
-    /// What the binder finds wrong; whatever the expression meets.
-    pub(super) fn evaluate_over(
-        &mut self,
-        target: &Target,
-        expression: &ast::Expr,
-        schema: &DFSchema,
-        rows: &RecordBatch,
-    ) -> Result<ArrayRef> {
-        let expression = self.rewritten_expression(expression)?;
-        let bound = self.binder(&target.catalog).bind_expression(expression, schema)?;
-        let subquery = bound.exists(|expr| {
-            use datafusion::logical_expr::Expr;
-            Ok(matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_)))
-        })?;
-        if subquery {
-            return Err(Error::unsupported("a subquery here"));
-        }
-        let bound = planner::ready(&self.state, bound, schema)?;
-        let physical = self.state.create_physical_expr(bound, schema)?;
-        match physical.evaluate(rows)? {
-            ColumnarValue::Array(array) => Ok(array),
-            ColumnarValue::Scalar(scalar) => Ok(scalar.to_array_of_size(rows.num_rows())?),
-        }
+/// The values of an expression over columns with these names.
+///
+/// # Errors
+/// What the binder finds wrong; whatever the expression meets.
+pub(super) fn evaluate_over(
+    context: &mut StatementContext,
+    target: &Target,
+    expression: &ast::Expr,
+    schema: &DFSchema,
+    rows: &RecordBatch,
+) -> Result<ArrayRef> {
+    let expression = rewrite::rewritten_expression(context, expression)?;
+    let bound = Binder::of(context, &target.catalog).bind_expression(expression, schema)?;
+    let subquery = bound.exists(|expr| {
+        use datafusion::logical_expr::Expr;
+        Ok(matches!(expr, Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_)))
+    })?;
+    if subquery {
+        return Err(Error::unsupported("a subquery here"));
     }
+    let bound = planner::ready(&context.state, bound, schema)?;
+    let physical = context.state.create_physical_expr(bound, schema)?;
+    match physical.evaluate(rows)? {
+        ColumnarValue::Array(array) => Ok(array),
+        ColumnarValue::Scalar(scalar) => Ok(scalar.to_array_of_size(rows.num_rows())?),
+    }
+}
 
-    /// Computes the generated columns of whole rows.
-    ///
-    /// # Errors
-    /// Whatever the expressions meet.
-    pub(super) fn generate(&mut self, target: &Target, rows: RecordBatch) -> Result<RecordBatch> {
-        let table = Arc::clone(&target.table);
-        if table.columns.iter().all(|column| column.generated.is_none()) {
-            return Ok(rows);
-        }
-        let mut arrays = rows.columns().to_vec();
-        for (place, column) in table.columns.iter().enumerate() {
-            if let Some(expression) = &column.generated {
-                arrays[place] = self.evaluate(target, expression, &rows)?;
-            }
-        }
-        whole_rows(&table, arrays, rows.num_rows())
+/// Computes the generated columns of whole rows.
+///
+/// # Errors
+/// Whatever the expressions meet.
+pub(super) fn generate(
+    context: &mut StatementContext,
+    target: &Target,
+    rows: RecordBatch,
+) -> Result<RecordBatch> {
+    let table = Arc::clone(&target.table);
+    if table.columns.iter().all(|column| column.generated.is_none()) {
+        return Ok(rows);
     }
+    let mut arrays = rows.columns().to_vec();
+    for (place, column) in table.columns.iter().enumerate() {
+        if let Some(expression) = &column.generated {
+            arrays[place] = evaluate(context, target, expression, &rows)?;
+        }
+    }
+    whole_rows(&table, arrays, rows.num_rows())
+}
 
-    /// Checks the conditions of the table on whole rows.
-    ///
-    /// # Errors
-    /// `CHECK_VIOLATION`.
-    pub(super) fn check_rows(&mut self, target: &Target, rows: &RecordBatch) -> Result<()> {
-        let table = Arc::clone(&target.table);
-        for check in &table.checks {
-            let holds = self.evaluate(target, &check.condition, rows)?;
-            let failed = |holds: &BooleanArray| holds.iter().any(|truth| truth == Some(false));
-            if holds.as_boolean_opt().is_some_and(failed) {
-                let text = format!(
-                    "new row for relation {} violates check constraint \"{}\"",
-                    table.name, check.name
-                );
-                return Err(Error::new(SqlState::CHECK_VIOLATION, text)
-                    .detail(format!("{} does not hold", check.condition))
-                    .of_constraint(&table.name, &check.name));
-            }
+/// Checks the conditions of the table on whole rows.
+///
+/// # Errors
+/// `CHECK_VIOLATION`.
+pub(super) fn check_rows(
+    context: &mut StatementContext,
+    target: &Target,
+    rows: &RecordBatch,
+) -> Result<()> {
+    let table = Arc::clone(&target.table);
+    for check in &table.checks {
+        let holds = evaluate(context, target, &check.condition, rows)?;
+        let failed = |holds: &BooleanArray| holds.iter().any(|truth| truth == Some(false));
+        if holds.as_boolean_opt().is_some_and(failed) {
+            let text = format!(
+                "new row for relation {} violates check constraint \"{}\"",
+                table.name, check.name
+            );
+            return Err(Error::new(SqlState::CHECK_VIOLATION, text)
+                .detail(format!("{} does not hold", check.condition))
+                .of_constraint(&table.name.schema, &table.name.name, &check.name));
         }
-        Ok(())
     }
+    Ok(())
 }

@@ -9,14 +9,18 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{self, Assignment, AssignmentTarget, ObjectName, Query};
 
-use crate::access::{Actor, Allowed, Privilege};
-use crate::catalog::names::{Name, fold, quoted};
+use crate::catalog::privilege::Privilege;
+use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::Table;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
+use crate::names::{Name, fold, quoted};
+use crate::privileges::Allowed;
+use crate::query::binder::Binder;
 use crate::query::binder::OWN_SCHEMA;
-use crate::query::source::TableSourceOf;
-use crate::session::statements::Session;
+use crate::query::rewrite;
+use crate::scan::provider::TableSourceOf;
 use crate::values::sql_type::SqlType;
 
 /// The name that the target has among the statement's own tables.
@@ -166,64 +170,62 @@ pub(super) fn parse_query(text: &str) -> Result<Query> {
     crate::catalog::written::read_query(text)
 }
 
-impl Session {
-    /// The target of a statement, which is used so.
-    ///
-    /// # Errors
-    /// `NO_PRIVILEGE`, `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
-    pub(super) fn target(
-        &self,
-        name: &ObjectName,
-        alias: Option<String>,
-        uses: &[Privilege],
-    ) -> Result<Target> {
-        let catalog = self.catalog();
-        let table = self.access(&catalog).find(name, uses)?;
-        let alias = alias.unwrap_or_else(|| table.name.name.clone());
-        Ok(Target { table, alias, catalog, with: None })
-    }
+/// The target of a statement, which is used so.
+///
+/// # Errors
+/// `NO_PRIVILEGE`, `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
+pub(super) fn target(
+    context: &StatementContext,
+    name: &ObjectName,
+    alias: Option<String>,
+    uses: &[Privilege],
+) -> Result<Target> {
+    let catalog = context.catalog();
+    let table = context.access(&catalog).find(name, uses)?;
+    let alias = alias.unwrap_or_else(|| table.name.name.clone());
+    Ok(Target { table, alias, catalog, with: None })
+}
 
-    /// A table that is made anew, to be filled on behalf of its owner.
-    ///
-    /// # Errors
-    /// `UNKNOWN_TABLE`.
-    pub(crate) fn rebuilt_target(&self, name: &Name) -> Result<Target> {
-        let catalog = self.catalog();
-        let access = self.access(&catalog).of(Actor::Program);
-        let table = access.table(&catalog.table(name)?, &[Privilege::Insert])?;
-        Ok(Target { table, alias: name.name.clone(), catalog, with: None })
-    }
+/// A table that is made anew, to be filled on behalf of its owner.
+///
+/// # Errors
+/// `UNKNOWN_TABLE`.
+pub(crate) fn rebuilt_target(context: &StatementContext, name: &Name) -> Result<Target> {
+    let catalog = context.catalog();
+    let access = context.access(&catalog).of(Actor::Program);
+    let table = access.table(&catalog.table(name)?, &[Privilege::Insert])?;
+    Ok(Target { table, alias: name.name.clone(), catalog, with: None })
+}
 
-    /// A table whose rows a foreign key changes, whoever has the statement run.
-    ///
-    /// # Errors
-    /// `BAD_DEFINITION` for one whose definition cannot be read.
-    pub(super) fn referring_target(
-        &self,
-        catalog: &Arc<Snapshot>,
-        table: &Arc<Table>,
-    ) -> Result<Target> {
-        let access = self.access(catalog).of(Actor::Program);
-        let allowed = access.table(table, &[Privilege::Update])?;
-        let (alias, catalog) = (table.name.name.clone(), Arc::clone(catalog));
-        Ok(Target { table: allowed, alias, catalog, with: None })
-    }
+/// A table whose rows a foreign key changes, whoever has the statement run.
+///
+/// # Errors
+/// `BAD_DEFINITION` for one whose definition cannot be read.
+pub(super) fn referring_target(
+    context: &StatementContext,
+    catalog: &Arc<Snapshot>,
+    table: &Arc<Table>,
+) -> Result<Target> {
+    let access = context.access(catalog).of(Actor::Program);
+    let allowed = access.table(table, &[Privilege::Update])?;
+    let (alias, catalog) = (table.name.name.clone(), Arc::clone(catalog));
+    Ok(Target { table: allowed, alias, catalog, with: None })
+}
 
-    /// The plan of a query over the target.
-    ///
-    /// # Errors
-    /// What the binder finds wrong.
-    pub(super) fn bind_over(
-        &mut self,
-        target: &Target,
-        query: Query,
-        given: &[SqlType],
-    ) -> Result<LogicalPlan> {
-        let query = self.rewritten(&target.named(query))?;
-        let mut binder = self.binder(&target.catalog);
-        binder.add_own(TARGET, TableSourceOf::with_row(target.table.clone()));
-        let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
-        let types: Vec<Option<DataType>> = types.collect();
-        binder.bind_typed(query, types)
-    }
+/// The plan of a query over the target.
+///
+/// # Errors
+/// What the binder finds wrong.
+pub(super) fn bind_over(
+    context: &mut StatementContext,
+    target: &Target,
+    query: Query,
+    given: &[SqlType],
+) -> Result<LogicalPlan> {
+    let query = rewrite::rewritten(context, &target.named(query))?;
+    let mut binder = Binder::of(context, &target.catalog);
+    binder.add_own(TARGET, TableSourceOf::with_row(target.table.clone()));
+    let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
+    let types: Vec<Option<DataType>> = types.collect();
+    binder.bind_typed(query, types)
 }

@@ -5,67 +5,73 @@
 use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 use remanent_engine::{RowId, WriteTransaction};
 
-use crate::access::{Access, Allowed, Privilege};
+use crate::catalog::privilege::Privilege;
+use crate::context::StatementContext;
+use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
-use crate::query::sequences;
-use crate::session::answer::Outcome;
-use crate::session::changing::Tries;
-use crate::session::statements::Session;
+use crate::privileges::{Access, Allowed};
+use crate::result::answer::Outcome;
+use crate::session_functions::sequences;
 
-impl Session {
-    /// TRUNCATE, within the transaction.
-    ///
-    /// # Errors
-    /// `UNKNOWN_TABLE`; `FEATURE_NOT_SUPPORTED` for a table that others refer to, without CASCADE.
-    pub(crate) async fn truncate(&mut self, truncate: &Truncate) -> Result<Outcome> {
-        let mut tries = Tries::default();
-        loop {
-            let changing = self.begin_change(&mut tries)?;
-            self.cancel().frees_memory();
-            let done = self.empty(changing.writing()?, truncate);
-            if let Some(emptied) = self.end_change(changing, done, &mut tries)? {
-                self.restart(&emptied, truncate)?;
-                return Ok(Outcome::verb("TRUNCATE TABLE"));
-            }
-            tokio::task::yield_now().await;
+/// TRUNCATE, within the transaction.
+///
+/// # Errors
+/// `UNKNOWN_TABLE`; `FEATURE_NOT_SUPPORTED` for a table that others refer to, without CASCADE.
+pub(crate) async fn truncate(
+    context: &mut StatementContext,
+    truncate: &Truncate,
+) -> Result<Outcome> {
+    let mut tries = Tries::default();
+    loop {
+        let changing = context.begin_change(&mut tries)?;
+        context.cancel().frees_memory();
+        let done = empty(context, &*changing.writing()?, truncate);
+        if let Some(emptied) = context.end_change(changing, done, &mut tries)? {
+            restart(context, &emptied, truncate)?;
+            return Ok(Outcome::verb("TRUNCATE TABLE"));
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Deletes all rows; of these tables.
+fn empty(
+    context: &StatementContext,
+    writing: &WriteTransaction<'_>,
+    truncate: &Truncate,
+) -> Result<Vec<Allowed>> {
+    let catalog = context.catalog();
+    let access = context.access(&catalog);
+    let mut tables = Vec::new();
+    for name in &truncate.table_names {
+        tables.push(access.find(&name.name, &[Privilege::Truncate])?);
+    }
+    let cascade = matches!(truncate.cascade, Some(CascadeOption::Cascade));
+    add_referrers(access, &mut tables, cascade)?;
+    for table in &tables {
+        let ids: Vec<RowId> = writing.scan(&table.handle)?.map(|row| row.id()).collect();
+        for id in ids {
+            context.check_cancelled()?;
+            writing.delete(&table.handle, id)?;
         }
     }
+    Ok(tables)
+}
 
-    /// Deletes all rows; of these tables.
-    fn empty(&self, writing: &WriteTransaction<'_>, truncate: &Truncate) -> Result<Vec<Allowed>> {
-        let catalog = self.catalog();
-        let access = self.access(&catalog);
-        let mut tables = Vec::new();
-        for name in &truncate.table_names {
-            tables.push(access.find(&name.name, &[Privilege::Truncate])?);
-        }
-        let cascade = matches!(truncate.cascade, Some(CascadeOption::Cascade));
-        add_referrers(access, &mut tables, cascade)?;
-        for table in &tables {
-            let ids: Vec<RowId> = writing.scan(&table.handle)?.map(|row| row.id()).collect();
-            for id in ids {
-                self.check_cancelled()?;
-                writing.delete(&table.handle, id)?;
-            }
-        }
-        Ok(tables)
+/// With RESTART IDENTITY, sequences of emptied tables begin anew.
+fn restart(context: &StatementContext, tables: &[Allowed], truncate: &Truncate) -> Result<()> {
+    if truncate.identity != Some(TruncateIdentityOption::Restart) {
+        return Ok(());
     }
-
-    /// With RESTART IDENTITY, sequences of emptied tables begin anew.
-    fn restart(&self, tables: &[Allowed], truncate: &Truncate) -> Result<()> {
-        if truncate.identity != Some(TruncateIdentityOption::Restart) {
-            return Ok(());
+    let catalog = context.catalog();
+    for column in tables.iter().flat_map(|table| &table.columns) {
+        let Some(identity) = &column.identity else { continue };
+        if let Some(sequence) = catalog.sequence_of(identity.sequence) {
+            let start = sequence.options.start;
+            sequences::put(&context.database, &context.caller, sequence, (start, false))?;
         }
-        let catalog = self.catalog();
-        for column in tables.iter().flat_map(|table| &table.columns) {
-            let Some(identity) = &column.identity else { continue };
-            if let Some(sequence) = catalog.sequence_of(identity.sequence) {
-                let start = sequence.options.start;
-                sequences::put(&self.database, &self.caller, sequence, (start, false))?;
-            }
-        }
-        Ok(())
     }
+    Ok(())
 }
 
 fn add_referrers(access: Access<'_>, tables: &mut Vec<Allowed>, cascade: bool) -> Result<()> {

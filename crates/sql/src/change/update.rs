@@ -19,13 +19,18 @@ use datafusion::sql::sqlparser::ast::{
 use super::insert::note_parameter;
 use super::rows::{Beside, Changed};
 use super::target::{Target, not_default, parse_query};
-use crate::access::Privilege;
-use crate::catalog::names::{fold, quoted};
+use crate::catalog::privilege::Privilege;
 use crate::catalog::table::ROW_COLUMN;
+use crate::change::apply;
+use crate::change::insert;
+use crate::change::owed;
+use crate::change::target;
+use crate::context::StatementContext;
 use crate::error::{Error, Result};
+use crate::names::{fold, quoted};
+use crate::query::select;
 use crate::query::select::{Gathered, with_values};
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -43,102 +48,106 @@ fn names_column(expr: &Expr) -> bool {
     found.is_break()
 }
 
-impl Session {
-    pub(super) fn update_target(&self, update: &Update) -> Result<Target> {
-        if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
-            return Err(Error::unsupported("this form of UPDATE").hint("Write UPDATE ... FROM."));
-        }
-        // New values that are constants need no look at the old ones.
-        let reads = update.selection.is_some()
-            || update.from.is_some()
-            || update.returning.is_some()
-            || update.assignments.iter().any(|assignment| names_column(&assignment.value));
-        let mut uses = vec![Privilege::Update];
-        uses.extend(reads.then_some(Privilege::Select));
-        self.target_of(&update.table.relation, &uses)
+pub(super) fn update_target(context: &StatementContext, update: &Update) -> Result<Target> {
+    if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
+        return Err(Error::unsupported("this form of UPDATE").hint("Write UPDATE ... FROM."));
     }
+    // New values that are constants need no look at the old ones.
+    let reads = update.selection.is_some()
+        || update.from.is_some()
+        || update.returning.is_some()
+        || update.assignments.iter().any(|assignment| names_column(&assignment.value));
+    let mut uses = vec![Privilege::Update];
+    uses.extend(reads.then_some(Privilege::Select));
+    target_of(context, &update.table.relation, &uses)
+}
 
-    /// The target that a FROM clause or its like names.
-    pub(super) fn target_of(&self, factor: &TableFactor, uses: &[Privilege]) -> Result<Target> {
-        let TableFactor::Table { name, alias, args: None, .. } = factor else {
-            return Err(Error::unsupported(format!("changing {factor}")));
+/// The target that a FROM clause or its like names.
+pub(super) fn target_of(
+    context: &StatementContext,
+    factor: &TableFactor,
+    uses: &[Privilege],
+) -> Result<Target> {
+    let TableFactor::Table { name, alias, args: None, .. } = factor else {
+        return Err(Error::unsupported(format!("changing {factor}")));
+    };
+    target::target(context, name, alias.as_ref().map(|alias| fold(&alias.name)), uses)
+}
+
+/// The query that gives the rows to change: all columns with their new values, and the number
+/// of the row. Beside it, which columns are assigned.
+pub(super) fn update_source(
+    context: &mut StatementContext,
+    target: &Target,
+    update: &Update,
+    given: &[SqlType],
+) -> Result<(LogicalPlan, Vec<usize>)> {
+    let assigned = target.assigned(&update.assignments)?;
+    let mut given = given.to_vec();
+    for (place, value) in &assigned {
+        if let Some(value) = value {
+            note_parameter(value, &target.table.columns[*place].sql_type, &mut given);
+        }
+    }
+    let items = target.table.columns.iter().enumerate().map(|(place, column)| {
+        let value = match assigned.iter().find(|(other, _)| *other == place) {
+            Some((_, Some(value))) => value.to_string(),
+            Some((_, None)) => target.default_of(place),
+            None => target.column(&column.name),
         };
-        self.target(name, alias.as_ref().map(|alias| fold(&alias.name)), uses)
-    }
-
-    /// The query that gives the rows to change: all columns with their new values, and the number
-    /// of the row. Beside it, which columns are assigned.
-    pub(super) fn update_source(
-        &mut self,
-        target: &Target,
-        update: &Update,
-        given: &[SqlType],
-    ) -> Result<(LogicalPlan, Vec<usize>)> {
-        let assigned = target.assigned(&update.assignments)?;
-        let mut given = given.to_vec();
-        for (place, value) in &assigned {
-            if let Some(value) = value {
-                note_parameter(value, &target.table.columns[*place].sql_type, &mut given);
-            }
+        format!("{value} AS \"{place}\"")
+    });
+    let items: Vec<String> = items.collect();
+    let from = match &update.from {
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
+            from.as_slice()
         }
-        let items = target.table.columns.iter().enumerate().map(|(place, column)| {
-            let value = match assigned.iter().find(|(other, _)| *other == place) {
-                Some((_, Some(value))) => value.to_string(),
-                Some((_, None)) => target.default_of(place),
-                None => target.column(&column.name),
-            };
-            format!("{value} AS \"{place}\"")
-        });
-        let items: Vec<String> = items.collect();
-        let from = match &update.from {
-            Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
-                from.as_slice()
-            }
-            None => &[],
-        };
-        let beside = columns_beside(from, update.returning.as_deref())?;
-        let filter = update.selection.as_ref().map_or(String::new(), |on| format!(" WHERE {on}"));
-        let text = format!(
-            "SELECT {}, {}{beside} FROM {}{}{filter}",
-            items.join(", "),
-            target.column(ROW_COLUMN),
-            target.in_from(),
-            joined(from)
-        );
-        let plan = self.bind_over(target, parse_query(&text)?, &given)?;
-        let mut places: Vec<usize> = assigned.iter().map(|(place, _)| *place).collect();
-        let generated = target.table.columns.iter().enumerate();
-        places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
-        Ok((plan, places))
-    }
+        None => &[],
+    };
+    let beside = columns_beside(from, update.returning.as_deref())?;
+    let filter = update.selection.as_ref().map_or(String::new(), |on| format!(" WHERE {on}"));
+    let text = format!(
+        "SELECT {}, {}{beside} FROM {}{}{filter}",
+        items.join(", "),
+        target.column(ROW_COLUMN),
+        target.in_from(),
+        joined(from)
+    );
+    let plan = target::bind_over(context, target, parse_query(&text)?, &given)?;
+    let mut places: Vec<usize> = assigned.iter().map(|(place, _)| *place).collect();
+    let generated = target.table.columns.iter().enumerate();
+    places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
+    Ok((plan, places))
+}
 
-    pub(super) async fn update(
-        &mut self,
-        transaction: &Arc<Transaction>,
-        target: &Target,
-        update: &Update,
-        parameters: &[Datum],
-    ) -> Result<Changed> {
-        let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
-        let (plan, places) = self.update_source(target, update, &given)?;
-        let plan = with_values(plan, parameters)?;
-        let Gathered { batches, held: _held, .. } = self.collect_plan(&plan, transaction).await?;
-        let width = target.table.columns.len();
-        let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
-        let mut seen = HashSet::new();
-        for batch in batches {
-            self.check_cancelled()?;
-            let (rows, numbers, beside) = split_numbers(&batch, width, &mut seen)?;
-            let rows = self.new_rows(target, &rows)?;
-            changed.count += rows.num_rows() as u64;
-            self.update_rows(transaction, target, (&rows, &numbers), &places)?;
-            if update.returning.is_some() {
-                changed.rows.push(rows);
-                changed.beside.rows.push(beside);
-            }
+pub(super) async fn update(
+    context: &mut StatementContext,
+    transaction: &Arc<Transaction>,
+    target: &Target,
+    update: &Update,
+    parameters: &[Datum],
+) -> Result<Changed> {
+    let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
+    let (plan, places) = update_source(context, target, update, &given)?;
+    let plan = with_values(plan, parameters)?;
+    let Gathered { batches, held: _held, .. } =
+        select::collect_plan(context, &plan, transaction).await?;
+    let width = target.table.columns.len();
+    let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
+    let (mut seen, mut owed) = (HashSet::new(), owed::owed(context));
+    for batch in batches {
+        context.check_cancelled()?;
+        let (rows, numbers, beside) = split_numbers(&batch, width, &mut seen)?;
+        let rows = insert::new_rows(context, target, &rows)?;
+        changed.count += rows.num_rows() as u64;
+        apply::update_rows(transaction, target, (&rows, &numbers), (&places, &mut owed))?;
+        if update.returning.is_some() {
+            changed.rows.push(rows);
+            changed.beside.rows.push(beside);
         }
-        Ok(changed)
     }
+    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    Ok(changed)
 }
 
 /// So many columns, the numbers of the rows behind them, and what is beside; each number once in

@@ -12,7 +12,7 @@ use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::ScalarValue;
 
 use crate::error::{Error, Result};
-use crate::query::running::ResultColumn;
+use crate::result::rows::ResultColumn;
 use crate::values::arrow_in::array_of;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;

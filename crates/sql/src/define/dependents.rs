@@ -6,64 +6,70 @@
 
 use std::sync::Arc;
 
-use crate::catalog::names::Name;
 use crate::catalog::snapshot::View;
 use crate::catalog::store::ObjectId;
+use crate::catalog::table::referred_key;
 use crate::catalog::table::{Reference, Table};
-use crate::change::referred_key;
+use crate::context::StatementContext;
+use crate::define::view;
 use crate::error::{Error, Result, SqlState};
-use crate::session::statements::Session;
+use crate::names::Name;
 use crate::values::sql_type::SqlType;
 
-impl Session {
-    /// Checks that what depends on an object means what it did.
-    ///
-    /// # Errors
-    /// `DEPENDENT_OBJECTS`.
-    pub(super) fn check_dependents(&mut self, id: Option<ObjectId>) -> Result<()> {
-        let catalog = self.catalog();
-        let mut concerned: Vec<Arc<View>> = Vec::new();
-        let mut changed = vec![id];
-        while let Some(id) = changed.pop() {
-            for view in catalog.views.values().filter(|view| view.reads(id)) {
-                if !concerned.iter().any(|other| other.id == view.id) {
-                    concerned.push(Arc::clone(view));
-                    changed.push(Some(view.id));
-                }
+/// Checks that what depends on an object means what it did.
+///
+/// # Errors
+/// `DEPENDENT_OBJECTS`.
+pub(super) fn check_dependents(context: &mut StatementContext, id: Option<ObjectId>) -> Result<()> {
+    let catalog = context.catalog();
+    let mut concerned: Vec<Arc<View>> = Vec::new();
+    let mut changed = vec![id];
+    while let Some(id) = changed.pop() {
+        for view in catalog.views.values().filter(|view| view.reads(id)) {
+            if !concerned.iter().any(|other| other.id == view.id) {
+                concerned.push(Arc::clone(view));
+                changed.push(Some(view.id));
             }
         }
-        for view in concerned {
-            self.check_view_says(&view).map_err(|error| {
-                let text = format!("view {} depends on it", view.name);
-                Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(error.to_string())
-            })?;
-        }
-        let is_it = |table: &Table| id.is_some() && table.id == id;
-        for child in catalog.tables.values() {
-            for reference in &child.references {
-                let Ok(parent) = catalog.table(&reference.table) else { continue };
-                if is_it(child) || is_it(&parent) {
-                    check_reference(child, reference, &parent)?;
-                }
-            }
-        }
-        Ok(())
     }
+    for view in concerned {
+        view::check_view_says(context, &view).map_err(|error| {
+            // The statement is stopped, whatever the view says.
+            if matches!(error.state(), SqlState::CANCELLED | SqlState::SHUTDOWN) {
+                return error;
+            }
+            let text = format!("view {} depends on it", view.name);
+            Error::new(SqlState::DEPENDENT_OBJECTS, text).detail(error.to_string())
+        })?;
+    }
+    let is_it = |table: &Table| id.is_some() && table.id == id;
+    for child in catalog.tables.values() {
+        for reference in &child.references {
+            let Ok(parent) = catalog.table(&reference.table) else { continue };
+            if is_it(child) || is_it(&parent) {
+                check_reference(child, reference, &parent)?;
+            }
+        }
+    }
+    Ok(())
+}
 
-    /// Everything that reads or refers to a table, as text and by name: views, and constraints of
-    /// other tables.
-    pub(super) fn dependents_of(&self, table: &Table) -> (Vec<Name>, Vec<(Name, String)>) {
-        let catalog = self.catalog();
-        let views = catalog.views.values().filter(|view| view.reads(table.id));
-        let views = views.map(|view| view.name.clone()).collect();
-        let mut constraints = Vec::new();
-        for child in catalog.tables.values().filter(|child| child.name != table.name) {
-            for reference in child.references.iter().filter(|r| r.table == table.name) {
-                constraints.push((child.name.clone(), reference.name.clone()));
-            }
+/// Everything that reads or refers to a table, as text and by name: views, and constraints of
+/// other tables.
+pub(super) fn dependents_of(
+    context: &StatementContext,
+    table: &Table,
+) -> (Vec<Name>, Vec<(Name, String)>) {
+    let catalog = context.catalog();
+    let views = catalog.views.values().filter(|view| view.reads(table.id));
+    let views = views.map(|view| view.name.clone()).collect();
+    let mut constraints = Vec::new();
+    for child in catalog.tables.values().filter(|child| child.name != table.name) {
+        for reference in child.references.iter().filter(|r| r.table == table.name) {
+            constraints.push((child.name.clone(), reference.name.clone()));
         }
-        (views, constraints)
     }
+    (views, constraints)
 }
 
 /// Checks that a reference finds its key, and that both sides mean the same by equal values.

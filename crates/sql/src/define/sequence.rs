@@ -9,106 +9,106 @@ use datafusion::sql::sqlparser::ast::{
     visit_expressions,
 };
 
-use crate::catalog::names::{Name, PUBLIC, fold};
 use crate::catalog::sequence::Options;
 use crate::catalog::store::{Kind, ObjectId};
 use crate::catalog::stored;
+use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::{Notice, Outcome};
-use crate::session::statements::Session;
+use crate::names::{Name, PUBLIC, fold};
+use crate::result::answer::{Notice, Outcome};
 use crate::statement;
 
-impl Session {
-    pub(super) fn create_sequence(
-        &mut self,
-        name: &ObjectName,
-        if_not_exists: bool,
-        options: &[SequenceOptions],
-    ) -> Result<Outcome> {
-        let catalog = self.catalog();
-        let new = self.access(&catalog).new_name(name, self.home())?;
-        if catalog.has(new.name()) {
-            let name = new.name();
-            if if_not_exists {
-                let text = format!("relation {name} already exists, skipping");
-                let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
-                return Ok(Outcome::notice("CREATE SEQUENCE", notice));
-            }
-            let text = format!("relation {name} already exists");
-            return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
+pub(super) fn create_sequence(
+    context: &mut StatementContext,
+    name: &ObjectName,
+    if_not_exists: bool,
+    options: &[SequenceOptions],
+) -> Result<Outcome> {
+    let catalog = context.catalog();
+    let new = context.access(&catalog).new_name(name, context.home())?;
+    if catalog.has(new.name()) {
+        let name = new.name();
+        if if_not_exists {
+            let text = format!("relation {name} already exists, skipping");
+            let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
+            return Ok(Outcome::notice("CREATE SEQUENCE", notice));
         }
-        self.add_sequence((new.name(), new.owner()), Options::from_ast(options)?)?;
-        self.reload()?;
-        Ok(Outcome::verb("CREATE SEQUENCE"))
+        let text = format!("relation {name} already exists");
+        return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
     }
-
-    /// Writes a new sequence down.
-    pub(super) fn add_sequence(
-        &mut self,
-        (name, owner): (&Name, Option<ObjectId>),
-        options: Options,
-    ) -> Result<ObjectId> {
-        let transaction = self.defining_transaction()?;
-        let definition = stored::write(&options.to_stored())?;
-        let (store, tx) = (&self.database.store, transaction.writing()?);
-        store.add(tx, (Kind::Sequence, name), owner, None, &definition)
-    }
-
-    pub(super) fn drop_sequence(&mut self, name: &ObjectName, if_exists: bool) -> Result<()> {
-        let catalog = self.catalog();
-        let schemas = self.settings.search_path.iter().map(String::as_str).chain([self.home()]);
-        let names = schemas.map(|schema| Name::from_ast(name, schema));
-        let names = names.collect::<Result<Vec<_>>>()?;
-        let found = names.iter().find(|name| catalog.id_of(Kind::Sequence, name).is_some());
-        let Some(name) = found else {
-            if if_exists {
-                return Ok(());
-            }
-            let text = format!("sequence {} does not exist", names[0]);
-            return Err(Error::new(SqlState::UNKNOWN_TABLE, text));
-        };
-        if let Some(sequence) = catalog.sequences.get(name) {
-            self.access(&catalog).check_owner("sequence", &name.name, sequence.owner)?;
-            if let Some((table, column)) = &sequence.belongs_to {
-                let text = format!(
-                    "cannot drop sequence {name} because column {column} of {table} requires it"
-                );
-                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
-            }
-            for table in catalog.tables.values() {
-                let uses = table.columns.iter().find(|column| {
-                    column.default.as_ref().is_some_and(|default| takes_from(default, name))
-                });
-                if let Some(column) = uses {
-                    let user = format!("the default of column {} of {}", column.name, table.name);
-                    let text = format!("cannot drop sequence {name} because {user} uses it");
-                    return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
-                }
-            }
-        }
-        self.drop_sequence_as(&name.clone())
-    }
-
-    /// Drops a sequence, one that is set aside too.
-    pub(super) fn drop_sequence_as(&mut self, name: &Name) -> Result<()> {
-        let catalog = self.catalog();
-        let Some(id) = catalog.id_of(Kind::Sequence, name) else { return Ok(()) };
-        let owner = catalog.sequences.get(name).and_then(|sequence| sequence.owner);
-        self.access(&catalog).check_owner("sequence", &name.name, owner)?;
-        let transaction = self.defining_transaction()?;
-        self.database.store.remove(transaction.writing()?, id)?;
-        self.reload()
-    }
+    add_sequence(context, (new.name(), new.owner()), Options::from_ast(options)?)?;
+    context.reload()?;
+    Ok(Outcome::verb("CREATE SEQUENCE"))
 }
 
-impl Session {
-    /// Drops a sequence because of where it is: whoever owns that may.
-    pub(super) fn drop_dependent_sequence(&mut self, name: &Name) -> Result<()> {
-        let actor = std::mem::replace(&mut self.actor, crate::access::Actor::Program);
-        let dropped = self.drop_sequence_as(name);
-        self.actor = actor;
-        dropped
+/// Writes a new sequence down.
+pub(super) fn add_sequence(
+    context: &mut StatementContext,
+    (name, owner): (&Name, Option<ObjectId>),
+    options: Options,
+) -> Result<ObjectId> {
+    let transaction = context.defining_transaction()?;
+    let definition = stored::write(&options.to_stored())?;
+    let (store, tx) = (&context.database.store, transaction.writing()?);
+    store.add(&tx, (Kind::Sequence, name), owner, None, &definition)
+}
+
+pub(super) fn drop_sequence(
+    context: &mut StatementContext,
+    name: &ObjectName,
+    if_exists: bool,
+) -> Result<()> {
+    let catalog = context.catalog();
+    let schemas = context.settings.search_path.iter().map(String::as_str).chain([context.home()]);
+    let names = schemas.map(|schema| Name::from_ast(name, schema));
+    let names = names.collect::<Result<Vec<_>>>()?;
+    let found = names.iter().find(|name| catalog.id_of(Kind::Sequence, name).is_some());
+    let Some(name) = found else {
+        if if_exists {
+            return Ok(());
+        }
+        let text = format!("sequence {} does not exist", names[0]);
+        return Err(Error::new(SqlState::UNKNOWN_TABLE, text));
+    };
+    if let Some(sequence) = catalog.sequences.get(name) {
+        context.access(&catalog).check_owner("sequence", &name.name, sequence.owner)?;
+        if let Some((table, column)) = &sequence.belongs_to {
+            let text = format!(
+                "cannot drop sequence {name} because column {column} of {table} requires it"
+            );
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
+        }
+        for table in catalog.tables.values() {
+            let uses = table.columns.iter().find(|column| {
+                column.default.as_ref().is_some_and(|default| takes_from(default, name))
+            });
+            if let Some(column) = uses {
+                let user = format!("the default of column {} of {}", column.name, table.name);
+                let text = format!("cannot drop sequence {name} because {user} uses it");
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text));
+            }
+        }
     }
+    drop_sequence_as(context, &name.clone())
+}
+
+/// Drops a sequence, one that is set aside too.
+pub(super) fn drop_sequence_as(context: &mut StatementContext, name: &Name) -> Result<()> {
+    let catalog = context.catalog();
+    let Some(id) = catalog.id_of(Kind::Sequence, name) else { return Ok(()) };
+    let owner = catalog.sequences.get(name).and_then(|sequence| sequence.owner);
+    context.access(&catalog).check_owner("sequence", &name.name, owner)?;
+    let transaction = context.defining_transaction()?;
+    context.database.store.remove(&*transaction.writing()?, id)?;
+    context.reload()
+}
+
+/// Drops a sequence because of where it is: whoever owns that may.
+pub(super) fn drop_dependent_sequence(context: &mut StatementContext, name: &Name) -> Result<()> {
+    let actor = std::mem::replace(&mut context.actor, crate::catalog::role::Actor::Program);
+    let dropped = drop_sequence_as(context, name);
+    context.actor = actor;
+    dropped
 }
 
 /// Whether an expression takes numbers from a sequence.

@@ -7,370 +7,379 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, CreateTable, CreateTableLikeKind, ObjectName};
 
-use crate::access::{NewName, Owned, Privilege};
 use crate::catalog::definition::{
     ColumnDefinition, Definition, IdentityDefinition, Key, ReferenceDefinition, unknown_column,
 };
-use crate::catalog::names::{Name, fold};
+use crate::catalog::privilege::Privilege;
 use crate::catalog::sequence::Options;
 use crate::catalog::store::{Kind, Object, ObjectId};
 use crate::catalog::stored;
 use crate::catalog::table::Table;
+use crate::change::change_in;
+use crate::context::StatementContext;
+use crate::define::dependents;
+use crate::define::number_table;
+use crate::define::sequence;
+use crate::define::view;
 use crate::error::{Error, Result, SqlState};
-use crate::session::answer::{Notice, Outcome, Tag};
-use crate::session::statements::Session;
+use crate::names::{Name, fold};
+use crate::privileges::{NewName, Owned};
+use crate::query::binder::Binder;
+use crate::query::rewrite;
+use crate::query::select;
+use crate::result::answer::{Notice, Outcome, Tag};
 use crate::statement::Statement;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
-impl Session {
-    pub(super) async fn create_table(
-        &mut self,
-        create: &CreateTable,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        if create.or_replace || create.external || create.inherits.is_some() {
-            return Err(Error::unsupported("this form of CREATE TABLE"));
-        }
-        if create.temporary {
-            return Err(Error::unsupported("a temporary table"));
-        }
-        let catalog = self.catalog();
-        let new = self.access(&catalog).new_name(&create.name, self.home())?;
-        if create.if_not_exists && catalog.has(new.name()) {
-            let text = format!("relation {} already exists, skipping", new.name());
-            let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
-            return Ok(Outcome::notice("CREATE TABLE", notice));
-        }
-        match &create.query {
-            Some(query) => self.create_table_as(create, &new, query, parameters).await,
-            None => {
-                let definition = match &create.like {
-                    Some(like) => self.definition_like(create, like)?,
-                    None => Definition::from_ast(create, self.home())?,
-                };
-                self.create_defined(&new, definition)?;
-                Ok(Outcome::verb("CREATE TABLE"))
-            }
-        }
+pub(super) async fn create_table(
+    context: &mut StatementContext,
+    create: &CreateTable,
+    parameters: &[Datum],
+) -> Result<Outcome> {
+    if create.or_replace || create.external || create.inherits.is_some() {
+        return Err(Error::unsupported("this form of CREATE TABLE"));
     }
-
-    /// CREATE TABLE ... (LIKE other).
-    fn definition_like(
-        &mut self,
-        create: &CreateTable,
-        like: &CreateTableLikeKind,
-    ) -> Result<Definition> {
-        let (CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) = like;
-        let catalog = self.catalog();
-        let other = self.access(&catalog).find(&like.name, &[Privilege::Select])?;
-        let columns = other.columns.iter().map(|column| ColumnDefinition {
-            name: column.name.clone(),
-            sql_type: column.sql_type.clone(),
-            not_null: !column.nullable,
-            default: None,
-            identity: None,
-            sequence: Vec::new(),
-            generated: None,
-        });
-        let name = Name::from_ast(&create.name, self.home())?;
-        Ok(Definition {
-            name,
-            columns: columns.collect(),
-            keys: Vec::new(),
-            checks: Vec::new(),
-            references: Vec::new(),
-        })
+    if create.temporary {
+        return Err(Error::unsupported("a temporary table"));
     }
-
-    /// CREATE TABLE ... AS query.
-    async fn create_table_as(
-        &mut self,
-        create: &CreateTable,
-        new: &NewName,
-        query: &ast::Query,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        let of_query = ast::Statement::Query(Box::new(query.clone()));
-        let (_, columns) = self.describe(&of_query, &[])?;
-        let named = columns.iter().enumerate().map(|(place, column)| ColumnDefinition {
-            name: match create.columns.get(place) {
-                Some(given) => fold(&given.name),
-                None => column.name.clone(),
-            },
-            sql_type: match &column.sql_type {
-                SqlType::Unknown => SqlType::Text,
-                known => known.clone(),
-            },
-            not_null: false,
-            default: None,
-            identity: None,
-            sequence: Vec::new(),
-            generated: None,
-        });
-        let mut definition = Definition {
-            name: new.name().clone(),
-            columns: named.collect(),
-            keys: Vec::new(),
-            checks: Vec::new(),
-            references: Vec::new(),
-        };
-        for column in &mut definition.columns {
-            column.name = column.name.replace([':', '.'], "_");
-        }
-        self.create_defined(new, definition)?;
-        let text = format!("INSERT INTO {} SELECT 1", new.name().to_ast());
-        let mut statement = Statement::parse(&text)?.ast;
-        if let ast::Statement::Insert(insert) = &mut statement {
-            insert.source = Some(Box::new(query.clone()));
-        }
-        let transaction = self.defining_transaction()?;
-        let filled = self.change_in(&transaction, &statement, parameters).await?;
-        Ok(Outcome::done(Tag::counted("SELECT", filled.tag.rows.unwrap_or(0))))
+    let catalog = context.catalog();
+    let new = context.access(&catalog).new_name(&create.name, context.home())?;
+    if create.if_not_exists && catalog.has(new.name()) {
+        let text = format!("relation {} already exists, skipping", new.name());
+        let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
+        return Ok(Outcome::notice("CREATE TABLE", notice));
     }
-
-    /// Creates a table with its sequences.
-    ///
-    /// # Errors
-    /// `DUPLICATE_TABLE`, `BAD_DEFINITION`; as the engine.
-    pub(super) fn create_defined(
-        &mut self,
-        new: &NewName,
-        mut definition: Definition,
-    ) -> Result<()> {
-        let catalog = self.catalog();
-        let name = new.name();
-        if catalog.has(name) || catalog.index(name).is_some() {
-            let text = format!("relation {name} already exists");
-            return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
-        }
-        definition.check()?;
-        self.check_definition(&mut definition)?;
-        self.check_references_allowed(&definition, &[])?;
-        let transaction = self.defining_transaction()?;
-        let id = self.database.store.next_id(transaction.writing()?)?;
-        let table = transaction.writing()?.create_table(definition.to_schema()?)?;
-        self.write_table((id, new.owner()), table.number(), &mut definition)?;
-        self.check_dependents(Some(id))
-    }
-
-    /// Writes what a table is, with sequences for new identity columns.
-    pub(super) fn write_table(
-        &mut self,
-        (id, owner): (ObjectId, Option<ObjectId>),
-        engine: u32,
-        definition: &mut Definition,
-    ) -> Result<()> {
-        let name = definition.name.clone();
-        for place in 0..definition.columns.len() {
-            let column = &definition.columns[place];
-            let Some(identity) = column.identity.filter(|identity| identity.sequence.is_none())
-            else {
-                continue;
+    match &create.query {
+        Some(query) => create_table_as(context, create, &new, query, parameters).await,
+        None => {
+            let definition = match &create.like {
+                Some(like) => definition_like(context, create, like)?,
+                None => Definition::from_ast(create, context.home())?,
             };
-            let options = Options::from_ast(&column.sequence)?;
-            let max = options.max.min(greatest(&column.sql_type));
-            let options = Options { max, ..options };
-            let sequence = self.free_name(&name, &format!("{}_{}_seq", name.name, column.name));
-            let sequence = Some(self.add_sequence((&sequence, owner), options)?);
-            definition.columns[place].identity = Some(IdentityDefinition { sequence, ..identity });
-            self.reload()?;
+            create_defined(context, &new, definition)?;
+            Ok(Outcome::verb("CREATE TABLE"))
         }
-        let parents: Vec<Name> =
-            definition.references.iter().map(|reference| reference.table.clone()).collect();
-        for parent in parents.iter().filter(|parent| **parent != name) {
-            let parent = self.catalog().table(parent)?;
-            self.number_table(&parent)?;
-        }
-        let catalog = self.catalog();
-        let stored = definition.to_stored(|table| {
-            if *table == name {
-                return Ok(id);
-            }
-            let unnumbered = || Error::internal("a table without a number");
-            catalog.table(table)?.id.ok_or_else(unnumbered)
-        })?;
-        let definition = stored::write(&stored)?;
-        let (kind, engine) = (Kind::Table, Some(engine));
-        let object = Object { id, kind, name, owner, engine, definition };
-        let transaction = self.defining_transaction()?;
-        self.database.store.put(transaction.writing()?, &object)?;
-        self.reload()
-    }
-
-    /// A name in the schema of a table that nothing has.
-    fn free_name(&self, table: &Name, wanted: &str) -> Name {
-        let catalog = self.catalog();
-        let mut name = Name::new(&table.schema, wanted);
-        let mut number = 0;
-        while catalog.has(&name) {
-            number += 1;
-            name.name = format!("{wanted}{number}");
-        }
-        name
-    }
-
-    /// Checks that new foreign keys may refer to what they do. Those named are not new.
-    pub(super) fn check_references_allowed(
-        &self,
-        definition: &Definition,
-        old: &[String],
-    ) -> Result<()> {
-        let catalog = self.catalog();
-        let access = self.access(&catalog);
-        for reference in &definition.references {
-            if reference.table != definition.name && !old.contains(&reference.name) {
-                access.table(&catalog.table(&reference.table)?, &[Privilege::References])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks what a definition says of others, and its expressions.
-    pub(super) fn check_definition(&mut self, definition: &mut Definition) -> Result<()> {
-        let catalog = &self.catalog();
-        let columns = definition.columns.iter().map(|column| {
-            let arrow = column.sql_type.to_arrow();
-            datafusion::arrow::datatypes::Field::new(&column.name, arrow, true)
-        });
-        let arrow = datafusion::arrow::datatypes::Schema::new(columns.collect::<Vec<_>>());
-        let schema = datafusion::common::DFSchema::try_from_qualified_schema(
-            definition.name.name.as_str(),
-            &arrow,
-        )?;
-        let empty = datafusion::common::DFSchema::empty();
-        for check in &definition.checks {
-            let condition = self.rewritten_expression(&check.condition)?;
-            self.binder(catalog).bind_expression(condition, &schema)?;
-        }
-        for column in &definition.columns {
-            if let Some(default) = &column.default {
-                let default = self.rewritten_expression(default)?;
-                self.binder(catalog).bind_expression(default, &empty)?;
-            }
-            if let Some(generated) = &column.generated {
-                let generated = self.rewritten_expression(generated)?;
-                self.binder(catalog).bind_expression(generated, &schema)?;
-            }
-        }
-        for place in 0..definition.references.len() {
-            let reference = &definition.references[place];
-            let itself = reference.table == definition.name;
-            let names: Vec<String> = if itself {
-                referred_in(definition, &reference.to)?
-            } else {
-                let parent = catalog.table(&reference.table)?;
-                referred_names(&parent, &reference.to)?
-            };
-            if names.len() != reference.columns.len() {
-                let text = "number of referencing and referenced columns for foreign key disagree";
-                return Err(Error::new(SqlState::BAD_DEFINITION, text));
-            }
-            definition.references[place].to = names;
-        }
-        Ok(())
-    }
-
-    pub(super) fn drop_table(
-        &mut self,
-        name: &ObjectName,
-        (if_exists, cascade): (bool, bool),
-    ) -> Result<()> {
-        let catalog = self.catalog();
-        match self.access(&catalog).find_own(name) {
-            Ok(table) => self.drop_table_as(&table, cascade),
-            Err(error) if error.state() == SqlState::UNKNOWN_TABLE && if_exists => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Drops a table with all that is its own, and, if that is asked, what depends on it.
-    pub(super) fn drop_table_as(&mut self, table: &Arc<Table>, cascade: bool) -> Result<()> {
-        let (views, constraints) = self.dependents_of(table);
-        let is_free = views.is_empty() && constraints.is_empty();
-        if !cascade && !is_free {
-            let views = views.iter().map(|view| format!("view {view}"));
-            let constraints = constraints
-                .iter()
-                .map(|(child, constraint)| format!("constraint {constraint} on table {child}"));
-            let all: Vec<String> = constraints.chain(views).collect();
-            let text =
-                format!("cannot drop table {} because other objects depend on it", table.name);
-            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text)
-                .detail(format!("{} depends on it", all.join(", ")))
-                .hint("Write CASCADE to drop them too."));
-        }
-        for view in views {
-            self.drop_dependent_view(&view)?;
-        }
-        for (child, constraint) in constraints {
-            self.write_definition(&child, |definition| {
-                definition.references.retain(|reference| reference.name != constraint);
-                Ok(())
-            })?;
-        }
-        let transaction = self.defining_transaction()?;
-        let (store, tx) = (Arc::clone(&self.database.store), transaction.writing()?);
-        tx.drop_table(&table.handle)?;
-        for column in &table.columns {
-            if let Some(identity) = &column.identity {
-                store.remove(tx, identity.sequence)?;
-            }
-        }
-        if let Some(id) = table.id {
-            store.remove(tx, id)?;
-        }
-        self.reload()
-    }
-
-    /// Changes what SQL knows of a table, and nothing of its rows.
-    ///
-    /// # Errors
-    /// Whatever `change` finds wrong.
-    pub(super) fn change_definition(
-        &mut self,
-        table: &Owned,
-        change: impl FnOnce(&mut Definition) -> Result<()>,
-    ) -> Result<()> {
-        self.write_definition(&table.name, change)
-    }
-
-    fn write_definition(
-        &mut self,
-        name: &Name,
-        change: impl FnOnce(&mut Definition) -> Result<()>,
-    ) -> Result<()> {
-        let table = self.catalog().table(name)?;
-        check_readable(&table)?;
-        let mut definition = definition_of(&table);
-        let old: Vec<String> = table.references.iter().map(|r| r.name.clone()).collect();
-        change(&mut definition)?;
-        definition.check()?;
-        self.check_definition(&mut definition)?;
-        self.check_references_allowed(&definition, &old)?;
-        let id = match table.id {
-            Some(id) => id,
-            None => self.number_table(&table)?,
-        };
-        self.write_table((id, table.owner), table.handle.number(), &mut definition)
     }
 }
 
-impl Session {
-    /// Foreign keys of a table name a column of another as it is called now.
-    pub(super) fn rename_referred(
-        &mut self,
-        child: &Name,
-        (parent, old, new): (&Name, &str, &str),
-    ) -> Result<()> {
-        self.write_definition(child, |definition| {
-            let own = definition.references.iter_mut().filter(|r| r.table == *parent);
-            for name in own.flat_map(|reference| &mut reference.to).filter(|name| *name == old) {
-                new.clone_into(name);
-            }
-            Ok(())
-        })
+/// CREATE TABLE ... (LIKE other).
+fn definition_like(
+    context: &mut StatementContext,
+    create: &CreateTable,
+    like: &CreateTableLikeKind,
+) -> Result<Definition> {
+    let (CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) = like;
+    let catalog = context.catalog();
+    let other = context.access(&catalog).find(&like.name, &[Privilege::Select])?;
+    let columns = other.columns.iter().map(|column| ColumnDefinition {
+        name: column.name.clone(),
+        sql_type: column.sql_type.clone(),
+        not_null: !column.nullable,
+        default: None,
+        identity: None,
+        sequence: Vec::new(),
+        generated: None,
+    });
+    let name = Name::from_ast(&create.name, context.home())?;
+    Ok(Definition {
+        name,
+        columns: columns.collect(),
+        keys: Vec::new(),
+        checks: Vec::new(),
+        references: Vec::new(),
+    })
+}
+
+/// CREATE TABLE ... AS query.
+async fn create_table_as(
+    context: &mut StatementContext,
+    create: &CreateTable,
+    new: &NewName,
+    query: &ast::Query,
+    parameters: &[Datum],
+) -> Result<Outcome> {
+    let (_, columns) = select::describe(context, query, &[])?;
+    let named = columns.iter().enumerate().map(|(place, column)| ColumnDefinition {
+        name: match create.columns.get(place) {
+            Some(given) => fold(&given.name),
+            None => column.name.clone(),
+        },
+        sql_type: match &column.sql_type {
+            SqlType::Unknown => SqlType::Text,
+            known => known.clone(),
+        },
+        not_null: false,
+        default: None,
+        identity: None,
+        sequence: Vec::new(),
+        generated: None,
+    });
+    let mut definition = Definition {
+        name: new.name().clone(),
+        columns: named.collect(),
+        keys: Vec::new(),
+        checks: Vec::new(),
+        references: Vec::new(),
+    };
+    for column in &mut definition.columns {
+        column.name = column.name.replace([':', '.'], "_");
     }
+    create_defined(context, new, definition)?;
+    let text = format!("INSERT INTO {} SELECT 1", new.name().to_ast());
+    let mut statement = Statement::parse(&text)?.ast;
+    if let ast::Statement::Insert(insert) = &mut statement {
+        insert.source = Some(Box::new(query.clone()));
+    }
+    let transaction = context.defining_transaction()?;
+    let filled = change_in(context, &transaction, &statement, parameters).await?;
+    Ok(Outcome::done(Tag::counted("SELECT", filled.tag.rows.unwrap_or(0))))
+}
+
+/// Creates a table with its sequences.
+///
+/// # Errors
+/// `DUPLICATE_TABLE`, `BAD_DEFINITION`; as the engine.
+pub(super) fn create_defined(
+    context: &mut StatementContext,
+    new: &NewName,
+    mut definition: Definition,
+) -> Result<()> {
+    let catalog = context.catalog();
+    let name = new.name();
+    if catalog.has(name) || catalog.index(name).is_some() {
+        let text = format!("relation {name} already exists");
+        return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
+    }
+    definition.check()?;
+    check_definition(context, &mut definition)?;
+    check_references_allowed(context, &definition, &[])?;
+    let transaction = context.defining_transaction()?;
+    let id = context.database.store.next_id(&*transaction.writing()?)?;
+    let table = transaction.writing()?.create_table(definition.to_schema()?)?;
+    write_table(context, (id, new.owner()), table.number(), &mut definition)?;
+    dependents::check_dependents(context, Some(id))
+}
+
+/// Writes what a table is, with sequences for new identity columns.
+pub(super) fn write_table(
+    context: &mut StatementContext,
+    (id, owner): (ObjectId, Option<ObjectId>),
+    engine: u32,
+    definition: &mut Definition,
+) -> Result<()> {
+    let name = definition.name.clone();
+    for place in 0..definition.columns.len() {
+        let column = &definition.columns[place];
+        let Some(identity) = column.identity.filter(|identity| identity.sequence.is_none()) else {
+            continue;
+        };
+        let options = Options::from_ast(&column.sequence)?;
+        let max = options.max.min(greatest(&column.sql_type));
+        let options = Options { max, ..options };
+        let sequence = free_name(context, &name, &format!("{}_{}_seq", name.name, column.name));
+        let sequence = Some(sequence::add_sequence(context, (&sequence, owner), options)?);
+        definition.columns[place].identity = Some(IdentityDefinition { sequence, ..identity });
+        context.reload()?;
+    }
+    let parents: Vec<Name> =
+        definition.references.iter().map(|reference| reference.table.clone()).collect();
+    for parent in parents.iter().filter(|parent| **parent != name) {
+        let parent = context.catalog().table(parent)?;
+        number_table(context, &parent)?;
+    }
+    let catalog = context.catalog();
+    let stored = definition.to_stored(|table| {
+        if *table == name {
+            return Ok(id);
+        }
+        let unnumbered = || Error::internal("a table without a number");
+        catalog.table(table)?.id.ok_or_else(unnumbered)
+    })?;
+    let definition = stored::write(&stored)?;
+    let (kind, engine) = (Kind::Table, Some(engine));
+    let object = Object { id, kind, name, owner, engine, definition };
+    let transaction = context.defining_transaction()?;
+    context.database.store.put(&*transaction.writing()?, &object)?;
+    context.reload()
+}
+
+/// A name in the schema of a table that nothing has.
+fn free_name(context: &StatementContext, table: &Name, wanted: &str) -> Name {
+    let catalog = context.catalog();
+    let mut name = Name::new(&table.schema, wanted);
+    let mut number = 0;
+    while catalog.has(&name) {
+        number += 1;
+        name.name = format!("{wanted}{number}");
+    }
+    name
+}
+
+/// Checks that new foreign keys may refer to what they do. Those named are not new.
+pub(super) fn check_references_allowed(
+    context: &StatementContext,
+    definition: &Definition,
+    old: &[String],
+) -> Result<()> {
+    let catalog = context.catalog();
+    let access = context.access(&catalog);
+    for reference in &definition.references {
+        if reference.table != definition.name && !old.contains(&reference.name) {
+            access.table(&catalog.table(&reference.table)?, &[Privilege::References])?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks what a definition says of others, and its expressions.
+pub(super) fn check_definition(
+    context: &mut StatementContext,
+    definition: &mut Definition,
+) -> Result<()> {
+    let catalog = &context.catalog();
+    let columns = definition.columns.iter().map(|column| {
+        let arrow = column.sql_type.to_arrow();
+        datafusion::arrow::datatypes::Field::new(&column.name, arrow, true)
+    });
+    let arrow = datafusion::arrow::datatypes::Schema::new(columns.collect::<Vec<_>>());
+    let schema = datafusion::common::DFSchema::try_from_qualified_schema(
+        definition.name.name.as_str(),
+        &arrow,
+    )?;
+    let empty = datafusion::common::DFSchema::empty();
+    for check in &definition.checks {
+        let condition = rewrite::rewritten_expression(context, &check.condition)?;
+        Binder::of(context, catalog).bind_expression(condition, &schema)?;
+    }
+    for column in &definition.columns {
+        if let Some(default) = &column.default {
+            let default = rewrite::rewritten_expression(context, default)?;
+            Binder::of(context, catalog).bind_expression(default, &empty)?;
+        }
+        if let Some(generated) = &column.generated {
+            let generated = rewrite::rewritten_expression(context, generated)?;
+            Binder::of(context, catalog).bind_expression(generated, &schema)?;
+        }
+    }
+    for place in 0..definition.references.len() {
+        let reference = &definition.references[place];
+        let itself = reference.table == definition.name;
+        let names: Vec<String> = if itself {
+            referred_in(definition, &reference.to)?
+        } else {
+            let parent = catalog.table(&reference.table)?;
+            referred_names(&parent, &reference.to)?
+        };
+        if names.len() != reference.columns.len() {
+            let text = "number of referencing and referenced columns for foreign key disagree";
+            return Err(Error::new(SqlState::BAD_DEFINITION, text));
+        }
+        definition.references[place].to = names;
+    }
+    Ok(())
+}
+
+pub(super) fn drop_table(
+    context: &mut StatementContext,
+    name: &ObjectName,
+    (if_exists, cascade): (bool, bool),
+) -> Result<()> {
+    let catalog = context.catalog();
+    match context.access(&catalog).find_own(name) {
+        Ok(table) => drop_table_as(context, &table, cascade),
+        Err(error) if error.state() == SqlState::UNKNOWN_TABLE && if_exists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Drops a table with all that is its own, and, if that is asked, what depends on it.
+pub(super) fn drop_table_as(
+    context: &mut StatementContext,
+    table: &Arc<Table>,
+    cascade: bool,
+) -> Result<()> {
+    let (views, constraints) = dependents::dependents_of(context, table);
+    let is_free = views.is_empty() && constraints.is_empty();
+    if !cascade && !is_free {
+        let views = views.iter().map(|view| format!("view {view}"));
+        let constraints = constraints
+            .iter()
+            .map(|(child, constraint)| format!("constraint {constraint} on table {child}"));
+        let all: Vec<String> = constraints.chain(views).collect();
+        let text = format!("cannot drop table {} because other objects depend on it", table.name);
+        return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text)
+            .detail(format!("{} depends on it", all.join(", ")))
+            .hint("Write CASCADE to drop them too."));
+    }
+    for view in views {
+        view::drop_dependent_view(context, &view)?;
+    }
+    for (child, constraint) in constraints {
+        write_definition(context, &child, |definition| {
+            definition.references.retain(|reference| reference.name != constraint);
+            Ok(())
+        })?;
+    }
+    let transaction = context.defining_transaction()?;
+    let (store, tx) = (Arc::clone(&context.database.store), transaction.writing()?);
+    tx.drop_table(&table.handle)?;
+    for column in &table.columns {
+        if let Some(identity) = &column.identity {
+            store.remove(&tx, identity.sequence)?;
+        }
+    }
+    if let Some(id) = table.id {
+        store.remove(&tx, id)?;
+    }
+    context.reload()
+}
+
+/// Changes what SQL knows of a table, and nothing of its rows.
+///
+/// # Errors
+/// Whatever `change` finds wrong.
+pub(super) fn change_definition(
+    context: &mut StatementContext,
+    table: &Owned,
+    change: impl FnOnce(&mut Definition) -> Result<()>,
+) -> Result<()> {
+    write_definition(context, &table.name, change)
+}
+
+fn write_definition(
+    context: &mut StatementContext,
+    name: &Name,
+    change: impl FnOnce(&mut Definition) -> Result<()>,
+) -> Result<()> {
+    let table = context.catalog().table(name)?;
+    check_readable(&table)?;
+    let mut definition = definition_of(&table);
+    let old: Vec<String> = table.references.iter().map(|r| r.name.clone()).collect();
+    change(&mut definition)?;
+    definition.check()?;
+    check_definition(context, &mut definition)?;
+    check_references_allowed(context, &definition, &old)?;
+    let id = match table.id {
+        Some(id) => id,
+        None => number_table(context, &table)?,
+    };
+    write_table(context, (id, table.owner), table.handle.number(), &mut definition)
+}
+
+/// Foreign keys of a table name a column of another as it is called now.
+pub(super) fn rename_referred(
+    context: &mut StatementContext,
+    child: &Name,
+    (parent, old, new): (&Name, &str, &str),
+) -> Result<()> {
+    write_definition(context, child, |definition| {
+        let own = definition.references.iter_mut().filter(|r| r.table == *parent);
+        for name in own.flat_map(|reference| &mut reference.to).filter(|name| *name == old) {
+            new.clone_into(name);
+        }
+        Ok(())
+    })
 }
 
 /// Checks that it is known what a table is.

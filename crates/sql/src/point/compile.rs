@@ -10,13 +10,14 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::{Act, Change, Key, PointPlan, Source};
-use crate::access::{Access, Privilege};
-use crate::catalog::names::{Name, fold};
+use crate::catalog::privilege::Privilege;
 use crate::catalog::snapshot::{Relation, Snapshot};
 use crate::catalog::table::Table;
-use crate::query::running::ResultColumn;
+use crate::catalog::written::constant_of;
+use crate::names::{Name, fold};
+use crate::privileges::Access;
+use crate::result::rows::ResultColumn;
 use crate::values::datum::Datum;
-use crate::values::text::parse_decimal;
 
 /// The plan of a statement, if it has one and may be run.
 pub(crate) fn compile(statement: &Statement, access: Access<'_>) -> Option<PointPlan> {
@@ -362,31 +363,5 @@ fn is_now(function: &ast::Function) -> bool {
                 && name.eq_ignore_ascii_case("now")
         }
         ast::FunctionArguments::Subquery(_) => false,
-    }
-}
-
-/// The value of an expression that is written out.
-pub(crate) fn constant_of(expr: &Expr) -> Option<Datum> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            ast::Value::Number(text, _) => match text.parse() {
-                Ok(number) => Some(Datum::Int(number)),
-                Err(_) => {
-                    let (unscaled, scale) = parse_decimal(text)?;
-                    Some(Datum::Decimal(unscaled, u8::try_from(scale).ok()?))
-                }
-            },
-            ast::Value::SingleQuotedString(text) => Some(Datum::Text(text.as_str().into())),
-            ast::Value::Boolean(truth) => Some(Datum::Bool(*truth)),
-            ast::Value::Null => Some(Datum::Null),
-            _ => None,
-        },
-        Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } => match constant_of(expr)? {
-            Datum::Int(number) => Some(Datum::Int(number.checked_neg()?)),
-            Datum::Decimal(unscaled, scale) => Some(Datum::Decimal(-unscaled, scale)),
-            _ => None,
-        },
-        Expr::Nested(inner) => constant_of(inner),
-        _ => None,
     }
 }

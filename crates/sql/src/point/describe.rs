@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Act, Change, Key, PointPlan, Source};
 use crate::catalog::table::Table;
-use crate::query::running::ResultColumn;
+use crate::result::rows::ResultColumn;
 use crate::values::sql_type::SqlType;
 
 impl PointPlan {

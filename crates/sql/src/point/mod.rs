@@ -12,8 +12,8 @@ pub(crate) mod run;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::access::Allowed;
-use crate::query::running::ResultColumn;
+use crate::privileges::Allowed;
+use crate::result::rows::ResultColumn;
 use crate::values::datum::Datum;
 
 /// Texts that are remembered, at most.
@@ -75,6 +75,8 @@ pub(crate) enum Change {
 /// The plans of texts that were seen; `None` for texts that have none.
 #[derive(Default)]
 pub(crate) struct TextCache {
+    /// The number of the catalog by which they were made.
+    version: u64,
     plans: HashMap<String, Option<Arc<PointPlan>>>,
 }
 
@@ -104,6 +106,14 @@ impl TextCache {
             self.plans.clear();
         }
         self.plans.insert(text, plan);
+    }
+
+    /// Forgets what was found in another catalog than the one of this number.
+    pub(crate) fn renew(&mut self, version: u64) {
+        if self.version != version {
+            self.plans.clear();
+            self.version = version;
+        }
     }
 
     /// Forgets texts without a plan: they may have one in another catalog.

@@ -11,18 +11,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
 
-use super::{Act, Change, Key, PointPlan, Source, normal};
-use crate::catalog::names::quoted;
+use super::{Act, Change, Key, PointPlan, Source, TextCache, normal};
 use crate::catalog::table::Table;
-use crate::change::named;
+use crate::catalog::table::duplicate_named;
+use crate::context::StatementContext;
+use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
-use crate::query::running::{ResultColumn, Rows};
-use crate::query::sequences;
-use crate::session::answer::{Outcome, Tag};
-use crate::session::changing::Tries;
-use crate::session::statements::{Session, TransactionStatus};
-use crate::session::transaction::begin_write;
+use crate::names::quoted;
+use crate::result::answer::{Outcome, Tag};
+use crate::result::rows::{ResultColumn, Rows};
+use crate::session_functions::sequences;
 use crate::statement::Statement;
+use crate::transaction::TransactionStatus;
+use crate::transaction::owned::patiently;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -32,281 +33,297 @@ enum Ran {
     LongWay,
 }
 
-impl Session {
-    /// Runs a text that has the shape of a statement about one key; `None` if it has not.
-    ///
-    /// What it would answer is what [`Session::run`] answers, without a parser or a planner.
-    pub fn run_text(&mut self, text: &str) -> Option<Result<Outcome>> {
-        let normal = normal::normalise(text)?;
-        self.renew_rights();
-        let version = self.catalog_version();
-        if self.texts_version != version {
-            self.texts.clear();
-            self.texts_version = version;
+/// Runs a text that has the shape of a statement about one key; `None` if it has not.
+///
+/// What it would answer is what [`crate::Session::run`] answers, without a parser or a planner.
+pub(crate) fn run_text(
+    context: &mut StatementContext,
+    texts: &mut TextCache,
+    text: &str,
+) -> Option<Result<Outcome>> {
+    let normal = normal::normalise(text)?;
+    context.renew_rights();
+    let version = context.catalog_version();
+    texts.renew(version);
+    let plan = match texts.get(&normal.text, version, &context.settings.search_path) {
+        Some(known) => known?,
+        None => {
+            let compiled = compile_text(context, &normal.text).map(Arc::new);
+            texts.put(normal.text, compiled.clone());
+            compiled?
         }
-        let plan = match self.texts.get(&normal.text, version, &self.settings.search_path) {
-            Some(known) => known?,
-            None => {
-                let compiled = self.compile_text(&normal.text).map(Arc::new);
-                self.texts.put(normal.text, compiled.clone());
-                compiled?
-            }
-        };
-        self.run_point(&plan, &normal.constants)
-    }
+    };
+    run_point(context, &plan, &normal.constants)
+}
 
-    fn compile_text(&self, text: &str) -> Option<PointPlan> {
-        let statement = Statement::parse(text).ok()?;
-        self.compile_point(&statement)
-    }
+fn compile_text(context: &StatementContext, text: &str) -> Option<PointPlan> {
+    let statement = Statement::parse(text).ok()?;
+    compile_point(context, &statement)
+}
 
-    /// The plan of a statement about one key.
-    pub(crate) fn compile_point(&self, statement: &Statement) -> Option<PointPlan> {
-        let catalog = self.catalog();
-        super::compile::compile(&statement.ast, self.access(&catalog))
-    }
+/// The plan of a statement about one key.
+pub(crate) fn compile_point(
+    context: &StatementContext,
+    statement: &Statement,
+) -> Option<PointPlan> {
+    let catalog = context.catalog();
+    super::compile::compile(&statement.ast, context.access(&catalog))
+}
 
-    /// Runs a plan with these values; `None` if the long way has to be gone.
-    pub(crate) fn run_point(
-        &mut self,
-        plan: &PointPlan,
-        parameters: &[Datum],
-    ) -> Option<Result<Outcome>> {
-        self.renew_rights();
-        if self.status() == TransactionStatus::Failed
-            || !plan.holds(self.catalog_version(), &self.settings.search_path)
-        {
-            return None;
-        }
-        self.begin_statement();
-        let ran = match &plan.act {
-            Act::Select { .. } => self.point_read(plan, parameters),
-            _ => self.point_write(plan, parameters),
-        };
-        match ran {
-            Ok(Ran::Done(outcome)) => Some(Ok(outcome)),
-            Ok(Ran::LongWay) => None,
-            Err(error) => {
-                self.failed_with(&error);
-                Some(Err(error))
-            }
+/// Runs a plan with these values; `None` if the long way has to be gone.
+pub(crate) fn run_point(
+    context: &mut StatementContext,
+    plan: &PointPlan,
+    parameters: &[Datum],
+) -> Option<Result<Outcome>> {
+    context.renew_rights();
+    if context.status() == TransactionStatus::Failed
+        || !plan.holds(context.catalog_version(), &context.settings.search_path)
+    {
+        return None;
+    }
+    context.begin_statement();
+    let ran = match &plan.act {
+        Act::Select { .. } => point_read(context, plan, parameters),
+        _ => point_write(context, plan, parameters),
+    };
+    match ran {
+        Ok(Ran::Done(outcome)) => Some(Ok(outcome)),
+        Ok(Ran::LongWay) => None,
+        Err(error) => {
+            context.failed_with(&error);
+            Some(Err(error))
         }
     }
+}
 
-    fn point_read(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
-        if self.block.is_some() {
-            let transaction = self.transaction(false)?;
-            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
-                return Ok(Ran::LongWay);
-            }
-            return read(plan, transaction.reading()?, parameters);
-        }
-        let engine = Arc::clone(&self.database.engine);
-        let reading = engine.begin_read()?;
-        // A table that was dropped since the plan was made may be another by now.
-        if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+fn point_read(
+    context: &mut StatementContext,
+    plan: &PointPlan,
+    parameters: &[Datum],
+) -> Result<Ran> {
+    if context.block.is_some() {
+        let transaction = context.transaction(false)?;
+        if !plan.holds(context.catalog_version(), &context.settings.search_path) {
             return Ok(Ran::LongWay);
         }
-        read(plan, &reading, parameters)
+        return read(plan, &*transaction.reading()?, parameters);
     }
+    let engine = Arc::clone(&context.database.engine);
+    let reading = engine.begin_read()?;
+    // A table that was dropped since the plan was made may be another by now.
+    if !plan.holds(context.catalog_version(), &context.settings.search_path) {
+        return Ok(Ran::LongWay);
+    }
+    read(plan, &reading, parameters)
+}
 
-    fn point_write(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
-        if self.block.is_some() {
-            return self.point_write_in_block(plan, parameters);
+fn point_write(
+    context: &mut StatementContext,
+    plan: &PointPlan,
+    parameters: &[Datum],
+) -> Result<Ran> {
+    if context.block.is_some() {
+        return point_write_in_block(context, plan, parameters);
+    }
+    let engine = Arc::clone(&context.database.engine);
+    let options = context.options(context.settings.isolation.engine());
+    context.check_writable()?;
+    let mut tries = Tries::default();
+    loop {
+        let writing =
+            patiently(&options, context.cancel(), |options| engine.begin_write_with(options))?;
+        if !plan.holds(context.catalog_version(), &context.settings.search_path) {
+            return Ok(Ran::LongWay);
         }
-        let engine = Arc::clone(&self.database.engine);
-        let options = self.options(self.settings.isolation.engine());
-        self.check_writable()?;
-        let mut tries = Tries::default();
-        loop {
-            let writing = begin_write(&engine, &options, self.cancel())?;
-            if !plan.holds(self.catalog_version(), &self.settings.search_path) {
+        let written = write(context, plan, &writing, parameters);
+        let ended = match written {
+            Ok(Ran::Done(outcome)) => {
+                writing.commit().map(|_| Ran::Done(outcome)).map_err(Error::from)
+            }
+            other => other,
+        };
+        match ended {
+            Err(error) => match context.runs_again_alone(&error, &mut tries)? {
+                true => std::thread::yield_now(),
+                false => return Err(error),
+            },
+            ended => return ended,
+        }
+    }
+}
+
+fn point_write_in_block(
+    context: &mut StatementContext,
+    plan: &PointPlan,
+    parameters: &[Datum],
+) -> Result<Ran> {
+    let mut tries = Tries::default();
+    loop {
+        let changing = context.begin_change(&mut tries)?;
+        let ran = match plan.holds(context.catalog_version(), &context.settings.search_path) {
+            true => write(context, plan, &*changing.writing()?, parameters),
+            false => Ok(Ran::LongWay),
+        };
+        if matches!(ran, Ok(Ran::LongWay)) {
+            context.give_up_change(&changing)?;
+            return ran;
+        }
+        if let Some(ran) = context.end_change(changing, ran, &mut tries)? {
+            return Ok(ran);
+        }
+    }
+}
+
+fn write(
+    context: &StatementContext,
+    plan: &PointPlan,
+    writing: &WriteTransaction<'_>,
+    parameters: &[Datum],
+) -> Result<Ran> {
+    match &plan.act {
+        Act::Insert { values } => insert_point(context, &plan.table, writing, values, parameters),
+        Act::Update { key, changes } => {
+            update_point(context, &plan.table, writing, (key, changes), parameters)
+        }
+        Act::Delete { key } => {
+            let Some(values) = key_values(&plan.table, key, parameters) else {
                 return Ok(Ran::LongWay);
-            }
-            let written = self.write(plan, &writing, parameters);
-            let ended = match written {
-                Ok(Ran::Done(outcome)) => {
-                    writing.commit().map(|_| Ran::Done(outcome)).map_err(Error::from)
-                }
-                other => other,
             };
-            match ended {
-                Err(error) => match self.runs_again_alone(&error, &mut tries)? {
-                    true => std::thread::yield_now(),
-                    false => return Err(error),
-                },
-                ended => return ended,
+            if values.iter().any(|value| value.is_null()) {
+                return Ok(done("DELETE", 0));
             }
+            let handle = &plan.table.handle;
+            let index = plan.table.indexes[key.index].handle;
+            let found = writing.find(handle, index, &borrowed(&plan.table, key, &values))?;
+            let Some(row) = found else { return Ok(done("DELETE", 0)) };
+            writing.delete(handle, row.id())?;
+            Ok(done("DELETE", 1))
         }
+        Act::Select { .. } => Ok(Ran::LongWay),
     }
+}
 
-    fn point_write_in_block(&mut self, plan: &PointPlan, parameters: &[Datum]) -> Result<Ran> {
-        let mut tries = Tries::default();
-        loop {
-            let changing = self.begin_change(&mut tries)?;
-            let ran = match plan.holds(self.catalog_version(), &self.settings.search_path) {
-                true => self.write(plan, changing.writing()?, parameters),
-                false => Ok(Ran::LongWay),
-            };
-            if matches!(ran, Ok(Ran::LongWay)) {
-                self.give_up_change(&changing)?;
-                return ran;
+fn insert_point(
+    context: &StatementContext,
+    table: &Table,
+    writing: &WriteTransaction<'_>,
+    sources: &[Source],
+    parameters: &[Datum],
+) -> Result<Ran> {
+    let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
+    for (column, source) in table.columns.iter().zip(sources) {
+        let given = match source {
+            Source::Sequence(sequence) => {
+                let next = sequences::take(&context.database, &context.caller, sequence)?;
+                Cow::Owned(Datum::Int(next))
             }
-            if let Some(ran) = self.end_change(changing, ran, &mut tries)? {
-                return Ok(ran);
-            }
+            Source::Constant(constant) => Cow::Borrowed(constant),
+            Source::Now => Cow::Owned(now(context)),
+            Source::Parameter(number) => match parameters.get(*number) {
+                Some(datum) => Cow::Borrowed(datum),
+                None => return Ok(Ran::LongWay),
+            },
+        };
+        let value = match is_of(&given, &column.sql_type) {
+            true => given,
+            false => Cow::Owned(given.cast(&column.sql_type)?),
+        };
+        if matches!(value.as_ref(), Datum::List(_)) {
+            return Ok(Ran::LongWay);
         }
-    }
-
-    fn write(
-        &self,
-        plan: &PointPlan,
-        writing: &WriteTransaction<'_>,
-        parameters: &[Datum],
-    ) -> Result<Ran> {
-        match &plan.act {
-            Act::Insert { values } => self.insert_point(&plan.table, writing, values, parameters),
-            Act::Update { key, changes } => {
-                self.update_point(&plan.table, writing, (key, changes), parameters)
-            }
-            Act::Delete { key } => {
-                let Some(values) = key_values(&plan.table, key, parameters) else {
-                    return Ok(Ran::LongWay);
-                };
-                if values.iter().any(|value| value.is_null()) {
-                    return Ok(done("DELETE", 0));
-                }
-                let handle = &plan.table.handle;
-                let index = plan.table.indexes[key.index].handle;
-                let found = writing.find(handle, index, &borrowed(&plan.table, key, &values))?;
-                let Some(row) = found else { return Ok(done("DELETE", 0)) };
-                writing.delete(handle, row.id())?;
-                Ok(done("DELETE", 1))
-            }
-            Act::Select { .. } => Ok(Ran::LongWay),
+        if value.is_null() && !column.nullable {
+            let name = quoted(&column.name);
+            let text = format!(
+                "null value in column {name} of relation {} violates not-null constraint",
+                table.name
+            );
+            return Err(Error::new(SqlState::NOT_NULL_VIOLATION, text).of_column(
+                &table.name.schema,
+                &table.name.name,
+                &column.name,
+            ));
         }
+        values.push(value);
     }
+    let mut leaves: Vec<Option<Value<'_>>> = vec![None; table.leaves];
+    for (column, value) in table.columns.iter().zip(&values) {
+        leaves[column.leaf] = Some(value.to_value(&column.stored));
+    }
+    writing.insert_values(&table.handle, &leaves).map_err(|error| duplicate_named(error, table))?;
+    Ok(done("INSERT", 1))
+}
 
-    fn insert_point(
-        &self,
-        table: &Table,
-        writing: &WriteTransaction<'_>,
-        sources: &[Source],
-        parameters: &[Datum],
-    ) -> Result<Ran> {
-        let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
-        for (column, source) in table.columns.iter().zip(sources) {
-            let given = match source {
-                Source::Sequence(sequence) => {
-                    let next = sequences::take(&self.database, &self.caller, sequence)?;
-                    Cow::Owned(Datum::Int(next))
-                }
-                Source::Constant(constant) => Cow::Borrowed(constant),
-                Source::Now => Cow::Owned(self.now()),
-                Source::Parameter(number) => match parameters.get(*number) {
-                    Some(datum) => Cow::Borrowed(datum),
+fn update_point(
+    context: &StatementContext,
+    table: &Table,
+    writing: &WriteTransaction<'_>,
+    (key, changes): (&Key, &[(usize, Change)]),
+    parameters: &[Datum],
+) -> Result<Ran> {
+    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+    let index = table.indexes[key.index].handle;
+    if values.iter().any(|value| value.is_null()) {
+        return Ok(done("UPDATE", 0));
+    }
+    let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
+    let Some(row) = found else { return Ok(done("UPDATE", 0)) };
+    let now = now(context);
+    let mut new = Vec::with_capacity(changes.len());
+    for (place, change) in changes {
+        let column = &table.columns[*place];
+        let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
+        let given = match source {
+            Source::Parameter(number) => match parameters.get(*number) {
+                Some(datum) => datum,
+                None => return Ok(Ran::LongWay),
+            },
+            Source::Constant(constant) => constant,
+            Source::Now => &now,
+            Source::Sequence(_) => return Ok(Ran::LongWay),
+        };
+        let value = match change {
+            Change::To(_) => match given.cast(&column.sql_type)? {
+                Datum::List(_) => return Ok(Ran::LongWay),
+                value => value,
+            },
+            Change::Plus(_) | Change::Minus(_) => {
+                let old = Datum::from_value(row.value(column.handle), &column.sql_type);
+                let minus = matches!(change, Change::Minus(_));
+                match sum(&old, given, minus, &column.sql_type) {
+                    Some(value) => value?,
                     None => return Ok(Ran::LongWay),
-                },
-            };
-            let value = match is_of(&given, &column.sql_type) {
-                true => given,
-                false => Cow::Owned(given.cast(&column.sql_type)?),
-            };
-            if matches!(value.as_ref(), Datum::List(_)) {
-                return Ok(Ran::LongWay);
-            }
-            if value.is_null() && !column.nullable {
-                let name = quoted(&column.name);
-                let text = format!(
-                    "null value in column {name} of relation {} violates not-null constraint",
-                    table.name
-                );
-                return Err(Error::new(SqlState::NOT_NULL_VIOLATION, text)
-                    .of_column(&table.name, &column.name));
-            }
-            values.push(value);
-        }
-        let mut leaves: Vec<Option<Value<'_>>> = vec![None; table.leaves];
-        for (column, value) in table.columns.iter().zip(&values) {
-            leaves[column.leaf] = Some(value.to_value(&column.stored));
-        }
-        writing.insert_values(&table.handle, &leaves).map_err(|error| named(error, table))?;
-        Ok(done("INSERT", 1))
-    }
-
-    fn update_point(
-        &self,
-        table: &Table,
-        writing: &WriteTransaction<'_>,
-        (key, changes): (&Key, &[(usize, Change)]),
-        parameters: &[Datum],
-    ) -> Result<Ran> {
-        let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
-        let index = table.indexes[key.index].handle;
-        if values.iter().any(|value| value.is_null()) {
-            return Ok(done("UPDATE", 0));
-        }
-        let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
-        let Some(row) = found else { return Ok(done("UPDATE", 0)) };
-        let now = self.now();
-        let mut new = Vec::with_capacity(changes.len());
-        for (place, change) in changes {
-            let column = &table.columns[*place];
-            let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
-            let given = match source {
-                Source::Parameter(number) => match parameters.get(*number) {
-                    Some(datum) => datum,
-                    None => return Ok(Ran::LongWay),
-                },
-                Source::Constant(constant) => constant,
-                Source::Now => &now,
-                Source::Sequence(_) => return Ok(Ran::LongWay),
-            };
-            let value = match change {
-                Change::To(_) => match given.cast(&column.sql_type)? {
-                    Datum::List(_) => return Ok(Ran::LongWay),
-                    value => value,
-                },
-                Change::Plus(_) | Change::Minus(_) => {
-                    let old = Datum::from_value(row.value(column.handle), &column.sql_type);
-                    let minus = matches!(change, Change::Minus(_));
-                    match sum(&old, given, minus, &column.sql_type) {
-                        Some(value) => value?,
-                        None => return Ok(Ran::LongWay),
-                    }
                 }
-            };
-            if value.is_null() && !column.nullable {
-                return Ok(Ran::LongWay);
             }
-            new.push((column, value));
+        };
+        if value.is_null() && !column.nullable {
+            return Ok(Ran::LongWay);
         }
-        let changes: Vec<(ColumnHandle, Value<'_>)> = new
-            .iter()
-            .map(|(column, value)| (column.handle, value.to_value(&column.stored)))
-            .collect();
-        let updated = writing.update_values(&table.handle, row.id(), &changes);
-        match updated {
-            Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
-            updated => {
-                updated.map_err(|error| named(error, table))?;
-                Ok(done("UPDATE", 1))
-            }
+        new.push((column, value));
+    }
+    let changes: Vec<(ColumnHandle, Value<'_>)> =
+        new.iter().map(|(column, value)| (column.handle, value.to_value(&column.stored))).collect();
+    let updated = writing.update_values(&table.handle, row.id(), &changes);
+    match updated {
+        Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
+        updated => {
+            updated.map_err(|error| duplicate_named(error, table))?;
+            Ok(done("UPDATE", 1))
         }
     }
+}
 
-    /// When the transaction began: the block's, or the one that begins now.
-    fn now(&self) -> Datum {
-        let begun = self.block.as_ref().and_then(|_| {
-            let properties = self.state.execution_props();
-            properties.query_execution_start_time.map(|begun| begun.timestamp_micros())
-        });
-        let micros = begun.unwrap_or_else(|| {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            since.as_micros() as i64
-        });
-        Datum::TimestampTz(micros)
-    }
+/// When the transaction began: the block's, or the one that begins now.
+fn now(context: &StatementContext) -> Datum {
+    let begun = context.block.as_ref().and_then(|_| {
+        let properties = context.state.execution_props();
+        properties.query_execution_start_time.map(|begun| begun.timestamp_micros())
+    });
+    let micros = begun.unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        since.as_micros() as i64
+    });
+    Datum::TimestampTz(micros)
 }
 
 fn done(verb: &'static str, rows: u64) -> Ran {

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Column, Statistics, TableReference};
+use datafusion::common::{Column, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
+use datafusion::datasource::provider_as_source;
 use datafusion::datasource::view::ViewTable;
-use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
@@ -27,16 +27,28 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
-use super::source::TableSourceOf;
-use super::{literals, multiplicity, rewrite, size};
-use crate::access::{Access, Actor, Privilege, of_relation};
-use crate::catalog::names::{Name, fold};
+use super::rewrite;
+use crate::catalog::privilege::Privilege;
+use crate::catalog::role::Actor;
+use crate::catalog::snapshot::Snapshot;
 use crate::catalog::snapshot::{Relation, View, unknown_table};
 use crate::catalog::store::ObjectId;
 use crate::catalog::stored::StoredMeaning;
 use crate::catalog::table::Table;
+use crate::context::SessionFunctions;
+use crate::context::StatementContext;
+use crate::context::caller::Caller;
 use crate::error::{Error, Result, SqlState};
-use crate::session::cancel::Cancel;
+use crate::limits::cancel::Cancel;
+use crate::names::{Name, fold};
+use crate::plan::size;
+use crate::privileges::{Access, of_relation};
+use crate::rules::{literals, multiplicity};
+use crate::scan::provider::TableSourceOf;
+use crate::session_functions::backends;
+use crate::session_functions::rights;
+use crate::session_functions::sequences;
+use crate::system_catalog;
 
 /// The schema in which a statement's own tables stand: the one that is changed, and rows that are
 /// at hand.
@@ -51,9 +63,6 @@ const VIEW_NAMES_MAX: usize = 2000;
 /// Where the tables are that describe the database.
 const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
 
-/// Functions that know for which session they are called, by name.
-pub(crate) type SessionFunctions = HashMap<String, Arc<ScalarUDF>>;
-
 /// A statement's names.
 pub(crate) struct Binder<'s> {
     pub(crate) state: &'s SessionState,
@@ -62,8 +71,7 @@ pub(crate) struct Binder<'s> {
     functions: &'s SessionFunctions,
     /// The statement's own tables.
     own: HashMap<String, Arc<dyn TableSource>>,
-    /// Tables made up at the moment: information_schema and the like.
-    system: &'s dyn SystemTables,
+    context: &'s StatementContext,
     /// The views that are being bound, each within the one before.
     views: RefCell<Vec<Arc<View>>>,
     /// What names were found to mean.
@@ -82,36 +90,20 @@ pub(crate) struct Binder<'s> {
 /// network sets tell owners and members.
 const ROW_ID: &str = "row_id";
 
-/// Tables that describe the database.
-pub(crate) trait SystemTables {
-    /// The rows of a table that describes; `None` if there is none of this name.
-    ///
-    /// # Errors
-    /// As the engine.
-    fn table(&self, schema: &str, name: &str) -> Result<Option<Arc<MemTable>>>;
-
-    /// A view's query as the binder is to see it.
-    ///
-    /// # Errors
-    /// `FEATURE_NOT_SUPPORTED`.
-    fn rewritten(&self, query: &ast::Query) -> Result<ast::Query>;
-
-    /// What is known of a table's rows.
-    fn statistics(&self, table: &Table) -> Option<Arc<Statistics>>;
-}
-
 impl<'s> Binder<'s> {
-    pub(crate) fn new(
-        state: &'s SessionState,
-        access: Access<'s>,
-        (functions, system): (&'s SessionFunctions, &'s dyn SystemTables),
-    ) -> Self {
+    /// The names of a statement of this caller, in this catalog.
+    pub(crate) fn of(context: &'s StatementContext, catalog: &'s Snapshot) -> Self {
+        Self::new(context, context.access(catalog))
+    }
+
+    /// The same with other rights.
+    pub(crate) fn new(context: &'s StatementContext, access: Access<'s>) -> Self {
         Self {
-            state,
+            state: &context.state,
             access,
-            functions,
+            functions: functions_of(context),
             own: HashMap::new(),
-            system,
+            context,
             views: RefCell::default(),
             views_bound: Cell::new(0),
             meanings: RefCell::default(),
@@ -215,7 +207,7 @@ impl<'s> Binder<'s> {
                 other => return Err(Error::unsupported(format!("{other} here"))),
             }
         }
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = rewrite::Seen::default();
         let named = bound.into_iter().map(|expr| {
             let name = expr.schema_name().to_string();
             let name = match &expr {
@@ -223,8 +215,7 @@ impl<'s> Binder<'s> {
                 Expr::Alias(alias) => alias.name.clone(),
                 _ => name,
             };
-            let again = seen.iter().filter(|other| **other == name).count();
-            seen.push(name.clone());
+            let again = seen.again(&name);
             if again == 0 { expr } else { expr.unalias().alias(rewrite::marked(&name, again)) }
         });
         let named: Vec<Expr> = named.collect();
@@ -275,7 +266,7 @@ impl<'s> Binder<'s> {
             }
         }
         let hidden = self.access.catalog.tables.values().find(|other| other.name.name == table);
-        let error = unknown_table(&Name::new(crate::catalog::names::PUBLIC, table));
+        let error = unknown_table(&Name::new(crate::names::PUBLIC, table));
         Err(match hidden {
             Some(other) if self.access.uses_schema(&other.name.schema) => {
                 error.hint(format!("There is {}.{}.", other.name.schema, other.name.name))
@@ -301,7 +292,7 @@ impl<'s> Binder<'s> {
             None => SYSTEM_SCHEMAS.to_vec(),
         };
         for schema in schemas {
-            if let Some(rows) = self.system.table(schema, name.table())? {
+            if let Some(rows) = system_catalog::table(self.context, schema, name.table())? {
                 return Ok(provider_as_source(rows));
             }
         }
@@ -314,7 +305,7 @@ impl<'s> Binder<'s> {
         name: &TableReference,
     ) -> Result<Option<Arc<dyn TableSource>>> {
         let table = name.table();
-        if let Some(rows) = self.system.table(schema, table)? {
+        if let Some(rows) = system_catalog::table(self.context, schema, table)? {
             return Ok(Some(provider_as_source(rows)));
         }
         let Some(relation) = self.access.catalog.relation(&Name::new(schema, table)) else {
@@ -347,7 +338,7 @@ impl<'s> Binder<'s> {
         match relation {
             Relation::Table(table) => {
                 let table = self.reader().table(&table, &[Privilege::Select])?;
-                let statistics = self.system.statistics(&table);
+                let statistics = self.context.statistics(&table);
                 Ok(match self.numbers_rows.get() && table.column(ROW_ID).is_none() {
                     true => TableSourceOf::numbered(table, ROW_ID, statistics),
                     false => TableSourceOf::plain(table, statistics),
@@ -376,7 +367,7 @@ impl<'s> Binder<'s> {
             let text = "the statement is too complex: its views name too many views";
             return Err(Error::new(SqlState::TOO_COMPLEX, text));
         }
-        let query = self.system.rewritten(&view.query)?;
+        let query = rewrite::rewritten(self.context, &view.query)?;
         self.views.borrow_mut().push(Arc::clone(&view));
         let bound = self.bind(query);
         self.views.borrow_mut().pop();
@@ -505,4 +496,20 @@ impl ContextProvider for Binder<'_> {
     fn udwf_names(&self) -> Vec<String> {
         self.state.window_functions().keys().cloned().collect()
     }
+}
+
+/// The functions that know for whom they are called.
+pub(crate) fn functions_of(context: &StatementContext) -> &SessionFunctions {
+    context.functions.get_or_init(|| made_for(&context.caller))
+}
+
+fn made_for(caller: &Arc<Caller>) -> SessionFunctions {
+    let all = [
+        sequences::functions(caller),
+        rights::functions(caller),
+        backends::functions(caller),
+        system_catalog::functions(caller),
+    ];
+    let named = |function: Arc<ScalarUDF>| (function.name().to_owned(), function);
+    all.into_iter().flatten().map(named).collect()
 }

@@ -13,44 +13,43 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, SubqueryAlias};
 use futures::future::BoxFuture;
 
 use super::select::Gathered;
+use crate::context::StatementContext;
 use crate::error::Result;
-use crate::held::Held;
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
+use crate::limits::held::Held;
+use crate::query::select;
+use crate::transaction::Transaction;
 
-impl Session {
-    /// The plan with the rows of such queries in their places, and what these rows are held by in
-    /// the budget for as long as the plan is run.
-    ///
-    /// # Errors
-    /// Whatever the queries meet.
-    pub(super) fn with_named_rows<'a>(
-        &'a self,
-        mut logical: LogicalPlan,
-        transaction: &'a Arc<Transaction>,
-    ) -> BoxFuture<'a, Result<(LogicalPlan, Vec<Held>)>> {
-        Box::pin(async move {
-            let mut all_held = Vec::new();
-            while let Some(named) = volatile_twice(&logical)? {
-                let Gathered { schema, batches, held } =
-                    self.collect_plan(&named.input, transaction).await?;
-                all_held.push(held);
-                let rows = provider_as_source(Arc::new(MemTable::try_new(schema, vec![batches])?));
-                let rows = LogicalPlanBuilder::scan(named.alias.clone(), rows, None)?.build()?;
-                let rows = SubqueryAlias::try_new(Arc::new(rows), named.alias.clone())?;
-                let placed = logical.transform_up_with_subqueries(|node| {
-                    Ok(match &node {
-                        LogicalPlan::SubqueryAlias(alias) if *alias == named => {
-                            Transformed::yes(LogicalPlan::SubqueryAlias(rows.clone()))
-                        }
-                        _ => Transformed::no(node),
-                    })
-                })?;
-                logical = placed.data;
-            }
-            Ok((logical, all_held))
-        })
-    }
+/// The plan with the rows of such queries in their places, and what these rows are held by in
+/// the budget for as long as the plan is run.
+///
+/// # Errors
+/// Whatever the queries meet.
+pub(super) fn with_named_rows<'a>(
+    context: &'a StatementContext,
+    mut logical: LogicalPlan,
+    transaction: &'a Arc<Transaction>,
+) -> BoxFuture<'a, Result<(LogicalPlan, Vec<Held>)>> {
+    Box::pin(async move {
+        let mut all_held = Vec::new();
+        while let Some(named) = volatile_twice(&logical)? {
+            let Gathered { schema, batches, held } =
+                select::collect_plan(context, &named.input, transaction).await?;
+            all_held.push(held);
+            let rows = provider_as_source(Arc::new(MemTable::try_new(schema, vec![batches])?));
+            let rows = LogicalPlanBuilder::scan(named.alias.clone(), rows, None)?.build()?;
+            let rows = SubqueryAlias::try_new(Arc::new(rows), named.alias.clone())?;
+            let placed = logical.transform_up_with_subqueries(|node| {
+                Ok(match &node {
+                    LogicalPlan::SubqueryAlias(alias) if *alias == named => {
+                        Transformed::yes(LogicalPlan::SubqueryAlias(rows.clone()))
+                    }
+                    _ => Transformed::no(node),
+                })
+            })?;
+            logical = placed.data;
+        }
+        Ok((logical, all_held))
+    })
 }
 
 /// The innermost query that is named twice and may give other rows the second time.

@@ -4,7 +4,7 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::change::parse_expression;
+use crate::catalog::written::read_expression;
 use crate::error::Result;
 
 /// The same without ANY and ALL; `None` if neither stands before a query.
@@ -32,7 +32,7 @@ pub(super) fn plain(expr: &Expr) -> Result<Option<Expr>> {
                 "CASE WHEN EXISTS ({list} WHERE {decides}) THEN {found} \
                  WHEN EXISTS ({list} WHERE ({compared}) IS NULL) THEN NULL ELSE {rest} END"
             );
-            return parse_expression(&text).map(Some);
+            return read_expression(&text).map(Some);
         }
     };
     let (expr, subquery) = (left.clone(), query.clone());

@@ -3,6 +3,7 @@
 //! Functions of the session become constants or learn whose session it is; types that are text in
 //! rows become text. What would be ignored silently is refused.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
@@ -11,64 +12,63 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::quantified;
-use crate::catalog::names::fold;
-use crate::catalog::system::spelling as catalog;
-use crate::change::literal;
+use crate::catalog::written::literal;
+use crate::context::StatementContext;
+use crate::context::block::Level;
+use crate::context::settings::SERVER_VERSION;
 use crate::error::{Error, Result, SqlState};
-use crate::session::control::Level;
-use crate::session::settings::SERVER_VERSION;
-use crate::session::statements::Session;
+use crate::names::MARK;
+use crate::names::fold;
+use crate::system_catalog::client_queries as catalog;
 use crate::values::sql_type::SqlType;
 use crate::values::text;
 
-impl Session {
-    /// The query as the binder is to see it.
-    ///
-    /// # Errors
-    /// `FEATURE_NOT_SUPPORTED`.
-    pub(crate) fn rewritten(&mut self, query: &Query) -> Result<Query> {
-        let mut query = query.clone();
-        self.rewrite(&mut query)?;
-        Ok(query)
-    }
+/// The query as the binder is to see it.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED`.
+pub(crate) fn rewritten(context: &StatementContext, query: &Query) -> Result<Query> {
+    let mut query = query.clone();
+    rewrite(context, &mut query)?;
+    Ok(query)
+}
 
-    /// The expression as the binder is to see it.
-    ///
-    /// # Errors
-    /// `FEATURE_NOT_SUPPORTED`.
-    pub(crate) fn rewritten_expression(&mut self, expression: &Expr) -> Result<Expr> {
-        let mut expression = expression.clone();
-        self.rewrite(&mut expression)?;
-        Ok(expression)
-    }
+/// The expression as the binder is to see it.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED`.
+pub(crate) fn rewritten_expression(context: &StatementContext, expression: &Expr) -> Result<Expr> {
+    let mut expression = expression.clone();
+    rewrite(context, &mut expression)?;
+    Ok(expression)
+}
 
-    pub(crate) fn rewrite(&self, node: &mut impl VisitMut) -> Result<()> {
-        match node.visit(&mut Rewriter { session: self }) {
-            ControlFlow::Break(error) => Err(error),
-            ControlFlow::Continue(()) => Ok(()),
-        }
-    }
-
-    fn is_serializable(&self) -> bool {
-        let level = self.block.as_ref().map_or(self.settings.isolation, |block| block.isolation);
-        level == Level::Serializable
+pub(crate) fn rewrite(context: &StatementContext, node: &mut impl VisitMut) -> Result<()> {
+    match node.visit(&mut Rewriter { context }) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 
+fn is_serializable(context: &StatementContext) -> bool {
+    let level = context.block.as_ref().map_or(context.settings.isolation, |block| block.isolation);
+    level == Level::Serializable
+}
+
 struct Rewriter<'s> {
-    session: &'s Session,
+    context: &'s StatementContext,
 }
 
 impl Rewriter<'_> {
     /// The constant that a call without arguments, or its like, is in this session.
     fn constant(&self, name: &str) -> Option<Expr> {
-        let settings = &self.session.settings;
+        let settings = &self.context.settings;
         let text = match name {
             "current_user" | "session_user" | "user" | "current_role" => settings.user.clone(),
-            "current_schema" => self.session.home().to_owned(),
+            "current_schema" => self.context.home().to_owned(),
             "current_database" | "current_catalog" => "remanent".to_owned(),
             "pg_backend_pid" => {
-                let number = ast::Value::Number(self.session.process.to_string(), false);
+                let number = ast::Value::Number(self.context.process.to_string(), false);
                 return Some(Expr::value(number));
             }
             "version" => {
@@ -96,8 +96,9 @@ impl Rewriter<'_> {
         if self.aggregates(expr) {
             return None;
         }
-        let call = format!("\"{}\"(1)", super::single_value::NAME);
-        let Ok(Expr::Function(mut function)) = crate::change::parse_expression(&call) else {
+        let call = format!("\"{}\"(1)", crate::functions::single_value::NAME);
+        let Ok(Expr::Function(mut function)) = crate::catalog::written::read_expression(&call)
+        else {
             return None;
         };
         if let FunctionArguments::List(list) = &mut function.args {
@@ -109,7 +110,7 @@ impl Rewriter<'_> {
 
     /// Whether an expression aggregates or looks at other rows by itself.
     fn aggregates(&self, expr: &Expr) -> bool {
-        let state = &self.session.state;
+        let state = &self.context.state;
         let found = ast::visit_expressions(expr, |expr| match expr {
             Expr::Function(function) => {
                 let last = function.name.0.last().and_then(|part| part.as_ident());
@@ -137,13 +138,16 @@ impl Rewriter<'_> {
             }
             _ => return ControlFlow::Continue(()),
         };
-        if self.session.state.aggregate_functions().contains_key(&name)
+        if self.context.state.aggregate_functions().contains_key(&name)
             && let FunctionArguments::List(list) = &mut function.args
         {
             // Aggregates are told apart by the names of what they are made of, without casts.
             for arg in &mut list.args {
-                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = arg {
-                    name_cast(expr)?;
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = arg
+                    && let Expr::Cast { data_type, .. } = &*expr
+                {
+                    let to = data_type.to_string();
+                    name_cast(expr, &to)?;
                 }
             }
         }
@@ -162,7 +166,7 @@ impl Rewriter<'_> {
             && list.args.len() == 1
         {
             // Of one moment, from it to this midnight.
-            let today = crate::change::parse_expression("current_date");
+            let today = crate::catalog::written::read_expression("current_date");
             let today = today.map(|today| FunctionArg::Unnamed(FunctionArgExpr::Expr(today)));
             list.args.splice(0..0, today.ok());
         } else if let Some(constant) = self.constant(&name) {
@@ -173,7 +177,7 @@ impl Rewriter<'_> {
                 list.args.first()
             && let ast::Value::SingleQuotedString(setting) = &value.value
         {
-            let value = self.session.setting(setting);
+            let value = self.context.setting(setting);
             *expr = Expr::value(value.map_or(ast::Value::Null, ast::Value::SingleQuotedString));
         }
         ControlFlow::Continue(())
@@ -297,22 +301,25 @@ fn list_of(text: &Expr, data_type: &ast::DataType) -> Option<Result<Expr>> {
     Some(parsed.map(|datum| literal(&datum)))
 }
 
+/// Items of a select list, as in PostgreSQL: what names and orders columns takes time by the square
+/// of how many there are.
+const ITEMS_MAX: usize = 1664;
+
 /// Gives items of a select list the names that PostgreSQL gives them. A second item of the same
 /// name gets a mark and a number behind it, which [`shown`] takes off again.
 fn name_items(items: &mut [SelectItem]) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = Seen::default();
     for item in items.iter_mut() {
         let name = match item {
             SelectItem::UnnamedExpr(expr) => name_of(expr),
             SelectItem::ExprWithAlias { alias, .. } => {
-                seen.push(fold(alias));
+                seen.again(&fold(alias));
                 continue;
             }
             _ => continue,
         };
         let SelectItem::UnnamedExpr(expr) = item else { continue };
-        let again = seen.iter().filter(|other| **other == name).count();
-        seen.push(name.clone());
+        let again = seen.again(&name);
         let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
         // Columns of two tables may have one name, which is told apart by the table's.
         let by_table = matches!(expr, Expr::CompoundIdentifier(_));
@@ -321,24 +328,31 @@ fn name_items(items: &mut [SelectItem]) {
         }
         let name = if again == 0 { name } else { marked(&name, again) };
         let alias = ast::Ident::with_quote('"', name);
-        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+        *item = SelectItem::ExprWithAlias { expr: std::mem::replace(expr, nothing()), alias };
     }
 }
 
-/// Stands between a name and what makes it unique.
-const MARK: char = '\u{1}';
+/// Stands where an expression is taken out.
+fn nothing() -> Expr {
+    Expr::value(ast::Value::Null)
+}
+
+/// How often each name stands in a list.
+#[derive(Default)]
+pub(super) struct Seen(HashMap<String, usize>);
+
+impl Seen {
+    /// How often the name was there before.
+    pub(super) fn again(&mut self, name: &str) -> usize {
+        let times = self.0.entry(name.to_owned()).or_default();
+        *times += 1;
+        *times - 1
+    }
+}
 
 /// A name that stands there so many times already.
 pub(super) fn marked(name: &str, again: usize) -> String {
     format!("{name}{MARK}{again}")
-}
-
-/// A name as it is shown.
-pub(crate) fn shown(name: &str) -> &str {
-    match name.split_once(MARK) {
-        Some((shown, _)) if !shown.is_empty() => shown,
-        _ => name,
-    }
 }
 
 /// A series that is selected is a row for each of its values; DataFusion's is a list.
@@ -349,7 +363,7 @@ fn rows_of_series(item: &mut SelectItem) {
     if last.as_deref() != Some("generate_series") || function.over.is_some() {
         return;
     }
-    if let Ok(Expr::Function(mut rows)) = crate::change::parse_expression("unnest(1)") {
+    if let Ok(Expr::Function(mut rows)) = crate::catalog::written::read_expression("unnest(1)") {
         if let FunctionArguments::List(list) = &mut rows.args {
             list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()))];
         }
@@ -361,31 +375,29 @@ fn rows_of_series(item: &mut SelectItem) {
 fn plain_interval(expr: &mut Expr) {
     if let Expr::Value(value) = expr
         && let ast::Value::SingleQuotedString(text) = &mut value.value
-        && let Some(words) = super::functions::in_words(text)
+        && let Some(words) = crate::functions::in_words(text)
     {
         *text = words;
     }
 }
 
-/// Puts a name around a cast of anything but a constant.
-fn named_cast(expr: &mut Expr) -> ControlFlow<Error> {
+/// Puts a name around a cast of anything but a constant to a type, which is spelled as it was
+/// written.
+fn named_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
     let Expr::Cast { expr: inner, .. } = &*expr else {
         return ControlFlow::Continue(());
     };
     if matches!(**inner, Expr::Value(_)) {
         return ControlFlow::Continue(());
     }
-    name_cast(expr)
+    name_cast(expr, to)
 }
 
 /// Puts a name around a cast of anything.
-fn name_cast(expr: &mut Expr) -> ControlFlow<Error> {
-    let Expr::Cast { data_type, .. } = &*expr else {
-        return ControlFlow::Continue(());
-    };
-    let to = data_type.to_string().replace('\'', "");
-    let call = format!("\"{}\"(1, '{to}')", super::literals::NAMED_CAST);
-    match crate::change::parse_expression(&call) {
+fn name_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
+    let to = to.replace('\'', "");
+    let call = format!("\"{}\"(1, '{to}')", crate::rules::literals::NAMED_CAST);
+    match crate::catalog::written::read_expression(&call) {
         Ok(Expr::Function(mut function)) => {
             if let FunctionArguments::List(list) = &mut function.args
                 && let Some(first) = list.args.first_mut()
@@ -408,7 +420,7 @@ fn far_number(value: &ast::Value) -> Option<Expr> {
         return None;
     }
     let call = format!("CAST('{number}' AS DOUBLE PRECISION)");
-    crate::change::parse_expression(&call).ok()
+    crate::catalog::written::read_expression(&call).ok()
 }
 
 /// Takes the type off a sequence's name: `nextval('s'::regclass)`.
@@ -483,7 +495,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         if !query.locks.is_empty() {
-            if !self.session.is_serializable() {
+            if !is_serializable(self.context) {
                 return ControlFlow::Break(
                     Error::unsupported("FOR UPDATE below serializable isolation").hint(
                         "Serializable transactions need no locks: what they read holds at COMMIT.",
@@ -526,6 +538,10 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<Error> {
+        if select.projection.len() > ITEMS_MAX {
+            let text = format!("target lists can have at most {ITEMS_MAX} entries");
+            return ControlFlow::Break(Error::new(SqlState::TOO_MANY_COLUMNS, text));
+        }
         name_items(&mut select.projection);
         select.projection.iter_mut().for_each(rows_of_series);
         catalog::items_of_nothing(select);
@@ -533,8 +549,11 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        let meant = catalog::cast(expr, self.session.home())
-            .or_else(|| catalog::function(expr, self.session.home()));
+        if let Err(stopped) = self.context.check_cancelled() {
+            return ControlFlow::Break(stopped);
+        }
+        let meant = catalog::cast(expr, self.context.home())
+            .or_else(|| catalog::function(expr, self.context.home()));
         if let Some(meant) = meant {
             *expr = meant;
             return ControlFlow::Continue(());
@@ -550,13 +569,14 @@ impl VisitorMut for Rewriter<'_> {
                         Err(error) => return ControlFlow::Break(error),
                     }
                 }
+                let to = data_type.to_string();
                 known_type(data_type);
                 if let (ast::DataType::Custom(..), Err(error)) =
                     (&*data_type, SqlType::from_ast(data_type))
                 {
                     return ControlFlow::Break(error);
                 }
-                return named_cast(expr);
+                return named_cast(expr, &to);
             }
             Expr::TypedString(typed) => known_type(&mut typed.data_type),
             Expr::Interval(interval) => plain_interval(&mut interval.value),

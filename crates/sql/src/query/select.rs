@@ -17,16 +17,19 @@ use datafusion::sql::sqlparser::ast;
 use futures::TryStreamExt;
 use remanent_engine::Isolation;
 
-use super::explain::plan_column;
-use super::interrupt::{self, Planned};
-use super::running::{Guard, ResultColumn, Rows, columns_of};
+use crate::context::StatementContext;
 use crate::database::NO_VERSION;
 use crate::error::{Error, Result, SqlState};
-use crate::held::Held;
-use crate::session::answer::Outcome;
-use crate::session::statements::Session;
-use crate::session::transaction::Transaction;
-use crate::statement::{Grammar, changed_by};
+use crate::limits::held::Held;
+use crate::plan::cancel_check;
+use crate::plan::cancel_check::Planned;
+use crate::query::binder::Binder;
+use crate::query::named;
+use crate::query::rewrite;
+use crate::result::answer::Outcome;
+use crate::result::rows::{Guard, ResultColumn, Rows, columns_of};
+use crate::statement::Grammar;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -37,197 +40,165 @@ pub(crate) struct Gathered {
     pub(crate) held: Held,
 }
 
-impl Session {
-    /// A query.
-    ///
-    /// # Errors
-    /// Whatever it meets before its first row.
-    pub(crate) async fn select(
-        &mut self,
-        query: &ast::Query,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        let (logical, transaction) = self.bind_and_begin(query, parameters)?;
-        let (logical, named) = self.with_named_rows(logical, &transaction).await?;
-        let plan = interrupt::plan(&self.state, &logical, &transaction).await?;
-        let stream = interrupt::start(&self.state, plan, &transaction)?;
-        let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named });
-        Ok(Outcome::rows("SELECT", rows))
-    }
+/// A query.
+///
+/// # Errors
+/// Whatever it meets before its first row.
+pub(crate) async fn select(
+    context: &mut StatementContext,
+    query: &ast::Query,
+    parameters: &[Datum],
+) -> Result<Outcome> {
+    let (logical, transaction) = bind_and_begin(context, query, parameters)?;
+    let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
+    let plan = cancel_check::plan(&context.state, &logical, &transaction).await?;
+    let stream = cancel_check::start(&context.state, plan, &transaction)?;
+    let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named });
+    Ok(Outcome::rows("SELECT", rows))
+}
 
-    /// The plan of a query, and a transaction that sees the tables of the plan: what was defined
-    /// between binding and beginning is bound anew.
-    fn bind_and_begin(
-        &mut self,
-        query: &ast::Query,
-        parameters: &[Datum],
-    ) -> Result<(LogicalPlan, Arc<Transaction>)> {
-        loop {
-            let version = self.catalog_version();
-            if version == NO_VERSION {
-                // A transaction that begins now may be newer than the catalog.
-                self.check_cancelled()?;
-                std::thread::yield_now();
-                continue;
-            }
-            let logical = self.bind_query(query, parameters)?;
-            let begun = self.block.as_ref().is_some_and(|block| block.transaction.is_some());
-            let transaction = self.transaction_of(&logical)?;
-            if self.catalog_version() == version {
-                self.pin_catalog();
-                return Ok((logical, transaction));
-            }
-            drop(transaction);
-            if let Some(block) = self.block.as_mut().filter(|_| !begun) {
-                block.transaction = None;
-            }
-            self.check_cancelled()?;
+/// The plan of a query, and a transaction that sees the tables of the plan: what was defined
+/// between binding and beginning is bound anew.
+fn bind_and_begin(
+    context: &mut StatementContext,
+    query: &ast::Query,
+    parameters: &[Datum],
+) -> Result<(LogicalPlan, Arc<Transaction>)> {
+    loop {
+        let version = context.catalog_version();
+        if version == NO_VERSION {
+            // A transaction that begins now may be newer than the catalog.
+            context.check_cancelled()?;
+            std::thread::yield_now();
+            continue;
         }
-    }
-
-    /// A transaction that only reads and keeps its snapshot keeps the catalog that fits it.
-    fn pin_catalog(&mut self) {
-        let catalog = self.database.catalog();
-        if let Some(block) = &mut self.block
-            && block.transaction.is_some()
-            && block.read_only
-            && !block.isolation.refreshes()
-        {
-            block.catalog.get_or_insert(catalog);
+        let logical = bind_query(context, query, parameters)?;
+        let begun = context.block.as_ref().is_some_and(|block| block.transaction.is_some());
+        let transaction = transaction_of(context, &logical)?;
+        if context.catalog_version() == version {
+            pin_catalog(context);
+            return Ok((logical, transaction));
         }
-    }
-
-    /// In a transaction that keeps the catalog of its snapshot, too, roles and rights are those
-    /// that there are now.
-    pub(crate) fn renew_rights(&mut self) {
-        let Some(block) = &mut self.block else { return };
-        let Some(kept) = &mut block.catalog else { return };
-        if block.rights != self.database.catalog_version() {
-            let newest = self.database.catalog();
-            block.rights = newest.version;
-            *kept = Arc::new(kept.with_rights_of(&newest, self.database.next_version()));
+        drop(transaction);
+        if let Some(block) = context.block.as_mut().filter(|_| !begun) {
+            block.transaction = None;
         }
+        context.check_cancelled()?;
     }
+}
 
-    /// The transaction in which a query runs. One that reads no table of the database does not
-    /// begin the block's: definitions can still follow.
-    fn transaction_of(&mut self, logical: &LogicalPlan) -> Result<Arc<Transaction>> {
-        let begun = self.defining.is_some()
-            || self.block.as_ref().is_none_or(|block| block.transaction.is_some());
-        if begun || reads_tables(logical)? {
-            return self.transaction(false);
-        }
-        let options = self.options(Isolation::Snapshot);
-        Transaction::begin(&self.database.engine, &options, (false, self.cancel()))
+/// A transaction that only reads and keeps its snapshot keeps the catalog that fits it.
+fn pin_catalog(context: &mut StatementContext) {
+    let catalog = context.database.catalog();
+    if let Some(block) = &mut context.block
+        && block.transaction.is_some()
+        && block.read_only
+        && !block.isolation.refreshes()
+    {
+        block.catalog.get_or_insert(catalog);
     }
+}
 
-    /// The plan of a query with its parameters' values in it.
-    fn bind_query(&mut self, query: &ast::Query, parameters: &[Datum]) -> Result<LogicalPlan> {
-        let query = self.rewritten(query)?;
-        let catalog = self.catalog();
-        let logical = self.binder(&catalog).bind(query)?;
-        with_values(logical, parameters)
+/// The transaction in which a query runs. One that reads no table of the database does not
+/// begin the block's: definitions can still follow.
+fn transaction_of(
+    context: &mut StatementContext,
+    logical: &LogicalPlan,
+) -> Result<Arc<Transaction>> {
+    let begun = context.defining.is_some()
+        || context.block.as_ref().is_none_or(|block| block.transaction.is_some());
+    if begun || reads_tables(logical)? {
+        return context.transaction(false);
     }
+    let options = context.options(Isolation::Snapshot);
+    Transaction::begin(&context.database.engine, &options, (false, context.cancel()))
+}
 
-    /// Starts a plan.
-    pub(super) fn stream(&self, plan: Planned, transaction: Arc<Transaction>) -> Result<Rows> {
-        let stream = interrupt::start(&self.state, plan, &transaction)?;
-        let named = Vec::new();
-        Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named }))
-    }
+/// The plan of a query with its parameters' values in it.
+fn bind_query(
+    context: &mut StatementContext,
+    query: &ast::Query,
+    parameters: &[Datum],
+) -> Result<LogicalPlan> {
+    let query = rewrite::rewritten(context, query)?;
+    let catalog = context.catalog();
+    let logical = Binder::of(context, &catalog).bind(query)?;
+    with_values(logical, parameters)
+}
 
-    /// All rows of a query that is part of another statement, read in its transaction.
-    ///
-    /// # Errors
-    /// Whatever it meets.
-    pub(crate) async fn collect_plan(
-        &self,
-        logical: &LogicalPlan,
-        transaction: &Arc<Transaction>,
-    ) -> Result<Gathered> {
-        let (logical, _named) = self.with_named_rows(logical.clone(), transaction).await?;
-        let plan = interrupt::plan(&self.state, &logical, transaction).await?;
-        self.note_plan(&plan.plan);
-        let schema = plan.plan.schema();
-        let mut stream = interrupt::start(&self.state, plan, transaction)?;
-        let (mut batches, mut held) = (Vec::new(), self.database.hold("rows that are gathered"));
-        let mut counted = RecordBatchMemoryCounter::new();
-        while let Some(batch) = stream.try_next().await? {
-            // Batches may share what they hold.
-            counted.count_batch(&batch);
-            held.resize(counted.memory_usage())?;
-            batches.push(batch);
-        }
-        Ok(Gathered { schema, batches, held })
-    }
+/// Starts a plan.
+pub(crate) fn stream(
+    context: &StatementContext,
+    plan: Planned,
+    transaction: Arc<Transaction>,
+) -> Result<Rows> {
+    let stream = cancel_check::start(&context.state, plan, &transaction)?;
+    let named = Vec::new();
+    Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named }))
+}
 
-    /// The value of an expression without columns.
-    ///
-    /// # Errors
-    /// Whatever it meets.
-    pub(crate) async fn constant(
-        &mut self,
-        expression: &ast::Expr,
-        parameters: &[Datum],
-    ) -> Result<Datum> {
-        let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
-        let (logical, transaction) = self.bind_and_begin(&query, parameters)?;
-        let Gathered { batches, .. } = self.collect_plan(&logical, &transaction).await?;
-        match batches.iter().find(|batch| batch.num_rows() == 1) {
-            Some(batch) => Datum::from_array(batch.column(0), 0),
-            None => Err(Error::new(SqlState::CARDINALITY, "an expression gave no value")),
-        }
+/// All rows of a query that is part of another statement, read in its transaction.
+///
+/// # Errors
+/// Whatever it meets.
+pub(crate) async fn collect_plan(
+    context: &StatementContext,
+    logical: &LogicalPlan,
+    transaction: &Arc<Transaction>,
+) -> Result<Gathered> {
+    let (logical, _named) = named::with_named_rows(context, logical.clone(), transaction).await?;
+    let plan = cancel_check::plan(&context.state, &logical, transaction).await?;
+    context.note_plan(&plan.plan);
+    let schema = plan.plan.schema();
+    let mut stream = cancel_check::start(&context.state, plan, transaction)?;
+    let (mut batches, mut held) = (Vec::new(), context.database.hold("rows that are gathered"));
+    let mut counted = RecordBatchMemoryCounter::new();
+    while let Some(batch) = stream.try_next().await? {
+        // Batches may share what they hold.
+        counted.count_batch(&batch);
+        held.resize(counted.memory_usage())?;
+        batches.push(batch);
     }
+    Ok(Gathered { schema, batches, held })
+}
 
-    /// What a statement's parameters and rows are, as far as can be told before it runs.
-    ///
-    /// # Errors
-    /// What the binder finds wrong.
-    pub(crate) fn describe(
-        &mut self,
-        statement: &ast::Statement,
-        given: &[SqlType],
-    ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
-        use ast::Statement as S;
-        match statement {
-            S::Query(query) if changed_by(query).is_some() => {
-                self.describe_change(statement, given)
-            }
-            S::Query(query) => {
-                let query = self.rewritten(query)?;
-                let catalog = self.catalog();
-                let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
-                let logical = self.binder(&catalog).bind_typed(query, types.collect())?;
-                let parameters = parameter_types(&logical, given)?;
-                // Rules give some columns other types; parameters of no type may keep them from it.
-                let config = self.state.config_options();
-                let analyzed =
-                    self.state.analyzer().execute_and_check(logical.clone(), config, |_, _| {});
-                let schema = analyzed.unwrap_or(logical).schema().as_arrow().clone();
-                Ok((parameters, columns_of(&Arc::new(schema))))
-            }
-            S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
-                self.describe_change(statement, given)
-            }
-            S::Explain { statement: inner, .. } => {
-                let (parameters, _) = self.describe(inner, given)?;
-                Ok((parameters, Arc::new([plan_column()])))
-            }
-            S::ShowVariable { variable } => {
-                let name: Vec<String> = variable.iter().map(|ident| ident.value.clone()).collect();
-                let column =
-                    ResultColumn { name: name.join(" ").to_lowercase(), sql_type: SqlType::Text };
-                Ok((Vec::new(), Arc::new([column])))
-            }
-            S::Execute { name: Some(name), .. } => {
-                let name = name.to_string().trim_matches('"').to_lowercase();
-                let columns =
-                    self.prepared.get(&name).map(|named| Arc::clone(&named.prepared.columns));
-                Ok((given.to_vec(), columns.unwrap_or_else(|| Arc::new([]))))
-            }
-            _ => Ok((given.to_vec(), Arc::new([]))),
-        }
+/// The value of an expression without columns.
+///
+/// # Errors
+/// Whatever it meets.
+pub(crate) async fn constant(
+    context: &mut StatementContext,
+    expression: &ast::Expr,
+    parameters: &[Datum],
+) -> Result<Datum> {
+    let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
+    let (logical, transaction) = bind_and_begin(context, &query, parameters)?;
+    let Gathered { batches, .. } = collect_plan(context, &logical, &transaction).await?;
+    match batches.iter().find(|batch| batch.num_rows() == 1) {
+        Some(batch) => Datum::from_array(batch.column(0), 0),
+        None => Err(Error::new(SqlState::CARDINALITY, "an expression gave no value")),
     }
+}
+
+/// What a query's parameters and columns are, found before it runs; types that are given stay.
+///
+/// # Errors
+/// What the binder finds wrong.
+pub(crate) fn describe(
+    context: &StatementContext,
+    query: &ast::Query,
+    given: &[SqlType],
+) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+    let query = rewrite::rewritten(context, query)?;
+    let catalog = context.catalog();
+    let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
+    let logical = Binder::of(context, &catalog).bind_typed(query, types.collect())?;
+    let parameters = parameter_types(&logical, given)?;
+    // Rules give some columns other types; parameters of no type may keep them from it.
+    let config = context.state.config_options();
+    let analyzed = context.state.analyzer().execute_and_check(logical.clone(), config, |_, _| {});
+    let schema = analyzed.unwrap_or(logical).schema().as_arrow().clone();
+    Ok((parameters, columns_of(&Arc::new(schema))))
 }
 
 fn reads_tables(logical: &LogicalPlan) -> Result<bool> {

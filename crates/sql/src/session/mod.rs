@@ -1,14 +1,19 @@
-//! Sessions: one caller's statements, transactions and settings.
+//! Sessions: one caller's statements, one after the other, by whatever way each goes.
 //!
-//! A session is polled by one thread at a time, and polls what it runs itself.
+//! A session parses, prepares, dispatches and explains. What its statements share is its
+//! [`StatementContext`](crate::context::StatementContext); it is polled by one thread at a time.
 
-pub(crate) mod activity;
-pub(crate) mod answer;
-pub(crate) mod cancel;
-pub(crate) mod changing;
-pub(crate) mod control;
-pub(crate) mod defining;
-pub(crate) mod prepared;
-pub(crate) mod settings;
+pub(crate) mod open;
+
 pub(crate) mod statements;
-pub(crate) mod transaction;
+
+pub(crate) mod caller;
+
+pub(crate) mod describe;
+pub(crate) mod prepared;
+
+pub(crate) mod explain;
+
+pub(crate) mod rows;
+
+pub(crate) use statements::Session;

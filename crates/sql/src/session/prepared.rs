@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
 
-use super::answer::Outcome;
-use super::statements::Session;
-use crate::catalog::names::fold;
+use super::Session;
+use crate::catalog::written::constant_of;
 use crate::error::{Error, Result, SqlState};
-use crate::held::Held;
-use crate::point::PointPlan;
-use crate::point::compile::constant_of;
-use crate::query::running::ResultColumn;
+use crate::limits::held::Held;
+use crate::names::fold;
+use crate::point::{PointPlan, run};
+use crate::query::select;
+use crate::result::answer::Outcome;
+use crate::result::rows::ResultColumn;
 use crate::stack::{WithRoom, with_room};
 use crate::statement::Statement;
 use crate::values::datum::Datum;
@@ -49,12 +50,13 @@ impl Session {
     /// # Errors
     /// What the binder finds wrong.
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
-        let cancel = Arc::clone(self.cancel());
-        cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
+        let cancel = Arc::clone(self.context.cancel());
+        let settings = &self.context.settings;
+        cancel.begin(settings.statement_timeout, settings.lock_timeout);
         let _entered = cancel.enter();
         with_room(statement.levels, || {
-            self.renew_rights();
-            let point = self.compile_point(statement).map(Arc::new);
+            self.context.renew_rights();
+            let point = run::compile_point(&self.context, statement).map(Arc::new);
             let described = point.as_ref().and_then(|point| point.describe(given));
             let (parameters, columns) = match described {
                 Some(described) => described,
@@ -66,7 +68,7 @@ impl Session {
 
     /// Whether what was found when a statement about one key was prepared would be found again.
     pub fn is_current(&self, prepared: &Prepared) -> bool {
-        let (version, path) = (self.catalog_version(), &self.settings.search_path);
+        let (version, path) = (self.context.catalog_version(), &self.context.settings.search_path);
         prepared.point.as_ref().is_some_and(|point| point.holds(version, path))
     }
 
@@ -101,11 +103,11 @@ impl Session {
         let is_text =
             |(datum, to): (&Datum, &SqlType)| matches!(datum, Datum::Text(_)) && !to.is_text();
         if !values.iter().zip(&prepared.parameters).any(is_text) {
-            return self.run_point(point, values);
+            return run::run_point(&mut self.context, point, values);
         }
         // What is wrong with them, the long way says.
         let cast = as_parameters(values, &prepared.parameters).ok()?;
-        self.run_point(point, &cast)
+        run::run_point(&mut self.context, point, &cast)
     }
 
     /// PREPARE, EXECUTE and DEALLOCATE.
@@ -127,7 +129,7 @@ impl Session {
                 let given: Vec<SqlType> =
                     data_types.iter().map(SqlType::from_ast).collect::<Result<_>>()?;
                 let statement = Statement::part((**statement).clone());
-                let mut held = self.database.hold("a prepared statement");
+                let mut held = self.context.database.hold("a prepared statement");
                 held.resize(STATEMENT_BYTES + WORD_BYTES * words(&statement))?;
                 let prepared = Arc::new(self.prepare(&statement, &given)?);
                 self.prepared.insert(name, Named { prepared, _held: held });
@@ -142,7 +144,7 @@ impl Session {
                 for parameter in parameters {
                     values.push(match constant_of(parameter) {
                         Some(constant) => constant,
-                        None => self.constant(parameter, outer).await?,
+                        None => select::constant(&mut self.context, parameter, outer).await?,
                     });
                 }
                 if let Some(done) = self.run_prepared_point(&prepared, &values) {

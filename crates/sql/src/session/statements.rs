@@ -5,36 +5,26 @@
 //! begins with the first of them; a statement that fails undoes itself and no more.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use datafusion::execution::SessionState;
-use datafusion::logical_expr::ScalarUDF;
 use datafusion::sql::sqlparser::ast;
-use remanent_engine::{Isolation, Savepoint, TransactionOptions};
 use tokio::runtime::Runtime;
 
-use super::activity::Activity;
-use super::answer::{Answer, Outcome};
-use super::cancel::Cancel;
-use super::changing::{Tries, WAIT};
-use super::control::Block;
-use super::defining::{Defining, Numbering};
 use super::prepared::Named;
-use super::settings::Settings;
-use super::transaction::Transaction;
-use crate::access::Actor;
-use crate::catalog::snapshot::Snapshot;
-use crate::catalog::system;
+use crate::change;
+use crate::change::copy_file;
+use crate::change::truncate;
+use crate::context::StatementContext;
 use crate::database::SqlDatabase;
-use crate::error::{Error, Result, SqlState};
-use crate::point::TextCache;
-use crate::query::binder::{Binder, SessionFunctions};
-use crate::query::caller::Caller;
-use crate::query::explain::Noted;
-use crate::query::{backends, rights, sequences};
+use crate::define;
+use crate::error::{Error, Result};
+use crate::limits::cancel::Cancel;
+use crate::point::{TextCache, run};
+use crate::query::select;
+use crate::result::answer::{Answer, Outcome};
 use crate::stack::WithRoom;
 use crate::statement::{Kind, Statement, changed_by};
+use crate::transaction::TransactionStatus;
 use crate::values::datum::Datum;
 
 /// One caller's statements.
@@ -55,103 +45,36 @@ use crate::values::datum::Datum;
 /// # Ok::<(), remanent_sql::Error>(())
 /// ```
 pub struct Session {
-    pub(crate) database: Arc<SqlDatabase>,
-    pub(crate) state: Arc<SessionState>,
-    pub(crate) settings: Settings,
-    pub(crate) block: Option<Block>,
+    pub(crate) context: StatementContext,
     pub(crate) prepared: HashMap<String, Named>,
-    /// On whose behalf it runs statements.
-    pub(crate) actor: Actor,
-    /// What it has defined and not committed.
-    pub(crate) defining: Option<Defining>,
-    /// Where the statement that runs in a block began, until it has ended.
-    pub(crate) unfinished: Option<Savepoint>,
-    /// The same as `defining`, for functions that it calls.
-    pub(crate) numbering: Arc<Numbering>,
-    /// Functions that know whose they are.
-    pub(crate) functions: SessionFunctions,
-    pub(crate) caller: Arc<Caller>,
-    /// The number of the session, which no other has.
-    pub(crate) id: u64,
-    /// Plans of a change that is being analysed.
-    pub(crate) noted_plans: Mutex<Noted>,
-    /// What `pg_backend_pid` says.
-    pub(crate) process: i32,
-    /// What others are shown of it, if it has a client.
-    pub(crate) activity: Option<Arc<Activity>>,
+    /// Plans of statements about one key, by their texts.
     pub(crate) texts: TextCache,
-    pub(crate) texts_version: u64,
-    cancel: Arc<Cancel>,
     runtime: Option<Arc<Runtime>>,
-}
-
-/// Whether a session is in a transaction block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TransactionStatus {
-    /// In none.
-    Idle,
-    /// In one.
-    Active,
-    /// In one that can only be rolled back.
-    Failed,
 }
 
 impl Session {
     pub(crate) fn new(database: Arc<SqlDatabase>) -> Self {
-        let id = database.sessions.fetch_add(1, Ordering::Relaxed);
-        let numbering: Arc<Numbering> = Arc::default();
-        let caller = Arc::new(Caller {
-            session: id,
-            actor: Actor::Program,
-            path: Settings::default().search_path,
-            numbering: Arc::clone(&numbering),
-            database: Arc::downgrade(&database),
-        });
-        let cancel = Cancel::of(&database.budget);
         Self {
-            id,
-            actor: Actor::Program,
-            defining: None,
-            unfinished: None,
-            numbering,
-            functions: functions_of(&caller),
-            caller,
-            state: Arc::new(database.state.clone()),
-            database,
-            settings: Settings::default(),
-            block: None,
+            context: StatementContext::new(database),
             prepared: HashMap::new(),
-            noted_plans: Mutex::default(),
-            process: 0,
-            activity: None,
             texts: TextCache::default(),
-            texts_version: 0,
-            cancel,
             runtime: None,
         }
     }
 
     /// What stops the statement that runs, from any thread.
     pub fn cancel_handle(&self) -> Arc<Cancel> {
-        Arc::clone(&self.cancel)
-    }
-
-    pub(crate) fn cancel(&self) -> &Arc<Cancel> {
-        &self.cancel
+        Arc::clone(self.context.cancel())
     }
 
     /// The database.
     pub fn database(&self) -> &Arc<SqlDatabase> {
-        &self.database
+        &self.context.database
     }
 
     /// Whether it is in a transaction block.
     pub fn status(&self) -> TransactionStatus {
-        match &self.block {
-            None => TransactionStatus::Idle,
-            Some(block) if block.failed => TransactionStatus::Failed,
-            Some(_) => TransactionStatus::Active,
-        }
+        self.context.status()
     }
 
     /// Runs the statements of a text, one after the other, and reads all their rows.
@@ -183,6 +106,13 @@ impl Session {
         runtime.block_on(async { self.run(&statement, parameters).await?.collect().await })
     }
 
+    /// Runs a text that has the shape of a statement about one key; `None` if it has not.
+    ///
+    /// What it would answer is what [`Session::run`] answers, without a parser or a planner.
+    pub fn run_text(&mut self, text: &str) -> Option<Result<Outcome>> {
+        run::run_text(&mut self.context, &mut self.texts, text)
+    }
+
     /// A runtime for callers that have none.
     fn runtime(&mut self) -> Result<Arc<Runtime>> {
         if let Some(runtime) = &self.runtime {
@@ -200,75 +130,23 @@ impl Session {
     /// Whatever it meets. In a transaction block, what the statement did before is undone; after a
     /// conflict with another transaction the block can only be rolled back.
     pub async fn run(&mut self, statement: &Statement, parameters: &[Datum]) -> Result<Outcome> {
-        self.begin_statement();
-        self.renew_rights();
+        self.context.begin_statement();
+        self.context.renew_rights();
         check_kind(&statement.ast)?;
-        if let Some(done) = self.control(&statement.ast) {
+        if let Some(done) = self.context.control(&statement.ast) {
             return done;
         }
-        self.check_not_failed()?;
-        self.mark_start();
-        let cancel = Arc::clone(&self.cancel);
+        self.context.check_not_failed()?;
+        self.context.mark_start();
+        let cancel = Arc::clone(self.context.cancel());
         // Whoever waits for this may give it up at any moment.
         let given = Given(self);
         let dispatched = given.0.dispatch(&statement.ast, parameters);
         let ran = cancel.within(WithRoom::new(statement.levels, dispatched)).await;
         if let Err(error) = &ran {
-            given.0.failed_with(error);
+            given.0.context.failed_with(error);
         }
         ran
-    }
-
-    /// What now() says: when the transaction began. Whoever still reads an earlier statement keeps
-    /// what that one began with.
-    pub(crate) fn mark_start(&mut self) {
-        let state = Arc::make_mut(&mut self.state);
-        let begun = state.execution_props().query_execution_start_time;
-        state.mark_start_execution();
-        if self.block.is_some() {
-            state.execution_props_mut().query_execution_start_time = begun;
-        }
-    }
-
-    /// The clock of the statement starts.
-    pub(crate) fn begin_statement(&mut self) {
-        self.take_back_unfinished();
-        self.cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
-    }
-
-    /// A statement failed: a block that cannot go on is ended.
-    pub(crate) fn failed_with(&mut self, error: &Error) {
-        if let Some(block) = &mut self.block
-            && error.ends_transaction()
-        {
-            block.fail();
-            self.forget_definitions();
-            self.settle_numbers();
-        }
-    }
-
-    pub(crate) fn check_not_failed(&self) -> Result<()> {
-        if self.status() == TransactionStatus::Failed {
-            let text = "the transaction has failed; statements are ignored until it ends";
-            return Err(Error::new(SqlState::IN_FAILED_TRANSACTION, text).hint("Roll back."));
-        }
-        Ok(())
-    }
-
-    /// Functions learn of another role or path of the session.
-    pub(crate) fn renew_functions(&mut self) {
-        let path = &self.settings.search_path;
-        if self.caller.actor == self.actor && self.caller.path == *path {
-            return;
-        }
-        self.caller = Arc::new(Caller {
-            session: self.id,
-            actor: self.actor,
-            path: path.clone(),
-            numbering: Arc::clone(&self.numbering),
-            database: Arc::downgrade(&self.database),
-        });
-        self.functions = functions_of(&self.caller);
     }
 
     /// Boxed, for EXECUTE and EXPLAIN run statements within statements.
@@ -280,17 +158,18 @@ impl Session {
         Box::pin(async move {
             use ast::Statement as S;
             check_kind(statement)?;
+            let context = &mut self.context;
             match statement {
                 S::Query(query) if changed_by(query).is_some() => {
-                    self.change(statement, parameters).await
+                    change::run(context, statement, parameters).await
                 }
-                S::Query(query) => self.select(query, parameters).await,
+                S::Query(query) => select::select(context, query, parameters).await,
                 S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => {
-                    self.change(statement, parameters).await
+                    change::run(context, statement, parameters).await
                 }
-                S::Set(set) => self.set(set),
-                S::ShowVariable { variable } => self.show(variable),
-                S::Reset(reset) => self.reset(&reset.reset),
+                S::Set(set) => context.set(set),
+                S::ShowVariable { variable } => context.show(variable),
+                S::Reset(reset) => context.reset(&reset.reset),
                 S::Prepare { .. } | S::Execute { .. } | S::Deallocate { .. } => {
                     self.by_name(statement, parameters).await
                 }
@@ -299,106 +178,17 @@ impl Session {
                     Ok(Outcome::verb("DISCARD ALL"))
                 }
                 S::Explain { .. } => self.explain(statement, parameters).await,
-                S::Truncate(truncate) => self.truncate(truncate).await,
+                S::Truncate(truncate) => truncate::truncate(context, truncate).await,
                 S::Copy { target: ast::CopyTarget::File { .. }, .. } => {
-                    self.copy_file(statement).await
+                    copy_file::copy_file(context, statement).await
                 }
-                S::Analyze(analyze) => self.analyze(analyze),
-                S::Vacuum(vacuum) => self.vacuum(vacuum.table_name.as_ref(), vacuum.full),
-                other => self.define_as_one(other, parameters).await,
+                S::Analyze(analyze) => define::analyze(context, analyze),
+                S::Vacuum(vacuum) => {
+                    define::vacuum(context, vacuum.table_name.as_ref(), vacuum.full)
+                }
+                other => define::transaction::define_as_one(context, other, parameters).await,
             }
         })
-    }
-
-    /// What names mean to the next statement.
-    pub(crate) fn binder<'s>(&'s self, catalog: &'s Arc<Snapshot>) -> Binder<'s> {
-        Binder::new(&self.state, self.access(catalog), (&self.functions, self))
-    }
-
-    /// The schema in which new things without a schema are made.
-    pub(crate) fn home(&self) -> &str {
-        self.settings.search_path.first().map_or(crate::catalog::names::PUBLIC, String::as_str)
-    }
-
-    /// The options of a transaction that begins now.
-    pub(crate) fn options(&self, isolation: Isolation) -> TransactionOptions {
-        let mut options = TransactionOptions::new().isolation(isolation);
-        if let Some(durability) = self.settings.durability {
-            options = options.durability(durability);
-        }
-        options
-    }
-
-    /// The transaction in which the next statement runs: the block's, or one of its own.
-    ///
-    /// # Errors
-    /// As the engine.
-    pub(crate) fn transaction(&mut self, writes: bool) -> Result<Arc<Transaction>> {
-        let engine = Arc::clone(&self.database.engine);
-        if let Some(defining) = &self.defining {
-            return Ok(Arc::clone(&defining.transaction));
-        }
-        if writes {
-            self.check_writable()?;
-        }
-        let Some(block) = &mut self.block else {
-            let options = self.options(self.settings.isolation.engine());
-            return Transaction::begin(&engine, &options, (writes, &self.cancel));
-        };
-        if let Some(transaction) = &mut block.transaction {
-            if block.isolation.refreshes() && block.savepoints.is_empty() {
-                Transaction::refresh(transaction)?;
-            }
-            return Ok(Arc::clone(transaction));
-        }
-        let (isolation, writes) = (block.isolation, !block.read_only);
-        let mut options = self.options(isolation.engine());
-        if isolation.refreshes() {
-            options = options.wait(WAIT);
-        }
-        let transaction = Transaction::begin(&engine, &options, (writes, &self.cancel))?;
-        if let Some(block) = &mut self.block {
-            block.transaction = Some(Arc::clone(&transaction));
-        }
-        Ok(transaction)
-    }
-
-    /// Checks that the next statement may change something.
-    ///
-    /// # Errors
-    /// `READ_ONLY`.
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        let read_only = match &self.block {
-            Some(block) => block.read_only,
-            None => self.settings.read_only,
-        };
-        if read_only {
-            let text = "cannot change anything in a read-only transaction";
-            return Err(Error::new(SqlState::READ_ONLY, text));
-        }
-        Ok(())
-    }
-
-    /// Runs a change.
-    async fn change(
-        &mut self,
-        statement: &ast::Statement,
-        parameters: &[Datum],
-    ) -> Result<Outcome> {
-        let mut tries = Tries::default();
-        loop {
-            let changing = self.begin_change(&mut tries)?;
-            let done = self.change_in(&changing.transaction, statement, parameters).await;
-            if let Some(outcome) = self.end_change(changing, done, &mut tries)? {
-                return Ok(outcome);
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Whoever runs it looks whether to stop.
-    pub(crate) fn check_cancelled(&self) -> Result<()> {
-        self.cancel.check()
     }
 }
 
@@ -422,33 +212,7 @@ struct Given<'s>(&'s mut Session);
 
 impl Drop for Given<'_> {
     fn drop(&mut self) {
-        self.0.take_back_unfinished();
-    }
-}
-
-fn functions_of(caller: &Arc<Caller>) -> SessionFunctions {
-    let all = [
-        sequences::functions(caller),
-        rights::functions(caller),
-        backends::functions(caller),
-        system::functions(caller),
-    ];
-    let named = |function: Arc<ScalarUDF>| (function.name().to_owned(), function);
-    all.into_iter().flatten().map(named).collect()
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.defining.is_some() {
-            // The transaction is rolled back with the session's block; numbers are looked up anew.
-            self.forget_definitions();
-            if let Some(transaction) = self.block.as_ref().and_then(|b| b.transaction.as_ref()) {
-                transaction.roll_back();
-            }
-            self.settle_numbers();
-        }
-        self.database.taken.forget(self.id);
-        self.hide();
+        self.0.context.take_back_unfinished();
     }
 }
 

@@ -6,7 +6,8 @@
 //! most as many levels as there are of them, on top of what is nested between them.
 //!
 //! What stands between the words of a CASE stands side by side, too; where one may be a name it is
-//! taken for that, which counts more levels and never fewer. Chains of AND and of OR, which
+//! taken for that, which counts more levels and never fewer. Chains of sums, products and `||` may
+//! be longer than others: whoever binds them makes one call of each. Chains of AND and of OR, which
 //! programs write by the thousand, are made flat trees once they are parsed ([`super::chains`]):
 //! only the parser sees their length, and what they link stands side by side, as between commas.
 
@@ -19,15 +20,17 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Error, Result, SqlState};
 
-/// Levels that a statement may have, chains of AND and OR left out.
+/// Levels that a statement may have, chains of AND and OR left out, and those of [`LINKED_MAX`].
 pub(crate) const LEVELS_MAX: usize = 500;
+
+/// Levels of sums, products and `||` of texts, with all others.
+pub(crate) const LINKED_MAX: usize = 6_500;
 
 /// Conditions that may follow each other by AND or OR.
 pub(crate) const LINKS_MAX: usize = 50_000;
 
-/// Queries that may stand within each other as parts of expressions: what binds and plans them
-/// takes twice the time for each more.
-pub(crate) const SUBQUERIES_MAX: usize = 12;
+/// Queries that may stand within each other as parts of expressions.
+pub(crate) const SUBQUERIES_MAX: usize = 48;
 
 /// Named queries of one WITH, and tables of one FROM: each may be built upon the one before.
 pub(crate) const NAMES_MAX: usize = 500;
@@ -47,9 +50,12 @@ struct Nest {
     around: usize,
     /// BETWEEN, whose AND is no link, since the last OR.
     between: usize,
-    /// All others since the last link, and the most between two links.
+    /// All others since the last link, and the most between two links; and the same without those
+    /// of sums, products and texts.
     operand: usize,
     operand_max: usize,
+    other: usize,
+    other_max: usize,
     /// The deepest that is nested in the stretch.
     inner: Levels,
 }
@@ -59,11 +65,17 @@ struct Nest {
 pub(crate) struct Levels {
     pub(crate) parsed: usize,
     pub(crate) kept: usize,
+    /// Those that are kept, without those of sums, products and texts.
+    pub(crate) others: usize,
 }
 
 impl Levels {
     fn max(self, other: Self) -> Self {
-        Self { parsed: self.parsed.max(other.parsed), kept: self.kept.max(other.kept) }
+        Self {
+            parsed: self.parsed.max(other.parsed),
+            kept: self.kept.max(other.kept),
+            others: self.others.max(other.others),
+        }
     }
 }
 
@@ -75,7 +87,11 @@ impl Nest {
             Makes::Nothing => {}
             Makes::Around => self.around += 1,
             Makes::Between => self.between += 1,
-            Makes::Operand => self.operand += 1,
+            Makes::Linked => self.operand += 1,
+            Makes::Operand => {
+                self.operand += 1;
+                self.other += 1;
+            }
             Makes::And => self.end_operand(),
             Makes::Or => {
                 self.end_operand();
@@ -86,14 +102,16 @@ impl Nest {
 
     fn end_operand(&mut self) {
         self.operand_max = self.operand_max.max(self.operand + self.between);
-        self.operand = 0;
+        self.other_max = self.other_max.max(self.other + self.between);
+        (self.operand, self.other) = (0, 0);
     }
 
     fn end_stretch(&mut self) {
         self.end_operand();
         let kept = self.around + self.operand_max + self.inner.kept;
+        let others = self.around + self.other_max + self.inner.others;
         let parsed = self.parsed + self.inner.parsed;
-        let deepest = self.deepest.max(Levels { parsed, kept });
+        let deepest = self.deepest.max(Levels { parsed, kept, others });
         *self = Self { is_case: self.is_case, deepest, ..Self::default() };
     }
 
@@ -147,9 +165,12 @@ pub(crate) fn levels_of(tokens: &[TokenWithSpan]) -> Result<Levels> {
     let mut outermost = open.pop().unwrap_or_default();
     outermost.end_stretch();
     let levels = outermost.deepest;
-    if levels.kept > LEVELS_MAX || levels.parsed > LEVELS_MAX + LINKS_MAX {
+    let is_deep = levels.others > LEVELS_MAX || levels.kept > LINKED_MAX;
+    if is_deep || levels.parsed > LINKED_MAX + LINKS_MAX {
         let text = "the statement is nested too deeply, or has too long a chain of operators";
-        let hint = format!("At most {LEVELS_MAX} levels can be planned.");
+        let hint = format!(
+            "At most {LEVELS_MAX} levels can be planned, or {LINKED_MAX} of sums and products."
+        );
         return Err(Error::new(SqlState::TOO_COMPLEX, text).hint(hint));
     }
     Ok(levels)
@@ -195,8 +216,9 @@ fn close(open: &mut Vec<Nest>) {
     let Some(mut inner) = open.pop() else { return };
     inner.end_stretch();
     if let Some(around) = open.last_mut() {
-        let Levels { parsed, kept } = inner.deepest;
-        around.inner = around.inner.max(Levels { parsed: parsed + 1, kept: kept + 1 });
+        let Levels { parsed, kept, others } = inner.deepest;
+        let levels = Levels { parsed: parsed + 1, kept: kept + 1, others: others + 1 };
+        around.inner = around.inner.max(levels);
     }
 }
 
@@ -211,6 +233,8 @@ enum Makes {
     Around,
     /// A level of what AND and OR link.
     Operand,
+    /// One of them that may be part of a long chain.
+    Linked,
 }
 
 /// Every sign may make a level, and every word that is an operator or puts one thing around
@@ -257,6 +281,7 @@ fn makes_of(token: &Token) -> Makes {
         | Token::HexStringLiteral(_)
         | Token::UnicodeStringLiteral(_)
         | Token::SingleQuotedByteStringLiteral(_) => Makes::Nothing,
+        Token::Plus | Token::Minus | Token::Mul | Token::StringConcat => Makes::Linked,
         _ => Makes::Operand,
     }
 }
@@ -281,6 +306,34 @@ pub(super) fn check_subqueries(statement: &ast::Statement, tokens: usize) -> Res
             );
             Err(Error::new(SqlState::TOO_COMPLEX, text).hint(hint))
         }
+    }
+}
+
+/// How deep the expressions of a statement are.
+pub(super) fn of_expressions(statement: &ast::Statement) -> usize {
+    let mut found = Deepest::default();
+    let _ = statement.visit(&mut found);
+    found.deepest
+}
+
+#[derive(Default)]
+struct Deepest {
+    depth: usize,
+    deepest: usize,
+}
+
+impl Visitor for Deepest {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
     }
 }
 

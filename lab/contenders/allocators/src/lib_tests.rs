@@ -4,16 +4,15 @@ use super::*;
 
 #[test]
 fn every_allocator_gives_blocks_that_keep_their_words() {
-    for allocator in [Allocator::Malloc, Allocator::Mimalloc, Allocator::Jemalloc, Allocator::Mmap]
-    {
+    for allocator in [&MALLOC, &MIMALLOC, &JEMALLOC, &MMAP] {
+        let driver = allocator.blocks.unwrap();
         for block_bytes in [4096, 65_536] {
-            let setting = &allocator.block_settings()[0];
-            let mut store = allocator.open_blocks(setting, 300, block_bytes).unwrap();
+            let mut store = (driver.open)(&driver.settings[0], 300, block_bytes).unwrap();
             store.prepare();
             for order in [FreeOrder::Same, FreeOrder::Reverse] {
                 store.allocate().unwrap();
                 store.touch();
-                assert_eq!(store.wrong(), 0, "{allocator:?} {block_bytes}");
+                assert_eq!(store.wrong(), 0, "{} {block_bytes}", allocator.name);
                 store.free(order).unwrap();
             }
         }
@@ -23,7 +22,7 @@ fn every_allocator_gives_blocks_that_keep_their_words() {
 #[test]
 fn mappings_are_of_whole_pages_and_not_more_than_there_may_be() {
     let open = |count, bytes| {
-        let opened = Allocator::Mmap.open_blocks(&MMAP[0], count, bytes);
+        let opened = open_mappings(&MMAP.block_settings()[0], count, bytes);
         opened.err().map(|failure| failure.to_string())
     };
     assert!(open(10, 1024).unwrap().contains("whole pages"));

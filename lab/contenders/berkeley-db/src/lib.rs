@@ -4,7 +4,7 @@
 //! log), each in memory or in files, in a private environment whose cache holds everything. On
 //! a machine without the library this crate compiles to a contender that names the command
 //! that installs it. The C calls are in `database`, `pairs` and `burst`, which exist only with the
-//! library.
+//! library; `opened` has the functions that open it, which fail without (`absent`).
 //! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for
 //! readers.
 
@@ -17,15 +17,30 @@ mod pairs;
 #[cfg(berkeley_db)]
 mod threads;
 
-use lab_harness::burst::BurstStore;
-use lab_harness::pairs::{CommitStore, PairStore};
-use lab_harness::readers::SharedStore;
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Contender, Medium, Missing, Outcome, Place, Promise, Setting, Tier};
+#[cfg(berkeley_db)]
+mod opened;
+#[cfg(not(berkeley_db))]
+#[path = "absent.rs"]
+mod opened;
+
+use lab_harness::{Contender, Driver, Medium, Missing, Promise, RecoveryDriver, Setting, Tier};
 
 /// The `berkeley-db` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct BerkeleyDb;
+pub static BERKELEY_DB: Contender = Contender {
+    missing: if cfg!(berkeley_db) { None } else { Some(NOT_INSTALLED) },
+    sensors: Some(Driver { settings: SETTINGS, open: opened::sensors }),
+    shared: Some(Driver { settings: SHARED, open: opened::shared }),
+    pairs: Some(Driver { settings: PAIRS, open: opened::pairs }),
+    commits: Some(opened::commits),
+    burst: Some(Driver { settings: BURST, open: opened::burst }),
+    recovery: Some(RecoveryDriver {
+        settings: RETURNS,
+        create: opened::pairs,
+        reopen: opened::recovered_pairs,
+        reads: |file| file.starts_with("log."),
+    }),
+    ..Contender::named("berkeley-db", opened::version)
+};
 
 const SETTINGS: &[Setting] = &[
     setting(Promise::None, Medium::Memory, Tier::Always, DATA_STORE),
@@ -113,130 +128,8 @@ const fn setting(promise: Promise, medium: Medium, tier: Tier, note: &'static st
     Setting { variant: "", promise, medium, tier, note }
 }
 
-impl Contender for BerkeleyDb {
-    fn name(&self) -> &'static str {
-        "berkeley-db"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    #[cfg(berkeley_db)]
-    fn version(&self) -> String {
-        database::version()
-    }
-
-    #[cfg(berkeley_db)]
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Ok(Box::new(database::Database::open(setting, place)?))
-    }
-
-    fn shared_settings(&self) -> &'static [Setting] {
-        SHARED
-    }
-
-    #[cfg(berkeley_db)]
-    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(database::Shared::open(place)?))
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        PAIRS
-    }
-
-    #[cfg(berkeley_db)]
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place, false)?))
-    }
-
-    fn threads_commit(&self) -> bool {
-        true
-    }
-
-    #[cfg(berkeley_db)]
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Ok(Box::new(pairs::open_commits(setting, place)?))
-    }
-
-    fn burst_settings(&self) -> &'static [Setting] {
-        BURST
-    }
-
-    #[cfg(berkeley_db)]
-    fn open_burst(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        snapshots: u64,
-    ) -> Outcome<Box<dyn BurstStore>> {
-        burst::open(setting, place, snapshots)
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn open_burst(&self, _: &Setting, _: &Place<'_>, _: u64) -> Outcome<Box<dyn BurstStore>> {
-        Err(not_installed().reason.into())
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        RETURNS
-    }
-
-    #[cfg(berkeley_db)]
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place, true)?))
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file.starts_with("log.")
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Err(not_installed().reason.into())
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Err(not_installed().reason.into())
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Err(not_installed().reason.into())
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn version(&self) -> String {
-        "not installed".to_owned()
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn missing(&self) -> Option<Missing> {
-        Some(not_installed())
-    }
-
-    #[cfg(not(berkeley_db))]
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err(not_installed().reason.into())
-    }
-}
-
 /// What to say on a machine without the library.
-#[must_use]
-pub fn not_installed() -> Missing {
-    Missing {
-        reason: "db.h or libdb-5.3 was not found when the lab was built".to_owned(),
-        install: "apt-get install libdb5.3-dev",
-    }
-}
+pub const NOT_INSTALLED: Missing = Missing {
+    reason: "db.h or libdb-5.3 was not found when the lab was built",
+    install: "apt-get install libdb5.3-dev",
+};

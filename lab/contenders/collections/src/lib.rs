@@ -11,13 +11,14 @@ mod btree;
 mod burst;
 mod hash;
 mod pairs;
+mod sensors;
 mod threads;
 
 use lab_harness::{Medium, Promise, Setting, Tier};
 
-pub use array::Array;
-pub use btree::BTree;
-pub use hash::Hash;
+pub use array::ARRAY;
+pub use btree::BTREE;
+pub use hash::HASH;
 
 const ORDERED: &[Setting] =
     &[setting("Mutex<BTreeMap<u64, Box<[u8]>>>; [u8; 56] values for fixed records")];
@@ -34,10 +35,6 @@ const HASHED_PAIRS: &[Setting] =
     &[setting("Mutex<HashMap<u64, [u8; 32], Fx>>, locked for each call")];
 const FLAT_PAIRS: &[Setting] =
     &[setting("Vec<[u8; 40]>, a record at the place that its key says; no lock")];
-
-/// The value of a fixed record: the nested integer and the string.
-const FIXED_VALUE_LEN: usize =
-    lab_harness::sensors::PACKED_HEAD_LEN + lab_harness::sensors::FIXED_SPECTRA_LEN;
 
 const fn setting(note: &'static str) -> Setting {
     Setting {

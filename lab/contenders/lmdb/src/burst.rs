@@ -47,7 +47,11 @@ struct Inserts<'e> {
 struct Open<'e>(Reading<'e>);
 
 /// Opens an empty database.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn BurstStore>> {
+pub(crate) fn open(
+    setting: &Setting,
+    place: &Place<'_>,
+    _snapshots: u64,
+) -> Outcome<Box<dyn BurstStore>> {
     let flags = match setting.promise {
         Promise::Disk => 0,
         Promise::Memory => MDB_NOSYNC | MDB_WRITEMAP,

@@ -13,18 +13,31 @@ mod pairs;
 mod threads;
 
 use environment::Environment;
-use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
-use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{
+    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+};
 use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
 
 /// The `lmdb` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct Lmdb;
+pub static LMDB: Contender = Contender {
+    sensors: Some(Driver { settings: SETTINGS, open: open_sensors }),
+    shared: Some(Driver { settings: SHARED, open: open_shared }),
+    pairs: Some(Driver { settings: PAIRS, open: open_pairs }),
+    commits: Some(open_commits),
+    burst: Some(Driver { settings: burst::SETTINGS, open: burst::open }),
+    recovery: Some(RecoveryDriver {
+        settings: RETURNS,
+        create: open_pairs,
+        reopen: open_pairs,
+        reads: |file| file == "data.mdb",
+    }),
+    ..Contender::named("lmdb", environment::version)
+};
 
 const SETTINGS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, WRITEMAP),
@@ -76,86 +89,34 @@ struct Store {
     environment: Environment,
 }
 
-impl Contender for Lmdb {
-    fn name(&self) -> &'static str {
-        "lmdb"
-    }
+fn open_sensors(
+    setting: &Setting,
+    place: &Place<'_>,
+    _: RecordShape,
+) -> Outcome<Box<dyn SensorStore>> {
+    let flags = match (setting.promise, setting.variant) {
+        (Promise::Disk, _) => 0,
+        (_, "nowritemap") => MDB_NOSYNC,
+        _ => MDB_NOSYNC | MDB_WRITEMAP,
+    };
+    let map_bytes = place.data_bytes as usize * 3 + (64 << 20);
+    let environment = Environment::open(place.files()?, flags, map_bytes)?;
+    Ok(Box::new(Store { environment }))
+}
 
-    fn version(&self) -> String {
-        environment::version()
-    }
+fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    let flags = MDB_NOSYNC | MDB_WRITEMAP;
+    // Pages that a snapshot keeps are not reused meanwhile.
+    let map_bytes = place.data_bytes as usize * 8 + (1 << 30);
+    Ok(Box::new(threads::Shared(Environment::open(place.files()?, flags, map_bytes)?)))
+}
 
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
+fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, place)?))
+}
 
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        let flags = match (setting.promise, setting.variant) {
-            (Promise::Disk, _) => 0,
-            (_, "nowritemap") => MDB_NOSYNC,
-            _ => MDB_NOSYNC | MDB_WRITEMAP,
-        };
-        let map_bytes = place.data_bytes as usize * 3 + (64 << 20);
-        let environment = Environment::open(place.files()?, flags, map_bytes)?;
-        Ok(Box::new(Store { environment }))
-    }
-
-    fn shared_settings(&self) -> &'static [Setting] {
-        SHARED
-    }
-
-    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        let flags = MDB_NOSYNC | MDB_WRITEMAP;
-        // Pages that a snapshot keeps are not reused meanwhile.
-        let map_bytes = place.data_bytes as usize * 8 + (1 << 30);
-        Ok(Box::new(threads::Shared(Environment::open(place.files()?, flags, map_bytes)?)))
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        PAIRS
-    }
-
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn threads_commit(&self) -> bool {
-        true
-    }
-
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn burst_settings(&self) -> &'static [Setting] {
-        burst::SETTINGS
-    }
-
-    fn open_burst(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _snapshots: u64,
-    ) -> Outcome<Box<dyn BurstStore>> {
-        burst::open(setting, place)
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        RETURNS
-    }
-
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file == "data.mdb"
-    }
+fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(pairs::open(setting, place)?))
 }
 
 impl SensorStore for Store {

@@ -41,7 +41,11 @@ struct Inserts(WriteTransaction);
 struct Open(ReadOnlyTable<u64, &'static Value>);
 
 /// Opens an empty database.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn BurstStore>> {
+pub(crate) fn open(
+    setting: &Setting,
+    place: &Place<'_>,
+    _snapshots: u64,
+) -> Outcome<Box<dyn BurstStore>> {
     let mut builder = Builder::new();
     builder.set_cache_size((place.data_bytes as usize * 4).max(1 << 30));
     let database = match setting.medium {

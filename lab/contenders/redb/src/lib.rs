@@ -9,19 +9,32 @@ mod burst;
 mod pairs;
 mod threads;
 
-use lab_harness::burst::BurstStore;
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
-use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{
+    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+};
 use redb::backends::InMemoryBackend;
 use redb::{Builder, Database, Durability, ReadableDatabase, TableDefinition};
 
 /// The `redb` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct Redb;
+pub static REDB: Contender = Contender {
+    sensors: Some(Driver { settings: SETTINGS, open: open_sensors }),
+    shared: Some(Driver { settings: SHARED, open: open_shared }),
+    pairs: Some(Driver { settings: PAIRS, open: open_pairs }),
+    commits: Some(open_commits),
+    burst: Some(Driver { settings: burst::SETTINGS, open: burst::open }),
+    recovery: Some(RecoveryDriver {
+        settings: RETURNS,
+        create: open_pairs,
+        reopen: open_pairs,
+        reads: |file| file == pairs::FILE,
+    }),
+    ..Contender::named("redb", || VERSION.to_owned())
+};
 
 const MEASURES: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("measure");
 
@@ -61,89 +74,37 @@ struct Store {
     durability: Durability,
 }
 
-impl Contender for Redb {
-    fn name(&self) -> &'static str {
-        "redb"
-    }
+fn open_sensors(
+    setting: &Setting,
+    place: &Place<'_>,
+    _: RecordShape,
+) -> Outcome<Box<dyn SensorStore>> {
+    let mut builder = Builder::new();
+    builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
+    let database = match setting.medium {
+        Medium::Memory => builder.create_with_backend(InMemoryBackend::new())?,
+        _ => builder.create(place.files()?.join("measures.redb"))?,
+    };
+    let durability = match setting.promise {
+        Promise::Disk => Durability::Immediate,
+        _ => Durability::None,
+    };
+    let transaction = database.begin_write()?;
+    transaction.open_table(MEASURES)?;
+    transaction.commit()?;
+    Ok(Box::new(Store { database, durability }))
+}
 
-    fn version(&self) -> String {
-        VERSION.to_owned()
-    }
+fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::open(place)?))
+}
 
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
+fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, place)?))
+}
 
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        let mut builder = Builder::new();
-        builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
-        let database = match setting.medium {
-            Medium::Memory => builder.create_with_backend(InMemoryBackend::new())?,
-            _ => builder.create(place.files()?.join("measures.redb"))?,
-        };
-        let durability = match setting.promise {
-            Promise::Disk => Durability::Immediate,
-            _ => Durability::None,
-        };
-        let transaction = database.begin_write()?;
-        transaction.open_table(MEASURES)?;
-        transaction.commit()?;
-        Ok(Box::new(Store { database, durability }))
-    }
-
-    fn shared_settings(&self) -> &'static [Setting] {
-        SHARED
-    }
-
-    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(threads::Shared::open(place)?))
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        PAIRS
-    }
-
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn threads_commit(&self) -> bool {
-        true
-    }
-
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn burst_settings(&self) -> &'static [Setting] {
-        burst::SETTINGS
-    }
-
-    fn open_burst(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _snapshots: u64,
-    ) -> Outcome<Box<dyn BurstStore>> {
-        burst::open(setting, place)
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        RETURNS
-    }
-
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(pairs::open(setting, place)?))
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file == pairs::FILE
-    }
+fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(pairs::open(setting, place)?))
 }
 
 impl SensorStore for Store {

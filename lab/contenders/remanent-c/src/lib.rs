@@ -10,38 +10,60 @@ mod sets;
 
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
-use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Contender, Driver, Medium, Outcome, Place, Promise, Setting, Tier};
 // The programs call its functions; named here, it is linked.
 use lab_remanent_capi as _;
 
 use crate::programs::Program;
 
-/// An interface in C, by the program that uses it.
-#[derive(Clone, Copy, Debug)]
-pub enum Interface {
-    /// The native `rem_*` functions.
-    Native,
-    /// The mco-style.
-    Mco,
-    /// The d_-style.
-    D,
-}
+/// The native `rem_*` functions.
+pub static NATIVE: Contender = Contender {
+    sensors: Some(Driver {
+        settings: NATIVE_SETTINGS,
+        open: |_, place, shape| open_sensors(&programs::NATIVE, place, shape),
+    }),
+    ..Contender::named("remanent-c", version)
+};
+
+/// The mco-style.
+pub static MCO: Contender = Contender {
+    sensors: Some(Driver {
+        settings: MCO_SETTINGS,
+        open: |_, place, shape| open_sensors(&programs::MCO, place, shape),
+    }),
+    ..Contender::named("remanent-mco", version)
+};
+
+/// The d_-style.
+pub static D: Contender = Contender {
+    sensors: Some(Driver {
+        settings: D_SETTINGS,
+        open: |setting, place, shape| {
+            let strings = setting.variant == STRINGS;
+            let program = if strings { &programs::D_STRINGS } else { &programs::D };
+            open_sensors(program, place, shape)
+        },
+    }),
+    sets: Some(Driver { settings: SETS, open: open_set }),
+    set_orders: &[SetOrder::Last],
+    ..Contender::named("remanent-d", version)
+};
 
 /// The variant of the d_-style in which a text is members of a set.
 const STRINGS: &str = "strings";
 
-const NATIVE: &[Setting] = &[setting(
+const NATIVE_SETTINGS: &[Setting] = &[setting(
     "",
     Medium::Memory,
     "rem_* with handles of columns; text by pointer; tree unique; program in C, -O2",
 )];
-const MCO: &[Setting] = &[setting(
+const MCO_SETTINGS: &[Setting] = &[setting(
     "",
     Medium::Memory,
     "in the program's memory, page size 512; tree not unique, as in the document; program in C, \
      -O2",
 )];
-const D: &[Setting] = &[
+const D_SETTINGS: &[Setting] = &[
     setting(
         "",
         Medium::Ramdisk,
@@ -63,66 +85,25 @@ const fn setting(variant: &'static str, medium: Medium, note: &'static str) -> S
     Setting { variant, promise: Promise::Memory, medium, tier: Tier::Always, note }
 }
 
-impl Contender for Interface {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Native => "remanent-c",
-            Self::Mco => "remanent-mco",
-            Self::D => "remanent-d",
-        }
-    }
+fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
+fn open_sensors(
+    program: &'static programs::Functions,
+    place: &Place<'_>,
+    shape: RecordShape,
+) -> Outcome<Box<dyn SensorStore>> {
+    if shape == RecordShape::Fixed {
+        return Err("its program writes records of variable length alone".into());
     }
+    Ok(Box::new(Program::open(program, place)?))
+}
 
-    fn settings(&self) -> &'static [Setting] {
-        match self {
-            Self::Native => NATIVE,
-            Self::Mco => MCO,
-            Self::D => D,
-        }
-    }
-
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        shape: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        if shape == RecordShape::Fixed {
-            return Err("its program writes records of variable length alone".into());
-        }
-        let program = match (self, setting.variant) {
-            (Self::Native, _) => &programs::NATIVE,
-            (Self::Mco, _) => &programs::MCO,
-            (Self::D, STRINGS) => &programs::D_STRINGS,
-            (Self::D, _) => &programs::D,
-        };
-        Ok(Box::new(Program::open(program, place)?))
-    }
-
-    fn set_settings(&self) -> &'static [Setting] {
-        match self {
-            Self::D => SETS,
-            Self::Native | Self::Mco => &[],
-        }
-    }
-
-    fn has_order(&self, order: SetOrder) -> bool {
-        order == SetOrder::Last
-    }
-
-    fn open_set(
-        &self,
-        _: &Setting,
-        place: &Place<'_>,
-        order: SetOrder,
-    ) -> Outcome<Box<dyn SetStore>> {
-        match (self, order) {
-            (Self::D, SetOrder::Last) => Ok(Box::new(sets::Sets::open(place)?)),
-            _ => Err("its program keeps a d_-style set in order last alone".into()),
-        }
+fn open_set(_: &Setting, place: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
+    match order {
+        SetOrder::Last => Ok(Box::new(sets::Sets::open(place)?)),
+        _ => Err("its program keeps a d_-style set in order last alone".into()),
     }
 }
 

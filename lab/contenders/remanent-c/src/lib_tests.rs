@@ -14,9 +14,10 @@ fn every_interface_gives_back_what_was_put() {
     let folder = std::env::temp_dir().join(format!("lab-remanent-c-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let place = Place { directory: Some(&folder), rows: 100, data_bytes: 100_000 };
-    for interface in [Interface::Native, Interface::Mco, Interface::D] {
-        for setting in interface.settings() {
-            let mut store = interface.open_sensors(setting, &place, RecordShape::Variable).unwrap();
+    for interface in [&NATIVE, &MCO, &D] {
+        let (driver, name) = (interface.sensors.unwrap(), interface.name);
+        for setting in driver.settings {
+            let mut store = (driver.open)(setting, &place, RecordShape::Variable).unwrap();
             let texts: Vec<String> = LENGTHS.iter().map(|&length| "abc".repeat(length)).collect();
             for (row, &length) in LENGTHS.iter().enumerate() {
                 let measure = Measure {
@@ -30,14 +31,14 @@ fn every_interface_gives_back_what_was_put() {
             let mut out = MeasureBuffer::new();
             for (row, &length) in LENGTHS.iter().enumerate().rev() {
                 let key = SensorKey { sensor_id: row as u32 / 3, timestamp: row as u32 };
-                assert!(store.read(key, &mut out).unwrap(), "{interface:?} {row}");
+                assert!(store.read(key, &mut out).unwrap(), "{name} {row}");
                 assert_eq!((out.sensor_id, out.timestamp), (key.sensor_id, key.timestamp));
-                assert_eq!(out.thing, -(row as i16), "{interface:?} {row}");
+                assert_eq!(out.thing, -(row as i16), "{name} {row}");
                 let text = &texts[row].as_bytes()[..length];
-                assert_eq!(out.spectra(), text, "{interface:?} {row}");
+                assert_eq!(out.spectra(), text, "{name} {row}");
             }
             let absent = SensorKey { sensor_id: 77, timestamp: 0 };
-            assert!(!store.read(absent, &mut out).unwrap(), "{interface:?}");
+            assert!(!store.read(absent, &mut out).unwrap(), "{name}");
             store.close().unwrap();
         }
     }
@@ -49,7 +50,7 @@ fn a_set_is_connected_followed_and_disconnected() {
     let folder = std::env::temp_dir().join(format!("lab-remanent-c-sets-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let place = Place { directory: Some(&folder), rows: 5, data_bytes: 20 };
-    let mut store = Interface::D.open_set(&SETS[0], &place, SetOrder::Last).unwrap();
+    let mut store = open_set(&SETS[0], &place, SetOrder::Last).unwrap();
     store.fill(5).unwrap();
     store.connect(&[3, 0]).unwrap();
     store.connect(&[4]).unwrap();

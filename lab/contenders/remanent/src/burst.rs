@@ -68,7 +68,11 @@ struct Open<'s> {
 }
 
 /// Opens an empty database for a setting.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn BurstStore>> {
+pub(crate) fn open(
+    setting: &Setting,
+    place: &Place<'_>,
+    _snapshots: u64,
+) -> Outcome<Box<dyn BurstStore>> {
     let ahead = match setting.variant {
         "ahead" => place.data_bytes + place.rows * BESIDE_DATA,
         _ => 0,

@@ -14,18 +14,31 @@ mod sets;
 mod stores;
 mod threads;
 
-use lab_harness::blocks::BlockStore;
-use lab_harness::burst::BurstStore;
-use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
-use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{
+    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+};
 use remanent::{Database, Durability, Options};
 
 /// The `remanent` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct Remanent;
+pub static REMANENT: Contender = Contender {
+    sensors: Some(Driver { settings: SETTINGS, open: open_sensors }),
+    shared: Some(Driver { settings: SHARED, open: open_shared }),
+    sets: Some(Driver { settings: SETS, open: open_set }),
+    pairs: Some(Driver { settings: pairs::SETTINGS, open: pairs::open }),
+    commits: Some(pairs::open_commits),
+    burst: Some(Driver { settings: burst::SETTINGS, open: burst::open }),
+    blocks: Some(Driver { settings: blocks::SETTINGS, open: blocks::open }),
+    recovery: Some(RecoveryDriver {
+        settings: pairs::RETURNS,
+        create: pairs::open,
+        reopen: pairs::reopen,
+        reads: pairs::is_returned_from,
+    }),
+    ..Contender::named("remanent", version)
+};
 
 const SETTINGS: &[Setting] = &[
     setting("", "one region of anonymous memory; one ordered index, unique"),
@@ -78,104 +91,31 @@ fn rung(promise: Promise) -> Option<Durability> {
     }
 }
 
-impl Contender for Remanent {
-    fn name(&self) -> &'static str {
-        "remanent"
-    }
+fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
 
-    fn version(&self) -> String {
-        env!("CARGO_PKG_VERSION").to_owned()
-    }
+fn open_sensors(
+    setting: &Setting,
+    place: &Place<'_>,
+    shape: RecordShape,
+) -> Outcome<Box<dyn SensorStore>> {
+    let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
+    let db = database(setting, place, Options::new().commit_ahead(ahead))?;
+    Ok(match (shape, setting.variant) {
+        (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::over(db)?),
+        (RecordShape::Variable, _) => Box::new(stores::Variable::over(db)?),
+        (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::over(db)?),
+        (RecordShape::Fixed, _) => Box::new(stores::Fixed::over(db)?),
+    })
+}
 
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
+fn open_shared(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::over(database(setting, place, Options::new())?)?))
+}
 
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        shape: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
-        let db = database(setting, place, Options::new().commit_ahead(ahead))?;
-        Ok(match (shape, setting.variant) {
-            (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::over(db)?),
-            (RecordShape::Variable, _) => Box::new(stores::Variable::over(db)?),
-            (RecordShape::Fixed, "hash") => Box::new(stores::FixedHashed::over(db)?),
-            (RecordShape::Fixed, _) => Box::new(stores::Fixed::over(db)?),
-        })
-    }
-
-    fn shared_settings(&self) -> &'static [Setting] {
-        SHARED
-    }
-
-    fn open_shared(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(threads::Shared::over(database(setting, place, Options::new())?)?))
-    }
-
-    fn set_settings(&self) -> &'static [Setting] {
-        SETS
-    }
-
-    fn open_set(&self, _: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
-        Ok(Box::new(sets::Sets::open(Options::new(), order)?))
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        pairs::SETTINGS
-    }
-
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        pairs::open(setting, place)
-    }
-
-    fn threads_commit(&self) -> bool {
-        pairs::THREADS_COMMIT
-    }
-
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        pairs::open_commits(setting, place)
-    }
-
-    fn burst_settings(&self) -> &'static [Setting] {
-        burst::SETTINGS
-    }
-
-    fn open_burst(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _snapshots: u64,
-    ) -> Outcome<Box<dyn BurstStore>> {
-        burst::open(setting, place)
-    }
-
-    fn block_settings(&self) -> &'static [Setting] {
-        blocks::SETTINGS
-    }
-
-    fn open_blocks(
-        &self,
-        setting: &Setting,
-        count: u64,
-        block_bytes: usize,
-    ) -> Outcome<Box<dyn BlockStore>> {
-        blocks::open(setting, count, block_bytes)
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        pairs::RETURNS
-    }
-
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        pairs::reopen(setting, place)
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        pairs::is_returned_from(file)
-    }
+fn open_set(_: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
+    Ok(Box::new(sets::Sets::open(Options::new(), order)?))
 }
 
 /// What the rows will take: data, 64 bytes a row for header, slot and index entry, an eighth spare.

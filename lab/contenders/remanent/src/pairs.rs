@@ -35,9 +35,6 @@ pub(crate) const RETURNS: &[Setting] = &[
     setting("", Promise::Os, Medium::Disk, REPLAY),
 ];
 
-/// Whether threads commit to a disk.
-pub(crate) const THREADS_COMMIT: bool = true;
-
 const AUTO_COMMIT: &str = "key/value, ordered; auto_commit: reads keep their snapshot until \
     somebody commits";
 const AUTO_COMMIT_HASHED: &str = "key/value, hashed; auto_commit: reads keep their snapshot until \

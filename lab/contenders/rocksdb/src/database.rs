@@ -121,7 +121,7 @@ unsafe extern "C" {
 
 /// What a database is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+enum Purpose {
     Ladder,
     /// Threads commit, and syncs are counted.
     Commits,
@@ -129,8 +129,28 @@ pub(crate) enum Purpose {
     Return,
 }
 
+/// The version that is linked.
+pub(crate) fn version() -> String {
+    env!("LAB_ROCKSDB_VERSION").to_owned()
+}
+
+/// Opens an empty database of pairs.
+pub(crate) fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(Pairs::open(setting, place, Purpose::Ladder)?))
+}
+
+/// Opens a database of pairs that is to come back, or has.
+pub(crate) fn open_to_return(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(Pairs::open(setting, place, Purpose::Return)?))
+}
+
+/// Opens an empty database in which threads commit.
+pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(Pairs::open(setting, place, Purpose::Commits)?))
+}
+
 /// An open database and its options.
-pub(crate) struct Pairs {
+struct Pairs {
     db: *mut Db,
     options: *mut DbOptions,
     writing: *mut WriteOptions,
@@ -144,7 +164,7 @@ unsafe impl Sync for Pairs {}
 
 impl Pairs {
     /// Opens a database, new or not.
-    pub(crate) fn open(setting: &Setting, place: &Place<'_>, purpose: Purpose) -> Outcome<Self> {
+    fn open(setting: &Setting, place: &Place<'_>, purpose: Purpose) -> Outcome<Self> {
         let path = CString::new(place.files()?.as_os_str().as_bytes())?;
         let counts = purpose == Purpose::Commits;
         // SAFETY: constructors without conditions; what they make is freed by the drop of `made`.

@@ -4,18 +4,29 @@
 //! with the log written when told to, at every put, or synced, what the rungs above promise. It
 //! has no database without files, and no transaction that reads. On a machine without the library
 //! this crate compiles to a contender that names the command that installs it. The C calls are in
-//! `database`, which exists only with the library.
+//! `database`, for which `absent` stands without the library.
 
 #[cfg(rocksdb)]
 mod database;
+#[cfg(not(rocksdb))]
+#[path = "absent.rs"]
+mod database;
 
-use lab_harness::pairs::{CommitStore, PairStore};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Contender, Medium, Missing, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Contender, Driver, Medium, Missing, Promise, RecoveryDriver, Setting, Tier};
 
 /// The `rocksdb` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct RocksDb;
+pub static ROCKSDB: Contender = Contender {
+    missing: if cfg!(rocksdb) { None } else { Some(NOT_INSTALLED) },
+    pairs: Some(Driver { settings: PAIRS, open: database::open_pairs }),
+    commits: Some(database::open_commits),
+    recovery: Some(RecoveryDriver {
+        settings: RETURNS,
+        create: database::open_to_return,
+        reopen: database::open_to_return,
+        reads: |file| file.ends_with(".log"),
+    }),
+    ..Contender::named("rocksdb", database::version)
+};
 
 const PAIRS: &[Setting] = &[
     setting(Promise::Memory, Medium::Ramdisk, NO_LOG),
@@ -39,91 +50,8 @@ const fn setting(promise: Promise, medium: Medium, note: &'static str) -> Settin
     Setting { variant: "", promise, medium, tier: Tier::Always, note }
 }
 
-impl Contender for RocksDb {
-    fn name(&self) -> &'static str {
-        "rocksdb"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("it takes part with small pairs".into())
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        PAIRS
-    }
-
-    fn threads_commit(&self) -> bool {
-        true
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        RETURNS
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file.ends_with(".log")
-    }
-
-    #[cfg(rocksdb)]
-    fn version(&self) -> String {
-        env!("LAB_ROCKSDB_VERSION").to_owned()
-    }
-
-    #[cfg(rocksdb)]
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(database::Pairs::open(setting, place, database::Purpose::Ladder)?))
-    }
-
-    #[cfg(rocksdb)]
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Ok(Box::new(database::Pairs::open(setting, place, database::Purpose::Commits)?))
-    }
-
-    #[cfg(rocksdb)]
-    fn open_to_return(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(database::Pairs::open(setting, place, database::Purpose::Return)?))
-    }
-
-    #[cfg(rocksdb)]
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(database::Pairs::open(setting, place, database::Purpose::Return)?))
-    }
-
-    #[cfg(not(rocksdb))]
-    fn version(&self) -> String {
-        "not installed".to_owned()
-    }
-
-    #[cfg(not(rocksdb))]
-    fn missing(&self) -> Option<Missing> {
-        Some(not_installed())
-    }
-
-    #[cfg(not(rocksdb))]
-    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Err(not_installed().reason.into())
-    }
-
-    #[cfg(not(rocksdb))]
-    fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        Err(not_installed().reason.into())
-    }
-}
-
 /// What to say on a machine without the library.
-#[must_use]
-pub fn not_installed() -> Missing {
-    Missing {
-        reason: "rocksdb/c.h or librocksdb was not found when the lab was built".to_owned(),
-        install: "apt-get install librocksdb-dev",
-    }
-}
+pub const NOT_INSTALLED: Missing = Missing {
+    reason: "rocksdb/c.h or librocksdb was not found when the lab was built",
+    install: "apt-get install librocksdb-dev",
+};

@@ -17,15 +17,27 @@ mod threads;
 
 pub use points::Points;
 
-use lab_harness::burst::BurstStore;
-use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Contender, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{
+    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+};
 
 /// The `sqlite` contender.
-#[derive(Clone, Copy, Debug)]
-pub struct Sqlite;
+pub static SQLITE: Contender = Contender {
+    sensors: Some(Driver { settings: SETTINGS, open: open_sensors }),
+    shared: Some(Driver { settings: SHARED, open: open_shared }),
+    pairs: Some(Driver { settings: PAIRS, open: pairs::open }),
+    commits: Some(pairs::open_commits),
+    burst: Some(Driver { settings: burst::SETTINGS, open: burst::open }),
+    recovery: Some(RecoveryDriver {
+        settings: RETURNS,
+        create: pairs::open_to_return,
+        reopen: pairs::open,
+        reads: |file| file == pairs::LOG,
+    }),
+    ..Contender::named("sqlite", connection::version)
+};
 
 const SETTINGS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Memory, Tier::Always, IN_MEMORY),
@@ -73,78 +85,14 @@ const fn setting(
     Setting { variant, promise, medium, tier, note }
 }
 
-impl Contender for Sqlite {
-    fn name(&self) -> &'static str {
-        "sqlite"
-    }
+fn open_sensors(
+    setting: &Setting,
+    place: &Place<'_>,
+    _: RecordShape,
+) -> Outcome<Box<dyn SensorStore>> {
+    store::open(setting, place)
+}
 
-    fn version(&self) -> String {
-        connection::version()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn open_sensors(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        store::open(setting, place)
-    }
-
-    fn shared_settings(&self) -> &'static [Setting] {
-        SHARED
-    }
-
-    fn open_shared(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(threads::Shared::create(place)?))
-    }
-
-    fn pair_settings(&self) -> &'static [Setting] {
-        PAIRS
-    }
-
-    fn open_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        pairs::open(setting, place)
-    }
-
-    fn threads_commit(&self) -> bool {
-        true
-    }
-
-    fn open_commits(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        pairs::open_commits(setting, place)
-    }
-
-    fn burst_settings(&self) -> &'static [Setting] {
-        burst::SETTINGS
-    }
-
-    fn open_burst(
-        &self,
-        setting: &Setting,
-        place: &Place<'_>,
-        snapshots: u64,
-    ) -> Outcome<Box<dyn BurstStore>> {
-        burst::open(setting, place, snapshots)
-    }
-
-    fn return_settings(&self) -> &'static [Setting] {
-        RETURNS
-    }
-
-    fn open_to_return(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        pairs::open_to_return(setting, place)
-    }
-
-    fn reopen_pairs(&self, setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        pairs::open(setting, place)
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file == pairs::LOG
-    }
+fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::create(place)?))
 }

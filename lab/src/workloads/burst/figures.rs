@@ -8,9 +8,9 @@
 use lab_harness::{Medium, Promise};
 
 use super::{ABORT, ASCENDING, COMMIT, ENDING, ORDER, RANDOM, SNAPSHOTS, is_stopped};
+use crate::figure::Figure;
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::Figure;
 
 const OURS: &str = "remanent";
 /// Many records with each statement.
@@ -41,7 +41,7 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
     let run = Run { records };
     let mut figures = Vec::new();
     for (ours, order, other, promise, most) in INSERTS {
-        figures.extend(run.insert_against((ours, other), order, promise, most));
+        figures.extend(run.insert_against(ours, other, order, promise, most));
     }
     for order in [ASCENDING, RANDOM] {
         figures.extend(run.at_most(order, COMMIT, "commit", COMMIT_NS_MAX));
@@ -99,7 +99,8 @@ impl Run<'_> {
 
     fn insert_against(
         &self,
-        (ours, other): (&str, &str),
+        ours: &str,
+        other: &str,
         order: &str,
         promise: Promise,
         most: Option<f64>,

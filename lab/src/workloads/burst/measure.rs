@@ -12,11 +12,11 @@ use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::{self, Footprint};
 use lab_harness::pairs::{Check, Seen};
-use lab_harness::{Contender, Outcome, Place, Promise, Setting, at_hand};
+use lab_harness::{Outcome, Place, Promise, Setting, at_hand};
 use serde_json::Value;
 
 use super::{ABORT, ENDING, ORDER, RANDOM, SNAPSHOTS};
-use crate::cell::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CellRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 use crate::workloads::ladder::content::{PAIR_BYTES, key, value};
 
@@ -49,7 +49,7 @@ struct Course<'s> {
 /// Measures one cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let data_bytes = request.rows * PAIR_BYTES;
@@ -62,7 +62,7 @@ pub(super) fn measure(
     footprint::forget_resident_peak();
     let footprint = Footprint::begin(place.directory)?;
     let clock = Clock::start();
-    let store = contender.open_burst(setting, &place, snapshots)?;
+    let store = open(setting, &place, snapshots)?;
     let mut samples = vec![sample("open", 1, clock.elapsed())];
     let empty_bytes = footprint.held_bytes()?;
     let limit_ns = request.seconds_max.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64);

@@ -3,14 +3,16 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use lab_harness::Medium;
 use lab_harness::pairs::{Key, Pair, Value as PairValue};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Tier};
 
 use super::super::{ASCENDING, COMMIT};
 use super::*;
+use crate::testing;
 
 const ROWS: u64 = 2000;
+
+const SETTING: Setting = testing::setting(Promise::Memory, Medium::Memory);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
@@ -28,8 +30,6 @@ enum Lie {
     /// A snapshot that is in the middle sees one key of it.
     OneMoves,
 }
-
-struct FakeContender(Lie);
 
 type Map = BTreeMap<Key, PairValue>;
 
@@ -110,7 +110,7 @@ fn inserts_out_of_time_say_so_and_are_ended_all_the_same() {
 
     let mut request = request(ASCENDING, COMMIT, 0);
     request.seconds_max = Some(0.0);
-    let lines = measure(&request, &FakeContender(Lie::None), &setting()).unwrap();
+    let lines = measure(&request, open(Lie::None), &SETTING).unwrap();
     let Line::Phase(insert) = &lines[2] else { panic!("{lines:?}") };
     assert!(insert.verified && insert.note.starts_with(STOPPED), "{insert:?}");
 }
@@ -126,7 +126,7 @@ fn shuffled_keys_are_all_keys() {
 
 fn measured(lie: Lie, order: &str, ending: &str, snapshots: u64) -> (Vec<PhaseSample>, Held) {
     let request = request(order, ending, snapshots);
-    let lines = measure(&request, &FakeContender(lie), &setting()).unwrap();
+    let lines = measure(&request, open(lie), &SETTING).unwrap();
     let (mut phases, mut bytes) = (Vec::new(), Held::default());
     for line in lines {
         match line {
@@ -138,11 +138,6 @@ fn measured(lie: Lie, order: &str, ending: &str, snapshots: u64) -> (Vec<PhaseSa
     (phases, bytes)
 }
 
-fn setting() -> Setting {
-    let (promise, medium) = (Promise::Memory, Medium::Memory);
-    Setting { variant: "", promise, medium, tier: Tier::Always, note: "" }
-}
-
 fn request(order: &str, ending: &str, snapshots: u64) -> CellRequest {
     let mut parameters = BTreeMap::from([
         (ORDER.to_owned(), Value::from(order)),
@@ -151,48 +146,11 @@ fn request(order: &str, ending: &str, snapshots: u64) -> CellRequest {
     if snapshots > 0 {
         parameters.insert(SNAPSHOTS.to_owned(), Value::from(snapshots));
     }
-    CellRequest {
-        workload: "burst".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::Memory,
-        medium: Medium::Memory,
-        rows: ROWS,
-        readers: 0,
-        per_transaction: ROWS,
-        parameters,
-        seconds_max: None,
-        directory: None,
-        core: None,
-    }
+    CellRequest { per_transaction: ROWS, parameters, ..testing::request("burst", &SETTING, ROWS) }
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake of one transaction".into())
-    }
-
-    fn open_burst(&self, _: &Setting, _: &Place<'_>, _: u64) -> Outcome<Box<dyn BurstStore>> {
-        let (pairs, opened) = (RefCell::default(), RefCell::default());
-        Ok(Box::new(Fake { lie: self.0, pairs, opened }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>> {
+    move |_, _, _| Ok(Box::new(Fake { lie, pairs: RefCell::default(), opened: RefCell::default() }))
 }
 
 impl BurstStore for Fake {

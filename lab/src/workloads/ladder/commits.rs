@@ -13,10 +13,10 @@ use std::thread;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::pairs::{CommitStore, Committer, VALUE_LEN};
 use lab_harness::readers::Ended;
-use lab_harness::{Contender, Outcome, Place, Setting};
+use lab_harness::{Outcome, Place, Setting};
 
 use super::content::{PAIR_BYTES, key, value};
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 /// Numbers of one thread begin so many after those of the thread before.
 const APART: u64 = 1 << 32;
@@ -39,7 +39,7 @@ struct Signal {
 /// Measures one number of threads.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>>,
     setting: &Setting,
     threads: u64,
 ) -> Outcome<Vec<Line>> {
@@ -48,7 +48,7 @@ pub(super) fn measure(
         rows: request.rows,
         data_bytes: request.rows * PAIR_BYTES,
     };
-    let store = contender.open_commits(setting, &place)?;
+    let store = open(setting, &place)?;
     let limit_ns = (request.seconds_max.unwrap_or(SECONDS_MAX) * 1e9) as u64;
     let (done, elapsed, syncs) = run(store.as_ref(), threads, limit_ns)?;
     let difference = difference(store.as_ref(), &done)?;

@@ -1,13 +1,13 @@
 //! A store that loses a commit, or has one that nobody made, must not get a time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 
-use lab_harness::pairs::{Key, PairStore, Value};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Promise, Tier};
+use lab_harness::pairs::{Key, Value};
+use lab_harness::{Medium, Promise};
 
 use super::*;
+use crate::testing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
@@ -20,8 +20,6 @@ enum Lie {
     /// A committer cannot be had.
     Refuses,
 }
-
-struct FakeContender(Lie);
 
 struct Fake {
     lie: Lie,
@@ -59,64 +57,18 @@ fn a_thread_that_fails_keeps_nobody_waiting() {
 }
 
 fn measured(lie: Lie, threads: u64) -> Outcome<PhaseSample> {
-    let setting = Setting {
-        variant: "",
-        promise: Promise::Disk,
-        medium: Medium::Disk,
-        tier: Tier::Always,
-        note: "",
-    };
-    let request = CellRequest {
-        workload: "ladder".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::Disk,
-        medium: Medium::Disk,
-        rows: 100,
-        readers: 0,
-        per_transaction: 1,
-        parameters: BTreeMap::new(),
-        seconds_max: Some(0.01),
-        directory: None,
-        core: None,
-    };
-    let mut lines = measure(&request, &FakeContender(lie), &setting, threads)?;
+    let setting = testing::setting(Promise::Disk, Medium::Disk);
+    let request =
+        CellRequest { seconds_max: Some(0.01), ..testing::request("ladder", &setting, 100) };
+    let mut lines = measure(&request, open(lie), &setting, threads)?;
     match lines.pop() {
         Some(Line::Phase(sample)) => Ok(sample),
         line => panic!("{line:?}"),
     }
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake of commits alone".into())
-    }
-
-    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Err("a fake of commits alone".into())
-    }
-
-    fn open_commits(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-        let (pairs, calls) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Box::new(Fake { lie: self.0, pairs, calls }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    move |_, _| Ok(Box::new(Fake { lie, pairs: Mutex::default(), calls: AtomicU64::new(0) }))
 }
 
 impl CommitStore for Fake {

@@ -6,11 +6,11 @@
 
 use lab_harness::Promise;
 
-use super::{RUNGS, THREADS};
+use crate::figure::Figure;
+use crate::parameters::THREADS;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::Figure;
 
 /// Contenders that promise nothing on any rung.
 const LIMITS: [&str; 3] = ["btreemap", "hashmap", "array"];
@@ -41,7 +41,7 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
     let mut figures: Vec<Figure> =
         ASKED.iter().filter_map(|asked| asked_of(&alone, asked)).collect();
     figures.extend(bulk(&alone));
-    for rung in RUNGS {
+    for rung in Promise::ALL {
         for phase in table::phases(&alone) {
             figures.extend(figure(&alone, rung, &phase));
         }

@@ -13,10 +13,10 @@ use fastrand::Rng;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::Footprint;
 use lab_harness::pairs::{Check, PairStore, Seen, VALUE_LEN};
-use lab_harness::{Contender, Outcome, Place, Promise, Setting};
+use lab_harness::{Outcome, Place, Promise, Setting};
 
 use super::content::{self, PAIR_BYTES, key, value};
-use crate::cell::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CellRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 
 const SEED: u64 = 0x6c61_6464_6572;
@@ -49,7 +49,7 @@ struct Course<'s> {
 /// Measures every phase of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let data_bytes = request.rows * PAIR_BYTES;
@@ -58,7 +58,7 @@ pub(super) fn measure(
     let generations = vec![0; usize::try_from(request.rows)?];
     let limit_ns = request.seconds_max.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64);
     let footprint = Footprint::begin(place.directory)?;
-    let mut store = contender.open_pairs(setting, &place)?;
+    let mut store = open(setting, &place)?;
     let empty_bytes = footprint.held_bytes()?;
     let mut course = Course { store: store.as_mut(), generations, limit_ns, samples: Vec::new() };
     course.write()?;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use lab_harness::Medium;
 use lab_harness::pairs::{Key, Pair, Value};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Tier};
 
 use super::*;
+use crate::testing;
 
 const ROWS: u64 = 300;
 
@@ -24,8 +24,6 @@ enum Lie {
     /// Reading in order shows two pairs in the wrong order.
     Disorders,
 }
-
-struct FakeContender(Lie);
 
 struct Fake {
     lie: Lie,
@@ -82,23 +80,9 @@ fn a_phase_out_of_time_says_so_and_the_rest_is_written_nevertheless() {
 }
 
 fn measured(lie: Lie, promise: Promise) -> Vec<PhaseSample> {
-    let setting =
-        Setting { variant: "", promise, medium: Medium::Memory, tier: Tier::Always, note: "" };
-    let request = CellRequest {
-        workload: "ladder".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise,
-        medium: Medium::Memory,
-        rows: ROWS,
-        readers: 0,
-        per_transaction: 1,
-        parameters: BTreeMap::new(),
-        seconds_max: None,
-        directory: None,
-        core: None,
-    };
-    let lines = measure(&request, &FakeContender(lie), &setting).unwrap();
+    let setting = testing::setting(promise, Medium::Memory);
+    let request = testing::request("ladder", &setting, ROWS);
+    let lines = measure(&request, open(lie), &setting).unwrap();
     let phases = lines.into_iter().filter_map(|line| match line {
         Line::Phase(sample) => Some(sample),
         _ => None,
@@ -106,31 +90,8 @@ fn measured(lie: Lie, promise: Promise) -> Vec<PhaseSample> {
     phases.collect()
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake of pairs alone".into())
-    }
-
-    fn open_pairs(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        Ok(Box::new(Fake { lie: self.0, pairs: BTreeMap::new() }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    move |_, _| Ok(Box::new(Fake { lie, pairs: BTreeMap::new() }))
 }
 
 impl PairStore for Fake {

@@ -4,9 +4,9 @@
 //! them: by then every row has had more than one version, and what comes later is growth. A run
 //! that was stopped by time is measured against its own course, if that is long enough.
 
+use crate::figure::Figure;
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::Figure;
 
 /// What may be held more at the end than after the first hundredth.
 const GROWTH_MAX: u64 = 8 << 20;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cell::Point;
+use crate::protocol::Point;
 
 const MIB: u64 = 1 << 20;
 

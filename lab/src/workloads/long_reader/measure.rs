@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lab_harness::readers::{Ended, RowReader, RowWriter, SharedStore};
-use lab_harness::{Contender, Outcome, Place, Setting, clock};
+use lab_harness::{Outcome, Place, Setting, clock};
 use serde_json::Value;
 
 use super::{MINUTES, UPDATES_WORD};
-use crate::cell::{CellRequest, Line, PhaseSample, Point};
+use crate::protocol::{CellRequest, Line, PhaseSample, Point};
 use crate::workloads::readers::{generation_of, row};
 
 const SEED: u64 = 0x6c6f_6e67_2072_6561;
@@ -58,7 +58,7 @@ struct Updates {
 /// Measures the one phase of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let place = Place {
@@ -66,7 +66,7 @@ pub(super) fn measure(
         rows: request.rows,
         data_bytes: request.rows * ROW_BYTES,
     };
-    let store = contender.open_shared(setting, &place)?;
+    let store = open(setting, &place)?;
     let store = store.as_ref();
     let mut writer = store.writer()?;
     insert(writer.as_mut(), request.rows as i32)?;

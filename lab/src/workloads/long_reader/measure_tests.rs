@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use lab_harness::readers::{Deleted, MemoryHeld, Row, See, Snapshot};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Promise, Tier};
+use lab_harness::{Medium, Promise};
 
 use super::*;
+use crate::testing;
 
 const ROWS: u64 = 20;
 const UPDATES: u64 = 2_000;
@@ -21,9 +21,6 @@ enum Lie {
     LostUpdate,
 }
 
-#[derive(Clone, Copy)]
-struct FakeContender(Lie);
-
 struct Fake {
     lie: Lie,
     rows: Mutex<BTreeMap<i32, Row>>,
@@ -33,13 +30,7 @@ struct Thread<'s>(&'s Fake);
 
 struct Open<'s>(&'s Fake, BTreeMap<i32, Row>);
 
-const SETTING: Setting = Setting {
-    variant: "",
-    promise: Promise::Memory,
-    medium: Medium::Memory,
-    tier: Tier::Always,
-    note: "",
-};
+const SETTING: Setting = testing::setting(Promise::Memory, Medium::Memory);
 
 #[test]
 fn an_honest_store_has_a_course_from_the_first_to_the_last_update() {
@@ -71,49 +62,18 @@ fn updates_out_of_time_say_how_many_were_asked_for() {
 
 fn measured(lie: Lie, seconds_max: Option<f64>) -> PhaseSample {
     let request = CellRequest {
-        workload: "long-reader".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::Memory,
-        medium: Medium::Memory,
-        rows: ROWS,
         readers: 1,
-        per_transaction: 1,
         parameters: BTreeMap::from([(UPDATES_WORD.to_owned(), Value::from(UPDATES))]),
         seconds_max,
-        directory: None,
-        core: None,
+        ..testing::request("long-reader", &SETTING, ROWS)
     };
-    let lines = measure(&request, &FakeContender(lie), &SETTING).unwrap();
+    let lines = measure(&request, open(lie), &SETTING).unwrap();
     let [Line::Phase(sample)] = &lines[..] else { panic!("{lines:?}") };
     sample.clone()
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("only shared".into())
-    }
-
-    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(Fake { lie: self.0, rows: Mutex::default() }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    move |_, _| Ok(Box::new(Fake { lie, rows: Mutex::default() }))
 }
 
 impl SharedStore for Fake {

@@ -8,13 +8,15 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
+use lab_harness::blocks::BlockStore;
 use lab_harness::clock::{self, Clock};
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::{Outcome, Setting};
 use serde_json::Value;
 use wait4::Wait4;
 
-use super::{ENDS, block_bytes};
-use crate::cell::{CellRequest, Line, PhaseSample};
+use super::ENDS;
+use crate::parameters::block_bytes;
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 /// How the line of a process begins that is ready.
 const READY: &str = "ready ";
@@ -22,11 +24,11 @@ const READY: &str = "ready ";
 /// Fills memory, says so, and exits when it is told to.
 pub(super) fn fill_and_end(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
-    let mut store = contender.open_blocks(setting, request.rows, usize::try_from(bytes)?)?;
+    let mut store = open(setting, request.rows, usize::try_from(bytes)?)?;
     store.prepare();
     store.allocate()?;
     store.touch();

@@ -5,13 +5,13 @@
 //! smallest blocks are compared with the largest. In touched memory a block of up to 4 KiB is to
 //! cost 15 ns at the most. Times are CPU times. What others measured stands beside it.
 
-use super::linear::{Growth, LINEAR};
-use super::{WARM, block_bytes, total_bytes};
+use crate::figure::Figure;
+use crate::growth::{Growth, LINEAR};
 use crate::over_bytes::{self, Curve};
+use crate::parameters::{WARM, block_bytes, total_bytes};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::Figure;
 
 const OURS: &str = table::BASES[0];
 

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::super::{BLOCK_BYTES, TOTAL_BYTES};
 use super::*;
+use crate::parameters::{BLOCK_BYTES, TOTAL_BYTES};
 use crate::record::Spread;
 
 #[test]

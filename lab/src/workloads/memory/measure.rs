@@ -8,10 +8,10 @@
 
 use lab_harness::blocks::{BlockStore, FreeOrder};
 use lab_harness::clock::{Clock, Elapsed};
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::{Outcome, Setting};
 
-use super::block_bytes;
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::parameters::block_bytes;
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 /// A store, how many blocks it is for, and the samples so far.
 struct Course {
@@ -25,12 +25,12 @@ struct Course {
 /// Measures every phase of a cell but its end.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
     let clock = Clock::start();
-    let store = contender.open_blocks(setting, request.rows, usize::try_from(bytes)?)?;
+    let store = open(setting, request.rows, usize::try_from(bytes)?)?;
     let opened = clock.elapsed();
     let mut course = Course { store, count: request.rows, samples: Vec::new(), difference: None };
     course.sample("open", 1, opened);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Place, Promise, Tier};
+use lab_harness::{Medium, Promise};
 use serde_json::Value;
 
-use super::super::BLOCK_BYTES;
 use super::*;
+use crate::parameters::BLOCK_BYTES;
+use crate::testing;
 
 /// What goes wrong, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,6 @@ enum Lie {
     /// Those after a reset.
     AfterReset,
 }
-
-struct FakeContender(Lie);
 
 struct Fake {
     lie: Lie,
@@ -53,23 +51,12 @@ fn a_lie_takes_the_times_before_and_after_it_away() {
 }
 
 fn measured(lie: Lie) -> Vec<PhaseSample> {
-    let (promise, medium) = (Promise::None, Medium::Memory);
-    let setting = Setting { variant: "", promise, medium, tier: Tier::Always, note: "" };
+    let setting = testing::setting(Promise::None, Medium::Memory);
     let request = CellRequest {
-        workload: "memory".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise,
-        medium,
-        rows: 30,
-        readers: 0,
-        per_transaction: 1,
         parameters: BTreeMap::from([(BLOCK_BYTES.to_owned(), Value::from(64))]),
-        seconds_max: None,
-        directory: None,
-        core: None,
+        ..testing::request("memory", &setting, 30)
     };
-    let lines = measure(&request, &FakeContender(lie), &setting).unwrap();
+    let lines = measure(&request, open(lie), &setting).unwrap();
     let phases = lines.into_iter().map(|line| match line {
         Line::Phase(sample) => sample,
         line => panic!("{line:?}"),
@@ -77,31 +64,8 @@ fn measured(lie: Lie) -> Vec<PhaseSample> {
     phases.collect()
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake of an allocator".into())
-    }
-
-    fn open_blocks(&self, _: &Setting, _: u64, _: usize) -> Outcome<Box<dyn BlockStore>> {
-        Ok(Box::new(Fake { lie: self.0, filled: 0, resets: 0 }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>> {
+    move |_, _, _| Ok(Box::new(Fake { lie, filled: 0, resets: 0 }))
 }
 
 impl BlockStore for Fake {

@@ -4,12 +4,12 @@
 //! again and again until that has lasted long enough, each half on a clock of its own. What is
 //! allocated at last is touched and checked once more.
 
-use lab_harness::blocks::FreeOrder;
+use lab_harness::blocks::{BlockStore, FreeOrder};
 use lab_harness::clock::{Clock, Elapsed};
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::{Outcome, Setting};
 
-use super::block_bytes;
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::parameters::block_bytes;
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 /// How long it is repeated, and how often at least.
 const NS_MIN: u64 = 60_000_000;
@@ -18,11 +18,11 @@ const PASSES_MIN: u64 = 3;
 /// Measures both phases of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
-    let mut store = contender.open_blocks(setting, request.rows, usize::try_from(bytes)?)?;
+    let mut store = open(setting, request.rows, usize::try_from(bytes)?)?;
     store.prepare();
     store.allocate()?;
     store.touch();

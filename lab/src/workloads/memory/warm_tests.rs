@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use lab_harness::{Medium, Promise};
 use serde_json::Value;
 
-use super::super::{BLOCK_BYTES, WARM};
 use super::*;
 use crate::contenders;
+use crate::parameters::{BLOCK_BYTES, WARM};
 
 #[test]
 fn both_halves_are_repeated_until_they_have_lasted() {
@@ -13,7 +13,7 @@ fn both_halves_are_repeated_until_they_have_lasted() {
         let Some(setting) = contender.block_settings().first() else { continue };
         let request = CellRequest {
             workload: "memory".to_owned(),
-            contender: contender.name().to_owned(),
+            contender: contender.name.to_owned(),
             variant: String::new(),
             promise: Promise::None,
             medium: Medium::Memory,
@@ -28,7 +28,7 @@ fn both_halves_are_repeated_until_they_have_lasted() {
             directory: None,
             core: None,
         };
-        let lines = measure(&request, contender, setting).unwrap();
+        let lines = measure(&request, contender.blocks.unwrap().open, setting).unwrap();
         let phases: Vec<_> = lines
             .into_iter()
             .map(|line| match line {
@@ -38,7 +38,7 @@ fn both_halves_are_repeated_until_they_have_lasted() {
             .collect();
         let [allocate, free] = &phases[..] else { panic!("{phases:?}") };
         assert_eq!((&*allocate.phase, &*free.phase), ("allocate_warm", "free_warm"));
-        assert!(allocate.verified && free.verified, "{}", contender.name());
+        assert!(allocate.verified && free.verified, "{}", contender.name);
         assert!(allocate.wall_ns + free.wall_ns >= NS_MIN);
         assert_eq!(allocate.operations, free.operations);
         assert!(allocate.operations >= 50 * PASSES_MIN);

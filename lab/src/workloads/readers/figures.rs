@@ -9,9 +9,9 @@
 use lab_harness::Promise;
 
 use super::plan::{PER_TRANSACTION, READERS};
+use crate::figure::Figure;
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::Figure;
 
 const OURS: &str = "remanent";
 

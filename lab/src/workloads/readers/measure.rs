@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lab_harness::readers::{Ended, Row, RowReader, RowWriter, SharedStore};
-use lab_harness::{Contender, Outcome, Place, Setting, clock};
+use lab_harness::{Outcome, Place, Setting, clock};
 
 use super::check::{self, Model};
 use super::content::row;
 use super::crew::{self, Board, Stage, Tally};
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 const SEED: u64 = 0x7265_6164_6572_7321;
 
@@ -51,7 +51,7 @@ const PHASES: [(Stage, &str); 3] =
 /// Measures every phase of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     if request.rows > ROWS_MAX {
@@ -62,7 +62,7 @@ pub(super) fn measure(
         rows: request.rows,
         data_bytes: request.rows * ROW_BYTES,
     };
-    let store = contender.open_shared(setting, &place)?;
+    let store = open(setting, &place)?;
     let board = Board::default();
     let (timings, tally) = thread::scope(|scope| {
         let mut cell = Cell::new(store.as_ref(), &board, request)?;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use lab_harness::readers::{Deleted, See};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Promise, Tier};
+use lab_harness::{Medium, Promise};
 
 use super::*;
 use crate::record::Record;
 use crate::samples::Samples;
+use crate::testing;
 
 const ROWS: u64 = 200;
 
@@ -33,18 +33,9 @@ struct Fake {
     rows: Mutex<BTreeMap<i32, Row>>,
 }
 
-#[derive(Clone, Copy)]
-struct FakeContender(Lie);
-
 struct Thread<'s>(&'s Fake);
 
-const SETTING: Setting = Setting {
-    variant: "",
-    promise: Promise::None,
-    medium: Medium::Memory,
-    tier: Tier::Always,
-    note: "",
-};
+const SETTING: Setting = testing::setting(Promise::None, Medium::Memory);
 
 #[test]
 fn an_honest_store_is_verified_in_every_phase() {
@@ -103,7 +94,7 @@ fn a_row_that_stays_is_found_out() {
 #[test]
 fn a_cell_out_of_time_reports_what_it_did_and_goes_on() {
     let request = CellRequest { seconds_max: Some(1e-9), ..request(0, 1) };
-    let lines = measure(&request, &FakeContender(Lie::None), &SETTING).unwrap();
+    let lines = measure(&request, open(Lie::None), &SETTING).unwrap();
     for line in lines {
         let Line::Phase(sample) = line else { panic!("{line:?}") };
         assert_eq!((sample.operations, sample.verified), (1, true), "{sample:?}");
@@ -113,52 +104,21 @@ fn a_cell_out_of_time_reports_what_it_did_and_goes_on() {
 
 fn measured(lie: Lie, readers: u64, per_transaction: u64) -> Outcome<Vec<Record>> {
     let mut samples = Samples::default();
-    samples.add(measure(&request(readers, per_transaction), &FakeContender(lie), &SETTING)?);
+    samples.add(measure(&request(readers, per_transaction), open(lie), &SETTING)?);
     Ok(samples.records(&Record::default()))
 }
 
 fn request(readers: u64, per_transaction: u64) -> CellRequest {
     CellRequest {
-        workload: "readers".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::None,
-        medium: Medium::Memory,
-        rows: ROWS,
         readers,
         per_transaction,
-        parameters: BTreeMap::new(),
         seconds_max: Some(0.2),
-        directory: None,
-        core: None,
+        ..testing::request("readers", &SETTING, ROWS)
     }
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("only shared".into())
-    }
-
-    fn open_shared(&self, _: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-        Ok(Box::new(Fake { lie: self.0, rows: Mutex::default() }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    move |_, _| Ok(Box::new(Fake { lie, rows: Mutex::default() }))
 }
 
 impl SharedStore for Fake {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use lab_harness::{Contender, Setting, Tier};
 
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::quantity::grouped;
 use crate::workloads::{Cell, Group};
@@ -78,12 +78,12 @@ fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
     Group { title, rounds: choice.rounds, cells }
 }
 
-fn taking_part(choice: &Choice) -> impl Iterator<Item = &'static dyn Contender> {
+fn taking_part(choice: &Choice) -> impl Iterator<Item = &'static Contender> {
     let everybody = choice.contenders.len() == contenders::all().len();
     let few = everybody && choice.scale == Scale::Quick;
     let asked = choice.contenders.iter().copied();
     asked.filter(move |contender| {
-        contender.missing().is_none() && (!few || QUICK.contains(&contender.name()))
+        contender.missing.is_none() && (!few || QUICK.contains(&contender.name))
     })
 }
 

@@ -29,7 +29,7 @@ fn a_cell_has_the_documents_rows_a_time_limit_and_all_cores() {
             assert!(!cell.pinned, "the workload is about threads");
             assert!(cell.seconds_max.is_some());
         }
-        let neighbours: Vec<_> = group.cells[..2].iter().map(|c| c.contender.name()).collect();
+        let neighbours: Vec<_> = group.cells[..2].iter().map(|c| c.contender.name).collect();
         assert_eq!(neighbours, ["btreemap", "hashmap"], "interleaved beside as many readers");
     }
 }
@@ -56,7 +56,7 @@ fn a_quick_run_is_a_part_of_the_whole_one() {
     assert_eq!(named.iter().map(|group| group.cells.len()).sum::<usize>(), 9);
     let everybody = Choice { contenders: contenders::all(), ..choice(Scale::Quick, &[]) };
     for cell in plan(&everybody).iter().flat_map(|group| &group.cells) {
-        assert!(QUICK.contains(&cell.contender.name()), "{}", cell.contender.name());
+        assert!(QUICK.contains(&cell.contender.name), "{}", cell.contender.name);
     }
 }
 

@@ -9,11 +9,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use lab_harness::pairs::PairStore;
-use lab_harness::{Contender, Outcome, Place, Setting};
+use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::{LEAVES, is_image};
-use crate::cell::{CellRequest, Line};
+use crate::protocol::{CellRequest, Line};
 use crate::workloads::ladder::content::{self, PAIR_BYTES};
 
 /// What a writer says when everything is written.
@@ -24,11 +24,11 @@ const SIGKILL: i32 = 9;
 /// Writes every pair, says so, and waits to be killed.
 pub(super) fn write_and_wait(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let place = place(request);
-    let mut store = contender.open_to_return(setting, &place)?;
+    let mut store = open(setting, &place)?;
     write_all(store.as_mut(), request, setting)?;
     writeln!(io::stdout().lock(), "{WRITTEN}")?;
     // Nothing is ever sent: this returns when the parent is gone.

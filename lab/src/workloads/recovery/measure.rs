@@ -8,24 +8,25 @@ use std::fs;
 use std::path::Path;
 
 use lab_harness::clock::Clock;
-use lab_harness::pairs::VALUE_LEN;
-use lab_harness::{Contender, Outcome, Setting};
+use lab_harness::pairs::{PairStore, VALUE_LEN};
+use lab_harness::{Outcome, Place, Setting};
 
 use super::{is_image, leave};
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CellRequest, Line, PhaseSample};
 use crate::workloads::ladder::content::{self, key};
 
 /// Measures one return.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    reopen: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
+    reads: fn(&str) -> bool,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let place = leave::place(request);
-    let bytes = bytes_of(place.files()?, contender)?;
+    let bytes = bytes_of(place.files()?, reads)?;
     let mut found = [0; VALUE_LEN];
     let clock = Clock::start();
-    let mut store = contender.reopen_pairs(setting, &place)?;
+    let mut store = reopen(setting, &place)?;
     let answered = store.read(&key(request.rows.saturating_sub(1)), &mut found)?;
     let elapsed = clock.elapsed();
     let generations = vec![0; usize::try_from(request.rows)?];
@@ -48,11 +49,11 @@ pub(super) fn measure(
 }
 
 /// The lengths of the files below a directory that are gone through.
-fn bytes_of(directory: &Path, contender: &dyn Contender) -> Outcome<u64> {
+fn bytes_of(directory: &Path, reads: fn(&str) -> bool) -> Outcome<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        if contender.is_returned_from(&entry.file_name().to_string_lossy()) {
+        if reads(&entry.file_name().to_string_lossy()) {
             bytes += entry.metadata()?.len();
         }
     }

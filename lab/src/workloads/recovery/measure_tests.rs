@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::pairs::{Key, Pair, PairStore, Seen, Value};
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Place, Promise, Tier};
+use lab_harness::pairs::{Key, Pair, Seen, Value};
+use lab_harness::{Medium, Promise};
 
 use super::*;
+use crate::testing;
 
 const ROWS: u64 = 250;
 
@@ -44,64 +44,29 @@ fn what_comes_back_wrong_has_none() {
 fn returned(fake: Fake) -> PhaseSample {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("other"), [0; 1000]).unwrap();
-    let setting = Setting {
-        variant: "",
-        promise: Promise::Os,
-        medium: Medium::Disk,
-        tier: Tier::Always,
-        note: "",
-    };
+    let setting = testing::setting(Promise::Os, Medium::Disk);
     let request = CellRequest {
-        workload: "recovery".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::Os,
-        medium: Medium::Disk,
-        rows: ROWS,
-        readers: 0,
         per_transaction: 100,
-        parameters: BTreeMap::new(),
-        seconds_max: None,
         directory: Some(directory.path().to_path_buf()),
-        core: None,
+        ..testing::request("recovery", &setting, ROWS)
     };
-    let mut store = fake.open_to_return(&setting, &leave::place(&request)).unwrap();
+    let mut store = create(&setting, &leave::place(&request)).unwrap();
     leave::write_all(store.as_mut(), &request, &setting).unwrap();
     drop(store);
-    match measure(&request, &fake, &setting).unwrap().pop() {
+    let reopen = |_: &Setting, place: &Place<'_>| fake.reopen(place);
+    match measure(&request, reopen, |file| file == "log", &setting).unwrap().pop() {
         Some(Line::Phase(sample)) => sample,
         line => panic!("{line:?}"),
     }
 }
 
-impl Contender for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
+fn create(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    let path = place.files()?.join("log");
+    Ok(Box::new(Store { pairs: BTreeMap::new(), log: Vec::new(), path }))
+}
 
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake that comes back".into())
-    }
-
-    fn open_pairs(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        let path = place.files()?.join("log");
-        Ok(Box::new(Store { pairs: BTreeMap::new(), log: Vec::new(), path }))
-    }
-
-    fn reopen_pairs(&self, _: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+impl Fake {
+    fn reopen(self, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
         let path = place.files()?.join("log");
         let log = fs::read(&path)?;
         let mut pairs = BTreeMap::new();
@@ -116,10 +81,6 @@ impl Contender for Fake {
             Self::ComesBackEmpty => pairs.clear(),
         }
         Ok(Box::new(Store { pairs, log, path }))
-    }
-
-    fn is_returned_from(&self, file: &str) -> bool {
-        file == "log"
     }
 }
 

@@ -14,10 +14,10 @@ use super::plan::{
     PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64, ROWS_4_GIB, ROWS_4_GIB_64, ROWS_LARGE,
     ROWS_MILLION, ROWS_SMALL,
 };
+use crate::figure::Figure;
 use crate::quantity::grouped;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::Figure;
 
 const OURS: &str = "remanent";
 

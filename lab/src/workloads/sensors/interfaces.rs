@@ -4,9 +4,9 @@
 //! nothing at all when a run asked for no interface. A text that is put together from pieces is
 //! shown beside one that is a string, in time and in bytes; nothing was asked of it.
 
+use crate::figure::Figure;
 use crate::quantity::{self, grouped};
 use crate::record::Record;
-use crate::workloads::Figure;
 
 const RUST: &str = "remanent";
 

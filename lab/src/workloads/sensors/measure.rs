@@ -10,13 +10,13 @@ use std::hint::black_box;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::Footprint;
 use lab_harness::sensors::{BATCH_LEN, MeasureBuffer, RecordShape, SensorKey, SensorStore};
-use lab_harness::{Contender, Outcome, Place, Setting};
+use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::check::{self, CheckValue};
 use super::dataset::Dataset;
 use super::plan::{PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64};
-use crate::cell::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CellRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 
 /// Reads of one phase at small sizes, over several passes.
@@ -56,7 +56,7 @@ struct Timed {
 /// Measures every phase of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let part = request.parameters.get(PART).and_then(Value::as_str).unwrap_or_default();
@@ -73,7 +73,7 @@ pub(super) fn measure(
     };
     let limit_ns = request.seconds_max.map(|seconds| (seconds * 1e9) as u64);
     let footprint = Footprint::begin(place.directory)?;
-    let mut store = contender.open_sensors(setting, &place, shape)?;
+    let mut store = open(setting, &place, shape)?;
     let empty_bytes = footprint.held_bytes()?;
 
     let (written, mut phases) = write(store.as_mut(), &data, limit_ns)?;

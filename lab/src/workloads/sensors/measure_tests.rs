@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use lab_harness::sensors::{Measure, Offers};
-use lab_harness::{Medium, Promise, Tier};
+use lab_harness::{Medium, Promise};
 
 use super::*;
 use crate::record::Record;
 use crate::samples::Samples;
+use crate::testing;
 
 const ROWS: u64 = 700;
 
@@ -37,16 +38,7 @@ struct Fake {
     rows: BTreeMap<u64, (String, i16)>,
 }
 
-#[derive(Clone, Copy)]
-struct FakeContender(Lie);
-
-const SETTING: Setting = Setting {
-    variant: "",
-    promise: Promise::None,
-    medium: Medium::Memory,
-    tier: Tier::Always,
-    note: "",
-};
+const SETTING: Setting = testing::setting(Promise::None, Medium::Memory);
 
 #[test]
 fn an_honest_store_is_verified_in_every_phase() {
@@ -97,7 +89,7 @@ fn only_the_asked_part_is_reported() {
         ..request()
     };
     let phases = |part| {
-        let lines = measure(&request(part), &FakeContender(Lie::None), &SETTING).unwrap();
+        let lines = measure(&request(part), open(Lie::None), &SETTING).unwrap();
         let names = lines.into_iter().filter_map(|line| match line {
             Line::Phase(sample) => Some(sample.phase),
             _ => None,
@@ -125,48 +117,16 @@ fn a_phase_out_of_time_reports_what_it_did() {
 
 fn measured(lie: Lie) -> Vec<Record> {
     let mut samples = Samples::default();
-    samples.add(measure(&request(), &FakeContender(lie), &SETTING).unwrap());
+    samples.add(measure(&request(), open(lie), &SETTING).unwrap());
     samples.records(&Record::default())
 }
 
 fn request() -> CellRequest {
-    CellRequest {
-        workload: "sensors".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::None,
-        medium: Medium::Memory,
-        rows: ROWS,
-        readers: 0,
-        per_transaction: 1,
-        parameters: BTreeMap::new(),
-        seconds_max: None,
-        directory: None,
-        core: None,
-    }
+    CellRequest { ..testing::request("sensors", &SETTING, ROWS) }
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        const { &[SETTING] }
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Ok(Box::new(Fake { lie: self.0, rows: BTreeMap::new() }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>> {
+    move |_, _, _| Ok(Box::new(Fake { lie, rows: BTreeMap::new() }))
 }
 
 impl SensorStore for Fake {

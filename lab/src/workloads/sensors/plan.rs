@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use lab_harness::{Contender, Medium, Promise, Setting, Tier};
 use serde_json::Value;
 
-use crate::command::{Choice, Scale};
+use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::quantity::grouped;
 use crate::workloads::{Cell, Group};
@@ -77,14 +77,14 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
 
 /// Whether a run is about interfaces; nobody closes differently through another one.
 fn compares_interfaces(choice: &Choice) -> bool {
-    choice.contenders.iter().any(|contender| contenders::is_in_c(contender.name()))
+    choice.contenders.iter().any(|contender| contenders::is_in_c(contender.name))
 }
 
 fn transactions(choice: &Choice, rows: u64) -> Group {
     let tier = choice.scale.tier(rows <= SMALL_ROWS_MAX);
     let mut cells = Vec::new();
     for contender in installed(choice) {
-        for setting in contender.settings().iter().filter(|setting| setting.tier <= tier) {
+        for setting in contender.sensor_settings().iter().filter(|setting| setting.tier <= tier) {
             cells.push(Cell {
                 contender,
                 setting,
@@ -124,8 +124,8 @@ fn in_memory(
 ) -> Vec<Cell> {
     let parameters = BTreeMap::from([(PART.to_owned(), Value::from(part))]);
     let mut cells = Vec::new();
-    for contender in installed(choice).filter(|contender| names.contains(&contender.name())) {
-        let settings = contender.settings().iter().filter(|setting| {
+    for contender in installed(choice).filter(|contender| names.contains(&contender.name)) {
+        let settings = contender.sensor_settings().iter().filter(|setting| {
             setting.medium == Medium::Memory && setting.tier == Tier::Always && keep(setting)
         });
         for setting in settings {
@@ -144,8 +144,8 @@ fn in_memory(
     cells
 }
 
-fn installed(choice: &Choice) -> impl Iterator<Item = &'static dyn Contender> {
-    choice.contenders.iter().copied().filter(|contender| contender.missing().is_none())
+fn installed(choice: &Choice) -> impl Iterator<Item = &'static Contender> {
+    choice.contenders.iter().copied().filter(|contender| contender.missing.is_none())
 }
 
 fn seconds_max(scale: Scale, promise: Promise, medium: Medium) -> Option<f64> {

@@ -9,9 +9,9 @@
 use serde_json::Value;
 
 use super::ORDER;
+use crate::figure::Figure;
 use crate::quantity::{self, grouped};
 use crate::record::Record;
-use crate::workloads::Figure;
 
 const NS_MAX: f64 = 300.0;
 

@@ -10,11 +10,11 @@
 use fastrand::Rng;
 use lab_harness::clock::{Clock, Elapsed};
 use lab_harness::sets::{End, NOBODY, SetOrder, SetStore};
-use lab_harness::{Contender, Outcome, Place, Setting};
+use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::ORDER;
-use crate::cell::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CellRequest, Line, PhaseSample};
 
 const SEED: u64 = 0x7365_7473;
 
@@ -50,7 +50,7 @@ struct Course<'s> {
 /// Measures every phase of a cell.
 pub(super) fn measure(
     request: &CellRequest,
-    contender: &dyn Contender,
+    open: impl Fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let word = request.parameters.get(ORDER).and_then(Value::as_str).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn measure(
         rows: request.rows,
         data_bytes: request.rows * MEMBER_BYTES,
     };
-    let mut store = contender.open_set(setting, &place, order)?;
+    let mut store = open(setting, &place, order)?;
     store.fill(members)?;
     let longest = lists.connected.len().max(READS_MIN);
     let mut course = Course {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Medium, Promise, Tier};
+use lab_harness::{Medium, Promise};
 
 use super::*;
+use crate::testing;
 
 const MEMBERS: u64 = 900;
 
@@ -24,21 +24,13 @@ enum Lie {
     OneTooMany,
 }
 
-struct FakeContender(Lie);
-
 struct Fake {
     lie: Lie,
     order: SetOrder,
     members: Vec<u32>,
 }
 
-const SETTING: Setting = Setting {
-    variant: "",
-    promise: Promise::None,
-    medium: Medium::Memory,
-    tier: Tier::Always,
-    note: "",
-};
+const SETTING: Setting = testing::setting(Promise::None, Medium::Memory);
 
 #[test]
 fn an_honest_set_is_verified_in_every_phase_and_order() {
@@ -98,20 +90,10 @@ fn every_lie_is_found_where_it_shows() {
 
 fn measured(lie: Lie, order: SetOrder) -> Vec<PhaseSample> {
     let request = CellRequest {
-        workload: "sets".to_owned(),
-        contender: "fake".to_owned(),
-        variant: String::new(),
-        promise: Promise::None,
-        medium: Medium::Memory,
-        rows: MEMBERS,
-        readers: 0,
-        per_transaction: 1,
         parameters: BTreeMap::from([(ORDER.to_owned(), Value::from(order.word()))]),
-        seconds_max: None,
-        directory: None,
-        core: None,
+        ..testing::request("sets", &SETTING, MEMBERS)
     };
-    let lines = measure(&request, &FakeContender(lie), &SETTING).unwrap();
+    let lines = measure(&request, open(lie), &SETTING).unwrap();
     let phases = lines.into_iter().filter_map(|line| match line {
         Line::Phase(sample) => Some(sample),
         _ => None,
@@ -119,31 +101,8 @@ fn measured(lie: Lie, order: SetOrder) -> Vec<PhaseSample> {
     phases.collect()
 }
 
-impl Contender for FakeContender {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
-
-    fn version(&self) -> String {
-        String::new()
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-
-    fn open_sensors(
-        &self,
-        _: &Setting,
-        _: &Place<'_>,
-        _: RecordShape,
-    ) -> Outcome<Box<dyn SensorStore>> {
-        Err("a fake of sets alone".into())
-    }
-
-    fn open_set(&self, _: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
-        Ok(Box::new(Fake { lie: self.0, order, members: Vec::new() }))
-    }
+fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>> {
+    move |_, _, order| Ok(Box::new(Fake { lie, order, members: Vec::new() }))
 }
 
 impl Fake {

@@ -58,7 +58,7 @@ fn open(ordered: bool) -> Outcome<Box<dyn Engine>> {
     };
     let mut state = SessionStateBuilder::new().with_config(config).with_default_features();
     if ordered {
-        for rule in remanent_sql::join_order_rules() {
+        for rule in remanent_join_order::rules() {
             state = state.with_optimizer_rule(rule);
         }
     }

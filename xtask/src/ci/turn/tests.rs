@@ -1,6 +1,7 @@
 //! Ten runs one after the other have each part once.
 
-use super::{PARTS, Part, read, write};
+use super::{read, write};
+use crate::part::{PARTS, Part};
 
 #[test]
 fn ten_turns_have_everything_once() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::LISTS;
 use super::super::list::read;
 use super::{Choice, is_touched, some};
-use crate::ci::Part;
+use crate::part::Part;
 
 fn list(names: &[&str]) -> String {
     let bug = |name: &&str| {

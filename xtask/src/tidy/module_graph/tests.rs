@@ -65,3 +65,19 @@ fn test_code_is_known() {
     ];
     assert_eq!(tests, expected);
 }
+
+#[test]
+fn the_main_crate_is_the_library_or_else_the_program() {
+    let both = [("crates/a/src/lib.rs", "mod one;"), ("crates/a/src/one.rs", "")];
+    let program = [("crates/a/src/main.rs", "mod two;"), ("crates/a/src/two.rs", "")];
+    let test = [("crates/a/tests/t.rs", "")];
+    let main = |files: &[(&str, &str)]| {
+        let modules = sample::project(files).modules.into_iter();
+        let main = modules.filter(|module| module.in_main_crate);
+        let mut files: Vec<String> = main.map(|module| module.file).collect();
+        files.sort();
+        files
+    };
+    assert_eq!(main(&[&both[..], &program, &test].concat()), both.map(|(file, _)| file));
+    assert_eq!(main(&[&program[..], &test].concat()), program.map(|(file, _)| file));
+}

@@ -92,8 +92,8 @@ fn rates_come_with_the_second_answer() {
 #[test]
 fn a_log_is_shown_if_there_is_one() {
     let log = "remanent_log_syncs_total 10\nremanent_log_commits_total 25\n\
-               remanent_log_bytes_total{rung=\"buffered\"} 5000\n\
-               remanent_log_bytes_total{rung=\"disk\"} 904\n";
+               remanent_log_bytes_total{durability=\"buffered\"} 5000\n\
+               remanent_log_bytes_total{durability=\"disk\"} 904\n";
     let shown = Shown::new("x".to_owned(), Duration::from_secs(1), view(log));
     assert!(has(&picture(&shown, 120, 40), "4.0 KiB unsynced"));
 }

@@ -21,7 +21,7 @@ fn rates_are_of_the_databases_own_time() {
         view(&format!(
             "remanent_info 1\nremanent_uptime_seconds {uptime}\nremanent_commits_total {commits}\n\
              remanent_log_commits_total {commits}\nremanent_log_syncs_total {syncs}\n\
-             remanent_log_bytes_total{{rung=\"disk\"}} {commits}\n"
+             remanent_log_bytes_total{{durability=\"disk\"}} {commits}\n"
         ))
         .unwrap()
     };

@@ -4,13 +4,13 @@
 use std::cell::Cell;
 
 use super::*;
-use crate::index::ordered::create_key_block;
+use crate::index::key_block::KeyBlock;
 use crate::memory::region::Region;
-use crate::memory::{Entitlement, Heap, Memory};
+use crate::memory::{AllocationClass, Allocator, Memory};
 
 /// A row whose key is changed by another transaction just when somebody asks for it.
 struct Moving<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     tree: OrderedIndex<'m>,
     moved: Cell<bool>,
 }
@@ -25,12 +25,12 @@ impl LeafKeys for Moving<'_> {
         if !self.moved.replace(true) {
             // As an update does: the old entry gets its key, the new one is added, and only then
             // the new version is put first.
-            let room = self.heap.cache.retired.make_room(self.heap, 8, Entitlement::Ordinary);
+            let room = self.alloc.cache.retired.make_room(self.alloc, 8, AllocationClass::Normal);
             room.expect("memory is there");
-            let block = |key| create_key_block(self.heap, key, ROW).expect("memory is there");
-            let replaced = self.tree.replace(self.heap, &OLD, ROW, block(&OLD));
+            let block = |key| KeyBlock::create(self.alloc, key, ROW).expect("memory is there");
+            let replaced = self.tree.replace(self.alloc, &OLD, ROW, block(&OLD));
             assert!(replaced.expect("memory is there"));
-            let inserted = self.tree.insert(self.heap, self, &NEW, ROW, block(&NEW));
+            let inserted = self.tree.insert(self.alloc, self, &NEW, ROW, block(&NEW));
             inserted.expect("memory is there");
         }
         key.clear();
@@ -46,11 +46,11 @@ fn a_row_is_found_under_the_key_it_had_when_its_leaf_was_read() {
         let region = Region::reserve(2 << 20).expect("addresses");
         let memory = Memory::format(region, 2 << 20).expect("room for the page table");
         let cache = memory.create_cache().expect("room");
-        let heap = memory.heap(memory.get(cache));
-        let root = OrderedIndex::create_root(heap).expect("room");
-        let tree = OrderedIndex::at(heap.region(), root);
-        let keys = Moving { heap, tree, moved: Cell::new(false) };
-        tree.insert(heap, &keys, &OLD, ROW, Leaf::plain(ROW, 0)).expect("memory is there");
+        let alloc = memory.allocator(memory.get(cache));
+        let root = OrderedIndex::create_root(alloc).expect("room");
+        let tree = OrderedIndex::at(alloc.region(), root);
+        let keys = Moving { alloc, tree, moved: Cell::new(false) };
+        tree.insert(alloc, &keys, &OLD, ROW, Leaf::plain(ROW, 0)).expect("memory is there");
         let mut cursor = IndexCursor::new(tree);
         // From just before the old key, as seen in the direction of the search.
         let bound = if direction == Direction::Forward { [0, 0, 0, 4] } else { [0, 0, 0, 6] };

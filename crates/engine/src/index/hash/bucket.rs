@@ -53,7 +53,7 @@ impl Bucket {
 
     /// The places that hold `hash`, found by comparing all of them without a branch.
     #[inline]
-    pub(super) fn places_of(&self, hash: u32) -> impl Iterator<Item = usize> {
+    pub(super) fn entries_of(&self, hash: u32) -> impl Iterator<Item = usize> {
         let mut found = 0u32;
         for (i, other) in self.hashes.iter().enumerate() {
             found |= u32::from(other.load(Relaxed) == hash) << i;

@@ -52,7 +52,7 @@ fn memory() -> (Memory, Ref<Cache>) {
 }
 
 struct Run<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     index: HashIndex<'m>,
     entries: BTreeSet<(u32, u32)>,
 }
@@ -65,14 +65,14 @@ impl Run<'_> {
             0 => Placement::Alone,
             _ => Placement::Shared,
         };
-        let placement = self.index.insert(self.heap, hash, row, u64::from(row) << 6);
+        let placement = self.index.insert(self.alloc, hash, row, u64::from(row) << 6);
         assert_eq!(placement.expect("memory is there"), expected);
         self.entries.insert((hash, row));
     }
 
     fn remove(&mut self, (hash, row): (u32, u32)) {
-        assert!(self.index.remove(self.heap, hash, row));
-        assert!(!self.index.remove(self.heap, hash, row));
+        assert!(self.index.remove(self.alloc, hash, row));
+        assert!(!self.index.remove(self.alloc, hash, row));
         self.entries.remove(&(hash, row));
     }
 
@@ -148,24 +148,24 @@ impl Run<'_> {
 }
 
 /// Frees what was retired, and gives the bytes that indexes take.
-fn index_bytes(heap: Heap<'_>) -> u64 {
+fn index_bytes(alloc: Allocator<'_>) -> u64 {
     use crate::memory::retire::Retired;
-    let queue = &heap.cache.retired;
-    while let Some((_, item)) = queue.front(heap) {
-        queue.pop(heap);
+    let queue = &alloc.cache.retired;
+    while let Some((_, item)) = queue.front(alloc) {
+        queue.pop(alloc);
         if let Retired::Block { offset, purpose } = item {
-            heap.free_block(offset, purpose);
+            alloc.free_block(offset, purpose);
         }
     }
-    heap.memory.usage([heap.cache].into_iter()).indexes
+    alloc.memory.usage([alloc.cache].into_iter()).indexes
 }
 
 fn run(steps: Vec<Step>) {
     let (memory, cache) = memory();
-    let heap = memory.heap(memory.get(cache));
-    let root = HashIndex::create_root(heap).expect("room");
-    let index = HashIndex::at(heap.region(), root);
-    let mut run = Run { heap, index, entries: BTreeSet::new() };
+    let alloc = memory.allocator(memory.get(cache));
+    let root = HashIndex::create_root(alloc).expect("room");
+    let index = HashIndex::at(alloc.region(), root);
+    let mut run = Run { alloc, index, entries: BTreeSet::new() };
     for step in steps {
         run.step(step);
     }
@@ -175,8 +175,8 @@ fn run(steps: Vec<Step>) {
     let entries: Vec<_> = run.entries.iter().copied().collect();
     entries.into_iter().for_each(|entry| run.remove(entry));
     run.check_buckets();
-    index.destroy(heap, root);
-    assert_eq!(index_bytes(heap), 0, "buckets are left");
+    index.destroy(alloc, root);
+    assert_eq!(index_bytes(alloc), 0, "buckets are left");
 }
 
 proptest! {
@@ -191,12 +191,12 @@ proptest! {
 #[test]
 fn buckets_are_half_full() {
     let (memory, cache) = memory();
-    let heap = memory.heap(memory.get(cache));
-    let root = HashIndex::create_root(heap).expect("room");
-    let index = HashIndex::at(heap.region(), root);
+    let alloc = memory.allocator(memory.get(cache));
+    let root = HashIndex::create_root(alloc).expect("room");
+    let index = HashIndex::at(alloc.region(), root);
     for row in 0..60_000u32 {
         let hash = row.wrapping_mul(0x9e37_79b9).rotate_left(11) ^ row;
-        index.insert(heap, hash, row, 0).expect("memory is there");
+        index.insert(alloc, hash, row, 0).expect("memory is there");
         if row.is_power_of_two() && row > 500 {
             let (level, next) = level_of(index.root.state.load(Relaxed));
             let chains = (1u32 << (FIRST_BUCKETS_SHIFT + level)) + next;
@@ -205,26 +205,26 @@ fn buckets_are_half_full() {
     }
 }
 
-/// Rows of one hash go to a tree and come back from it, and a reader who is on his way through them
+/// Rows of one hash go to a tree and come back from it, and a reader who is on its way through them
 /// meanwhile meets those that stay.
 #[test]
 fn many_rows_of_a_hash_are_in_a_tree_until_one_is_left() {
     const HASH: u32 = 7;
     let (memory, cache) = memory();
-    let heap = memory.heap(memory.get(cache));
-    let root = HashIndex::create_root(heap).expect("room");
-    let index = HashIndex::at(heap.region(), root);
+    let alloc = memory.allocator(memory.get(cache));
+    let root = HashIndex::create_root(alloc).expect("room");
+    let index = HashIndex::at(alloc.region(), root);
     let rows = EQUAL_MAX as u32 * 3;
     for row in 0..rows {
-        index.insert(heap, HASH, row, 0).expect("memory is there");
+        index.insert(alloc, HASH, row, 0).expect("memory is there");
     }
     assert!(index.next_tree(u64::from(HASH), 0).is_some_and(|(hash, _)| hash == HASH));
-    let again = index.insert(heap, HASH, 5, 0).expect("memory is there");
+    let again = index.insert(alloc, HASH, 5, 0).expect("memory is there");
     assert_eq!(again, Placement::Present);
     let mut met = Vec::new();
     for_each_match(index, HASH, |row, _| {
         if met.is_empty() {
-            (0..rows - 1).for_each(|row| assert!(index.remove(heap, HASH, row)));
+            (0..rows - 1).for_each(|row| assert!(index.remove(alloc, HASH, row)));
             assert!(index.next_tree(u64::from(HASH), 0).is_none(), "the one has a plain entry");
         }
         met.push(row);
@@ -232,22 +232,22 @@ fn many_rows_of_a_hash_are_in_a_tree_until_one_is_left() {
     });
     assert_eq!(met, [0, rows - 1]);
     assert_eq!(index.matches(HASH).first_row(), Some((rows - 1, 0)));
-    assert!(index.remove(heap, HASH, rows - 1));
-    index.destroy(heap, root);
-    assert_eq!(index_bytes(heap), 0, "trees are left");
+    assert!(index.remove(alloc, HASH, rows - 1));
+    index.destroy(alloc, root);
+    assert_eq!(index_bytes(alloc), 0, "trees are left");
 }
 
 /// Two databases hash a key differently, so that nobody can choose keys that collide; unless they
-/// are told not to.
+/// have one seed.
 #[test]
 fn each_database_has_a_seed() {
     use crate::{Database, Options};
     let hash = |options: Options| {
         let db = Database::open(options.budget(1 << 20)).expect("it opens");
         let memory = db.instance.memory();
-        let heap = memory.heap(memory.get(memory.create_cache().expect("room")));
-        let root = HashIndex::create_root(heap).expect("room");
-        HashIndex::at(heap.region(), root).hash_of(b"a key")
+        let alloc = memory.allocator(memory.get(memory.create_cache().expect("room")));
+        let root = HashIndex::create_root(alloc).expect("room");
+        HashIndex::at(alloc.region(), root).hash_of(b"a key")
     };
     let drawn: BTreeSet<u32> = (0..8).map(|_| hash(Options::new())).collect();
     assert!(drawn.len() > 6, "{drawn:?}");

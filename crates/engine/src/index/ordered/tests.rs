@@ -83,16 +83,16 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 struct Run<'m> {
-    heap: Heap<'m>,
+    alloc: Allocator<'m>,
     tree: OrderedIndex<'m>,
     keys: Keys,
     entries: BTreeSet<Entry>,
 }
 
 impl<'m> Run<'m> {
-    fn new(heap: Heap<'m>, root: u64) -> Self {
-        let tree = OrderedIndex::at(heap.region(), root);
-        Self { heap, tree, keys: Keys::default(), entries: BTreeSet::new() }
+    fn new(alloc: Allocator<'m>, root: u64) -> Self {
+        let tree = OrderedIndex::at(alloc.region(), root);
+        Self { alloc, tree, keys: Keys::default(), entries: BTreeSet::new() }
     }
 
     fn step(&mut self, step: Step) {
@@ -115,7 +115,7 @@ impl<'m> Run<'m> {
                 // Of the others, rows keep their hints.
                 let needs_no_hint = |row: u32| odd || row >> 8 & 1 == 0;
                 let mut packing = Packing::default();
-                while packing.step(self.tree, self.heap, &needs_no_hint) {}
+                while packing.step(self.tree, self.alloc, &needs_no_hint) {}
             }
             Step::Remove { pick } => {
                 let entry = self.entries.iter().nth(pick % self.entries.len().max(1)).cloned();
@@ -132,10 +132,10 @@ impl<'m> Run<'m> {
                 let leaf = if plain && pick % 2 == 0 {
                     Leaf::plain(row, 0)
                 } else {
-                    create_key_block(self.heap, &key, row).expect("memory is there")
+                    KeyBlock::create(self.alloc, &key, row).expect("memory is there")
                 };
                 self.make_room();
-                let replaced = self.tree.replace(self.heap, &key, row, leaf);
+                let replaced = self.tree.replace(self.alloc, &key, row, leaf);
                 assert!(replaced.expect("memory is there"));
             }
             Step::Find { key } => self.find(&key),
@@ -157,9 +157,9 @@ impl<'m> Run<'m> {
             self.keys.0.borrow_mut().insert(row, key.clone());
             Leaf::plain(row, 0)
         } else {
-            create_key_block(self.heap, &key, row).expect("memory is there")
+            KeyBlock::create(self.alloc, &key, row).expect("memory is there")
         };
-        let placement = self.tree.insert(self.heap, &self.keys, &key, row, leaf);
+        let placement = self.tree.insert(self.alloc, &self.keys, &key, row, leaf);
         // Where entries with the key went, their nodes may be left: that looks like sharing.
         let placement = placement.expect("memory is there");
         let fits = match placement {
@@ -169,18 +169,18 @@ impl<'m> Run<'m> {
         };
         assert!(fits, "{placement:?}, not {expected:?}");
         if expected == Placement::Present {
-            leaf.block().iter().for_each(|at| self.heap.free_block(*at, Purpose::Indexes));
+            leaf.block().iter().for_each(|at| self.alloc.free_block(*at, Purpose::Indexes));
         }
         self.entries.insert((key, row));
     }
 
     fn remove(&mut self, entry: &Entry) {
         let (key, row) = entry;
-        assert!(self.tree.remove(self.heap, key, *row));
+        assert!(self.tree.remove(self.alloc, key, *row));
         self.entries.remove(entry);
         // Only an entry that is there may be removed from a row that has another one.
         if self.entries.iter().all(|(_, other)| other != row) {
-            assert!(!self.tree.remove(self.heap, key, *row));
+            assert!(!self.tree.remove(self.alloc, key, *row));
         }
         if self.keys.0.borrow().get(row) == Some(key) {
             self.keys.0.borrow_mut().remove(row);
@@ -251,7 +251,7 @@ impl<'m> Run<'m> {
     }
 
     fn make_room(&self) {
-        let room = self.heap.cache.retired.make_room(self.heap, 1, Entitlement::Ordinary);
+        let room = self.alloc.cache.retired.make_room(self.alloc, 1, AllocationClass::Normal);
         room.expect("memory is there");
     }
 }
@@ -264,23 +264,23 @@ fn memory() -> (Memory, Ref<Cache>) {
 }
 
 /// Frees what was retired, and gives the bytes that indexes take.
-fn index_bytes(heap: Heap<'_>) -> u64 {
-    let queue = &heap.cache.retired;
-    while let Some((_, item)) = queue.front(heap) {
-        queue.pop(heap);
+fn index_bytes(alloc: Allocator<'_>) -> u64 {
+    let queue = &alloc.cache.retired;
+    while let Some((_, item)) = queue.front(alloc) {
+        queue.pop(alloc);
         if let Retired::Block { offset, purpose } = item {
-            heap.free_block(offset, purpose);
+            alloc.free_block(offset, purpose);
         }
     }
-    heap.memory.usage([heap.cache].into_iter()).indexes
+    alloc.memory.usage([alloc.cache].into_iter()).indexes
 }
 
 fn run(steps: Vec<Step>) {
     let (memory, cache) = memory();
-    let heap = memory.heap(memory.get(cache));
-    let root = OrderedIndex::create_root(heap).expect("room");
-    let empty = index_bytes(heap);
-    let mut run = Run::new(heap, root);
+    let alloc = memory.allocator(memory.get(cache));
+    let root = OrderedIndex::create_root(alloc).expect("room");
+    let empty = index_bytes(alloc);
+    let mut run = Run::new(alloc, root);
     for step in steps {
         run.step(step);
     }
@@ -290,30 +290,30 @@ fn run(steps: Vec<Step>) {
     let entries: Vec<_> = run.entries.iter().cloned().collect();
     entries.iter().for_each(|entry| run.remove(entry));
     run.check_all();
-    assert_eq!(index_bytes(heap), empty, "nodes are left");
-    build::destroy(heap, root);
-    assert_eq!(index_bytes(heap), 0);
+    assert_eq!(index_bytes(alloc), empty, "nodes are left");
+    build::destroy(alloc, root);
+    assert_eq!(index_bytes(alloc), 0);
 }
 
 /// Builds the same tree at once and checks it the same way; with leaves that can be in runs, and
 /// with some that cannot.
 fn check_build(run: &Run<'_>, plain: bool) {
-    let before = index_bytes(run.heap);
+    let before = index_bytes(run.alloc);
     let keys = run.keys.0.borrow().clone();
     let leaf = |(key, row): &Entry| match keys.get(row) {
         Some(own) if plain && own == key => Leaf::plain(*row, 0),
-        _ => create_key_block(run.heap, key, *row).expect("memory is there"),
+        _ => KeyBlock::create(run.alloc, key, *row).expect("memory is there"),
     };
     let entry =
         |entry: &Entry| BuildEntry { key: entry.0.clone(), row: entry.1, leaf: leaf(entry) };
     let entries: Vec<_> = run.entries.iter().map(entry).collect();
-    let root = build::build(run.heap, &entries).expect("memory is there");
+    let root = build::build(run.alloc, &entries).expect("memory is there");
     let keys = Keys(RefCell::new(keys));
-    let built = Run { entries: run.entries.clone(), keys, ..Run::new(run.heap, root) };
+    let built = Run { entries: run.entries.clone(), keys, ..Run::new(run.alloc, root) };
     built.check_all();
     run.entries.iter().step_by(5).for_each(|(key, _)| built.find(key));
-    build::destroy(run.heap, root);
-    assert_eq!(index_bytes(run.heap), before);
+    build::destroy(run.alloc, root);
+    assert_eq!(index_bytes(run.alloc), before);
 }
 
 proptest! {

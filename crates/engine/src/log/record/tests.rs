@@ -12,7 +12,7 @@ fn checksum(bytes: &[u8]) -> Checksum {
 
 #[test]
 fn every_kind_of_frame() {
-    let place = Place { position: 1000, salt: 77 };
+    let address = FrameAddress { position: 1000, salt: 77 };
     let heads = [
         Head::Commit { delta: 300 },
         Head::Fragment { back: 0 },
@@ -22,9 +22,9 @@ fn every_kind_of_frame() {
     ];
     for head in heads {
         let mut bytes = Vec::new();
-        put_frame(&mut bytes, head, b"some", checksum(b"some"), place);
+        put_frame(&mut bytes, head, b"some", checksum(b"some"), address);
         assert_eq!(bytes.len(), frame_len(head, 4));
-        let found = find_frame(&bytes, place, 50).expect("it was put");
+        let found = find_frame(&bytes, address, 50).expect("it was put");
         assert_eq!((found.length, found.synced_before), (bytes.len(), false));
         let expected = match head {
             Head::Commit { .. } => Frame::Commit { timestamp: 350, operations: b"some" },
@@ -36,14 +36,16 @@ fn every_kind_of_frame() {
             _ => Frame::Close,
         };
         assert_eq!(found.frame, expected);
-        set_synced_before(&mut bytes, place);
-        let found = find_frame(&bytes, place, 50).expect("it is whole still");
+        set_synced_before(&mut bytes, address);
+        let found = find_frame(&bytes, address, 50).expect("it is whole still");
         assert_eq!((found.frame, found.synced_before), (expected, true));
-        for elsewhere in [Place { position: 1001, ..place }, Place { salt: 78, ..place }] {
+        for elsewhere in
+            [FrameAddress { position: 1001, ..address }, FrameAddress { salt: 78, ..address }]
+        {
             assert!(find_frame(&bytes, elsewhere, 50).is_none());
         }
         for cut in 0..bytes.len() {
-            assert!(find_frame(&bytes[..cut], place, 50).is_none());
+            assert!(find_frame(&bytes[..cut], address, 50).is_none());
         }
     }
 }
@@ -120,7 +122,7 @@ proptest! {
     fn noise_is_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut operations = Operations::new(&bytes);
         while let Ok(Some(_)) = operations.next() {}
-        let place = Place { position: 5, salt: 1 };
-        prop_assert!(find_frame(&bytes, place, u64::MAX).is_none());
+        let address = FrameAddress { position: 5, salt: 1 };
+        prop_assert!(find_frame(&bytes, address, u64::MAX).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! The operations of one transaction on their way into the log.
 //!
-//! They are put into words before the commit latch is taken, and appended under it. What becomes
+//! They are encoded before the commit latch is taken, and appended under it. What becomes
 //! long goes ahead in parts, which mean nothing without the commit that comes behind them; while
 //! they wait for it, the log keeps the files in which they stand.
 

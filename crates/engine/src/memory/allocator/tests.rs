@@ -54,11 +54,11 @@ fn memory() -> (Memory, [u64; 2]) {
     (memory, caches)
 }
 
-fn free(heap: Heap<'_>, block: &Block) {
-    let bytes = heap.region().bytes(block.at, block.size);
+fn free(alloc: Allocator<'_>, block: &Block) {
+    let bytes = alloc.region().bytes(block.at, block.size);
     let place = bytes.iter().position(|byte| *byte != block.fill);
     assert_eq!(place, None, "a block of {} bytes was written to", block.size);
-    heap.free(block.at, block.size, block.purpose);
+    alloc.free(block.at, block.size, block.purpose);
 }
 
 fn check_usage(memory: &Memory, caches: [u64; 2], blocks: &[Block], internal: u64) {
@@ -77,14 +77,14 @@ fn check_usage(memory: &Memory, caches: [u64; 2], blocks: &[Block], internal: u6
 
 fn run(steps: Vec<Step>) {
     let (memory, caches) = memory();
-    let heap = |slot: usize| memory.heap(memory.get(Ref::new(caches[slot])));
+    let alloc = |slot: usize| memory.allocator(memory.get(Ref::new(caches[slot])));
     let usage = memory.usage(caches.iter().map(|cache| memory.get(Ref::new(*cache))));
     let mut blocks: Vec<Block> = Vec::new();
     for (i, step) in steps.into_iter().enumerate() {
         match step {
             Step::Allocate { slot, size, purpose } => {
                 let purpose = PURPOSES_USED[purpose];
-                let Ok(at) = heap(slot).allocate(size, purpose, Entitlement::Ordinary) else {
+                let Ok(at) = alloc(slot).allocate(size, purpose, AllocationClass::Normal) else {
                     continue;
                 };
                 assert!(at.is_multiple_of(GRANULE as u64));
@@ -93,7 +93,7 @@ fn run(steps: Vec<Step>) {
                 };
                 assert!(!blocks.iter().any(overlaps), "{size} bytes at {at} are out twice");
                 if purpose != Purpose::Rows {
-                    assert!(heap(slot).size_of_block(at) >= size);
+                    assert!(alloc(slot).size_of_block(at) >= size);
                 }
                 let fill = i as u8;
                 memory.region().fresh_bytes(at, size).fill(fill);
@@ -101,17 +101,17 @@ fn run(steps: Vec<Step>) {
             }
             Step::Free { slot, pick } if !blocks.is_empty() => {
                 let block = blocks.swap_remove(pick % blocks.len());
-                free(heap(slot), &block);
+                free(alloc(slot), &block);
             }
             Step::Free { .. } => {}
-            Step::Flush { slot } => heap(slot).flush(),
+            Step::Flush { slot } => alloc(slot).flush(),
         }
     }
     check_usage(&memory, caches, &blocks, usage.internal);
     for (i, block) in blocks.iter().enumerate() {
-        free(heap(i % 2), block);
+        free(alloc(i % 2), block);
     }
-    (0..2).for_each(|slot| heap(slot).flush());
+    (0..2).for_each(|slot| alloc(slot).flush());
     check_usage(&memory, caches, &[], usage.internal);
     let held = memory.header().account.used.load(Relaxed);
     assert_eq!(held, usage.held, "pages are left when all blocks are free");
@@ -130,16 +130,16 @@ proptest! {
 #[test]
 fn a_full_memory_gives_back_what_was_freed() {
     let (memory, caches) = memory();
-    let heap = memory.heap(memory.get(Ref::new(caches[0])));
-    let fill = |entitlement| {
-        let allocate = || heap.allocate(1000, Purpose::Rows, entitlement).ok();
+    let alloc = memory.allocator(memory.get(Ref::new(caches[0])));
+    let fill = |class| {
+        let allocate = || alloc.allocate(1000, Purpose::Rows, class).ok();
         std::iter::from_fn(allocate).collect::<Vec<_>>()
     };
-    let ordinary = fill(Entitlement::Ordinary);
-    let reserve = fill(Entitlement::Reserve);
-    assert!(ordinary.len() > 7000 && (50..500).contains(&reserve.len()));
-    for block in ordinary.iter().step_by(2) {
-        heap.free(*block, 1000, Purpose::Rows);
+    let normal = fill(AllocationClass::Normal);
+    let emergency = fill(AllocationClass::Emergency);
+    assert!(normal.len() > 7000 && (50..500).contains(&emergency.len()));
+    for block in normal.iter().step_by(2) {
+        alloc.free(*block, 1000, Purpose::Rows);
     }
-    assert_eq!(fill(Entitlement::Reserve).len(), ordinary.len().div_ceil(2));
+    assert_eq!(fill(AllocationClass::Emergency).len(), normal.len().div_ceil(2));
 }

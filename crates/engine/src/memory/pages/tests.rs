@@ -1,7 +1,7 @@
 //! The page allocator against a model: a list of the runs that are out.
 //!
 //! Runs are taken and given back at random. No two overlap, the budget is kept to the byte, the
-//! reserve is only for those entitled to it, and when all are back they have merged into one.
+//! reserve is only for emergency allocations, and when all are back they have merged into one.
 
 use proptest::prelude::*;
 
@@ -11,19 +11,19 @@ const BUDGET: u64 = 4 << 20;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Take { count: u32, entitlement: Entitlement },
+    Take { count: u32, class: AllocationClass },
     GiveBack { pick: usize },
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let count = prop_oneof![5 => 1..4u32, 3 => 1..20u32, 1 => 20..100u32];
-    let entitlement = prop_oneof![
-        4 => Just(Entitlement::Ordinary),
-        1 => Just(Entitlement::Reserve),
+    let class = prop_oneof![
+        4 => Just(AllocationClass::Normal),
+        1 => Just(AllocationClass::Emergency),
     ];
     prop_oneof![
-        5 => (count, entitlement)
-            .prop_map(|(count, entitlement)| Step::Take { count, entitlement }),
+        5 => (count, class)
+            .prop_map(|(count, class)| Step::Take { count, class }),
         4 => any::<u16>().prop_map(|pick| Step::GiveBack { pick: usize::from(pick) }),
     ]
 }
@@ -50,10 +50,10 @@ fn run(steps: Vec<Step>) {
     for step in steps {
         let used = account.used.load(Relaxed);
         match step {
-            Step::Take { count, entitlement } => {
+            Step::Take { count, class } => {
                 let bytes = u64::from(count) << PAGE_SHIFT;
-                let allowed = if entitlement == Entitlement::Reserve { BUDGET } else { limit };
-                match take(&region, count, PageKind::RUN, entitlement) {
+                let allowed = if class == AllocationClass::Emergency { BUDGET } else { limit };
+                match take_pages(&region, count, PageKind::RUN, class) {
                     Ok(page) => {
                         assert!(used + bytes <= allowed, "beyond the budget");
                         assert!(!overlap(&runs, page, count), "a page is out twice");
@@ -82,7 +82,7 @@ fn run(steps: Vec<Step>) {
     let state = &region.header().pages;
     let all = state.frontier.load(Relaxed) - state.first.load(Relaxed);
     if all > 0 {
-        let page = take(&region, all, PageKind::RUN, Entitlement::Reserve);
+        let page = take_pages(&region, all, PageKind::RUN, AllocationClass::Emergency);
         assert_eq!(page.ok(), Some(state.first.load(Relaxed)), "free runs have merged");
     }
 }
@@ -100,11 +100,11 @@ fn the_budget_is_exact() {
     let (region, empty) = region();
     let account = &region.header().account;
     let reserve = account.reserve.load(Relaxed);
-    let fill = |entitlement| {
-        let page = || take(&region, 1, PageKind::RUN, entitlement).ok();
+    let fill = |class| {
+        let page = || take_pages(&region, 1, PageKind::RUN, class).ok();
         std::iter::from_fn(page).count() as u64
     };
-    assert_eq!(fill(Entitlement::Ordinary), (BUDGET - reserve - empty) >> PAGE_SHIFT);
-    assert!(fill(Entitlement::Reserve) >= (reserve >> PAGE_SHIFT) - 1);
+    assert_eq!(fill(AllocationClass::Normal), (BUDGET - reserve - empty) >> PAGE_SHIFT);
+    assert!(fill(AllocationClass::Emergency) >= (reserve >> PAGE_SHIFT) - 1);
     assert!(account.used.load(Relaxed) <= BUDGET);
 }

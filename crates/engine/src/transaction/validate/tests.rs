@@ -1,4 +1,4 @@
-//! How much is looked at under the commit latch.
+//! How much is inspected under the commit latch.
 
 use super::*;
 use crate::schema::{ColumnType, TableSchema};
@@ -28,7 +28,7 @@ fn reader<'db>(db: &'db Database, table: &Table) -> WriteTransaction<'db> {
 
 fn under_latch(tx: &WriteTransaction<'_>, latched: Latched) -> Result<Validated> {
     let reading: &ReadTransaction<'_> = tx;
-    validate(reading, tx.heap, reading.snapshot.get().timestamp, latched)
+    validate(reading, tx.alloc, reading.snapshot.get().timestamp, latched)
 }
 
 #[test]

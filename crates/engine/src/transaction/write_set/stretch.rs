@@ -3,7 +3,7 @@
 //! A deletion that comes by its rows in the order of another key than their ids leaves an entry for
 //! each. Where memory fails it, the entries that follow one another are sorted in place, those of
 //! the same 64 rows become one, and the chunks behind are free. Entries that come later are looked
-//! for here first. Their order among themselves tells nothing, for a row ends once.
+//! for here first. Their order among themselves means nothing, for a row ends once.
 
 use super::{CHUNK_ENTRIES, Chunk, Entry};
 use crate::memory::atomic::Relaxed;
@@ -11,7 +11,7 @@ use crate::memory::{Memory, Ref};
 
 /// Entries in order.
 pub(super) struct Condensed {
-    /// The chunks that they lie in, the place of the first entry in the first of them, and how many
+    /// The chunks that they lie in, the index of the first entry in the first of them, and how many
     /// entries there are.
     chunks: Vec<u64>,
     first: usize,
@@ -19,8 +19,8 @@ pub(super) struct Condensed {
 }
 
 impl Condensed {
-    /// Puts the entries from one place to before another in order, each a chunk and a place in it,
-    /// and says how many have become parts of others. There is one at least.
+    /// Puts the entries from one position to before another in order, each a chunk and an index in
+    /// it, and says how many have become parts of others. There is one at least.
     pub(super) fn of(
         memory: &Memory,
         (chunk, first): (u64, usize),
@@ -40,7 +40,7 @@ impl Condensed {
         (all, gone)
     }
 
-    /// The chunk that the last entry lies in, and the place behind it there.
+    /// The chunk that the last entry lies in, and the index behind it there.
     pub(super) fn end(&self) -> (u64, usize) {
         let last = self.first + self.count - 1;
         (self.chunks[last / CHUNK_ENTRIES], last % CHUNK_ENTRIES + 1)
@@ -118,7 +118,7 @@ impl Condensed {
     }
 }
 
-/// What an entry holds.
+/// The content of an entry.
 struct Copy {
     key: (u32, u32),
     word: u64,

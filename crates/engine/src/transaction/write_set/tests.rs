@@ -1,4 +1,5 @@
-//! A write set of rows that have ended against the set of those rows, and what promises it keeps.
+//! A write set of rows that have ended against the set of those rows, and what reservations it
+//! keeps.
 
 use std::collections::BTreeSet;
 
@@ -52,9 +53,9 @@ fn ended(writes: &WriteSet<'_>) -> BTreeSet<(u32, u32)> {
     all
 }
 
-fn promises(writes: &WriteSet<'_>) -> u64 {
+fn reservations(writes: &WriteSet<'_>) -> u64 {
     let mut all = 0;
-    writes.each(|_, written| all += written.promises());
+    writes.each(|_, written| all += written.reservations());
     all
 }
 
@@ -64,9 +65,9 @@ fn run(steps: Vec<Step>) {
     let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
     memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
-    let heap = memory.heap(held.cache());
-    let writes = WriteSet::new(heap, held.slot()).expect("room");
-    let queue = &heap.cache.retired;
+    let alloc = memory.allocator(held.cache());
+    let writes = WriteSet::new(alloc, held.slot()).expect("room");
+    let queue = &alloc.cache.retired;
     let (mut model, mut inserted) = (BTreeSet::new(), 0);
     let mut savepoints = Vec::new();
     for step in steps {
@@ -76,15 +77,17 @@ fn run(steps: Vec<Step>) {
                     if !model.insert((table, row)) {
                         continue;
                     }
-                    writes.make_room(Entitlement::Reserve).expect("memory is there");
-                    let promises = writes.promises_of_end(table, row);
-                    queue.promise_many(heap, promises, Entitlement::Reserve).expect("memory");
+                    writes.make_room(AllocationClass::Emergency).expect("memory is there");
+                    let reservations = writes.reservations_of_end(table, row);
+                    queue
+                        .reserve_many(alloc, reservations, AllocationClass::Emergency)
+                        .expect("memory");
                     writes.push(table, Change::end(row), false);
                 }
             }
             Step::Insert => {
-                writes.make_room(Entitlement::Ordinary).expect("memory is there");
-                queue.promise(heap, Entitlement::Ordinary).expect("memory is there");
+                writes.make_room(AllocationClass::Normal).expect("memory is there");
+                queue.reserve(alloc, AllocationClass::Normal).expect("memory is there");
                 writes.push(1, Change::new((1 << 20) | (inserted * 2), 16), false);
                 inserted += 1;
             }
@@ -96,7 +99,7 @@ fn run(steps: Vec<Step>) {
                 let Some((len, before, count)) = savepoints.pop() else { continue };
                 while writes.len() > len {
                     let (_, written) = writes.pop().expect("there are entries");
-                    queue.redeem_many(written.promises());
+                    queue.release_many(written.reservations());
                 }
                 (model, inserted) = (before, count);
             }
@@ -104,10 +107,10 @@ fn run(steps: Vec<Step>) {
         assert_eq!(ended(&writes), model);
         assert_eq!(writes.len(), model.len() as u64 + u64::from(inserted));
     }
-    // What was promised is what the entries say: all of it can be given back.
-    queue.redeem_many(promises(&writes));
-    queue.promise(heap, Entitlement::Ordinary).expect("memory is there");
-    queue.redeem();
+    // What was reserved is what the entries say: all of it can be given back.
+    queue.release_many(reservations(&writes));
+    queue.reserve(alloc, AllocationClass::Normal).expect("memory is there");
+    queue.release();
     writes.clear();
 }
 
@@ -134,15 +137,19 @@ fn rows_in_no_order_take_few_entries() {
     let slots = memory.create_fixed(size_of::<Slot>()).expect("room");
     memory.header().slots[0].store(slots, Relaxed);
     let (held, _) = clock::begin_write(&memory, 1, None).expect("a slot");
-    let heap = memory.heap(held.cache());
-    let writes = WriteSet::new(heap, held.slot()).expect("room");
+    let alloc = memory.allocator(held.cache());
+    let writes = WriteSet::new(alloc, held.slot()).expect("room");
     let mut entries = 0;
     for i in 0..64_000_u32 {
         let row = (i * 7919) % 64_000;
-        writes.make_room(Entitlement::Reserve).expect("memory is there");
-        let promises = writes.promises_of_end(1, row);
-        heap.cache.retired.promise_many(heap, promises, Entitlement::Reserve).expect("memory");
-        entries += u32::from(promises > 0);
+        writes.make_room(AllocationClass::Emergency).expect("memory is there");
+        let reservations = writes.reservations_of_end(1, row);
+        alloc
+            .cache
+            .retired
+            .reserve_many(alloc, reservations, AllocationClass::Emergency)
+            .expect("memory");
+        entries += u32::from(reservations > 0);
         writes.push(1, Change::end(row), false);
         if entries == 2000 {
             assert!(writes.condense());

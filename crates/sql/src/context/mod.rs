@@ -1,0 +1,313 @@
+//! What statements of one caller run in: settings, role, transaction block, definitions under way.
+//!
+//! Below everything that runs a statement. Plans, changes and definitions are functions over a
+//! [`StatementContext`]; the session that holds it stands above them all. What is tried again after
+//! a conflict, and what a failed statement takes back, is decided in [`runner`] for all of them.
+
+pub(crate) mod settings;
+
+pub(crate) mod caller;
+
+pub(crate) mod block;
+
+pub(crate) mod defining;
+
+pub(crate) mod runner;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use datafusion::common::Statistics;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::physical_plan::ExecutionPlan;
+use remanent_engine::{Isolation, Savepoint, TransactionOptions};
+
+use self::block::Block;
+use self::caller::Caller;
+use self::defining::{Defining, Numbering};
+use self::runner::WAIT;
+use self::settings::Settings;
+use crate::activity::Activity;
+use crate::catalog::role::Actor;
+use crate::catalog::snapshot::Snapshot;
+use crate::catalog::table::Table;
+use crate::database::SqlDatabase;
+use crate::error::{Error, Result, SqlState};
+use crate::limits::cancel::Cancel;
+use crate::names::PUBLIC;
+use crate::privileges::Access;
+use crate::transaction::{Transaction, TransactionStatus};
+
+/// Functions that know for which caller they are called, by name.
+pub(crate) type SessionFunctions = HashMap<String, Arc<ScalarUDF>>;
+
+/// Plans that are noted as they are made; `None` if nobody asks for them.
+pub(crate) type Noted = Option<Vec<Arc<dyn ExecutionPlan>>>;
+
+/// What the statements of one caller share.
+pub(crate) struct StatementContext {
+    pub(crate) database: Arc<SqlDatabase>,
+    pub(crate) state: Arc<SessionState>,
+    pub(crate) settings: Settings,
+    pub(crate) block: Option<Block>,
+    /// On whose behalf statements run.
+    pub(crate) actor: Actor,
+    /// What was defined and not committed.
+    pub(crate) defining: Option<Defining>,
+    /// Where the statement that runs in a block began, until it has ended.
+    pub(crate) unfinished: Option<Savepoint>,
+    /// The same as `defining`, for functions that are called.
+    pub(crate) numbering: Arc<Numbering>,
+    /// For whom functions are called.
+    pub(crate) caller: Arc<Caller>,
+    /// Functions that know it, made when the first statement after a change is bound.
+    pub(crate) functions: OnceLock<SessionFunctions>,
+    /// The number of the session, which no other has.
+    pub(crate) id: u64,
+    /// Plans of a change that is being analysed.
+    noted_plans: Mutex<Noted>,
+    /// What `pg_backend_pid` says.
+    pub(crate) process: i32,
+    /// What others are shown, if there is a client.
+    pub(crate) activity: Option<Arc<Activity>>,
+    cancel: Arc<Cancel>,
+}
+
+impl StatementContext {
+    /// That of a new session.
+    pub(crate) fn new(database: Arc<SqlDatabase>) -> Self {
+        let id = database.sessions.fetch_add(1, Ordering::Relaxed);
+        let numbering: Arc<Numbering> = Arc::default();
+        let caller = Arc::new(Caller {
+            session: id,
+            actor: Actor::Program,
+            path: Settings::default().search_path,
+            numbering: Arc::clone(&numbering),
+            database: Arc::downgrade(&database),
+        });
+        let cancel = Cancel::of(&database.budget);
+        Self {
+            id,
+            actor: Actor::Program,
+            defining: None,
+            unfinished: None,
+            numbering,
+            caller,
+            functions: OnceLock::new(),
+            state: Arc::new(database.state.clone()),
+            database,
+            settings: Settings::default(),
+            block: None,
+            noted_plans: Mutex::default(),
+            process: 0,
+            activity: None,
+            cancel,
+        }
+    }
+
+    pub(crate) fn cancel(&self) -> &Arc<Cancel> {
+        &self.cancel
+    }
+
+    /// Looks whether the statement is to stop.
+    ///
+    /// # Errors
+    /// As [`Cancel::check`].
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.cancel.check()
+    }
+
+    /// Whether it is in a transaction block.
+    pub(crate) fn status(&self) -> TransactionStatus {
+        match &self.block {
+            None => TransactionStatus::Idle,
+            Some(block) if block.failed => TransactionStatus::Failed,
+            Some(_) => TransactionStatus::Active,
+        }
+    }
+
+    /// What now() says: when the transaction began. Whoever still reads an earlier statement keeps
+    /// what that one began with.
+    pub(crate) fn mark_start(&mut self) {
+        let state = Arc::make_mut(&mut self.state);
+        let begun = state.execution_props().query_execution_start_time;
+        state.mark_start_execution();
+        if self.block.is_some() {
+            state.execution_props_mut().query_execution_start_time = begun;
+        }
+    }
+
+    /// The clock of the statement starts.
+    pub(crate) fn begin_statement(&mut self) {
+        self.take_back_unfinished();
+        self.cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
+    }
+
+    /// A statement failed: a block that cannot go on is ended.
+    pub(crate) fn failed_with(&mut self, error: &Error) {
+        if let Some(block) = &mut self.block
+            && error.ends_transaction()
+        {
+            block.fail();
+            self.forget_definitions();
+            self.settle_numbers();
+        }
+    }
+
+    /// Checks that the block, if there is one, can go on.
+    ///
+    /// # Errors
+    /// `IN_FAILED_TRANSACTION`.
+    pub(crate) fn check_not_failed(&self) -> Result<()> {
+        if self.status() == TransactionStatus::Failed {
+            let text = "the transaction has failed; statements are ignored until it ends";
+            return Err(Error::new(SqlState::IN_FAILED_TRANSACTION, text).hint("Roll back."));
+        }
+        Ok(())
+    }
+
+    /// Functions learn of another role or path.
+    pub(crate) fn renew_functions(&mut self) {
+        let path = &self.settings.search_path;
+        if self.caller.actor == self.actor && self.caller.path == *path {
+            return;
+        }
+        self.caller = Arc::new(Caller {
+            session: self.id,
+            actor: self.actor,
+            path: path.clone(),
+            numbering: Arc::clone(&self.numbering),
+            database: Arc::downgrade(&self.database),
+        });
+        self.functions = OnceLock::new();
+    }
+
+    /// Whether statements may do everything.
+    pub(crate) fn is_superuser(&self) -> bool {
+        self.actor.is_superuser(&self.catalog())
+    }
+
+    /// What statements may do in a catalog.
+    pub(crate) fn access<'c>(&'c self, catalog: &'c Snapshot) -> Access<'c> {
+        Access { catalog, actor: self.actor, path: &self.settings.search_path }
+    }
+
+    /// The schema in which new things without a schema are made.
+    pub(crate) fn home(&self) -> &str {
+        self.settings.search_path.first().map_or(PUBLIC, String::as_str)
+    }
+
+    /// The options of a transaction that begins now.
+    pub(crate) fn options(&self, isolation: Isolation) -> TransactionOptions {
+        let mut options = TransactionOptions::new().isolation(isolation);
+        if let Some(durability) = self.settings.durability {
+            options = options.durability(durability);
+        }
+        options
+    }
+
+    /// The transaction in which the next statement runs: the block's, or one of its own.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn transaction(&mut self, writes: bool) -> Result<Arc<Transaction>> {
+        let engine = Arc::clone(&self.database.engine);
+        if let Some(defining) = &self.defining {
+            return Ok(Arc::clone(&defining.transaction));
+        }
+        if writes {
+            self.check_writable()?;
+        }
+        let Some(block) = &mut self.block else {
+            let options = self.options(self.settings.isolation.engine());
+            return Transaction::begin(&engine, &options, (writes, &self.cancel));
+        };
+        if let Some(transaction) = &mut block.transaction {
+            if block.isolation.refreshes() && block.savepoints.is_empty() {
+                Transaction::refresh(transaction)?;
+            }
+            return Ok(Arc::clone(transaction));
+        }
+        let (isolation, writes) = (block.isolation, !block.read_only);
+        let mut options = self.options(isolation.engine());
+        if isolation.refreshes() {
+            options = options.wait(WAIT);
+        }
+        let transaction = Transaction::begin(&engine, &options, (writes, &self.cancel))?;
+        if let Some(block) = &mut self.block {
+            block.transaction = Some(Arc::clone(&transaction));
+        }
+        Ok(transaction)
+    }
+
+    /// Checks that the next statement may change something.
+    ///
+    /// # Errors
+    /// `READ_ONLY`.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let read_only = match &self.block {
+            Some(block) => block.read_only,
+            None => self.settings.read_only,
+        };
+        if read_only {
+            let text = "cannot change anything in a read-only transaction";
+            return Err(Error::new(SqlState::READ_ONLY, text));
+        }
+        Ok(())
+    }
+
+    /// In a transaction that keeps the catalog of its snapshot, too, roles and rights are those
+    /// that there are now.
+    pub(crate) fn renew_rights(&mut self) {
+        let Some(block) = &mut self.block else { return };
+        let Some(kept) = &mut block.catalog else { return };
+        if block.rights != self.database.catalog_version() {
+            let newest = self.database.catalog();
+            block.rights = newest.version;
+            *kept = Arc::new(kept.with_rights_of(&newest, self.database.next_version()));
+        }
+    }
+
+    /// What is known of a table's rows.
+    pub(crate) fn statistics(&self, table: &Table) -> Option<Arc<Statistics>> {
+        self.database.statistics.of(&self.database.engine, table)
+    }
+
+    /// Notes a plan that is about to run, if somebody asks for it.
+    pub(crate) fn note_plan(&self, plan: &Arc<dyn ExecutionPlan>) {
+        let mut noted = self.noted_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plans) = noted.as_mut() {
+            plans.push(Arc::clone(plan));
+        }
+    }
+
+    /// What was noted until now; from now on, this.
+    pub(crate) fn exchange_noted(&self, noted: Noted) -> Noted {
+        let mut plans = self.noted_plans.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut plans, noted)
+    }
+
+    /// Others are shown nothing any more.
+    fn hide(&mut self) {
+        if let Some(activity) = self.activity.take() {
+            self.database.activities.remove(&activity);
+        }
+    }
+}
+
+impl Drop for StatementContext {
+    fn drop(&mut self) {
+        if self.defining.is_some() {
+            // The transaction is rolled back with the block; numbers are looked up anew.
+            self.forget_definitions();
+            if let Some(transaction) = self.block.as_ref().and_then(|b| b.transaction.as_ref()) {
+                transaction.roll_back();
+            }
+            self.settle_numbers();
+        }
+        self.database.taken.forget(self.id);
+        self.hide();
+    }
+}

@@ -1,0 +1,251 @@
+//! Operators that work long between two rows of their input: they look whether to stop.
+//!
+//! A scan looks between its batches. A join may make millions of rows of one batch, or look at as
+//! many pairs and give out none; so what a join gives out goes through an operator that looks, and
+//! its condition on pairs becomes one that looks each time it is evaluated. All other operators
+//! give back control after a number of batches, and whoever reads a query looks then.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::joins::{
+    CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+
+use super::copying;
+use super::planner;
+use super::size;
+use super::subquery::Scope;
+use crate::error::{Error, Result, SqlState};
+use crate::functions::measured::Planning;
+use crate::limits::cancel::Cancel;
+use crate::rules::through::{Through, Way};
+use crate::stack::with_room;
+use crate::transaction::Transaction;
+
+/// The physical plan of a bound statement that runs in a transaction.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn plan(
+    state: &Arc<SessionState>,
+    logical: &LogicalPlan,
+    transaction: &Arc<Transaction>,
+) -> Result<Planned> {
+    let levels = size::levels_of(logical)?;
+    // The planner asks of some conditions what they say of NULLs.
+    let scope = Scope::new(state, transaction);
+    let mut planning = pin!(async {
+        let plan = planner::plan(state, logical).await?;
+        Ok::<_, Error>(interruptible(plan, &transaction.cancel)?)
+    });
+    let plan = futures::future::poll_fn(|context| {
+        let (_entered, _planning) = (scope.enter(), Planning::begin());
+        evaluating(|| with_room(levels, || planning.as_mut().poll(context)))
+            .unwrap_or_else(|error| Poll::Ready(Err(error)))
+    });
+    Ok(Planned { plan: plan.await?, levels })
+}
+
+/// A physical plan, and how deep it is.
+#[derive(Clone)]
+pub(crate) struct Planned {
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    pub(crate) levels: usize,
+}
+
+/// Starts a plan in a transaction, so that it stops when the transaction's session is told to.
+///
+/// # Errors
+/// Whatever the plan meets before its first row.
+pub(crate) fn start(
+    state: &Arc<SessionState>,
+    Planned { plan, levels }: Planned,
+    transaction: &Arc<Transaction>,
+) -> Result<SendableRecordBatchStream> {
+    let scope = Scope::new(state, transaction);
+    let mut stream = {
+        let _entered = scope.enter();
+        with_room(levels, || execute_stream(plan, Arc::clone(scope.task())))?
+    };
+    let schema = stream.schema();
+    let within = futures::stream::poll_fn(move |context| {
+        let _entered = scope.enter();
+        evaluating(|| with_room(levels, || stream.poll_next_unpin(context)))
+            .unwrap_or_else(|error| Poll::Ready(Some(Err(error.into()))))
+    });
+    let stream = Box::pin(RecordBatchStreamAdapter::new(schema, within));
+    Ok(looking(stream, Arc::clone(&transaction.cancel)))
+}
+
+/// Evaluates expressions. Arrow panics where the values of one batch have more bytes than its
+/// numbers count, and DataFusion where a function of groups is called with more arguments than it
+/// has: that is the end of the statement alone. Other faults end the session.
+///
+/// # Errors
+/// `LIMIT_EXCEEDED`, `UNKNOWN_FUNCTION`.
+fn evaluating<T>(evaluate: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(evaluate)).or_else(|fault| {
+        let text = fault.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or_default();
+        if text.contains("offset overflow") || text.contains("capacity overflow") {
+            let text = "the values of a part of the result have more than 2 GiB";
+            return Err(Error::new(SqlState::LIMIT_EXCEEDED, text));
+        }
+        if text.contains("single argument to update_batch") {
+            let text = "a function of groups takes one argument alone";
+            return Err(Error::new(SqlState::UNKNOWN_FUNCTION, text));
+        }
+        resume_unwind(fault)
+    })
+}
+
+/// The stream, which looks whether to stop each time it is polled.
+fn looking(
+    mut stream: SendableRecordBatchStream,
+    cancel: Arc<Cancel>,
+) -> SendableRecordBatchStream {
+    let schema = stream.schema();
+    let looking = futures::stream::poll_fn(move |context| match cancel.check() {
+        Ok(()) => stream.poll_next_unpin(context),
+        Err(error) => Poll::Ready(Some(Err(error.into()))),
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, looking))
+}
+
+/// The plan with joins that look whether to stop.
+fn interruptible(
+    plan: Arc<dyn ExecutionPlan>,
+    cancel: &Arc<Cancel>,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let changed = plan.transform_up(|plan| {
+        let join: Arc<dyn ExecutionPlan> = if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+            match join.filter() {
+                Some(filter) => join
+                    .builder()
+                    .with_filter(Some(filter_that_looks(filter, cancel)))
+                    .build_exec()?,
+                None => plan,
+            }
+        } else if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+            let sides = (Arc::clone(join.left()), Arc::clone(join.right()));
+            let filter = join.filter().map(|filter| filter_that_looks(filter, cancel));
+            let builder = NestedLoopJoinExecBuilder::new(sides.0, sides.1, *join.join_type());
+            let projection = join.projection().clone();
+            Arc::new(builder.with_projection_ref(projection).with_filter(filter).build()?)
+        } else if plan.is::<CrossJoinExec>() || plan.is::<SortMergeJoinExec>() {
+            plan
+        } else {
+            return Ok(Transformed::yes(copying::in_parts(plan)?));
+        };
+        let join = copying::join_in_parts(join)?;
+        Ok(Transformed::yes(Through::over(join, Look { cancel: Arc::clone(cancel) })))
+    })?;
+    Ok(changed.data)
+}
+
+fn filter_that_looks(filter: &JoinFilter, cancel: &Arc<Cancel>) -> JoinFilter {
+    let inner = Arc::clone(filter.expression());
+    let looks = Arc::new(Looks { inner, cancel: Arc::clone(cancel) });
+    JoinFilter::new(looks, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
+}
+
+/// What a join gives, and a look whether to stop.
+#[derive(Clone, Debug)]
+struct Look {
+    cancel: Arc<Cancel>,
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interruptible")
+    }
+}
+
+impl Way for Look {
+    const NAME: &'static str = "LookExec";
+
+    fn execute(
+        &self,
+        join: &Arc<dyn ExecutionPlan>,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> PlanResult<SendableRecordBatchStream> {
+        Ok(looking(join.execute(partition, context)?, Arc::clone(&self.cancel)))
+    }
+}
+
+/// An expression that looks whether to stop when it is evaluated.
+#[derive(Debug)]
+struct Looks {
+    inner: Arc<dyn PhysicalExpr>,
+    cancel: Arc<Cancel>,
+}
+
+impl PartialEq for Looks {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner.eq(&other.inner)
+    }
+}
+
+impl Eq for Looks {}
+
+impl Hash for Looks {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl fmt::Display for Looks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl PhysicalExpr for Looks {
+    fn data_type(&self, schema: &Schema) -> PlanResult<DataType> {
+        self.inner.data_type(schema)
+    }
+
+    fn nullable(&self, schema: &Schema) -> PlanResult<bool> {
+        self.inner.nullable(schema)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> PlanResult<ColumnarValue> {
+        self.cancel.check()?;
+        self.inner.evaluate(batch)
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        vec![&self.inner]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> PlanResult<Arc<dyn PhysicalExpr>> {
+        Ok(match children.pop() {
+            Some(inner) => Arc::new(Self { inner, cancel: Arc::clone(&self.cancel) }),
+            None => self,
+        })
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt_sql(f)
+    }
+}

@@ -1,0 +1,12 @@
+//! Plans: the rules in their order, subqueries, and operators that stop when they are told to.
+//!
+//! A logical plan comes in, and a physical one goes out that can be started.
+
+pub(crate) mod planner;
+
+pub(crate) mod subquery;
+
+pub(crate) mod size;
+
+pub(crate) mod cancel_check;
+pub(crate) mod copying;

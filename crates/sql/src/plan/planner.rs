@@ -1,0 +1,209 @@
+//! The rules by which statements become plans: DataFusion's, and ours before and after them.
+//!
+//! One state serves all sessions; what differs between them (the transaction, settings) comes with
+//! the context in which a plan is executed.
+
+use std::sync::Arc;
+
+use datafusion::common::DFSchema;
+use datafusion::execution::FunctionRegistry;
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    AggregateUDF, EmptyRelation, Expr, LogicalPlan, Projection, ScalarUDF,
+};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionConfig;
+
+use super::subquery::Subqueries;
+use crate::error::{Error, Result};
+use crate::functions;
+use crate::functions::average::Average;
+use crate::functions::checked::CheckedArithmetic;
+use crate::functions::measured::{MeasuredFunctions, Planning};
+use crate::functions::single_value::SingleValue;
+use crate::functions::sum::Sum;
+use crate::functions::{measured, pad, regex, rounding};
+use crate::rules::by_index::OrderByIndex;
+use crate::rules::chain::{ChainUnions, ForgetConstants};
+use crate::rules::constant_keys::WithoutConstantKeys;
+use crate::rules::floats::FloatsBesideNumerics;
+use crate::rules::forget_keys;
+use crate::rules::forget_keys::{ForgetKeys, Planner};
+use crate::rules::lists::ListsOfConstants;
+use crate::rules::literals;
+use crate::rules::not_in;
+use crate::rules::not_in::NotInConstants;
+use crate::rules::one_row::OneRow;
+use crate::rules::ordered::OrdersOfTheirOwn;
+use crate::rules::same_names;
+use crate::rules::same_names::SameNames;
+use crate::rules::watched::Watched;
+use crate::rules::wide_filters;
+use crate::rules::wide_filters::WideFilters;
+use crate::scan::exec::Current;
+use crate::scan::{BATCH_ROWS, KEY_DENSITY_MIN};
+use crate::transaction::Transaction;
+
+/// Different keys of the smaller side of a join that the scan of the other is told of, at most.
+const JOIN_KEYS_MAX: usize = 4096;
+
+/// The state that plans of all sessions are made with.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Result<SessionState> {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(1)
+        .with_batch_size(BATCH_ROWS)
+        .with_information_schema(false)
+        .with_create_default_catalog_and_schema(false);
+    let options = config.options_mut();
+    options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+    options.sql_parser.parse_float_as_decimal = true;
+    // Moments without a zone of their own are in this one.
+    options.execution.time_zone = Some("+00:00".to_owned());
+    options.optimizer.prefer_existing_sort = true;
+    // Keys that joins tell scans of, which may have an index of them.
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
+    options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
+    options.execution.perfect_hash_join_min_key_density = KEY_DENSITY_MIN;
+    // A CASE that cannot be NULL by its conditions is one that can, to the operators.
+    options.execution.skip_physical_aggregate_schema_check = true;
+    // Our rules say which side of a join is hashed.
+    options.optimizer.join_reordering = false;
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
+    let builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        // Before the others, which ask for the types of what may be a long chain.
+        .with_expr_planners(vec![Arc::new(functions::Operators)])
+        .with_default_features()
+        .with_analyzer_rules(analyzer_rules())
+        .with_optimizer_rules(optimizer_rules())
+        .with_physical_optimizer_rules(physical_rules())
+        .with_query_planner(Arc::new(Planner));
+    let mut state = builder.build();
+    state.register_udaf(Arc::new(AggregateUDF::from(SingleValue::new())))?;
+    state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
+    state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
+    let ours = rounding::functions().into_iter().chain(pad::functions());
+    let ours = ours.chain([literals::named_cast()]).chain(functions::functions());
+    let ours = ours.chain(regex::functions());
+    for function in more.into_iter().chain(ours) {
+        state.register_udf(function)?;
+    }
+    for function in measured::functions(&state) {
+        state.register_udf(function)?;
+    }
+    for function in measured::aggregates() {
+        state.register_udaf(function)?;
+    }
+    Ok(state)
+}
+
+/// Rules for what was bound: one of ours before DataFusion's, the others behind.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 7] = [
+        Arc::new(CheckedArithmetic::new()),
+        Arc::new(ListsOfConstants),
+        Arc::new(OneRow),
+        Arc::new(MeasuredFunctions),
+        Arc::new(Subqueries),
+        Arc::new(OrdersOfTheirOwn),
+        Arc::new(ForgetKeys),
+    ];
+    let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
+    let rules = std::iter::once(first).chain(Analyzer::new().rules).chain(ours);
+    rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+}
+
+/// DataFusion's rules that make a plan a better one, one of them behind what it needs, then ours.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let keys: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutConstantKeys::new());
+    let not_in: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(NotInConstants);
+    let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
+        name if name == keys.name() => vec![Arc::clone(&keys)],
+        not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        name if forget_keys::BEFORE.contains(&name) => vec![Arc::new(ForgetKeys), rule],
+        _ => vec![rule],
+    };
+    let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);
+    let rules = rules.chain(remanent_join_order::rules());
+    rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+}
+
+/// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
+/// between operators does not yet, and where projections are pushed down.
+pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
+        vec![Arc::new(ChainUnions), Arc::new(ForgetConstants)];
+    for rule in PhysicalOptimizer::new().rules {
+        if rule.name() == "EnsureCooperative" {
+            rules.push(Arc::new(OrderByIndex));
+        }
+        if rule.name() == wide_filters::BEFORE {
+            rules.push(Arc::new(WideFilters));
+        }
+        let is_pushdown = rule.name().starts_with(same_names::RULE);
+        rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
+    }
+    rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+}
+
+/// A bound expression by itself after the rules that say what it means, and simplified as the
+/// expressions of a plan are: some functions are nothing but what they are simplified to.
+///
+/// # Errors
+/// What the rules find wrong.
+pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Result<Expr> {
+    let schema = Arc::new(schema.clone());
+    let rows = EmptyRelation { produce_one_row: false, schema: Arc::clone(&schema) };
+    let rows = Arc::new(LogicalPlan::EmptyRelation(rows));
+    let plan = LogicalPlan::Projection(Projection::try_new(vec![bound.alias("value")], rows)?);
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    let LogicalPlan::Projection(mut projection) = plan else {
+        return Err(Error::unsupported("such an expression here"));
+    };
+    let expr = projection.expr.pop().ok_or_else(|| Error::internal("no expression is left"))?;
+    let context = SimplifyContext::builder()
+        .with_schema(schema)
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    let _planning = Planning::begin();
+    Ok(ExprSimplifier::new(context).simplify(expr.unalias())?)
+}
+
+/// The physical plan of a bound statement.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn plan(
+    state: &SessionState,
+    logical: &LogicalPlan,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    Ok(state.create_physical_plan(logical).await?)
+}
+
+/// What a plan is executed with: this transaction.
+pub(crate) fn task(state: &SessionState, transaction: &Arc<Transaction>) -> Arc<TaskContext> {
+    let current = Current { transaction: Arc::clone(transaction) };
+    let config = state.config().clone().with_extension(Arc::new(current));
+    Arc::new(TaskContext::new(
+        None,
+        String::new(),
+        config,
+        state.scalar_functions().clone(),
+        state.higher_order_functions().clone(),
+        state.aggregate_functions().clone(),
+        state.window_functions().clone(),
+        Arc::clone(state.runtime_env()),
+    ))
+}

@@ -1,0 +1,224 @@
+//! A query that runs: its rows come when they are asked for.
+//!
+//! Rows of a statement about one key are at hand as values; those of a query are a stream of
+//! batches that keeps the transaction it reads in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+
+use crate::catalog::table::type_of_field;
+use crate::error::Result;
+use crate::limits::held::Held;
+use crate::names::shown;
+use crate::transaction::Transaction;
+use crate::values::arrow_in::array_of;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
+
+/// A column of a result.
+///
+/// # Examples
+/// ```
+/// # use remanent_sql::{Session, SqlDatabase};
+/// # let db = SqlDatabase::in_memory()?;
+/// let mut session = db.session();
+/// let rows = session.query("select 1 as one, 'a' as letter", &[])?;
+/// let names: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
+/// assert_eq!(names, ["one", "letter"]);
+/// # Ok::<(), remanent_sql::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct ResultColumn {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub sql_type: SqlType,
+}
+
+/// The rows of a statement, as they come.
+///
+/// Rows of a query are read in the transaction of their session; once that has ended, asking for
+/// more is an error.
+pub struct Rows {
+    columns: Arc<[ResultColumn]>,
+    source: Source,
+    /// Rows that are at hand as values.
+    pending: VecDeque<Vec<Datum>>,
+    /// The batch that was read last, and how many of its rows were given out: each is made
+    /// values when it is asked for, so that what is large is there once.
+    begun: Option<(RecordBatch, usize)>,
+    /// Whether values are made what the columns say.
+    casts: bool,
+}
+
+enum Source {
+    Stream { stream: SendableRecordBatchStream, guard: Guard },
+    Batches { batches: VecDeque<RecordBatch>, _held: Option<Held> },
+    Values,
+}
+
+/// What becomes of the transaction when the rows have been read.
+pub(crate) struct Guard {
+    /// Kept as long as there may be rows to read; of a statement by itself, the last to keep it.
+    pub(crate) transaction: Option<Arc<Transaction>>,
+    /// What rows of named queries that were computed before are held by.
+    pub(crate) named: Vec<Held>,
+}
+
+impl Rows {
+    /// The rows of a stream.
+    pub(crate) fn stream(stream: SendableRecordBatchStream, guard: Guard) -> Self {
+        let columns = columns_of(&stream.schema());
+        Self {
+            columns,
+            source: Source::Stream { stream, guard },
+            pending: VecDeque::new(),
+            begun: None,
+            casts: false,
+        }
+    }
+
+    /// Rows that are at hand.
+    pub(crate) fn batches(
+        schema: &SchemaRef,
+        batches: Vec<RecordBatch>,
+        held: Option<Held>,
+    ) -> Self {
+        let source = Source::Batches { batches: batches.into(), _held: held };
+        let columns = columns_of(schema);
+        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
+    }
+
+    /// Rows that are at hand, as values.
+    pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
+        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
+    }
+
+    /// The same rows with these columns, which the caller was told before; `None` if there are more
+    /// or fewer. Values are made what these say.
+    #[must_use]
+    pub fn as_told(mut self, told: &Arc<[ResultColumn]>) -> Option<Self> {
+        if told.len() != self.columns.len() {
+            return None;
+        }
+        self.casts = told.iter().zip(self.columns.iter()).any(|(a, b)| a.sql_type != b.sql_type);
+        self.columns = Arc::clone(told);
+        Some(self)
+    }
+
+    fn cast(&self, row: Vec<Datum>) -> Result<Vec<Datum>> {
+        let told = |column: &ResultColumn| match &column.sql_type {
+            SqlType::Unknown => SqlType::Text,
+            known => known.clone(),
+        };
+        row.iter().zip(self.columns.iter()).map(|(datum, to)| datum.cast(&told(to))).collect()
+    }
+
+    /// What each row has.
+    pub fn columns(&self) -> &Arc<[ResultColumn]> {
+        &self.columns
+    }
+
+    /// The columns as Arrow has them, under the names that are shown.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        let types: Vec<DataType> = match &self.source {
+            Source::Stream { stream, .. } => {
+                stream.schema().fields().iter().map(|field| field.data_type().clone()).collect()
+            }
+            _ => self.columns.iter().map(|column| column.sql_type.to_arrow()).collect(),
+        };
+        let columns = self.columns.iter().zip(types);
+        let fields = columns.map(|(column, of)| Field::new(&column.name, of, true));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// The next of the rows that are at hand, without waiting: all rows of a statement about one
+    /// key.
+    pub fn next_at_hand(&mut self) -> Option<Vec<Datum>> {
+        self.pending.pop_front()
+    }
+
+    /// The next batch; `None` after the last.
+    ///
+    /// # Errors
+    /// Whatever the query meets.
+    pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = match &mut self.source {
+                Source::Stream { stream, .. } => stream.next().await.transpose()?,
+                Source::Batches { batches, .. } => batches.pop_front(),
+                Source::Values => self.pending_batch()?,
+            };
+            match batch {
+                None => {
+                    // A statement by itself ends with its last row.
+                    if let Source::Stream { guard, .. } = &mut self.source {
+                        guard.transaction = None;
+                        guard.named.clear();
+                    }
+                    return Ok(None);
+                }
+                Some(batch) if batch.num_rows() > 0 => return Ok(Some(batch)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Values that are at hand, as a batch.
+    fn pending_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let rows = std::mem::take(&mut self.pending);
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let mut columns = vec![Vec::with_capacity(rows.len()); self.columns.len()];
+        for row in rows {
+            columns.iter_mut().zip(row).for_each(|(column, datum)| column.push(datum));
+        }
+        let arrays = columns.iter().zip(self.columns.iter());
+        let arrays = arrays.map(|(column, of)| array_of(column, &of.sql_type));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        Ok(Some(RecordBatch::try_new(self.schema(), arrays)?))
+    }
+
+    /// The next row; `None` after the last.
+    ///
+    /// # Errors
+    /// Whatever the query meets.
+    pub async fn next_row(&mut self) -> Result<Option<Vec<Datum>>> {
+        let row = loop {
+            if let Some(row) = self.pending.pop_front() {
+                break row;
+            }
+            if let Some((batch, given)) = &mut self.begun {
+                let row = *given;
+                *given += 1;
+                if row < batch.num_rows() {
+                    let values = batch.columns().iter();
+                    break values
+                        .map(|array| Datum::from_array(array, row))
+                        .collect::<Result<_>>()?;
+                }
+                self.begun = None;
+            }
+            match self.next_batch().await? {
+                Some(batch) => self.begun = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        };
+        if self.casts { self.cast(row).map(Some) } else { Ok(Some(row)) }
+    }
+}
+
+/// The columns of a result with this schema.
+pub(crate) fn columns_of(schema: &SchemaRef) -> Arc<[ResultColumn]> {
+    let column = |field: &Arc<Field>| ResultColumn {
+        name: shown(field.name()).to_owned(),
+        sql_type: type_of_field(field),
+    };
+    schema.fields().iter().map(column).collect()
+}

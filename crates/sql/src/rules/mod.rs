@@ -1,0 +1,26 @@
+//! Rules by which plans are rewritten, before DataFusion's and between them. One rule, one file.
+//!
+//! Those first that give a plan the types and rows that PostgreSQL has; then those that make it
+//! quicker; then what rules and operators share.
+
+pub(crate) mod floats;
+pub(crate) mod literals;
+pub(crate) mod united;
+pub(crate) mod windows;
+
+pub(crate) mod lists;
+pub(crate) mod multiplicity;
+pub(crate) mod not_in;
+pub(crate) mod ordered;
+
+pub(crate) mod constant_keys;
+pub(crate) mod forget_keys;
+pub(crate) mod one_row;
+pub(crate) mod same_names;
+pub(crate) mod wide_filters;
+
+pub(crate) mod by_index;
+pub(crate) mod chain;
+
+pub(crate) mod through;
+pub(crate) mod watched;

@@ -1,0 +1,323 @@
+//! Reading a table as a physical operator: rows of the engine become batches of Arrow.
+//!
+//! The operator knows the table and the way to read it. The transaction comes with the context in
+//! which it is executed, so that a plan can be kept.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result as PlanResult;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterTracking};
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+};
+
+use super::access_path::{Access, SortColumn};
+use super::condition::{Condition, Hint};
+use super::join_keys;
+use super::key_set::{KeySet, Known};
+use super::read_predicate::predicate_of;
+use super::rows_of::RowsOf;
+use super::scan_rows::{Batches, Wanted};
+use crate::catalog::table::Table;
+use crate::error::{Error, Result};
+use crate::transaction::Transaction;
+use crate::values::datum::Datum;
+
+/// Rows that are read at once though fewer may be wanted.
+const FEW: usize = 64;
+
+/// What a running plan finds in its context.
+pub(crate) struct Current {
+    pub(crate) transaction: Arc<Transaction>,
+}
+
+/// The operator.
+pub(crate) struct ScanExec {
+    table: Arc<Table>,
+    /// Places of the columns; one beyond the last is the number of the row.
+    columns: Vec<usize>,
+    access: Access,
+    /// What each row given out meets.
+    conditions: Vec<Condition>,
+    /// What operators above will ask of the rows, known when they run.
+    hints: Vec<Condition>,
+    /// The most rows to give out.
+    fetch: Option<usize>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ScanExec {
+    /// Reads these columns of the table this way; the schema is that of all columns.
+    ///
+    /// # Errors
+    /// A column that is not in the schema.
+    pub(crate) fn new(
+        table: Arc<Table>,
+        columns: Vec<usize>,
+        (access, conditions): (Access, Vec<Condition>),
+        schema: SchemaRef,
+    ) -> PlanResult<Self> {
+        let schema = Arc::new(schema.project(&columns)?);
+        let properties = Arc::new(PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        ));
+        let metrics = ExecutionPlanMetricsSet::new();
+        let (hints, fetch) = (Vec::new(), None);
+        Ok(Self { table, columns, access, conditions, hints, fetch, schema, properties, metrics })
+    }
+
+    /// The scan that gives rows in this order, and only the first of them, if an index has it.
+    pub(crate) fn in_order(&self, order: &LexOrdering, fetch: Option<usize>) -> Option<Self> {
+        let columns = order.iter().map(|sort| {
+            let place = sort.expr.downcast_ref::<Column>()?.index();
+            let column = *self.columns.get(place)?;
+            let descending = sort.options.descending;
+            (column < self.table.columns.len()).then_some(SortColumn { column, descending })
+        });
+        let columns: Vec<SortColumn> = columns.collect::<Option<_>>()?;
+        let of_all = fetch.filter(|_| self.conditions.is_empty());
+        let access = self.access.in_order(&self.table, &columns, of_all)?;
+        let schema = Arc::clone(&self.schema);
+        let ordered = EquivalenceProperties::new_with_orderings(schema, [order.clone()]);
+        let properties = PlanProperties::clone(&self.properties).with_eq_properties(ordered);
+        Some(Self { access, fetch, hints: Vec::new(), ..self.again(Arc::new(properties)) })
+    }
+
+    fn again(&self, properties: Arc<PlanProperties>) -> Self {
+        Self {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            access: self.access.clone(),
+            conditions: self.conditions.clone(),
+            hints: self.hints.clone(),
+            fetch: self.fetch,
+            schema: Arc::clone(&self.schema),
+            properties,
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
+/// Whether a condition compares a column with the value of a subquery.
+fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    let Some(compared) = condition.downcast_ref::<BinaryExpr>() else { return false };
+    let (left, right) = (compared.left(), compared.right());
+    let is = |column: &Arc<dyn PhysicalExpr>, value: &Arc<dyn PhysicalExpr>| {
+        column.is::<Column>() && value.is::<ScalarSubqueryExpr>()
+    };
+    compared.op().supports_propagation() && (is(left, right) || is(right, left))
+}
+
+/// Rows that are read once they are asked for.
+struct Reading<F> {
+    start: Option<F>,
+    batches: Option<Batches>,
+}
+
+impl<F: FnOnce() -> Result<Batches>> Reading<F> {
+    fn begun(&mut self) -> Result<&mut Batches> {
+        if let Some(start) = self.start.take() {
+            self.batches = Some(start()?);
+        }
+        self.batches.as_mut().ok_or_else(|| Error::internal("a scan that did not begin"))
+    }
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScanExec({}, {:?})", self.table.name, self.access)
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index = |place: &usize| &self.table.indexes[*place].name;
+        match &self.access {
+            Access::All => write!(f, "Scan: {}", self.table.name)?,
+            Access::Nothing => write!(f, "Nothing: {}", self.table.name)?,
+            Access::Keys { index: place, keys } => {
+                let name = index(place);
+                write!(f, "KeyLookup: {} by {name}, keys={}", self.table.name, keys.len())?;
+            }
+            Access::Range { index: place, prefix, low, high, backwards } => {
+                let way = if *backwards { "KeyRange backwards" } else { "KeyRange" };
+                write!(f, "{way}: {} by {}", self.table.name, index(place))?;
+                let prefix: Vec<String> = prefix.iter().map(Datum::to_string).collect();
+                if !prefix.is_empty() {
+                    write!(f, ", prefix=[{}]", prefix.join(", "))?;
+                }
+                low.iter().try_for_each(|low| write!(f, ", from={low}"))?;
+                high.iter().try_for_each(|high| write!(f, ", to={high}"))?;
+            }
+        }
+        let names: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
+        write!(f, ", columns=[{}]", names.join(", "))?;
+        self.fetch.iter().try_for_each(|fetch| write!(f, ", fetch={fetch}"))?;
+        let list = |conditions: &[Condition]| {
+            let texts = conditions.iter().map(|condition| condition.expr().to_string());
+            texts.collect::<Vec<_>>().join(" AND ")
+        };
+        if !self.conditions.is_empty() {
+            write!(f, ", where {}", list(&self.conditions))?;
+        }
+        if !self.hints.is_empty() {
+            write!(f, ", hints: {}", list(&self.hints))?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &str {
+        "ScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+    ) -> PlanResult<TreeNodeRecursion> {
+        for condition in self.conditions.iter().chain(&self.hints) {
+            if f(condition.expr())? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    /// Takes what joins say of their other side's keys, sorts of the rows they still want, and
+    /// filters that compare with the value of a subquery: all are checked again above.
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> PlanResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let mut hints = self.hints.clone();
+        if self.access == Access::All {
+            for parent in &result.parent_filters {
+                let filter = &parent.filter;
+                let is_known_later = match phase {
+                    FilterPushdownPhase::Pre => compares_with_subquery(filter),
+                    FilterPushdownPhase::Post => {
+                        DynamicFilterTracking::classify(filter).contains_dynamic_filter()
+                    }
+                };
+                if is_known_later {
+                    hints.extend(Condition::of_output(&self.table, &self.columns, filter)?);
+                }
+            }
+        }
+        let unmet = vec![PushedDown::No; result.parent_filters.len()];
+        let answer = FilterPushdownPropagation::with_parent_pushdown_result(unmet);
+        if hints.len() == self.hints.len() {
+            return Ok(answer);
+        }
+        let with_hints = Self { hints, ..self.again(Arc::clone(&self.properties)) };
+        Ok(answer.with_updated_node(Arc::new(with_hints)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> PlanResult<SendableRecordBatchStream> {
+        let config = context.session_config();
+        let current = config.get_extension::<Current>();
+        let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
+        // Of few rows that are wanted, not many more are read.
+        let mut left = self.fetch.unwrap_or(usize::MAX);
+        let size = config.batch_size().min(left.max(FEW));
+        let transaction = Arc::clone(&current.transaction);
+        let access = self.access.clone();
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let mut wanted = Wanted {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            conditions: self.conditions.clone(),
+            keys: Vec::new(),
+            schema: Arc::clone(&self.schema),
+        };
+        let hints = self.hints.clone();
+        let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
+        let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
+        let start = move || {
+            let access = match access {
+                Access::All => join_keys::access_by(&hints, &transaction, &wanted.table)?,
+                _ => None,
+            }
+            .unwrap_or(access);
+            if let (Access::Keys { keys, .. }, false) = (&access, hints.is_empty()) {
+                by_keys.add(keys.len());
+            }
+            let count = transaction.reading()?.rows_max(&wanted.table.handle)? as usize;
+            let asked = predicate_of(&wanted.table, &wanted.conditions, &hints)?;
+            let mut others = Vec::new();
+            for hint in hints.into_iter().filter(|_| access == Access::All) {
+                match KeySet::of(&hint, &wanted.table, count)? {
+                    Known::Nothing => others.push(Hint::new(hint)),
+                    Known::Useless => {}
+                    Known::Keys(keys) => wanted.keys.push(Arc::new(keys)),
+                }
+            }
+            by_sets.add(wanted.keys.len());
+            let rows = RowsOf::start(&transaction, &wanted.table, (&access, asked))?;
+            Ok::<_, Error>(Batches::new(rows, wanted, others, size))
+        };
+        // What joins say of keys is known when the first row is asked for, and not before.
+        let mut batches = Reading { start: Some(start), batches: None };
+        let stream = futures::stream::iter(std::iter::from_fn(move || {
+            let _timer = metrics.elapsed_compute().timer();
+            if left == 0 {
+                return None;
+            }
+            let batch = batches.begun().and_then(Batches::next).transpose()?;
+            let batch = batch.map(|batch| {
+                let batch = batch.slice(0, batch.num_rows().min(left));
+                left -= batch.num_rows();
+                batch
+            });
+            Some(batch.map_err(Into::into).record_output(&metrics))
+        }));
+        let schema = Arc::clone(&self.schema);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+}

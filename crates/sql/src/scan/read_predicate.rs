@@ -1,0 +1,55 @@
+//! What a scan of a whole table asks of its rows, as the engine remembers it.
+//!
+//! A serializable transaction that reads a table by a condition which no index serves has read the
+//! rows that meet it, and no others. At its commit the engine asks of each row that others have
+//! changed whether it met the conditions, or meets them now. What joins told the scan of their keys
+//! belongs to the conditions: the other side, from which they came, is remembered by its own scan.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use datafusion::error::Result as PlanResult;
+use remanent_engine::{Row, RowPredicate};
+
+use super::condition::{Condition, Kept};
+use crate::catalog::table::Table;
+use crate::error::Result;
+use crate::values::arrow_in::ColumnBuilder;
+
+/// The predicate of a scan with these conditions and these hints of joins; `None` if all rows meet
+/// it. Hints are taken as they are now: later they let fewer rows through, never more.
+///
+/// # Errors
+/// A fault in a hint.
+pub(crate) fn predicate_of(
+    table: &Arc<Table>,
+    conditions: &[Condition],
+    hints: &[Condition],
+) -> PlanResult<Option<RowPredicate>> {
+    let mut asked = conditions.to_vec();
+    for hint in hints {
+        asked.push(hint.as_it_is_now()?);
+    }
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let table = Arc::clone(table);
+    Ok(Some(Arc::new(move |row: &Row<'_>| {
+        // Where nobody can tell, the row counts as read. A commit of somebody waits for the answer:
+        // a panic must not get there.
+        let meets = || asked.iter().all(|it| meets(&table, it, row).unwrap_or(true));
+        catch_unwind(AssertUnwindSafe(meets)).unwrap_or(true)
+    })))
+}
+
+fn meets(table: &Table, condition: &Condition, row: &Row<'_>) -> Result<bool> {
+    let arrays = condition.columns.iter().map(|&place| {
+        let column = &table.columns[place];
+        let types = (&column.stored, &column.sql_type);
+        let mut builder = ColumnBuilder::new(column.handle, types, 1);
+        builder.extend(std::slice::from_ref(row));
+        builder.finish()
+    });
+    let arrays = arrays.collect::<Result<Vec<_>>>()?;
+    Ok(!matches!(condition.kept(arrays, 1)?, Kept::None))
+}

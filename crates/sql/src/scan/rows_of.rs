@@ -1,0 +1,127 @@
+//! The rows that an access path leads to: of a whole table, of keys, of a range of keys.
+//!
+//! Rows come in the order of the path.
+
+use std::sync::Arc;
+
+use remanent_engine::schema::Value;
+use remanent_engine::{KeyBound, Piece, Row, RowPredicate};
+
+use super::access_path::{Access, Bound};
+use crate::catalog::table::Table;
+use crate::error::{Result, SqlState};
+use crate::transaction::owned::{HeldCursor, HeldFrozen, HeldPieces, Transaction};
+use crate::values::datum::Datum;
+
+/// The rows of a table that an access path leads to.
+pub(crate) enum RowsOf {
+    All(HeldPieces),
+    Nothing,
+    Keys { transaction: Arc<Transaction>, table: Arc<Table>, index: usize, keys: Keys },
+    Range { cursor: Box<HeldCursor>, backwards: bool, started: bool, done: bool },
+}
+
+pub(crate) type Keys = std::vec::IntoIter<Vec<Datum>>;
+
+impl RowsOf {
+    pub(crate) fn start(
+        transaction: &Arc<Transaction>,
+        table: &Arc<Table>,
+        (access, asked): (&Access, Option<RowPredicate>),
+    ) -> Result<Self> {
+        Ok(match access.clone() {
+            Access::All => Self::All(HeldPieces::new(transaction, table, asked.as_ref())?),
+            Access::Nothing => Self::Nothing,
+            Access::Keys { index, keys } => Self::Keys {
+                transaction: Arc::clone(transaction),
+                table: Arc::clone(table),
+                index,
+                keys: keys.into_iter(),
+            },
+            Access::Range { index, prefix, low, high, backwards } => {
+                let bounds = [end_of(&prefix, low), end_of(&prefix, high)];
+                let cursor = Box::new(cursor_within(transaction, (table, index), bounds)?);
+                Self::Range { cursor, backwards, started: false, done: false }
+            }
+        })
+    }
+
+    /// Gives the next rows to `take`, or frozen ones to `freeze`; whether there were any.
+    pub(crate) fn next(
+        &mut self,
+        mut take: impl FnMut(&[Row<'_>]),
+        freeze: impl FnOnce(HeldFrozen),
+    ) -> Result<bool> {
+        match self {
+            Self::All(pieces) => pieces.next(|piece, kept| match piece {
+                Piece::Rows(rows) => take(rows),
+                Piece::Frozen(rows) => freeze(kept.keep(&rows)),
+            }),
+            Self::Nothing => Ok(false),
+            Self::Keys { transaction, table, index, keys } => {
+                transaction.cancel.check()?;
+                let Some(key) = keys.next() else { return Ok(false) };
+                let index = &table.indexes[*index];
+                let values = key_values(table, &index.columns, &key);
+                let reading = transaction.reading()?;
+                reading.each(&table.handle, index.handle, &values, |row| {
+                    take(&[row]);
+                    Ok(())
+                })?;
+                Ok(true)
+            }
+            Self::Range { cursor, backwards, started, done } => {
+                if *done {
+                    return Ok(false);
+                }
+                let take = |row: Row<'_>| take(&[row]);
+                *done = !match std::mem::replace(started, true) {
+                    false => cursor.start(*backwards, take)?,
+                    true => cursor.step(*backwards, take)?,
+                };
+                Ok(!*done)
+            }
+        }
+    }
+}
+
+/// The values of a key for the engine.
+pub(crate) fn key_values<'d>(table: &Table, columns: &[usize], key: &'d [Datum]) -> Vec<Value<'d>> {
+    let stored = columns.iter().map(|&column| &table.columns[column].stored);
+    key.iter().zip(stored).map(|(datum, stored)| datum.to_value(stored)).collect()
+}
+
+/// The key at an end of a range, and whether it belongs to the range; `None` if there is no end.
+fn end_of(prefix: &[Datum], bound: Option<Bound>) -> Option<(Vec<Datum>, bool)> {
+    match bound {
+        Some(Bound { value, inclusive }) => Some(([prefix, &[value]].concat(), inclusive)),
+        None => (!prefix.is_empty()).then(|| (prefix.to_vec(), true)),
+    }
+}
+
+/// A cursor between two ends. An end that is longer than keys can be is none: all rows are checked
+/// against the conditions anyway.
+fn cursor_within(
+    transaction: &Arc<Transaction>,
+    (table, index): (&Arc<Table>, usize),
+    ends: [Option<(Vec<Datum>, bool)>; 2],
+) -> Result<HeldCursor> {
+    let columns = &table.indexes[index].columns;
+    let keys = ends.each_ref().map(|end| {
+        let key = end.as_ref().map(|(key, _)| key.as_slice());
+        key_values(table, columns, key.unwrap_or_default())
+    });
+    let bound = |end: usize| {
+        let (_, included) = ends[end].as_ref()?;
+        Some(KeyBound { key: &keys[end], included: *included })
+    };
+    let (low, high) = (bound(0), bound(1));
+    let ways = [(low, high), (low, None), (None, high)];
+    for way in ways {
+        match HeldCursor::new(transaction, (table, index), way) {
+            Err(error) if error.state() == SqlState::LIMIT_EXCEEDED => {}
+            cursor => return cursor,
+        }
+    }
+    HeldCursor::new(transaction, (table, index), (None, None))
+}

@@ -1,0 +1,339 @@
+//! Rows of a table on their way into batches of Arrow.
+//!
+//! Hot rows are appended to builders, one for each column; a frozen segment becomes arrays by
+//! itself, of the rows that its snapshot sees. Of both only those are given out that meet the
+//! conditions; of a frozen segment, columns that no condition is about are read for no other rows.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use datafusion::arrow::compute::filter;
+use datafusion::arrow::datatypes::SchemaRef;
+use remanent_engine::{FrozenRows, Row};
+
+use super::condition::{Condition, Hint, Kept};
+use super::frozen;
+use super::frozen::{Dictionary, Rows};
+use super::key_set::KeySet;
+use super::pushed::OfSegment;
+use super::rows_of::RowsOf;
+use crate::catalog::table::Table;
+use crate::error::Result;
+use crate::transaction::owned::HeldFrozen;
+use crate::values::arrow_in::{ColumnBuilder, row_numbers};
+
+/// What is wanted of the rows.
+pub(crate) struct Wanted {
+    pub(crate) table: Arc<Table>,
+    /// Places of the columns; one beyond the last is the number of the row.
+    pub(crate) columns: Vec<usize>,
+    /// What each row given out meets.
+    pub(crate) conditions: Vec<Condition>,
+    /// What joins want of them.
+    pub(crate) keys: Vec<Arc<KeySet>>,
+    pub(crate) schema: SchemaRef,
+}
+
+/// Rows on their way into batches.
+pub(crate) struct Batches {
+    rows: RowsOf,
+    wanted: Wanted,
+    hints: Vec<Hint>,
+    /// Places of the columns that are read: those wanted, then those of conditions alone.
+    read: Vec<usize>,
+    /// A builder for each; none for the number of the row.
+    builders: Vec<Option<ColumnBuilder>>,
+    size: usize,
+    frozen: Option<Segment>,
+}
+
+impl Batches {
+    pub(crate) fn new(rows: RowsOf, wanted: Wanted, hints: Vec<Hint>, size: usize) -> Self {
+        let mut read = wanted.columns.clone();
+        let conditions = wanted.conditions.iter().chain(hints.iter().map(|hint| &hint.condition));
+        for &place in conditions.flat_map(|condition| &condition.columns) {
+            if !read.contains(&place) {
+                read.push(place);
+            }
+        }
+        let builders = read.iter().map(|&place| {
+            let column = wanted.table.columns.get(place)?;
+            let types = (&column.stored, &column.sql_type);
+            Some(ColumnBuilder::new(column.handle, types, size.min(1024)))
+        });
+        let builders = builders.collect();
+        Self { rows, wanted, hints, read, builders, size, frozen: None }
+    }
+
+    /// The next batch, of at most so many rows.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(segment) = &mut self.frozen {
+                if let Some(batch) = segment.next(&self.wanted, &mut self.hints, self.size)? {
+                    return Ok(Some(batch));
+                }
+                self.frozen = None;
+            }
+            let (hot, more) = self.next_hot()?;
+            if hot.is_some() || !more {
+                return Ok(hot);
+            }
+        }
+    }
+
+    /// Hot rows up to the next frozen segment, if any of them meets the conditions; and whether
+    /// there is more.
+    fn next_hot(&mut self) -> Result<(Option<RecordBatch>, bool)> {
+        let mut count = 0;
+        let mut numbers: Vec<ArrayRef> = Vec::new();
+        let mut met = None;
+        let mut more = true;
+        while more && count < self.size && met.is_none() {
+            let builders = &mut self.builders;
+            let take = |rows: &[Row<'_>]| {
+                count += rows.len();
+                for builder in builders.iter_mut() {
+                    match builder {
+                        Some(builder) => builder.extend(rows),
+                        None => numbers.push(row_numbers(rows)),
+                    }
+                }
+            };
+            more = self.rows.next(take, |rows| met = Some(rows))?;
+        }
+        if let Some(rows) = met {
+            self.frozen = Segment::new(rows, &self.wanted, &self.read)?;
+        }
+        if count == 0 {
+            return Ok((None, more));
+        }
+        let numbers: Vec<&dyn Array> = numbers.iter().map(|numbers| numbers.as_ref()).collect();
+        let arrays = self.builders.iter_mut().map(|builder| match builder {
+            Some(builder) => builder.finish(),
+            None => Ok(datafusion::arrow::compute::concat(&numbers)?),
+        });
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        Ok((self.kept_of(arrays, count)?, more))
+    }
+
+    /// A batch of those of the rows that meet the conditions, if there are any.
+    fn kept_of(&self, mut arrays: Vec<ArrayRef>, mut count: usize) -> Result<Option<RecordBatch>> {
+        for condition in &self.wanted.conditions {
+            let columns = condition.columns.iter().filter_map(|place| {
+                let at = self.read.iter().position(|read| read == place)?;
+                Some(Arc::clone(&arrays[at]))
+            });
+            match condition.kept(columns.collect(), count)? {
+                Kept::All => {}
+                Kept::None => return Ok(None),
+                Kept::These(truths) => {
+                    count = truths.true_count();
+                    for array in &mut arrays {
+                        *array = filter(array, &truths)?;
+                    }
+                }
+            }
+        }
+        arrays.truncate(self.wanted.columns.len());
+        batch_of(arrays, &self.wanted, count).map(Some)
+    }
+}
+
+fn batch_of(arrays: Vec<ArrayRef>, wanted: &Wanted, count: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(count));
+    let schema = Arc::clone(&wanted.schema);
+    Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+}
+
+/// A frozen segment that is being read.
+struct Segment {
+    rows: HeldFrozen,
+    conditions: OfSegment,
+    /// The place of each column that is read, with the views of its dictionary, if it has one of
+    /// text.
+    dictionaries: Vec<(usize, Option<Dictionary>)>,
+    /// The next row to look at.
+    at: usize,
+}
+
+impl Segment {
+    /// A segment to read; `None` if no row of it can meet the conditions.
+    fn new(held: HeldFrozen, wanted: &Wanted, read: &[usize]) -> Result<Option<Self>> {
+        let rows = held.rows()?;
+        let Some(conditions) =
+            OfSegment::new(&wanted.conditions, &wanted.keys, &wanted.table, rows)?
+        else {
+            return Ok(None);
+        };
+        let dictionaries = read.iter().map(|&place| {
+            let Some(column) = wanted.table.columns.get(place) else { return Ok((place, None)) };
+            Ok((place, frozen::dictionary(&rows.column(column.handle)?)))
+        });
+        let dictionaries = dictionaries.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Self { rows: held, conditions, dictionaries, at: 0 }))
+    }
+
+    /// The next rows that are seen and meet the conditions; `None` after the last.
+    fn next(
+        &mut self,
+        wanted: &Wanted,
+        hints: &mut [Hint],
+        size: usize,
+    ) -> Result<Option<RecordBatch>> {
+        let rows = self.rows.rows()?;
+        while self.at < rows.len() {
+            let (from, to) = (self.at, rows.len().min(self.at + size));
+            self.at = to;
+            let mut chosen = Chosen {
+                segment: self,
+                rows,
+                table: &wanted.table,
+                places: self.seen(wanted, rows, from..to)?,
+                arrays: Vec::new(),
+            };
+            for &other in &self.conditions.others {
+                chosen.keep(&wanted.conditions[other])?;
+            }
+            for hint in hints.iter_mut() {
+                if chosen.places.len() > 0 && hint.is_worth_it() {
+                    let before = chosen.places.len();
+                    chosen.keep(&hint.condition)?;
+                    hint.note(before, chosen.places.len());
+                }
+            }
+            if chosen.places.len() > 0 {
+                let arrays = wanted.columns.iter().map(|&place| chosen.array(place));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                return batch_of(arrays, wanted, chosen.places.len()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
+    /// meet the conditions.
+    fn seen(
+        &self,
+        wanted: &Wanted,
+        rows: &FrozenRows<'_>,
+        stretch: std::ops::Range<usize>,
+    ) -> Result<Places> {
+        let mut meets = vec![true; stretch.len()];
+        if let Some(visible) = rows.visible() {
+            for (meet, row) in meets.iter_mut().zip(stretch.clone()) {
+                *meet = visible[row / 64] >> (row % 64) & 1 == 1;
+            }
+        } else if !self.conditions.says_anything() {
+            return Ok(Places::Stretch(stretch.start, stretch.end));
+        }
+        self.conditions.filter(&wanted.table, rows, stretch.start, &mut meets)?;
+        let count = meets.iter().filter(|meet| **meet).count();
+        if count == meets.len() {
+            return Ok(Places::Stretch(stretch.start, stretch.end));
+        }
+        Ok(Places::List(list_of(&meets, stretch.start as u32)))
+    }
+}
+
+/// The rows that meet something, from row `first` on.
+fn list_of(meets: &[bool], first: u32) -> Vec<u32> {
+    // Each row is written, and the place moves on behind those that count: without a branch, for
+    // none could be foretold where half of the rows count.
+    let mut list = vec![0; meets.len()];
+    let mut count = 0;
+    for (eight, first) in meets.chunks(8).zip((first..).step_by(8)) {
+        if eight == [false; 8] {
+            continue;
+        }
+        for (row, meet) in (first..).zip(eight) {
+            list[count] = row;
+            count += usize::from(*meet);
+        }
+    }
+    list.truncate(count);
+    list
+}
+
+/// Rows of a segment that are left, with the arrays that were made of them.
+struct Chosen<'s> {
+    segment: &'s Segment,
+    rows: &'s FrozenRows<'s>,
+    table: &'s Table,
+    places: Places,
+    arrays: Vec<(usize, ArrayRef)>,
+}
+
+/// Rows of a segment.
+enum Places {
+    Stretch(usize, usize),
+    List(Vec<u32>),
+}
+
+impl Places {
+    fn len(&self) -> usize {
+        self.rows().len()
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        match self {
+            Self::Stretch(from, to) => Rows::Stretch(*from, *to),
+            Self::List(list) => Rows::List(list),
+        }
+    }
+}
+
+impl Chosen<'_> {
+    /// The array of a column.
+    fn array(&mut self, place: usize) -> Result<ArrayRef> {
+        if let Some((_, array)) = self.arrays.iter().find(|(of, _)| *of == place) {
+            return Ok(Arc::clone(array));
+        }
+        let chosen = self.places.rows();
+        let array = match self.table.columns.get(place) {
+            None => numbers_of(self.rows.first_row(), chosen),
+            Some(column) => {
+                let dictionaries = &self.segment.dictionaries;
+                let dictionary = dictionaries.iter().find(|(of, _)| *of == place);
+                let dictionary = dictionary.and_then(|(_, dictionary)| dictionary.as_ref());
+                let frozen_column = self.rows.column(column.handle)?;
+                frozen::array(&frozen_column, &column.sql_type, dictionary, chosen)?
+            }
+        };
+        self.arrays.push((place, Arc::clone(&array)));
+        Ok(array)
+    }
+
+    /// Leaves the rows that meet a condition.
+    fn keep(&mut self, condition: &Condition) -> Result<()> {
+        if self.places.len() == 0 {
+            return Ok(());
+        }
+        let columns = condition.columns.iter().map(|&place| self.array(place));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        match condition.kept(columns, self.places.len())? {
+            Kept::All => {}
+            Kept::None => self.places = Places::List(Vec::new()),
+            Kept::These(truths) => {
+                let kept = truths.values().set_indices();
+                let list = match &self.places {
+                    Places::Stretch(from, _) => kept.map(|at| (from + at) as u32).collect(),
+                    Places::List(list) => kept.map(|at| list[at]).collect(),
+                };
+                self.places = Places::List(list);
+                for (_, array) in &mut self.arrays {
+                    *array = filter(array, &truths)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of rows of a segment.
+fn numbers_of(first: u64, chosen: Rows<'_>) -> ArrayRef {
+    let numbers: UInt64Array = match chosen {
+        Rows::Stretch(from, to) => (first + from as u64..first + to as u64).collect(),
+        Rows::List(rows) => rows.iter().map(|&row| first + u64::from(row)).collect(),
+    };
+    Arc::new(numbers)
+}

@@ -1,0 +1,287 @@
+//! An engine transaction as a session and its running queries hold it together, with the flag that
+//! stops them.
+//!
+//! Whatever reads keeps the transaction, which the engine's owned types see to. Once it is closed,
+//! nothing is read of it any more: every access asks first.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use remanent_engine::{
+    CommitTicket, Cursor, Database, ErrorKind, FrozenRows, Keeper, KeyBound, OwnedCursor,
+    OwnedFrozenRows, OwnedPieces, OwnedTransaction, Piece, Reading, Row, RowPredicate,
+    TransactionOptions, Writing,
+};
+
+use crate::catalog::load::Found;
+use crate::catalog::table::Table;
+use crate::error::{Error, Result, SqlState};
+use crate::limits::cancel::Cancel;
+
+/// How long is waited for a definition until somebody looks whether to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A transaction that is open, or was.
+pub(crate) struct Transaction {
+    owned: OwnedTransaction,
+    pub(crate) cancel: Arc<Cancel>,
+}
+
+impl Transaction {
+    /// Begins.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn begin(
+        database: &Arc<Database>,
+        options: &TransactionOptions,
+        (writes, cancel): (bool, &Arc<Cancel>),
+    ) -> Result<Arc<Self>> {
+        let owned = match writes {
+            true => patiently(options, cancel, |options| {
+                OwnedTransaction::begin_write(database, options)
+            })?,
+            false => OwnedTransaction::begin_read(database, options)?,
+        };
+        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel) }))
+    }
+
+    /// To read with.
+    ///
+    /// # Errors
+    /// `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn reading(&self) -> Result<Reading<'_>> {
+        self.owned.read().map_err(|error| self.named(error))
+    }
+
+    /// To write with.
+    ///
+    /// # Errors
+    /// `READ_ONLY`; `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn writing(&self) -> Result<Writing<'_>> {
+        self.owned.write().map_err(|error| self.named(error))
+    }
+
+    fn named(&self, error: remanent_engine::Error) -> Error {
+        match error.kind() {
+            ErrorKind::TransactionEnded => {
+                let text = "the transaction that this belongs to has ended";
+                Error::new(SqlState::BAD_TRANSACTION_STATE, text)
+            }
+            ErrorKind::DatabaseReadOnly if !self.owned.writes() => {
+                let text = "cannot change anything in a read-only transaction";
+                Error::new(SqlState::READ_ONLY, text)
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// Commits; what still refers to it finds it closed.
+    ///
+    /// # Errors
+    /// As the engine; it has ended all the same.
+    pub(crate) fn commit(&self) -> Result<Option<CommitTicket>> {
+        self.owned.commit().map_err(|error| self.named(error))
+    }
+
+    /// Keeps all other writers out until it ends, and sees what they have committed.
+    ///
+    /// # Errors
+    /// `OBJECT_IN_USE` while others write for too long; `SERIALIZATION_FAILURE` if it has read
+    /// what others have changed since.
+    pub(crate) fn begin_defining(&self) -> Result<()> {
+        Ok(self.writing()?.begin_defining()?)
+    }
+
+    /// The same, and goes on with the newest state.
+    ///
+    /// # Errors
+    /// As [`Transaction::begin_defining`], and as [`Transaction::refresh`].
+    pub(crate) fn begin_defining_at_newest(this: &mut Arc<Self>) -> Result<()> {
+        match Arc::get_mut(this) {
+            Some(alone) if alone.owned.writes() => Ok(alone.owned.begin_defining_at_newest()?),
+            _ => this.begin_defining(),
+        }
+    }
+
+    /// All tables with their indexes, as the transaction sees them.
+    ///
+    /// # Errors
+    /// `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn tables(&self) -> Result<Vec<Found>> {
+        let writing = self.writing()?;
+        let tables = writing.tables().into_iter();
+        let found = tables.map(|table| {
+            let indexes = writing.indexes(&table);
+            (table, indexes)
+        });
+        Ok(found.collect())
+    }
+
+    /// Commits with what it has defined; `publish` is called before any other writer is let in.
+    ///
+    /// # Errors
+    /// As the engine; it has ended all the same.
+    pub(crate) fn commit_with(&self, publish: impl FnOnce()) -> Result<Option<CommitTicket>> {
+        self.owned.commit_with(|_| publish()).map_err(|error| self.named(error))
+    }
+
+    /// Takes back what was written.
+    pub(crate) fn roll_back(&self) {
+        self.owned.roll_back();
+    }
+
+    /// Moves its snapshot to now.
+    ///
+    /// # Errors
+    /// As the engine; `BAD_TRANSACTION_STATE` while a result of it is being read.
+    pub(crate) fn refresh(this: &mut Arc<Self>) -> Result<()> {
+        let Some(alone) = Arc::get_mut(this) else {
+            let text = "a result of this transaction is still being read";
+            return Err(Error::new(SqlState::BAD_TRANSACTION_STATE, text));
+        };
+        Ok(alone.owned.refresh()?)
+    }
+}
+
+/// Begins a transaction that writes. While another one defines something, nobody else is let in:
+/// whoever waits for that can be stopped.
+///
+/// # Errors
+/// As the engine; `CANCELLED`; `OBJECT_IN_USE` once it has waited as long as `lock_timeout` says.
+pub(crate) fn patiently<T>(
+    options: &TransactionOptions,
+    cancel: &Cancel,
+    begin: impl Fn(&TransactionOptions) -> remanent_engine::Result<T>,
+) -> Result<T> {
+    let options = options.patience(PATIENCE);
+    let mut started = None;
+    loop {
+        match begin(&options) {
+            Err(error) if error.kind() == ErrorKind::TableBusy => {
+                cancel.check()?;
+                let started = *started.get_or_insert_with(Instant::now);
+                if started.elapsed() >= cancel.patience() {
+                    let text = "another session defines something and has not ended";
+                    return Err(Error::new(SqlState::OBJECT_IN_USE, text));
+                }
+            }
+            begun => return Ok(begun?),
+        }
+    }
+}
+
+/// A table in pieces, which keep the transaction.
+pub(crate) struct HeldPieces {
+    pieces: OwnedPieces,
+    cancel: Arc<Cancel>,
+}
+
+impl HeldPieces {
+    /// All rows that the transaction sees, for whoever looks at those alone that meet a predicate,
+    /// if there is one.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn new(
+        transaction: &Transaction,
+        table: &Table,
+        predicate: Option<&RowPredicate>,
+    ) -> Result<Self> {
+        let pieces = transaction.owned.pieces(&table.handle, predicate);
+        let pieces = pieces.map_err(|error| transaction.named(error))?;
+        Ok(Self { pieces, cancel: Arc::clone(&transaction.cancel) })
+    }
+
+    /// Gives the next piece to `take`; whether there was one.
+    ///
+    /// # Errors
+    /// `CANCELLED`, a transaction that has ended, an expired snapshot.
+    pub(crate) fn next(
+        &mut self,
+        take: impl for<'k, 'c> FnOnce(Piece<'k, 'c>, Keep<'k, 'c>),
+    ) -> Result<bool> {
+        self.cancel.check()?;
+        let cancel = &self.cancel;
+        let taken = self.pieces.next_with(|piece, keeper| take(piece, Keep { keeper, cancel }))?;
+        Ok(taken.is_some())
+    }
+}
+
+/// Keeps frozen rows of a piece beyond the call that it was given in.
+pub(crate) struct Keep<'k, 'c> {
+    keeper: Keeper<'k, 'c>,
+    cancel: &'k Arc<Cancel>,
+}
+
+impl<'c> Keep<'_, 'c> {
+    /// The rows, kept together with their transaction.
+    pub(crate) fn keep(&self, rows: &FrozenRows<'c>) -> HeldFrozen {
+        HeldFrozen { rows: self.keeper.keep(rows), cancel: Arc::clone(self.cancel) }
+    }
+}
+
+/// Frozen rows that keep their transaction.
+pub(crate) struct HeldFrozen {
+    rows: OwnedFrozenRows,
+    cancel: Arc<Cancel>,
+}
+
+impl HeldFrozen {
+    /// The rows.
+    ///
+    /// # Errors
+    /// `CANCELLED`; a transaction that has ended.
+    pub(crate) fn rows(&self) -> Result<&FrozenRows<'_>> {
+        self.cancel.check()?;
+        Ok(self.rows.rows()?)
+    }
+}
+
+/// A cursor over an ordered index that keeps its transaction.
+pub(crate) struct HeldCursor {
+    cursor: OwnedCursor,
+    cancel: Arc<Cancel>,
+}
+
+impl HeldCursor {
+    /// A cursor that stands nowhere yet, and stays between two bounds.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn new(
+        transaction: &Transaction,
+        (table, index): (&Table, usize),
+        (low, high): (Option<KeyBound<'_>>, Option<KeyBound<'_>>),
+    ) -> Result<Self> {
+        let index = table.indexes[index].handle;
+        let cursor = transaction.owned.cursor(&table.handle, index, low, high);
+        let cursor = cursor.map_err(|error| transaction.named(error))?;
+        Ok(Self { cursor, cancel: Arc::clone(&transaction.cancel) })
+    }
+
+    /// Goes to the first row, or to the last, and gives it to `take`; whether there was one.
+    ///
+    /// # Errors
+    /// `CANCELLED`, a transaction that has ended.
+    pub(crate) fn start(&mut self, backwards: bool, take: impl FnMut(Row<'_>)) -> Result<bool> {
+        self.go(take, |cursor| if backwards { cursor.last() } else { cursor.first() })
+    }
+
+    /// Goes to the next row, or to the one before, and gives it to `take`; whether there was one.
+    ///
+    /// # Errors
+    /// As [`HeldCursor::start`].
+    pub(crate) fn step(&mut self, backwards: bool, take: impl FnMut(Row<'_>)) -> Result<bool> {
+        self.go(take, |cursor| if backwards { cursor.previous() } else { cursor.next() })
+    }
+
+    fn go(
+        &mut self,
+        take: impl FnMut(Row<'_>),
+        to: impl for<'c> FnOnce(&mut Cursor<'c>) -> Option<Row<'c>>,
+    ) -> Result<bool> {
+        self.cancel.check()?;
+        Ok(self.cursor.with(|cursor| to(cursor).map(take).is_some())?)
+    }
+}

@@ -1,0 +1,39 @@
+//! Stands for `opened` where there is no library: everything fails with what is missing.
+//!
+//! A run does not come here, since a contender that is missing is not planned.
+
+use lab_harness::burst::BurstStore;
+use lab_harness::pairs::{CommitStore, PairStore};
+use lab_harness::readers::SharedStore;
+use lab_harness::sensors::{RecordShape, SensorStore};
+use lab_harness::{Outcome, Place, Setting};
+
+use crate::NOT_INSTALLED;
+
+pub(crate) fn version() -> String {
+    "not installed".to_owned()
+}
+
+pub(crate) fn sensors(_: &Setting, _: &Place<'_>, _: RecordShape) -> Outcome<Box<dyn SensorStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}
+
+pub(crate) fn shared(_: &Setting, _: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}
+
+pub(crate) fn pairs(_: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}
+
+pub(crate) fn recovered_pairs(_: &Setting, _: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}
+
+pub(crate) fn commits(_: &Setting, _: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}
+
+pub(crate) fn burst(_: &Setting, _: &Place<'_>, _: u64) -> Outcome<Box<dyn BurstStore>> {
+    Err(NOT_INSTALLED.reason.into())
+}

@@ -1,0 +1,54 @@
+//! Files and functions that are gone are found with the line of the page.
+
+use super::check;
+use crate::tidy::sample;
+
+const CODE: &str = "pub struct Database;\n\
+    impl<T> Database<T> { pub fn begin(&self) {} }\n\
+    enum Stage { Validate }\n\
+    fn commit() {}\n";
+
+fn findings(rows: &str) -> Vec<String> {
+    let page = format!(
+        "# The path\n\n| Step | File | Function | Afterwards |\n| --- | --- | :-- | --- |\n{rows}"
+    );
+    let files = [
+        ("crates/a/src/lib.rs", CODE),
+        ("crates/a/src/one/same.rs", ""),
+        ("crates/a/src/two/same.rs", ""),
+        ("docs/path-of-a-commit.md", &page),
+    ];
+    let found = sample::check(check, &files);
+    found.iter().map(|line| line.replacen("docs/path-of-a-commit.md:", "", 1)).collect()
+}
+
+#[test]
+fn what_exists_passes() {
+    let rows = "| begin | `crates/a/src/lib.rs` | `Database::begin`, `begin` | open |\n\
+        | commit | | `commit(self)`, over `Stage::Validate` | done |\n\
+        | | a/src/lib.rs | `Stage`, `Database<T>` | |\n";
+    assert_eq!(findings(rows), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_gone_is_found() {
+    let rows = "| begin | crates/a/src/gone.rs | `begin` | |\n\
+        | commit | crates/a/src/lib.rs | `Database::commit` and `abort` | |\n\
+        | end | same.rs | | |\n";
+    let expected = [
+        "5: there is no file `crates/a/src/gone.rs`",
+        "6: there is no `Database::commit` in crates/a/src/lib.rs",
+        "6: there is no `abort` in crates/a/src/lib.rs",
+        "7: `same.rs` may be `crates/a/src/one/same.rs` or `crates/a/src/two/same.rs`",
+    ];
+    assert_eq!(findings(rows), expected);
+}
+
+#[test]
+fn a_page_without_a_table_is_found() {
+    let found = sample::check(check, &[("docs/path-of-x.md", "# X\n\n| a | b |\n| - | - |\n")]);
+    let expected =
+        ["docs/path-of-x.md:1: no table with the columns step, file, function, afterwards"];
+    assert_eq!(found, expected);
+    assert_eq!(findings("| a | b |\n"), ["5: the row has 2 columns and not 4"]);
+}
