@@ -11,8 +11,8 @@ use lab_harness::Outcome;
 
 use crate::quantity;
 use crate::record::Record;
-use crate::sheet::{self, Sheet, Time, number};
 use crate::table;
+use crate::text_table::{self, TextTable, Time, number};
 use crate::workloads::burst::{self, ABORT, ENDING};
 
 /// The phases of a transaction that is kept, and of one that is not.
@@ -45,21 +45,21 @@ pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) 
     let word = if rounds == 1 { "round" } else { "rounds" };
     writeln!(out, "\n== {title}\nmedian of {rounds} {word}")?;
     for variant in variants(records) {
-        for sheet in sheets(&variant) {
-            sheet::print(out, &sheet)?;
+        for text_table in text_tables(&variant) {
+            text_table::print(out, &text_table)?;
         }
     }
     Ok(())
 }
 
 /// By CPU time and by wall time.
-pub(crate) fn sheets(variant: &Variant<'_>) -> Vec<Sheet> {
+pub(crate) fn text_tables(variant: &Variant<'_>) -> Vec<TextTable> {
     [(Time::Cpu, "CPU time"), (Time::Wall, "wall time")]
-        .map(|(time, words)| sheet_of(variant, time, words))
+        .map(|(time, words)| table_of(variant, time, words))
         .into()
 }
 
-fn sheet_of(variant: &Variant<'_>, time: Time, words: &str) -> Sheet {
+fn table_of(variant: &Variant<'_>, time: Time, words: &str) -> TextTable {
     let phases = phases(variant);
     let mut firsts = table::first_of_each_cell_in(&variant.records);
     let whole = |record: &&Record| whole_ns(record, time).unwrap_or(f64::INFINITY);
@@ -78,19 +78,19 @@ fn sheet_of(variant: &Variant<'_>, time: Time, words: &str) -> Sheet {
         let insert = of(phases[0]);
         let text = |phase| number(of(phase), |record| Some(whole_text(record, time)));
         let ratio = insert.and_then(|record| whole_ns(record, time)).zip(base);
-        let mut cells = vec![
+        let mut cases = vec![
             text(phases[0]),
             ratio.map_or("-".to_owned(), |(ns, base)| quantity::factor(ns / base)),
             number(insert, |record| time.of(record).map(quantity::nanoseconds)),
         ];
-        cells.extend(phases[1..].iter().map(|phase| text(phase)));
-        cells.push(number(insert, |r| r.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}"))));
-        (table::place(first), cells)
+        cases.extend(phases[1..].iter().map(|phase| text(phase)));
+        cases.push(number(insert, |r| r.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}"))));
+        (table::place(first), cases)
     };
     let mut columns = vec!["insert".to_owned(), "x".to_owned(), "ns a record".to_owned()];
     columns.extend(phases[1..].iter().map(|&phase| phase.to_owned()));
     columns.push("held/data".to_owned());
-    Sheet {
+    TextTable {
         title: format!("{}, {words}", variant.title),
         columns,
         lines: firsts.iter().map(line).collect(),

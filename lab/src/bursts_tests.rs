@@ -18,15 +18,17 @@ fn the_quickest_is_on_top_and_whoever_was_stopped_comes_last() {
     let variants = variants(&records);
     let [variant] = &variants[..] else { panic!("{}", variants.len()) };
     assert_eq!(variant.title, "keys random, abort: 10 records");
-    let sheets = sheets(variant);
-    assert!(sheets[0].title.ends_with("CPU time") && sheets[1].title.ends_with("wall time"));
-    assert_eq!(sheets[0].columns[3], "rollback");
-    let names: Vec<_> = sheets[0].lines.iter().map(|line| line.0.as_str()).collect();
+    let text_tables = text_tables(variant);
+    assert!(
+        text_tables[0].title.ends_with("CPU time") && text_tables[1].title.ends_with("wall time")
+    );
+    assert_eq!(text_tables[0].columns[3], "rollback");
+    let names: Vec<_> = text_tables[0].lines.iter().map(|line| line.0.as_str()).collect();
     assert_eq!(names, ["remanent memory/memory", "lmdb memory/memory", "redb memory/memory"]);
-    let cells = |line: usize| sheets[0].lines[line].1.join("|");
-    assert_eq!(cells(0), "1.5 s|1.00x|150|250 ms|1 ms|-|2.50");
-    assert!(cells(1).starts_with("2 s|1.33x|"), "{}", cells(1));
-    assert!(cells(2).starts_with("stopped|-|150|-"), "{}", cells(2));
+    let cases = |line: usize| text_tables[0].lines[line].1.join("|");
+    assert_eq!(cases(0), "1.5 s|1.00x|150|250 ms|1 ms|-|2.50");
+    assert!(cases(1).starts_with("2 s|1.33x|"), "{}", cases(1));
+    assert!(cases(2).starts_with("stopped|-|150|-"), "{}", cases(2));
 }
 
 #[test]
@@ -34,8 +36,8 @@ fn what_was_not_verified_has_no_time() {
     let mut wrong = record("lmdb", "insert", 2.0);
     wrong.verified = Some(false);
     let records = [wrong, record("remanent", "insert", 1.5)];
-    let sheets = sheets(&variants(&records)[0]);
-    assert_eq!(sheets[0].lines[1].1[..2], ["unverified", "-"]);
+    let text_tables = text_tables(&variants(&records)[0]);
+    assert_eq!(text_tables[0].lines[1].1[..2], ["unverified", "-"]);
 }
 
 #[test]

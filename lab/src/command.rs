@@ -10,7 +10,7 @@ use lab_harness::{Contender, Outcome};
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::flags::Flags;
-use crate::protocol::CellRequest;
+use crate::protocol::CaseRequest;
 use crate::workloads::{self, Workload};
 
 /// Where records go unless `--out` says otherwise.
@@ -24,8 +24,8 @@ pub(crate) enum Command {
     Report {
         directory: PathBuf,
     },
-    Cell {
-        request: CellRequest,
+    Case {
+        request: CaseRequest,
     },
     /// One after the other.
     Run {
@@ -57,7 +57,7 @@ pub(crate) fn understand(flags: Flags) -> Outcome<Command> {
         ["list"] => Ok(Command::List),
         ["report"] => Ok(Command::Report { directory: flags.out.unwrap_or_else(|| OUT.into()) }),
         ["report", directory] => Ok(Command::Report { directory: directory.into() }),
-        ["cell", request] => Ok(Command::Cell { request: serde_json::from_str(request)? }),
+        ["case", request] => Ok(Command::Case { request: serde_json::from_str(request)? }),
         _ => {
             let runs = words.iter().map(|name| {
                 let workload = workload(name)?;

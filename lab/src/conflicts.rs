@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::record::Record;
-use crate::sheet::{Sheet, contenders, number};
+use crate::text_table::{TextTable, contenders, number};
 
 /// The word on the command line and in records.
 pub(crate) const NAME: &str = "conflicts";
@@ -19,12 +19,12 @@ pub(crate) const SUMMARY: &str =
 pub(crate) const CONTENDERS: &str = "remanent (its server), postgresql";
 
 /// A table of reads and one of changes.
-pub(crate) fn sheets(records: &[Record]) -> Vec<Sheet> {
+pub(crate) fn text_tables(records: &[Record]) -> Vec<TextTable> {
     let all: Vec<&Record> = records.iter().collect();
-    ["read", "change"].iter().map(|phase| sheet(phase, &all)).collect()
+    ["read", "change"].iter().map(|phase| text_table(phase, &all)).collect()
 }
 
-fn sheet(phase: &str, records: &[&Record]) -> Sheet {
+fn text_table(phase: &str, records: &[&Record]) -> TextTable {
     let names = contenders(records, phase);
     let statement =
         |record: &Record| record.extra.get("statement").and_then(Value::as_str).map(str::to_owned);
@@ -48,7 +48,7 @@ fn sheet(phase: &str, records: &[&Record]) -> Sheet {
         };
         (wanted.clone(), names.iter().flat_map(of_name).collect())
     };
-    Sheet {
+    TextTable {
         title: format!("{phase}s: refused, and commits a second"),
         columns: names.iter().flat_map(|name| [name.clone(), "commits/s".to_owned()]).collect(),
         lines: statements.iter().map(line).collect(),

@@ -27,14 +27,14 @@ fn a_line_for_each_statement_and_two_columns_for_each_contender() {
         record("b", "one", 0.125, true),
         record("a", "two", 0.0, false),
     ];
-    let sheets = sheets(&records);
-    assert_eq!(sheets.len(), 2);
-    assert_eq!(sheets[0].columns, ["a", "commits/s", "b", "commits/s"]);
-    let line = |name: &str, cells: [&str; 4]| (name.to_owned(), cells.map(str::to_owned).to_vec());
+    let text_tables = text_tables(&records);
+    assert_eq!(text_tables.len(), 2);
+    assert_eq!(text_tables[0].columns, ["a", "commits/s", "b", "commits/s"]);
+    let line = |name: &str, cases: [&str; 4]| (name.to_owned(), cases.map(str::to_owned).to_vec());
     let expected = [
         line("one", ["0.0 %", "1000", "12.5 %", "1000"]),
         line("two", ["unverified", "unverified", "-", "-"]),
     ];
-    assert_eq!(sheets[0].lines, expected);
-    assert!(sheets[1].lines.is_empty());
+    assert_eq!(text_tables[0].lines, expected);
+    assert!(text_tables[1].lines.is_empty());
 }

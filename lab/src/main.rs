@@ -1,9 +1,9 @@
 //! The benchmark laboratory: one command, your machine, real contenders.
 //!
 //! In reading order: the command line becomes a `command`; a `run` asks its workload for a
-//! plan, measures every `cell` of it in a process of its own, interleaved over the rounds, and
-//! turns the samples into records; `table`, `grid`, `course`, `sheet`, `bursts`, `over_bytes` and
-//! `report` show records.
+//! plan, measures every `case` of it in a process of its own, interleaved over the rounds, and
+//! turns the samples into records; `table`, `grid`, `time_series`, `text_table`, `bursts`,
+//! `by_size` and `report` show records.
 //! The harness knows no workload; the workloads know no contender; both meet in `lab_harness`.
 
 mod flags;
@@ -20,7 +20,7 @@ mod run;
 
 mod remaining;
 
-mod cell;
+mod case;
 
 mod protocol;
 
@@ -40,13 +40,13 @@ mod table;
 
 mod grid;
 
-mod course;
+mod time_series;
 
-mod sheet;
+mod text_table;
 
 mod bursts;
 
-mod over_bytes;
+mod by_size;
 
 mod growth;
 
@@ -97,7 +97,7 @@ fn command() -> Outcome<ExitCode> {
             let page = report::write(&directory)?;
             writeln!(out, "report: {}", page.display())?;
         }
-        Command::Cell { request } => cell::measure_here(&request, &mut out)?,
+        Command::Case { request } => case::measure_here(&request, &mut out)?,
         Command::Run { runs } => {
             drop(out);
             return run::run_all(&runs);

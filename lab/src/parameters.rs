@@ -1,4 +1,4 @@
-//! Parameters of cells that tables read back from records.
+//! Parameters of cases that tables read back from records.
 //!
 //! A parameter goes with the request to the measured process and is part of its records. Those that
 //! only one workload knows stand with that workload.
@@ -15,7 +15,7 @@ pub(crate) const BLOCK_BYTES: &str = "block_bytes";
 pub(crate) const TOTAL_BYTES: &str = "total_bytes";
 
 /// Whether blocks come from memory that was touched before.
-pub(crate) const WARM: &str = "warm";
+pub(crate) const PREFAULTED: &str = "warm";
 
 /// Bytes of a block, as a request or a record has them.
 pub(crate) fn block_bytes(parameters: &BTreeMap<String, Value>) -> Option<u64> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Everything a measured process has to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct CellRequest {
+pub(crate) struct CaseRequest {
     pub(crate) workload: String,
     pub(crate) contender: String,
     pub(crate) variant: String,
@@ -69,8 +69,8 @@ pub(crate) struct PhaseSample {
     pub(crate) syncs: Option<u64>,
     /// Bytes that the phase went through, where it is about bytes.
     pub(crate) bytes: Option<u64>,
-    /// Memory over the course of the phase.
-    pub(crate) course: Vec<Point>,
+    /// Memory over the time of the phase.
+    pub(crate) time_series: Vec<Point>,
     pub(crate) verified: bool,
     /// What has to be said about this sample, such as that it was stopped early.
     pub(crate) note: String,

@@ -93,9 +93,9 @@ pub(crate) struct Record {
     /// Bytes held by the database with its schema and without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) empty_bytes: Option<u64>,
-    /// Memory over the course of the phase, in the last round.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) course: Vec<Point>,
+    /// Memory over the time of the phase, in the last round.
+    #[serde(default, rename = "course", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) time_series: Vec<Point>,
     /// What a workload adds of its own.
     #[serde(flatten)]
     pub(crate) extra: BTreeMap<String, Value>,

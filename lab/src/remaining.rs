@@ -1,6 +1,6 @@
-//! How long a run still takes, from what its cells have taken so far.
+//! How long a run still takes, from what its cases have taken so far.
 //!
-//! A cell that was measured takes as long in its next round. One that was not takes what the others
+//! A case that was measured takes as long in its next round. One that was not takes what the others
 //! of its group took on average; where none of them was measured, what all took, and more in
 //! proportion to the rows: up to [`GROWTH_MAX`] times, for phases have limits.
 
@@ -11,12 +11,12 @@ use crate::workloads::Group;
 /// Ten times the rows are not a hundred times the time: loading grows with them, phases stop.
 const GROWTH_MAX: f64 = 10.0;
 
-/// What is known of each cell.
+/// What is known of each case.
 pub(crate) struct Remaining {
     groups: Vec<Vec<Part>>,
 }
 
-/// The rounds of one cell.
+/// The rounds of one case.
 #[derive(Clone, Copy)]
 struct Part {
     rows: u64,
@@ -30,14 +30,14 @@ impl Remaining {
     pub(crate) fn new(groups: &[Group]) -> Self {
         let parts = |group: &Group| {
             let part = |rows| Part { rows, rounds_left: group.rounds, seconds: None };
-            group.cells.iter().map(|cell| part(cell.rows)).collect()
+            group.cases.iter().map(|case| part(case.rows)).collect()
         };
         Self { groups: groups.iter().map(parts).collect() }
     }
 
-    /// A round of a cell has taken so long.
-    pub(crate) fn took(&mut self, group: usize, cell: usize, time: Duration) {
-        let part = self.groups.get_mut(group).and_then(|parts| parts.get_mut(cell));
+    /// A round of a case has taken so long.
+    pub(crate) fn took(&mut self, group: usize, case: usize, time: Duration) {
+        let part = self.groups.get_mut(group).and_then(|parts| parts.get_mut(case));
         if let Some(part) = part {
             part.rounds_left = part.rounds_left.saturating_sub(1);
             part.seconds = Some(time.as_secs_f64());
@@ -53,7 +53,7 @@ impl Remaining {
         }
     }
 
-    /// Nothing before the first cell was measured.
+    /// Nothing before the first case was measured.
     fn seconds(&self) -> Option<f64> {
         let overall = average(self.groups.iter().flatten())?;
         let of_group = |parts: &Vec<Part>| -> f64 {
@@ -72,7 +72,7 @@ impl Remaining {
     }
 }
 
-/// A cell as those that were measured are on average.
+/// A case as those that were measured are on average.
 struct Average {
     seconds: f64,
     rows: f64,

@@ -13,8 +13,8 @@ fn measured_cells_take_as_long_again_and_others_as_long_as_they_did() {
     assert_eq!(remaining.words(), "about 20 s left");
     remaining.took(0, 1, Duration::from_secs(10));
     assert_eq!(remaining.words(), "about 28 s left");
-    for cell in [0, 1, 1, 0] {
-        remaining.took(0, cell, Duration::ZERO);
+    for case in [0, 1, 1, 0] {
+        remaining.took(0, case, Duration::ZERO);
     }
     assert_eq!(remaining.words(), "about 0 s left");
 }
@@ -27,7 +27,7 @@ fn larger_cells_are_expected_to_take_longer_within_limits() {
     assert_eq!(remaining.words(), "about 2 min left");
 }
 
-/// Groups of so many rounds, with the rows of each cell.
+/// Groups of so many rounds, with the rows of each case.
 fn of(groups: &[(u32, &[u64])]) -> Remaining {
     let part = |rows, rounds_left| Part { rows, rounds_left, seconds: None };
     let parts =

@@ -8,13 +8,13 @@ mod page;
 
 mod over_readers;
 
-mod course;
+mod time_series;
 
-mod sheets;
+mod text_tables;
 
 mod bursts;
 
-mod over_bytes;
+mod by_size;
 
 mod chart;
 

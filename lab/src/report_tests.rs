@@ -97,7 +97,7 @@ fn the_course_of_memory_is_drawn() {
     let record = Record {
         workload: "long-reader".to_owned(),
         operations: Some(100_000),
-        course: (0..=100).map(|number| point(number * 1_000)).collect(),
+        time_series: (0..=100).map(|number| point(number * 1_000)).collect(),
         ..record("r", "remanent", 321.0)
     };
     let page = page::page(&runs(vec![record]));

@@ -11,18 +11,18 @@ use std::time::{Duration, Instant, SystemTime};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab_harness::{Missing, Outcome, clock, machine};
 
-use crate::cell;
+use crate::case;
 use crate::choice::Choice;
 use crate::command::Run;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::record::{self, Record};
 use crate::remaining::Remaining;
 use crate::report;
 use crate::samples::Samples;
 use crate::scratch::Scratch;
 use crate::table;
-use crate::workloads::{Cell, Group, View, Workload};
-use crate::{bursts, course, grid, over_bytes, sheet};
+use crate::workloads::{Case, Group, View, Workload};
+use crate::{bursts, by_size, grid, text_table, time_series};
 
 /// What every record of a run says.
 struct Stamp {
@@ -89,11 +89,11 @@ fn introduce(workload: &dyn Workload, choice: &Choice, stamp: &Stamp) -> Outcome
         )?;
     }
     let cores = match workload.view() {
-        View::Phases | View::Returns | View::Bursts | View::OverBytes => "pinned",
-        View::OverReaders | View::Course => "not pinned",
-        View::Rungs => "pinned but where threads commit",
+        View::Phases | View::Returns | View::Bursts | View::BySize => "pinned",
+        View::OverReaders | View::TimeSeries => "not pinned",
+        View::Levels => "pinned but where threads commit",
     };
-    writeln!(out, "rounds: {}, interleaved; one process per cell, {cores}", choice.rounds)?;
+    writeln!(out, "rounds: {}, interleaved; one process per case, {cores}", choice.rounds)?;
     Ok(())
 }
 
@@ -102,11 +102,11 @@ fn print_group(view: View, title: &str, records: &[Record]) -> Outcome<()> {
     match view {
         View::Phases => table::print_group(out, title, records),
         View::OverReaders => grid::print_group(out, title, records),
-        View::Course => course::print_group(out, title, records),
-        View::Rungs => sheet::print_group_of_rungs(out, title, records),
-        View::Returns => sheet::print_group_of_returns(out, title, records),
+        View::TimeSeries => time_series::print_group(out, title, records),
+        View::Levels => text_table::print_group_of_levels(out, title, records),
+        View::Returns => text_table::print_group_of_returns(out, title, records),
         View::Bursts => bursts::print_group(out, title, records),
-        View::OverBytes => over_bytes::print_group(out, title, records),
+        View::BySize => by_size::print_group(out, title, records),
     }
 }
 
@@ -135,16 +135,16 @@ fn measure(
     stamp: &Stamp,
     shown: Shown<'_>,
 ) -> Outcome<Vec<Record>> {
-    let mut samples = vec![Samples::default(); group.cells.len()];
+    let mut samples = vec![Samples::default(); group.cases.len()];
     for round in 0..group.rounds {
-        let mut order: Vec<usize> = (0..group.cells.len()).collect();
+        let mut order: Vec<usize> = (0..group.cases.len()).collect();
         if round % 2 == 1 {
             order.reverse();
         }
         for place in order {
-            let cell = &group.cells[place];
-            let label = cell.setting.label(cell.contender.name);
-            let (promise, medium) = (cell.setting.promise, cell.setting.medium);
+            let case = &group.cases[place];
+            let label = case.setting.label(case.contender.name);
+            let (promise, medium) = (case.setting.promise, case.setting.medium);
             shown.progress.set_message(format!(
                 "{}: {}, round {} of {}: {label} {promise}/{medium}",
                 shown.remaining.words(),
@@ -154,7 +154,7 @@ fn measure(
             ));
             let begin = Instant::now();
             if !samples[place].failed() {
-                match measure_cell(workload, cell, scratch) {
+                match measure_cell(workload, case, scratch) {
                     Ok(lines) => samples[place].add(lines),
                     Err(failure) => samples[place].fail(failure.to_string()),
                 }
@@ -163,54 +163,54 @@ fn measure(
             shown.progress.inc(1);
         }
     }
-    let cells = group.cells.iter().zip(&samples);
-    Ok(cells.flat_map(|(cell, samples)| samples.records(&about(workload, cell, stamp))).collect())
+    let cases = group.cases.iter().zip(&samples);
+    Ok(cases.flat_map(|(case, samples)| samples.records(&about(workload, case, stamp))).collect())
 }
 
-fn measure_cell(workload: &dyn Workload, cell: &Cell, scratch: &Scratch) -> Outcome<Vec<Line>> {
-    let directory = scratch.directory(cell.setting.medium)?;
-    cell::measure_in_child(&CellRequest {
+fn measure_cell(workload: &dyn Workload, case: &Case, scratch: &Scratch) -> Outcome<Vec<Line>> {
+    let directory = scratch.directory(case.setting.medium)?;
+    case::measure_in_child(&CaseRequest {
         workload: workload.name().to_owned(),
-        contender: cell.contender.name.to_owned(),
-        variant: cell.setting.variant.to_owned(),
-        promise: cell.setting.promise,
-        medium: cell.setting.medium,
-        rows: cell.rows,
-        readers: cell.readers,
-        per_transaction: cell.per_transaction,
-        parameters: cell.parameters.clone(),
-        seconds_max: cell.seconds_max,
+        contender: case.contender.name.to_owned(),
+        variant: case.setting.variant.to_owned(),
+        promise: case.setting.promise,
+        medium: case.setting.medium,
+        rows: case.rows,
+        readers: case.readers,
+        per_transaction: case.per_transaction,
+        parameters: case.parameters.clone(),
+        seconds_max: case.seconds_max,
         directory: directory.as_ref().map(|directory| directory.path().to_path_buf()),
-        core: if cell.pinned { Some(clock::last_core()?) } else { None },
+        core: if case.pinned { Some(clock::last_core()?) } else { None },
     })
 }
 
 /// The fields of a record that are known before anything is measured.
-fn about(workload: &dyn Workload, cell: &Cell, stamp: &Stamp) -> Record {
+fn about(workload: &dyn Workload, case: &Case, stamp: &Stamp) -> Record {
     Record {
         workload: workload.name().to_owned(),
-        contender: cell.setting.label(cell.contender.name),
-        version: (cell.contender.version)(),
-        setting: Some(cell.setting.promise),
-        medium: Some(cell.setting.medium),
-        rows: Some(cell.rows),
-        readers: Some(cell.readers),
-        per_transaction: Some(cell.per_transaction),
-        note: cell.setting.note.to_owned(),
+        contender: case.setting.label(case.contender.name),
+        version: (case.contender.version)(),
+        setting: Some(case.setting.promise),
+        medium: Some(case.setting.medium),
+        rows: Some(case.rows),
+        readers: Some(case.readers),
+        per_transaction: Some(case.per_transaction),
+        note: case.setting.note.to_owned(),
         machine: stamp.machine.clone(),
         commit: stamp.commit.clone(),
         run: stamp.run.clone(),
-        extra: cell.parameters.clone(),
+        extra: case.parameters.clone(),
         ..Record::default()
     }
 }
 
 fn progress_over(groups: &[Group]) -> ProgressBar {
-    let rounds = |group: &Group| group.cells.len() as u64 * u64::from(group.rounds);
-    let cells = groups.iter().map(rounds).sum();
+    let rounds = |group: &Group| group.cases.len() as u64 * u64::from(group.rounds);
+    let cases = groups.iter().map(rounds).sum();
     let style = ProgressStyle::with_template("{bar:28} {pos}/{len} {elapsed} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let progress = ProgressBar::new(cells).with_style(style);
+    let progress = ProgressBar::new(cases).with_style(style);
     progress.enable_steady_tick(Duration::from_millis(500));
     progress
 }

@@ -30,7 +30,7 @@ fn groups_are_interleaved_over_all_contenders_of_a_size() {
     let choice = choice(&crate::contenders::all());
     for group in workload().plan(&choice) {
         assert_eq!(group.rounds, choice.rounds);
-        let names: Vec<_> = group.cells.iter().map(|cell| cell.contender.name).collect();
+        let names: Vec<_> = group.cases.iter().map(|case| case.contender.name).collect();
         assert!(names.contains(&"btreemap"), "{}: {names:?}", group.title);
     }
 }

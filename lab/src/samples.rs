@@ -1,4 +1,4 @@
-//! The samples of all rounds of one cell, and the records they become.
+//! The samples of all rounds of one case, and the records they become.
 //!
 //! Times are divided by the operations of their own sample before the median is taken, since a
 //! phase that was stopped early did fewer. One wrong answer in any round makes the phase
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::protocol::{Held, Line, PhaseSample};
 use crate::record::{Record, Spread};
 
-/// What was measured of one cell so far.
+/// What was measured of one case so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     phases: Vec<(String, Vec<PhaseSample>)>,
@@ -35,12 +35,12 @@ impl Samples {
         }
     }
 
-    /// The cell cannot be measured, for a reason; later rounds leave it out.
+    /// The case cannot be measured, for a reason; later rounds leave it out.
     pub(crate) fn fail(&mut self, reason: String) {
         self.failure.get_or_insert(reason);
     }
 
-    /// Whether the cell failed in an earlier round.
+    /// Whether the case failed in an earlier round.
     pub(crate) fn failed(&self) -> bool {
         self.failure.is_some()
     }
@@ -94,7 +94,10 @@ impl Samples {
             bytes: middle_of(samples.iter().filter_map(|sample| sample.bytes).collect()),
             wall_s_per_gb: ratio_of(&|sample| per_byte(sample, sample.wall_ns)),
             cpu_s_per_gb: ratio_of(&|sample| per_byte(sample, sample.cpu_ns)),
-            course: samples.last().map(|sample| sample.course.clone()).unwrap_or_default(),
+            time_series: samples
+                .last()
+                .map(|sample| sample.time_series.clone())
+                .unwrap_or_default(),
             bytes_per_data_byte: ratio.map(|ratio| (ratio * 1000.0).round() / 1000.0),
             verified: Some(verified),
             note: note(&about.note, samples),

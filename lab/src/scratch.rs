@@ -1,6 +1,6 @@
 //! Empty directories on each medium for the databases of a run.
 //!
-//! A directory belongs to one cell and vanishes with it. The process number is in the name, so
+//! A directory belongs to one case and vanishes with it. The process number is in the name, so
 //! that a later run can remove what an interrupted one left behind. A medium that this machine
 //! does not have is an error with a reason, which the run records and passes over.
 

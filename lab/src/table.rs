@@ -200,13 +200,13 @@ fn group_table(records: &[Record], phases: &[String], with_bytes: bool) -> Table
     let mut table = bare_table(header);
     let mut cells = first_of_each_cell(records);
     let time = |first: &Record| {
-        let record = phases.first().and_then(|phase| of_cell(records, first, phase));
+        let record = phases.first().and_then(|phase| of_case(records, first, phase));
         record.and_then(Record::cpu_ns).unwrap_or(f64::INFINITY)
     };
     cells.sort_by(|left, right| time(left).total_cmp(&time(right)));
     let several_sizes = cells.iter().any(|cell| cell.rows != cells[0].rows);
     for first in cells {
-        let of_phases: Vec<_> = phases.iter().map(|phase| of_cell(records, first, phase)).collect();
+        let of_phases: Vec<_> = phases.iter().map(|phase| of_case(records, first, phase)).collect();
         if !with_bytes && of_phases.iter().all(Option::is_none) {
             continue;
         }
@@ -232,14 +232,14 @@ fn time_cells(record: Option<&Record>, base: Option<&Record>) -> [Cell; 3] {
 }
 
 fn byte_cells(records: &[Record], first: &Record) -> [Cell; 3] {
-    let close = of_cell(records, first, CLOSE).and_then(Record::cpu_ns);
+    let close = of_case(records, first, CLOSE).and_then(Record::cpu_ns);
     let ratio = first.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}"));
     [ratio, first.empty_bytes.map(quantity::bytes), close.map(quantity::time)]
         .map(|text| Cell::new(or_dash(text)))
 }
 
 /// The record of a phase from the same cell as another record.
-pub(crate) fn of_cell<'a>(
+pub(crate) fn of_case<'a>(
     records: &'a [Record],
     first: &Record,
     phase: &str,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lab_harness::{Medium, Promise, Setting, Tier};
 
-use crate::protocol::CellRequest;
+use crate::protocol::CaseRequest;
 
 /// A plain setting.
 pub(crate) const fn setting(promise: Promise, medium: Medium) -> Setting {
@@ -15,8 +15,8 @@ pub(crate) const fn setting(promise: Promise, medium: Medium) -> Setting {
 }
 
 /// A request of one operation in a transaction, without readers, parameters and limits.
-pub(crate) fn request(workload: &str, setting: &Setting, rows: u64) -> CellRequest {
-    CellRequest {
+pub(crate) fn request(workload: &str, setting: &Setting, rows: u64) -> CaseRequest {
+    CaseRequest {
         workload: workload.to_owned(),
         contender: "fake".to_owned(),
         variant: setting.variant.to_owned(),

@@ -4,7 +4,7 @@
 //! a column for each contender.
 
 use crate::record::Record;
-use crate::sheet::{Sheet, contenders, number};
+use crate::text_table::{TextTable, contenders, number};
 use std::collections::BTreeSet;
 
 /// The word on the command line and in records.
@@ -18,18 +18,18 @@ pub(crate) const SUMMARY: &str =
 pub(crate) const CONTENDERS: &str = "duckdb, duckdb-file, hyper, datafusion, datafusion-ordered";
 
 /// A table of CPU times for each scale.
-pub(crate) fn sheets(records: &[Record]) -> Vec<Sheet> {
+pub(crate) fn text_tables(records: &[Record]) -> Vec<TextTable> {
     let word = |record: &Record| record.extra.get("scale").map(ToString::to_string);
     let scales: BTreeSet<String> = records.iter().filter_map(word).collect();
     let of_scale = |scale: &String| {
         let records: Vec<&Record> =
             records.iter().filter(|record| word(record).as_ref() == Some(scale)).collect();
-        sheet(scale, &records)
+        text_table(scale, &records)
     };
     scales.iter().map(of_scale).collect()
 }
 
-fn sheet(scale: &str, records: &[&Record]) -> Sheet {
+fn text_table(scale: &str, records: &[&Record]) -> TextTable {
     let names = contenders(records, "query");
     let query = |record: &Record| record.extra.get("query").and_then(serde_json::Value::as_u64);
     let queries: BTreeSet<u64> = records.iter().filter_map(|record| query(record)).collect();
@@ -51,7 +51,7 @@ fn sheet(scale: &str, records: &[&Record]) -> Sheet {
     };
     lines.push(("total".to_owned(), of_all(|times| times.iter().sum())));
     lines.push(("geometric mean".to_owned(), of_all(geometric_mean)));
-    Sheet { title: format!("scale factor {scale}: CPU ms"), columns: names, lines }
+    TextTable { title: format!("scale factor {scale}: CPU ms"), columns: names, lines }
 }
 
 fn geometric_mean(times: &[f64]) -> f64 {

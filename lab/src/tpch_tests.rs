@@ -25,15 +25,15 @@ fn a_line_for_each_query_and_a_column_for_each_contender() {
     let mut wrong = record("b", 2, 1.0);
     wrong.verified = Some(false);
     let records = [record("a", 1, 2.0), record("b", 1, 3.0), record("a", 2, 8.0), wrong];
-    let sheets = sheets(&records);
-    assert_eq!(sheets.len(), 1);
-    assert_eq!(sheets[0].columns, ["a", "b"]);
-    let line = |name: &str, cells: [&str; 2]| (name.to_owned(), cells.map(str::to_owned).to_vec());
+    let text_tables = text_tables(&records);
+    assert_eq!(text_tables.len(), 1);
+    assert_eq!(text_tables[0].columns, ["a", "b"]);
+    let line = |name: &str, cases: [&str; 2]| (name.to_owned(), cases.map(str::to_owned).to_vec());
     let expected = [
         line("1", ["2.0", "3.0"]),
         line("2", ["8.0", "unverified"]),
         line("total", ["10.0", "-"]),
         line("geometric mean", ["4.0", "-"]),
     ];
-    assert_eq!(sheets[0].lines, expected);
+    assert_eq!(text_tables[0].lines, expected);
 }

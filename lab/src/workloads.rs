@@ -1,4 +1,4 @@
-//! What a workload is to the harness: a plan, a way to measure a cell, and figures to reach.
+//! What a workload is to the harness: a plan, a way to measure a case, and figures to reach.
 //!
 //! The harness never looks into a workload: sizes, phases and parameters are its own. A new
 //! workload is a module below this one and a line in `ALL`.
@@ -27,7 +27,7 @@ use serde_json::Value;
 use crate::choice::Choice;
 use crate::contenders;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::record::Record;
 
 /// Every workload of the laboratory.
@@ -68,17 +68,17 @@ pub(crate) trait Workload: Sync {
         View::Phases
     }
 
-    /// What is to be measured, in groups whose cells are interleaved.
+    /// What is to be measured, in groups whose cases are interleaved.
     fn plan(&self, choice: &Choice) -> Vec<Group>;
 
-    /// Measures one cell in this process.
+    /// Measures one case in this process.
     ///
     /// # Errors
     ///
     /// Whatever the contender reports.
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>>;
@@ -94,27 +94,27 @@ pub(crate) enum View {
     Phases,
     /// For each phase, every contender over the number of readers.
     OverReaders,
-    /// For each contender, the course of its memory.
-    Course,
+    /// For each contender, its memory over time.
+    TimeSeries,
     /// For each phase, every contender over what it promises; commits over threads.
-    Rungs,
+    Levels,
     /// What it costs to come back, for each byte and each row.
     Returns,
     /// For each phase and allocator, sizes of blocks over the bytes of all of them.
-    OverBytes,
+    BySize,
     /// For each way to fill and end a large transaction, every contender over its phases.
     Bursts,
 }
 
-/// Cells that are interleaved with each other.
+/// Cases that are interleaved with each other.
 pub(crate) struct Group {
     pub(crate) title: String,
     pub(crate) rounds: u32,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cases: Vec<Case>,
 }
 
 /// One contender in one setting at one size.
-pub(crate) struct Cell {
+pub(crate) struct Case {
     pub(crate) contender: &'static Contender,
     pub(crate) setting: &'static Setting,
     pub(crate) rows: u64,

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 #[test]
-fn the_ladder_leaves_verified_records_on_every_rung() {
+fn the_ladder_leaves_verified_records_on_every_level() {
     let out = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let contenders = "remanent,btreemap,hashmap,array,lmdb,sqlite,redb,berkeley-db,rocksdb";
     let flags = ["--quick", "--rows", "500", "--rounds", "1", "--contenders", contenders];

@@ -40,7 +40,7 @@ fn readers_beside_a_writer_leave_verified_records_and_a_report() {
         assert!(page.contains(part), "{part}");
     }
     let text = String::from_utf8(run.stdout).unwrap();
-    assert!(text.contains("of 27"), "the cells of a quick run are counted:\n{text}");
+    assert!(text.contains("of 27"), "the cases of a quick run are counted:\n{text}");
 }
 
 #[test]

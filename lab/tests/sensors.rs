@@ -98,8 +98,8 @@ fn a_mistake_ends_with_a_sentence() {
 fn a_measured_process_that_cannot_start_says_why() {
     let request = r#"{"workload":"sensors","contender":"oracle","variant":"","promise":"none",
         "medium":"memory","rows":10,"parameters":{}}"#;
-    let cell = lab(Path::new("."), &["cell", request]);
-    let text = String::from_utf8(cell.stdout).unwrap();
+    let case = lab(Path::new("."), &["case", request]);
+    let text = String::from_utf8(case.stdout).unwrap();
     let line: Value = serde_json::from_str(text.trim()).unwrap();
     assert_eq!(line["line"], "failed", "{text}");
     assert_eq!(line["reason"], "no such contender");

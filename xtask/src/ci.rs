@@ -43,7 +43,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let timings = run_steps(root, &steps, part)?;
     say(&limit::table(&timings));
     if is_whole && !wish.all {
-        limit::judge(&timings, std::thread::available_parallelism()?.get())?;
+        let cores = std::thread::available_parallelism()?.get();
+        limit::remark(&timings, cores).iter().for_each(|remark| say(remark));
     }
     Ok(())
 }

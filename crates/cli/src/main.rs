@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Refused(text)) => (text, 1),
         Err(Failure::Trouble(text)) => (text, 3),
-        Err(Failure::Told(code)) => return ExitCode::from(code),
+        Err(Failure::Reported(code)) => return ExitCode::from(code),
         Err(Failure::Usage(text)) => (format!("error: {text}"), 2),
     };
     say(&text);
@@ -97,7 +97,7 @@ const COMMANDS: [Command; 8] = [
     },
     Command {
         name: "serve",
-        about: "opens a database for clients of PostgreSQL, until it is told to end",
+        about: "opens a database for clients of PostgreSQL, until it is asked to end",
         run: serve::run,
     },
     Command {

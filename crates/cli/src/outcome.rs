@@ -12,10 +12,10 @@ pub(crate) enum Failure {
     Usage(String),
     /// What it was given is wrong, or something could not be read or written.
     Refused(String),
-    /// A database or a file cannot be opened, read or written, where a status tells that apart.
+    /// A database or a file cannot be opened, read or written, where a status distinguishes that.
     Trouble(String),
-    /// What is wrong was told; the status that says so.
-    Told(u8),
+    /// What is wrong was reported; the status that says so.
+    Reported(u8),
 }
 
 pub(crate) type Outcome = Result<(), Failure>;
@@ -33,6 +33,6 @@ pub(crate) fn answer(text: &str) -> Outcome {
 
 /// Writes what concerns the person and not the answer.
 pub(crate) fn say(text: &str) {
-    // If nobody listens, there is nobody to tell that to either.
+    // If nobody reads it, nobody reads of that either.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -125,7 +125,7 @@ fn show(progress: &Progress) {
     let percent = progress.bytes_done * 100 / progress.bytes.max(1);
     let read = sizes::shown(progress.bytes_done);
     let of = sizes::shown(progress.bytes);
-    // If nobody listens, there is nobody to tell that to either.
+    // If nobody reads it, nobody reads of that either.
     let _ = write!(
         std::io::stderr(),
         "\rreading: {read} of {of}, {percent} %; {} rows, {} commits\x1b[K",

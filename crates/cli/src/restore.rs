@@ -55,7 +55,7 @@ fn moment(flags: &Flags) -> Result<RecoverUntil, Failure> {
     }
 }
 
-/// Refuses a time before the first one that the log tells.
+/// Refuses a time before the first one in the log.
 fn reaches_back_to(source: &Source, time_us: u64) -> Outcome {
     let mut first = None;
     let mut at_start = false;
@@ -81,7 +81,7 @@ fn reaches_back_to(source: &Source, time_us: u64) -> Outcome {
             )))
         }
         None => Err(Failure::Refused(
-            "error: the log tells no time; use --until-commit, nothing was written".to_owned(),
+            "error: the log has no times; use --until-commit, nothing was written".to_owned(),
         )),
         Some(_) => Ok(()),
     }

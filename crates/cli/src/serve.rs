@@ -36,7 +36,7 @@ const FLAG_NAMES: [&str; 14] = [
 /// Names a database without a folder.
 const MEMORY: &str = ":memory:";
 
-/// Where it listens unless it is told otherwise: this machine alone, where clients look first.
+/// Where it listens by default: this machine alone, where clients look first.
 const ADDRESS: &str = "127.0.0.1:5432";
 
 /// The role that is made where nobody could log in otherwise.
@@ -58,7 +58,7 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let database = open(path, flags)?;
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
-    // First, so that no password is made that nobody is told; without roles it lets nobody in.
+    // First, so that no password is made that nobody sees; without roles it lets nobody in.
     let server = Server::start(Arc::clone(&database), server_options).map_err(said)?;
     let access = give_access(&database, flags)?;
     answer(&first_lines(path, &database, &access, server.addresses()))?;
@@ -123,9 +123,9 @@ fn number(text: Option<&str>, flag: &str) -> Result<Option<u64>, Failure> {
 
 /// Sees to it that somebody can log in, and says who, in words.
 fn give_access(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String, Failure> {
-    let told = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
+    let given = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
     if let Some(name) = &flags.superuser {
-        let Some(password) = told else {
+        let Some(password) = given else {
             let text = format!("--superuser needs a password in the environment, as {PASSWORD}");
             return Err(Failure::Usage(text));
         };
@@ -138,9 +138,9 @@ fn give_access(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String, Fai
     if database.has_login() {
         return Ok("the roles of the database, by their passwords".to_owned());
     }
-    let password = told.clone().unwrap_or_else(remanent_server::random_password);
+    let password = given.clone().unwrap_or_else(remanent_server::random_password);
     make_superuser(database, FIRST_ROLE, &password)?;
-    Ok(match told {
+    Ok(match given {
         Some(_) => format!("superuser {FIRST_ROLE}, made now, with the password of {PASSWORD}"),
         None => {
             format!("superuser {FIRST_ROLE}, made now; password {password} is shown this once")

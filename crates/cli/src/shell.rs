@@ -53,9 +53,9 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let ended = remanent_shell::run(database, &shell_options, Streams::standard());
     match ended.map_err(|error| Failure::Trouble(format!("error: {error}")))? {
         End::Fine => Ok(()),
-        End::Failed => Err(Failure::Told(1)),
-        End::Trouble => Err(Failure::Told(3)),
-        End::Interrupted => Err(Failure::Told(INTERRUPTED)),
+        End::Failed => Err(Failure::Reported(1)),
+        End::Trouble => Err(Failure::Reported(3)),
+        End::Interrupted => Err(Failure::Reported(INTERRUPTED)),
     }
 }
 

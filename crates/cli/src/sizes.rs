@@ -1,7 +1,7 @@
 //! Numbers of bytes, as people write and read them.
 //!
 //! Units count by 1024: K, M, G and T, with or without `iB` or `B` behind them. What is printed is
-//! rounded and meant to be looked at, not to be read again.
+//! rounded and meant for people, not to be parsed.
 
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@ const FLAG_NAMES: [&str; 4] = ["interval", "once", "prometheus", "help"];
 const INTERVAL: f64 = 1.0;
 const INTERVAL_MIN: f64 = 0.1;
 const INTERVAL_MAX: f64 = 3600.0;
-/// How long keys are waited for before answers are looked at.
+/// How long keys are waited for before answers are inspected.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Runs the command.
@@ -117,7 +117,7 @@ fn draw_until_end(
     }
 }
 
-/// A thread that asks whenever it is told to, so that keys need not wait for the answer.
+/// A thread that asks when it is requested to, so that keys need not wait for the answer.
 fn asker(exporter: Exporter) -> (Sender<()>, Receiver<Result<View, String>>) {
     let (ask, asked) = mpsc::channel();
     let (answer, answers) = mpsc::channel();

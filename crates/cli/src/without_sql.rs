@@ -6,7 +6,7 @@
 use crate::flags::Flags;
 use crate::outcome::{Failure, Outcome};
 
-/// Definitions of SQL that cannot be read: without SQL, none is looked at.
+/// Definitions of SQL that cannot be read: without SQL, none is inspected.
 pub(crate) fn of(_: remanent_engine::Database) -> Vec<String> {
     Vec::new()
 }

@@ -26,7 +26,7 @@ fn make(path: &str) -> Vec<u64> {
         .hash_index("quick", ["name"]);
     let parts = db.create_table(schema).unwrap();
     let notes = db.create_table(TableSchema::new("Note").column("text", ColumnType::BLOB)).unwrap();
-    // So much at once has the log tell the time.
+    // So much at once makes the log record the time.
     db.write(|tx| tx.insert_values(&notes, &[Some(Value::Bytes(&[7; 5000]))])).unwrap();
     let set = SetSchema::new("Holds", "Part", SetOrder::Last).member("Part");
     let set = db.create_set(set).unwrap();

@@ -94,7 +94,7 @@ fn each_action_answers_with_its_language() {
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
         assert!(out(&output).contains(words), "{action}");
     }
-    // What is printed is a schema of its own, of a language told by its words.
+    // What is printed is a schema of its own, of a language recognised by its words.
     let printed = out(&remanent(&["ddl", "print", &file]));
     assert_eq!(out(&with_input(&["ddl", "print", "-"], &printed)), printed);
 }

@@ -1,5 +1,5 @@
 //! A server that is killed while something is defined opens again, with all of it or nothing, and
-//! with every row that a client was told is there.
+//! with every row that was acknowledged to a client is there.
 //!
 //! REMANENT_KILLS says how often; three times otherwise.
 #![cfg(feature = "sql")]
@@ -72,7 +72,7 @@ async fn number(client: &Client, query: &str) -> i64 {
 /// Defines and inserts until the server is gone; the last number that was acknowledged.
 async fn work(served: &Served, from: i64) -> i64 {
     let (definer, writer) = (served.client().await, served.client().await);
-    let told = AtomicI64::new(from);
+    let acknowledged = AtomicI64::new(from);
     let define = async {
         loop {
             for text in DEFINITIONS {
@@ -95,19 +95,19 @@ async fn work(served: &Served, from: i64) -> i64 {
                 }
                 tokio::task::yield_now().await;
             }
-            told.store(next, Ordering::SeqCst);
+            acknowledged.store(next, Ordering::SeqCst);
         }
     };
     tokio::join!(define, write);
-    told.load(Ordering::SeqCst)
+    acknowledged.load(Ordering::SeqCst)
 }
 
 /// That the table is whole: every row that was acknowledged, each way to find one.
-async fn judge(served: &Served, told: i64) -> i64 {
+async fn judge(served: &Served, acknowledged: i64) -> i64 {
     let client = served.client().await;
     let count = number(&client, "select count(*) from t").await;
     let last = number(&client, "select max(id)::bigint from t").await;
-    assert!(last >= told, "{last} after {told} was acknowledged");
+    assert!(last >= acknowledged, "{last} after {acknowledged} was acknowledged");
     assert_eq!(count, last, "rows are missing");
     let sum = number(&client, "select count(*) from t where b = 'b' || id").await;
     assert_eq!(sum, count, "rows are damaged");
@@ -131,7 +131,7 @@ fn a_server_killed_in_definitions_has_all_or_nothing() {
     let path = folder.path("data");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut served = Served::start(&path);
-    let mut told = runtime.block_on(async {
+    let mut acknowledged = runtime.block_on(async {
         let client = served.client().await;
         let made = "create table t (id int primary key, b text); \
              insert into t select i, 'b' || i from generate_series(1, 2000) g(i)";
@@ -140,9 +140,9 @@ fn a_server_killed_in_definitions_has_all_or_nothing() {
     });
     for round in 0..times.unwrap_or(3_u64) {
         let wait = Duration::from_millis(150 + round * 97 % 400);
-        told = std::thread::scope(|scope| {
+        acknowledged = std::thread::scope(|scope| {
             let working = &served;
-            let from = told;
+            let from = acknowledged;
             let id = working.child.id().to_string();
             scope.spawn(move || {
                 std::thread::sleep(wait);
@@ -151,6 +151,6 @@ fn a_server_killed_in_definitions_has_all_or_nothing() {
             runtime.block_on(work(working, from))
         });
         served = Served::start(&path);
-        told = runtime.block_on(judge(&served, told));
+        acknowledged = runtime.block_on(judge(&served, acknowledged));
     }
 }

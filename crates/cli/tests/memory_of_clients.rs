@@ -190,13 +190,13 @@ fn rows(served: &Served) {
     ] {
         let mut client = served.client();
         client.send(&message(b'Q', format!("{text}\0").as_bytes()));
-        let told = loop {
-            let told = client.next().unwrap();
-            if [b'E', b'C'].contains(&told.kind) {
-                break told;
+        let received = loop {
+            let received = client.next().unwrap();
+            if [b'E', b'C'].contains(&received.kind) {
+                break received;
             }
         };
-        assert_eq!(told.kind, b'C', "{what}: {told:?}");
+        assert_eq!(received.kind, b'C', "{what}: {received:?}");
         check(served, what, 1);
     }
 }

@@ -12,8 +12,8 @@ mod served;
 
 use served::Served;
 
-/// What a statement may be told: nothing, no room, too large, too complex, out of time, too long
-/// for a function.
+/// What a statement may be answered: nothing, no room, too large, too complex, out of time, too
+/// long for a function.
 const STATES: [&str; 6] = ["", "53200", "54000", "54001", "57014", "22023"];
 
 /// 300,000 rows of some 36 MB together, and fewer.

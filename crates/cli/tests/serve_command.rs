@@ -49,13 +49,14 @@ impl Served {
         config.host(host).port(port.parse().unwrap()).user(user).password(password);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let told = |error: tokio_postgres::Error| match error.as_db_error() {
+            let failed = |error: tokio_postgres::Error| match error.as_db_error() {
                 Some(error) => error.code().code().to_owned(),
                 None => error.to_string(),
             };
-            let (client, connection) = config.connect(tokio_postgres::NoTls).await.map_err(told)?;
+            let (client, connection) =
+                config.connect(tokio_postgres::NoTls).await.map_err(failed)?;
             let connection = tokio::spawn(connection);
-            let row = client.query_one("select current_user::text", &[]).await.map_err(told)?;
+            let row = client.query_one("select current_user::text", &[]).await.map_err(failed)?;
             drop(client);
             connection.await.unwrap().unwrap();
             Ok(row.get(0))
@@ -95,7 +96,7 @@ fn the_first_lines_say_how_to_log_in() {
     let log = served.stop();
     assert!(log.contains("listens at 127.0.0.1:") && !log.contains(password), "{log}");
 
-    // Once more: the role is there, and its password is not told again.
+    // Once more: the role is there, and its password is not shown again.
     let served = Served::start(&[&path, "--listen", "127.0.0.1:0"], Some("another"));
     assert_eq!(served.line("access:"), "the roles of the database, by their passwords");
     assert_eq!(served.answer("remanent", password), Ok("remanent".to_owned()));

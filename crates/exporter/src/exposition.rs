@@ -41,7 +41,7 @@ pub fn prometheus_text(db: &Database) -> String {
 /// let db = Database::open(Options::new())?;
 /// let mut exposition = Exposition::new().tables_refresh(Duration::from_secs(3600));
 /// assert!(!exposition.text(&db).contains("remanent_table_rows"));
-/// // Tables are looked at once an hour, the rest each time.
+/// // Tables are inspected once an hour, the rest each time.
 /// db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
 /// assert!(!exposition.text(&db).contains("remanent_table_rows"));
 /// # Ok::<(), remanent_engine::Error>(())

@@ -3,8 +3,7 @@
 //! A socket's file outlives a process that was killed, so one that nobody answers at is replaced;
 //! one that is answered at is somebody else's, and a file that is no socket is left alone. Only the
 //! user that the process runs as may connect. Addresses that other machines can reach are refused
-//! unless the program says that it means them: there is no encryption, and nobody is asked who he
-//! is.
+//! unless the program says that it means them: there is no encryption and no authentication.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

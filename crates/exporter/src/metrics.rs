@@ -112,7 +112,7 @@ fn transactions(families: &mut Families, statistics: &Statistics) {
     );
     families.gauge(
         "remanent_backlog",
-        "Blocks and rows that wait to be freed or looked at.",
+        "Blocks and rows that wait to be freed or inspected.",
         statistics.backlog as f64,
     );
     families.gauge(

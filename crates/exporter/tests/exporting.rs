@@ -246,7 +246,7 @@ fn bad_requests_end_their_connection_alone() -> std::result::Result<(), Box<dyn 
 }
 
 #[test]
-fn tables_are_looked_at_again_when_it_is_time() -> Result<()> {
+fn tables_are_inspected_again_when_it_is_time() -> Result<()> {
     let db = database(2)?;
     let table = db.table("Part")?;
     let mut seldom = Exposition::new().tables_refresh(Duration::from_secs(3600));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use remanent_sql::CountingAllocator;
 
-use crate::roster::Shared;
+use crate::registry::Shared;
 
 /// How often is looked whether one is due.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);

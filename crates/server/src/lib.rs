@@ -24,7 +24,7 @@ mod checkpoints;
 mod fault;
 mod log;
 mod password;
-mod roster;
+mod registry;
 mod signals;
 
 pub use log::log_to_standard_error;

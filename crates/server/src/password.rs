@@ -1,6 +1,6 @@
 //! Passwords that a program makes, for the first role of a database.
 //!
-//! They are told once and never stored; the database keeps what proves them, as of any other.
+//! They are shown once and never stored; the database keeps what proves them, as of any other.
 
 /// Letters and digits that people do not mistake for each other: 32, so that each is five bits.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";

@@ -16,9 +16,9 @@ use crate::checkpoints::Checkpoints;
 use crate::connection::Connection;
 use crate::listen::Listener;
 use crate::options::Options;
-use crate::roster::{Place, Shared};
+use crate::registry::{Registration, Shared};
 use crate::startup::{self, Refused};
-use crate::wire::Broken;
+use crate::wire::ConnectionError;
 use crate::wire::backend;
 use crate::wire::channel::Channel;
 use crate::wire::socket::Socket;
@@ -27,7 +27,7 @@ use crate::wire::socket::Socket;
 const STACK_BYTES: usize = 16 << 20;
 
 /// How often the log says that nobody can be let in.
-const TOLD_AGAIN: Duration = Duration::from_secs(10);
+const LOG_AGAIN: Duration = Duration::from_secs(10);
 
 /// How long statements that were stopped may take to notice.
 const STOPPED_MAX: Duration = Duration::from_secs(2);
@@ -115,7 +115,7 @@ impl Server {
 
 /// Accepts until the server ends, whatever goes wrong with a connection.
 fn accept(listener: &Listener, shared: &Arc<Shared>) {
-    let mut told: Option<Instant> = None;
+    let mut logged: Option<Instant> = None;
     loop {
         let accepted = listener.accept();
         if shared.is_stopping() {
@@ -124,11 +124,11 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
         match accepted {
             Ok(socket) => open(socket, shared),
             Err(error) => {
-                if told.is_none_or(|told| told.elapsed() >= TOLD_AGAIN) {
+                if logged.is_none_or(|logged| logged.elapsed() >= LOG_AGAIN) {
                     tracing::error!("cannot accept connections: {error}");
-                    told = Some(Instant::now());
+                    logged = Some(Instant::now());
                 }
-                // Too many files are open, most likely: a stranger's goes, or another will.
+                // Too many files are open, most likely: one that is not authenticated is closed.
                 let goes = shared.connections.make_room();
                 std::thread::sleep(Duration::from_millis(if goes { 2 } else { 50 }));
             }
@@ -139,15 +139,15 @@ fn accept(listener: &Listener, shared: &Arc<Shared>) {
 /// Begins the thread of a connection.
 fn open(socket: Socket, shared: &Arc<Shared>) {
     let socket = Arc::new(socket);
-    let place = Place::take(shared, &socket);
-    let name = format!("connection {}", place.process);
+    let registration = Registration::new(shared, &socket);
+    let name = format!("connection {}", registration.process);
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
     let connection = move || {
-        run(&socket, &shared, &place);
-        // Its file is closed before its place is given back.
+        run(&socket, &shared, &registration);
+        // Its file is closed before its registration is given back.
         drop(socket);
-        drop(place);
+        drop(registration);
         CountingAllocator::<()>::thread_ends();
     };
     if let Err(error) = thread.spawn(connection) {
@@ -156,18 +156,18 @@ fn open(socket: Socket, shared: &Arc<Shared>) {
 }
 
 /// A connection from its first byte to its end. What goes wrong in it stays in it.
-fn run(socket: &Arc<Socket>, shared: &Arc<Shared>, place: &Place) {
-    let (peer, process) = (socket.peer(), place.process);
-    let served = AssertUnwindSafe(|| serve(socket, shared, place, &peer));
+fn run(socket: &Arc<Socket>, shared: &Arc<Shared>, registration: &Registration) {
+    let (peer, process) = (socket.peer(), registration.process);
+    let served = AssertUnwindSafe(|| serve(socket, shared, registration, &peer));
     match std::panic::catch_unwind(served) {
         Ok(Ok(())) => {}
-        Ok(Err(Broken::Closed(error))) => {
+        Ok(Err(ConnectionError::Closed(error))) => {
             tracing::debug!(connection = process, "is gone: {error}");
         }
-        Ok(Err(Broken::Protocol(what))) => {
+        Ok(Err(ConnectionError::Protocol(what))) => {
             tracing::warn!(connection = process, "does not speak the protocol: {what}");
         }
-        // What a client can be told of it, its conversation has said.
+        // What the client can know of it, the connection has sent.
         Err(_) => tracing::error!(connection = process, "ends by a fault of the server"),
     }
     socket.shut(Shutdown::Both);
@@ -176,37 +176,38 @@ fn run(socket: &Arc<Socket>, shared: &Arc<Shared>, place: &Place) {
 fn serve(
     socket: &Arc<Socket>,
     shared: &Arc<Shared>,
-    place: &Place,
+    registration: &Registration,
     peer: &str,
-) -> Result<(), Broken> {
+) -> Result<(), ConnectionError> {
     let is_far = Listener::is_far(socket);
     let options = &shared.options;
     let startup_until = Instant::now() + options.startup_timeout;
     let mut channel = Channel::new(Arc::clone(socket), startup_until, options.stall_timeout)?;
-    let client = match startup::hear(&mut channel, shared) {
+    let client = match startup::read_startup(&mut channel, shared, is_far) {
         Ok(client) => client,
         Err(refused) => return refuse(&mut channel, refused, peer),
     };
-    let mut session = match startup::admit(&mut channel, (shared, place), (&client, is_far)) {
+    let mut session = match startup::begin_session(&mut channel, shared, registration, &client) {
         Ok(session) => session,
         Err(refused) => return refuse(&mut channel, refused, peer),
     };
     let cancel = session.cancel_handle();
-    place.begin(Arc::clone(&cancel));
+    registration.begin(Arc::clone(&cancel));
     let (address, port) = socket.peer_address();
     let woken = Arc::clone(socket);
     let wake = Box::new(move || woken.shut(Shutdown::Read));
-    session.connect(remanent_sql::Client { process: place.process, address, port, wake });
-    backend::key_data(&mut channel.out, place.process, &place.secret);
+    session.connect(remanent_sql::Client { process: registration.process, address, port, wake });
+    backend::key_data(&mut channel.out, registration.process, &registration.secret);
     channel.trust(shared.database.hold("a message"), cancel)?;
     let encrypted = channel.is_tls();
-    tracing::info!(connection = place.process, user = ?client.user, encrypted, "from {peer}");
-    let ended = Connection::new(channel, session, Arc::clone(shared), place.process)?.converse();
-    tracing::info!(connection = place.process, "has ended");
+    let process = registration.process;
+    tracing::info!(connection = process, user = ?client.user, encrypted, "from {peer}");
+    let ended = Connection::new(channel, session, Arc::clone(shared), process)?.serve();
+    tracing::info!(connection = process, "has ended");
     ended
 }
 
-fn refuse(channel: &mut Channel, refused: Refused, peer: &str) -> Result<(), Broken> {
+fn refuse(channel: &mut Channel, refused: Refused, peer: &str) -> Result<(), ConnectionError> {
     match refused {
         Refused::Done => Ok(()),
         Refused::Because(error) => {
@@ -214,8 +215,8 @@ fn refuse(channel: &mut Channel, refused: Refused, peer: &str) -> Result<(), Bro
             startup::refuse(channel, &error);
             Ok(())
         }
-        Refused::Broken(broken) => {
-            if let Broken::Protocol(what) = broken {
+        Refused::Connection(broken) => {
+            if let ConnectionError::Protocol(what) = broken {
                 startup::refuse(channel, &Error::new(SqlState::PROTOCOL_VIOLATION, what));
             }
             Err(broken)

@@ -42,7 +42,7 @@ pub struct Options {
     pub inputs: Vec<Input>,
     /// How rows are written.
     pub format: Format,
-    /// Whether only rows and errors are told.
+    /// Whether only rows and errors are printed.
     pub quiet: bool,
     /// Whether names of columns and counts of rows are left out.
     pub no_header: bool,
@@ -83,7 +83,7 @@ impl Format {
         Self::NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether people read it, who are also told what statements without rows have done.
+    /// Whether people read it, who also see what statements without rows have done.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Aligned | Self::Vertical | Self::Unaligned)
     }

@@ -38,7 +38,7 @@ struct Repl {
 /// Without inputs it reads standard input, which it takes for a person if it is a terminal.
 ///
 /// # Errors
-/// A runtime that cannot be had. What statements meet is told where they stand.
+/// A runtime that cannot be had. Errors of statements are printed where they occur.
 pub fn run(database: Arc<SqlDatabase>, options: &Options, streams: Streams) -> Result<End> {
     let is_interactive = options.inputs.is_empty() && io::stdin().is_terminal();
     let stops_at_errors = !is_interactive && !options.keep_going;

@@ -1,6 +1,6 @@
 //! Why reading lines ends, and what a run says of itself by its status.
 //!
-//! Errors that the caller was told of already carry nothing more.
+//! Errors that were reported already carry nothing more.
 
 use std::io;
 
@@ -24,9 +24,9 @@ pub enum End {
 pub(crate) enum Stop {
     /// Somebody asked for it: this input ends.
     Quit,
-    /// A statement or a command failed, which was told.
+    /// A statement or a command failed, which was reported.
     Failed,
-    /// A file or stream fails, which was told.
+    /// A file or stream fails, which was reported.
     Trouble,
     /// Ctrl-C.
     Interrupted,
@@ -43,8 +43,8 @@ pub(crate) enum Failure {
     Sql(Error),
     /// A sentence about a command.
     Said(String),
-    /// The caller was told already.
-    Told,
+    /// It was reported already.
+    Reported,
     /// No further line is to be read.
     Stop(Stop),
 }

@@ -88,9 +88,9 @@ impl Streams {
     }
 
     /// Writes what is about the run and no answer, behind the answers so far.
-    pub(crate) fn tell(&mut self, text: &str) {
+    pub(crate) fn report(&mut self, text: &str) {
         let _ = self.out.flush();
-        // If nobody listens, there is nobody to tell that to either.
+        // If nobody reads it, nobody reads of that either.
         let _ = writeln!(self.errors, "{text}").and_then(|()| self.errors.flush());
     }
 

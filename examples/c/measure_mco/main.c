@@ -1,7 +1,7 @@
 /* Writes 30,000 measurements, each in a transaction of its own, and finds each again by its key.
  *
  * The database lives in memory that the program gives it, and in no more than that. What putting a
- * field returns need not be looked at: a put that fails makes the commit fail.
+ * field returns need not be checked: a put that fails makes the commit fail.
  *
  *   main [--quick]
  */

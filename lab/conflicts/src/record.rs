@@ -14,7 +14,7 @@ use crate::contenders::CLIENTS;
 use crate::statements::Statement;
 
 /// One contender's transactions of one statement, round by round.
-pub(crate) struct Cell {
+pub(crate) struct Case {
     pub(crate) statement: Statement,
     pub(crate) contender: &'static str,
     pub(crate) version: String,
@@ -26,7 +26,7 @@ pub(crate) struct Cell {
     pub(crate) wrong: Option<String>,
 }
 
-impl Cell {
+impl Case {
     /// Of all transactions of all rounds, those that were refused.
     pub(crate) fn refused_share(&self) -> Option<f64> {
         let refused: u64 = self.rounds.iter().map(|work| work.refused).sum();
@@ -62,12 +62,12 @@ pub(crate) struct Header {
 pub(crate) fn append(
     out: &Path,
     header: &Header,
-    cells: &[Cell],
+    cases: &[Case],
     missing: Option<&str>,
 ) -> Outcome<()> {
     let mut text = String::new();
     let skipped = missing.map(|reason| of_skipped(header, "postgresql", reason));
-    for record in cells.iter().map(|cell| of_cell(header, cell)).chain(skipped) {
+    for record in cases.iter().map(|case| of_case(header, case)).chain(skipped) {
         text.push_str(&record.to_string());
         text.push('\n');
     }
@@ -76,25 +76,25 @@ pub(crate) fn append(
     Ok(())
 }
 
-fn of_cell(header: &Header, cell: &Cell) -> Value {
-    if let Some(reason) = &cell.skipped {
-        let mut record = of_skipped(header, cell.contender, reason);
-        record["statement"] = json!(cell.statement.text);
+fn of_case(header: &Header, case: &Case) -> Value {
+    if let Some(reason) = &case.skipped {
+        let mut record = of_skipped(header, case.contender, reason);
+        record["statement"] = json!(case.statement.text);
         return record;
     }
     let mut record = json!({
-        "workload": "conflicts", "contender": cell.contender, "version": cell.version,
-        "setting": "memory", "medium": "memory", "phase": cell.statement.phase,
-        "statement": cell.statement.text, "rows": header.rows, "clients": CLIENTS,
-        "rounds": cell.rounds.len(), "verified": cell.wrong.is_none(),
-        "note": cell.wrong.as_ref().unwrap_or(&cell.note),
+        "workload": "conflicts", "contender": case.contender, "version": case.version,
+        "setting": "memory", "medium": "memory", "phase": case.statement.phase,
+        "statement": case.statement.text, "rows": header.rows, "clients": CLIENTS,
+        "rounds": case.rounds.len(), "verified": case.wrong.is_none(),
+        "note": case.wrong.as_ref().unwrap_or(&case.note),
         "machine": header.machine, "commit": header.commit, "run": header.run,
     });
-    if let Some(share) = cell.refused_share() {
+    if let Some(share) = case.refused_share() {
         record["refused_share"] = json!(share);
-        record["operations"] = json!(cell.rounds.iter().map(|work| work.committed).sum::<u64>());
-        record["wall_ns_per_op"] = spread(&cell.rounds, |work| work.wall_ns);
-        record["cpu_ns_per_op"] = spread(&cell.rounds, |work| work.cpu_ns);
+        record["operations"] = json!(case.rounds.iter().map(|work| work.committed).sum::<u64>());
+        record["wall_ns_per_op"] = spread(&case.rounds, |work| work.wall_ns);
+        record["cpu_ns_per_op"] = spread(&case.rounds, |work| work.cpu_ns);
     }
     record
 }

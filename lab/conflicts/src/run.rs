@@ -14,7 +14,7 @@ use lab_harness::{Outcome, machine};
 use crate::choice::Choice;
 use crate::clients;
 use crate::contenders::{Contender, told, value};
-use crate::record::{self, Cell, Header};
+use crate::record::{self, Case, Header};
 use crate::statements::{self, SUM, Statement};
 use crate::table;
 
@@ -36,15 +36,15 @@ pub(crate) fn run(
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         rows: choice.rows,
     };
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for statement in statements::all()? {
         if choice.only.as_ref().is_none_or(|words| statement.text.contains(words.as_str())) {
-            cells.extend(measure(choice, contenders, &statement)?);
+            cases.extend(measure(choice, contenders, &statement)?);
         }
     }
-    record::append(&choice.out, &header, &cells, missing)?;
-    table::print(out, &cells, missing)?;
-    let right = !cells.is_empty() && cells.iter().all(|cell| cell.wrong.is_none());
+    record::append(&choice.out, &header, &cases, missing)?;
+    table::print(out, &cases, missing)?;
+    let right = !cases.is_empty() && cases.iter().all(|case| case.wrong.is_none());
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -57,11 +57,11 @@ pub(crate) fn measure(
     choice: &Choice,
     contenders: &mut [Contender],
     statement: &Statement,
-) -> Outcome<Vec<Cell>> {
-    let mut cells = Vec::new();
+) -> Outcome<Vec<Case>> {
+    let mut cases = Vec::new();
     for contender in contenders.iter_mut() {
         prepare(contender, choice.rows)?;
-        cells.push(Cell {
+        cases.push(Case {
             statement: statement.clone(),
             contender: contender.name,
             version: contender.version.clone(),
@@ -74,19 +74,19 @@ pub(crate) fn measure(
     for round in 0..choice.rounds as usize {
         for turn in 0..contenders.len() {
             let at = (turn + round) % contenders.len();
-            let (cell, contender) = (&mut cells[at], &mut contenders[at]);
-            if cell.is_right() {
+            let (case, contender) = (&mut cases[at], &mut contenders[at]);
+            if case.is_right() {
                 let before = prepare(contender, choice.rows)?;
                 let work = clients::work(contender, statement, choice.rows, choice.time)?;
                 let (found, expected) = (sum(contender)?, before + work.effect);
                 if found != expected {
-                    cell.wrong = Some(format!("the sum is {found} and not {expected}"));
+                    case.wrong = Some(format!("the sum is {found} and not {expected}"));
                 }
-                cell.rounds.push(work);
+                case.rounds.push(work);
             }
         }
     }
-    Ok(cells)
+    Ok(cases)
 }
 
 /// Makes the tables anew; the sum of their numbers.

@@ -7,15 +7,15 @@ use std::io::Write;
 use comfy_table::{Cell as TableCell, CellAlignment, Table, presets};
 use lab_harness::Outcome;
 
-use crate::record::Cell;
+use crate::record::Case;
 
-/// Prints all cells.
+/// Prints all cases.
 ///
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn print(out: &mut dyn Write, cells: &[Cell], missing: Option<&str>) -> Outcome<()> {
-    let mut names: Vec<&str> = cells.iter().map(|cell| cell.contender).collect();
+pub(crate) fn print(out: &mut dyn Write, cases: &[Case], missing: Option<&str>) -> Outcome<()> {
+    let mut names: Vec<&str> = cases.iter().map(|case| case.contender).collect();
     names.dedup();
     names.truncate(names.iter().skip(1).position(|name| *name == names[0]).map_or(2, |at| at + 1));
     let mut table = Table::new();
@@ -23,14 +23,14 @@ pub(crate) fn print(out: &mut dyn Write, cells: &[Cell], missing: Option<&str>) 
     let mut header = vec!["statement".to_owned()];
     header.extend(of("refused").into_iter().chain(of("commits/s")).chain(["ratio".to_owned()]));
     table.load_style(presets::NOTHING).set_header(header);
-    let mut known: Vec<&[Cell]> = Vec::new();
-    for of_statement in cells.chunks(names.len().max(1)) {
+    let mut known: Vec<&[Case]> = Vec::new();
+    for of_statement in cases.chunks(names.len().max(1)) {
         let ratio = ratio(of_statement);
-        if of_statement.iter().all(Cell::is_right) {
+        if of_statement.iter().all(Case::is_right) {
             known.push(of_statement);
         }
-        let shares = of_statement.iter().map(|cell| shown(cell, cell.refused_share().map(percent)));
-        let rates = of_statement.iter().map(|cell| shown(cell, cell.wall_ns().map(rate)));
+        let shares = of_statement.iter().map(|case| shown(case, case.refused_share().map(percent)));
+        let rates = of_statement.iter().map(|case| shown(case, case.wall_ns().map(rate)));
         let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
         table.add_row(line(of_statement[0].statement.text, shares.chain(rates).chain([ratio])));
     }
@@ -47,24 +47,24 @@ pub(crate) fn print(out: &mut dyn Write, cells: &[Cell], missing: Option<&str>) 
     table.add_row(line("mean", shares.chain(rates).chain([mean])));
     writeln!(out, "\n== four clients on keys of their own, serializable, each tried once")?;
     writeln!(out, "{table}")?;
-    for cell in cells {
-        if let Some(reason) = cell.skipped.as_ref().or(cell.wrong.as_ref()) {
-            writeln!(out, "{}: {}: {reason}", cell.contender, cell.statement.text)?;
+    for case in cases {
+        if let Some(reason) = case.skipped.as_ref().or(case.wrong.as_ref()) {
+            writeln!(out, "{}: {}: {reason}", case.contender, case.statement.text)?;
         }
     }
     missing.map_or(Ok(()), |reason| Ok(writeln!(out, "postgresql was left out: {reason}")?))
 }
 
 /// How many transactions the first one commits for each of the second one.
-fn ratio(of_statement: &[Cell]) -> Option<f64> {
+fn ratio(of_statement: &[Case]) -> Option<f64> {
     match of_statement {
         [one, two] => Some(two.wall_ns()? / one.wall_ns()?),
         _ => None,
     }
 }
 
-fn shown(cell: &Cell, text: Option<String>) -> String {
-    match (&cell.skipped, &cell.wrong) {
+fn shown(case: &Case, text: Option<String>) -> String {
+    match (&case.skipped, &case.wrong) {
         (Some(_), _) => "unknown".to_owned(),
         (_, Some(_)) => "unverified".to_owned(),
         _ => text.unwrap_or_else(|| "-".to_owned()),
@@ -84,7 +84,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
 }
 
-fn line(first: &str, cells: impl Iterator<Item = String>) -> Vec<TableCell> {
-    let right = cells.map(|cell| TableCell::new(cell).set_alignment(CellAlignment::Right));
+fn line(first: &str, cases: impl Iterator<Item = String>) -> Vec<TableCell> {
+    let right = cases.map(|case| TableCell::new(case).set_alignment(CellAlignment::Right));
     std::iter::once(TableCell::new(first)).chain(right).collect()
 }

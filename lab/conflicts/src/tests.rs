@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::choice::Choice;
 use crate::contenders::{Contender, of_remanent};
-use crate::record::Cell;
+use crate::record::Case;
 use crate::run;
 use crate::statements::{Effect, Statement};
 
@@ -71,11 +71,11 @@ fn every_statement_is_done_and_adds_up() -> Outcome<()> {
 fn what_does_not_add_up_or_is_unknown_has_no_figures() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let statement = |text, effect| Statement { phase: "change", text, effect };
-    let measured = |text, effect| -> Outcome<Cell> {
+    let measured = |text, effect| -> Outcome<Case> {
         let mut contenders = [contender()?];
         let statement = statement(text, Effect::Each(effect));
-        let mut cells = run::measure(&choice(folder.path()), &mut contenders, &statement)?;
-        Ok(cells.remove(0))
+        let mut cases = run::measure(&choice(folder.path()), &mut contenders, &statement)?;
+        Ok(cases.remove(0))
     };
     let change = "update t set v = v + 3 where id = $k";
     let (right, wrong) = (measured(change, 3)?, measured(change, 2)?);

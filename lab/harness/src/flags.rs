@@ -34,7 +34,7 @@ pub const fn flag(name: &'static str, value: Option<&'static str>, about: &'stat
     Flag { name, value, about }
 }
 
-/// Splits arguments into words and flags of a list; `-h` and `-V` are `--help` and `--version`.
+/// Separates the words and the flags of arguments; `-h` and `-V` are `--help` and `--version`.
 ///
 /// # Errors
 ///

@@ -4,11 +4,10 @@
 //! words of a comparison; `sensors`, `readers`, `sets` and `pairs` are the interfaces of the sensor
 //! workload, of one writer among readers, of network sets, of small pairs, of one large transaction
 //! (`burst`), of what comes back (`recovery`), and of an allocator (`blocks`); `contender` puts
-//! together in which of them an engine takes part. `clock`, `footprint` and `at_hand` measure the
+//! together in which of them an engine takes part. `clock`, `footprint` and `prefault` measure the
 //! process that an engine runs in; `machine` says what it runs on; `flags` reads command lines.
 //! Nothing here knows how a run is planned, recorded or drawn; that is the `lab` program.
 
-pub mod at_hand;
 pub mod blocks;
 pub mod burst;
 pub mod clock;
@@ -17,6 +16,7 @@ pub mod flags;
 pub mod footprint;
 pub mod machine;
 pub mod pairs;
+pub mod prefault;
 pub mod readers;
 pub mod recovery;
 pub mod sensors;

@@ -85,7 +85,7 @@ pub trait PairStore {
     /// # Errors
     ///
     /// Whatever the engine reports.
-    fn settle(&mut self) -> Outcome<()> {
+    fn finish(&mut self) -> Outcome<()> {
         Ok(())
     }
 

@@ -73,7 +73,7 @@ pub struct Offers {
 }
 
 /// Opens an empty database with the schema of this workload; fails with whatever the engine
-/// reports, and the cell is then recorded as skipped with that reason.
+/// reports, and the case is then recorded as skipped with that reason.
 pub type OpenSensors = fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>;
 
 /// An open database of measures. Each call is one whole transaction.

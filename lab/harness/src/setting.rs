@@ -122,7 +122,7 @@ impl Place<'_> {
 }
 
 impl Promise {
-    /// Every rung, the least promise first.
+    /// Every level, the least promise first.
     pub const ALL: [Self; 5] = [Self::None, Self::Memory, Self::Buffered, Self::Os, Self::Disk];
 }
 

@@ -7,12 +7,12 @@ use std::fmt::Write;
 
 use super::chart::{self, Mark};
 use super::page::{escape, kind_of};
-use super::sheets::card;
+use super::text_tables::card;
 use crate::bursts::{self, Variant};
 use crate::quantity;
 use crate::record::Record;
-use crate::sheet::Time;
 use crate::table;
+use crate::text_table::Time;
 
 /// A section for each way that the records are of.
 pub(super) fn sections(records: &[Record]) -> String {
@@ -23,7 +23,9 @@ pub(super) fn sections(records: &[Record]) -> String {
             text.push_str(&chart_of(&variant, phase));
         }
         text.push_str("</div>");
-        bursts::sheets(&variant).iter().for_each(|sheet| text.push_str(&card(sheet)));
+        bursts::text_tables(&variant)
+            .iter()
+            .for_each(|text_table| text.push_str(&card(text_table)));
     }
     text
 }

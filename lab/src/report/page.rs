@@ -9,7 +9,7 @@ use std::fmt::Write;
 use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
-use super::{Run, bursts, course, over_bytes, over_readers, sheets};
+use super::{Run, bursts, by_size, over_readers, text_tables, time_series};
 use crate::conflicts;
 use crate::figure::Figure;
 use crate::quantity;
@@ -65,16 +65,16 @@ fn section_of_run(run: &Run) -> String {
     }
     text.push_str(&legend());
     match workloads::find(&run.workload).map(Workload::view) {
-        None if run.workload == tpch::NAME => text.push_str(&sheets::of_queries(&run.records)),
+        None if run.workload == tpch::NAME => text.push_str(&text_tables::of_queries(&run.records)),
         None if run.workload == conflicts::NAME => {
-            text.push_str(&sheets::of_conflicts(&run.records));
+            text.push_str(&text_tables::of_conflicts(&run.records));
         }
         None | Some(View::Phases) => text.push_str(&sections_of_phases(&run.records)),
         Some(View::OverReaders) => text.push_str(&over_readers::sections(&run.records)),
-        Some(View::Course) => text.push_str(&course::sections(&run.records)),
-        Some(View::Rungs) => text.push_str(&sheets::of_rungs(&run.records)),
-        Some(View::Returns) => text.push_str(&sheets::of_returns(&run.records)),
-        Some(View::OverBytes) => text.push_str(&over_bytes::sections(&run.records)),
+        Some(View::TimeSeries) => text.push_str(&time_series::sections(&run.records)),
+        Some(View::Levels) => text.push_str(&text_tables::of_levels(&run.records)),
+        Some(View::Returns) => text.push_str(&text_tables::of_returns(&run.records)),
+        Some(View::BySize) => text.push_str(&by_size::sections(&run.records)),
         Some(View::Bursts) => text.push_str(&bursts::sections(&run.records)),
     }
     text.push_str(&settings_table(&run.records));
@@ -223,7 +223,7 @@ fn phase_table(records: &[Record], phases: &[String], with_bytes: bool) -> Strin
     text.push_str("</tr>");
     for first in table::first_of_each_cell(records) {
         let of_phases: Vec<_> =
-            phases.iter().map(|phase| table::of_cell(records, first, phase)).collect();
+            phases.iter().map(|phase| table::of_case(records, first, phase)).collect();
         if !with_bytes && of_phases.iter().all(Option::is_none) {
             continue;
         }
@@ -254,7 +254,7 @@ fn time_cells(record: Option<&Record>, base: Option<&Record>) -> String {
 }
 
 fn byte_cells(records: &[Record], first: &Record) -> String {
-    let close = table::of_cell(records, first, table::CLOSE).and_then(Record::cpu_ns);
+    let close = table::of_case(records, first, table::CLOSE).and_then(Record::cpu_ns);
     let mut text = String::new();
     number_cell(&mut text, first.bytes_per_data_byte.map(|ratio| format!("{ratio:.2}")));
     number_cell(&mut text, first.empty_bytes.map(quantity::bytes));

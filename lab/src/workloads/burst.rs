@@ -17,16 +17,16 @@ use serde_json::Value;
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
 use crate::table;
-use crate::workloads::{Cell, Group, View, Workload, opening};
+use crate::workloads::{Case, Group, View, Workload, opening};
 
 /// The `burst` workload.
 pub(crate) struct Burst;
 
-/// The parameters of a cell, which are part of its records.
+/// The parameters of a case, which are part of its records.
 pub(crate) const ORDER: &str = "order";
 pub(crate) const ENDING: &str = "ending";
 pub(crate) const SNAPSHOTS: &str = "snapshots";
@@ -46,7 +46,7 @@ const ROWS_QUICK: u64 = 100_000;
 /// Transactions that read, in the variant that has them.
 const SNAPSHOT_COUNT: u64 = 100;
 
-/// How much CPU time the inserts of a cell may take.
+/// How much CPU time the inserts of a case may take.
 const SECONDS_MAX: f64 = 20.0;
 
 const SECONDS_MAX_QUICK: f64 = 2.0;
@@ -54,14 +54,14 @@ const SECONDS_MAX_QUICK: f64 = 2.0;
 /// How a setting of that name wants its keys.
 const APPENDS: &str = "append";
 
-/// What a cell does with its transaction.
+/// What a case does with its transaction.
 struct Variant {
     order: &'static str,
     ending: &'static str,
     snapshots: u64,
     /// Who takes part in an ordinary run.
     usual: Usual,
-    /// A cell takes seconds, and its database is filled anew for each round.
+    /// A case takes seconds, and its database is filled anew for each round.
     rounds_max: u32,
 }
 
@@ -120,13 +120,13 @@ impl Workload for Burst {
     fn plan(&self, choice: &Choice) -> Vec<Group> {
         let mut groups: Vec<Group> =
             VARIANTS.iter().map(|variant| group(choice, variant)).collect();
-        groups.retain(|group| !group.cells.is_empty());
+        groups.retain(|group| !group.cases.is_empty());
         groups
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
@@ -145,12 +145,12 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
         Scale::Full | Scale::All => ROWS,
     });
     let installed = choice.contenders.iter().filter(|contender| contender.missing.is_none());
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for &contender in installed {
         let settings = contender.burst_settings().iter();
         let takes = |setting: &&Setting| variant.takes(contender, setting, choice.scale);
         for setting in settings.filter(takes) {
-            cells.push(Cell {
+            cases.push(Case {
                 contender,
                 setting,
                 rows,
@@ -167,7 +167,7 @@ fn group(choice: &Choice, variant: &Variant) -> Group {
         }
     }
     let title = format!("{}: {} records", words(&variant.parameters()), grouped(rows));
-    Group { title, rounds: choice.rounds.min(variant.rounds_max), cells }
+    Group { title, rounds: choice.rounds.min(variant.rounds_max), cases }
 }
 
 impl Variant {
@@ -195,7 +195,7 @@ impl Variant {
     }
 }
 
-/// What a cell or a record is of, in words.
+/// What a case or a record is of, in words.
 pub(crate) fn words(parameters: &BTreeMap<String, Value>) -> String {
     let word = |name: &str| parameters.get(name).and_then(Value::as_str).unwrap_or_default();
     let beside = match parameters.get(SNAPSHOTS).and_then(Value::as_u64) {

@@ -9,9 +9,9 @@ fn contenders_of_a_variant_are_interleaved_and_pinned() {
     assert!(groups[0].title.starts_with("keys ascending, commit: 10,000,000 records"));
     for group in &groups {
         assert!(group.rounds <= 3, "{}", group.title);
-        for cell in &group.cells {
-            assert!(cell.pinned && cell.rows == ROWS && cell.per_transaction == ROWS);
-            assert!(group.title.starts_with(&words(&cell.parameters)), "{}", group.title);
+        for case in &group.cases {
+            assert!(case.pinned && case.rows == ROWS && case.per_transaction == ROWS);
+            assert!(group.title.starts_with(&words(&case.parameters)), "{}", group.title);
         }
     }
     let titles: BTreeSet<_> = groups.iter().map(|group| &group.title).collect();
@@ -21,10 +21,10 @@ fn contenders_of_a_variant_are_interleaved_and_pinned() {
 #[test]
 fn nobody_is_asked_for_what_it_cannot_do() {
     for scale in [Scale::Full, Scale::All] {
-        for cell in cells(scale) {
-            let is = |name, value: &str| cell.parameters[name] == value;
-            assert!(is(ORDER, ASCENDING) || cell.setting.variant != APPENDS);
-            assert!(is(ENDING, COMMIT) || cell.setting.promise > Promise::None);
+        for case in cases(scale) {
+            let is = |name, value: &str| case.parameters[name] == value;
+            assert!(is(ORDER, ASCENDING) || case.setting.variant != APPENDS);
+            assert!(is(ENDING, COMMIT) || case.setting.promise > Promise::None);
         }
     }
 }
@@ -32,22 +32,22 @@ fn nobody_is_asked_for_what_it_cannot_do() {
 #[test]
 fn a_full_run_has_disks_where_keys_ascend_and_all_of_them_everywhere() {
     let on_disks = |scale| {
-        let all = cells(scale).into_iter();
-        all.filter(|cell| cell.setting.promise > Promise::Memory).count()
+        let all = cases(scale).into_iter();
+        all.filter(|case| case.setting.promise > Promise::Memory).count()
     };
     assert!(on_disks(Scale::All) > 3 * on_disks(Scale::Full));
-    let random_aborts = cells(Scale::Full)
+    let random_aborts = cases(Scale::Full)
         .into_iter()
-        .filter(|cell| cell.parameters[ORDER] == RANDOM && cell.parameters[ENDING] == ABORT);
-    for cell in random_aborts {
-        assert_eq!(cell.contender.name, "remanent");
+        .filter(|case| case.parameters[ORDER] == RANDOM && case.parameters[ENDING] == ABORT);
+    for case in random_aborts {
+        assert_eq!(case.contender.name, "remanent");
     }
 }
 
 #[test]
 fn a_size_that_is_asked_for_is_the_only_one() {
     let groups = Burst.plan(&choice(Scale::Quick, Some(77)));
-    assert!(groups.iter().all(|group| group.cells.iter().all(|cell| cell.rows == 77)));
+    assert!(groups.iter().all(|group| group.cases.iter().all(|case| case.rows == 77)));
     assert_eq!(groups.iter().filter(|group| group.title.contains("100 snapshots")).count(), 1);
 }
 
@@ -63,8 +63,8 @@ fn settings_of_a_contender_differ_in_what_a_cell_is_found_by() {
     }
 }
 
-fn cells(scale: Scale) -> Vec<Cell> {
-    Burst.plan(&choice(scale, None)).into_iter().flat_map(|group| group.cells).collect()
+fn cases(scale: Scale) -> Vec<Case> {
+    Burst.plan(&choice(scale, None)).into_iter().flat_map(|group| group.cases).collect()
 }
 
 fn choice(scale: Scale, rows: Option<u64>) -> Choice {

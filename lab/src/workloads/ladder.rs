@@ -1,9 +1,9 @@
 //! The ladder: small pairs by promise, from no transactions to commits that are on the disk.
 //!
 //! Keys of 8 bytes and values of 32, as in the paper of Berkeley DB's makers whose tables this
-//! measures again. A rung is a promise; on each, contenders read and overwrite single pairs at
+//! measures again. A level is a promise; on each, contenders read and overwrite single pairs at
 //! random, write them in the order of keys, and read all of them in order by their quickest way.
-//! On the last rung threads commit together as well. In reading order: the plan here, `content`
+//! On the last level threads commit together as well. In reading order: the plan here, `content`
 //! says what a pair holds, `measure` times one thread, `commits` many, `figures` compares.
 
 pub(crate) mod content;
@@ -23,9 +23,9 @@ use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::figure::Figure;
 use crate::parameters::THREADS;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::record::Record;
-use crate::workloads::{Cell, Group, View, Workload, opening};
+use crate::workloads::{Case, Group, View, Workload, opening};
 
 /// The `ladder` workload.
 pub(crate) struct Ladder;
@@ -67,18 +67,18 @@ impl Workload for Ladder {
     }
 
     fn view(&self) -> View {
-        View::Rungs
+        View::Levels
     }
 
     fn plan(&self, choice: &Choice) -> Vec<Group> {
-        let mut groups = vec![group_of_rungs(choice), group_of_threads(choice)];
-        groups.retain(|group| !group.cells.is_empty());
+        let mut groups = vec![group_of_levels(choice), group_of_threads(choice)];
+        groups.retain(|group| !group.cases.is_empty());
         groups
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
@@ -96,17 +96,17 @@ impl Workload for Ladder {
     }
 }
 
-/// All rungs, interleaved, since they are compared with each other as contenders are.
-fn group_of_rungs(choice: &Choice) -> Group {
-    let mut cells = Vec::new();
-    for rung in Promise::ALL {
+/// All levels, interleaved, since they are compared with each other as contenders are.
+fn group_of_levels(choice: &Choice) -> Group {
+    let mut cases = Vec::new();
+    for level in Promise::ALL {
         for contender in installed(choice) {
             let settings = contender.pair_settings().iter();
-            for setting in settings.filter(|setting| setting.promise == rung) {
-                cells.push(Cell {
+            for setting in settings.filter(|setting| setting.promise == level) {
+                cases.push(Case {
                     contender,
                     setting,
-                    rows: rows(choice, rung),
+                    rows: rows(choice, level),
                     readers: 0,
                     per_transaction: 1,
                     parameters: BTreeMap::new(),
@@ -116,7 +116,7 @@ fn group_of_rungs(choice: &Choice) -> Group {
             }
         }
     }
-    Group { title: "pairs by promise".to_owned(), rounds: choice.rounds, cells }
+    Group { title: "pairs by promise".to_owned(), rounds: choice.rounds, cases }
 }
 
 /// Every number of threads, interleaved.
@@ -125,14 +125,14 @@ fn group_of_threads(choice: &Choice) -> Group {
         Scale::Quick => &CREWS_QUICK,
         _ => &CREWS,
     };
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for &threads in crews {
         for contender in installed(choice).filter(|contender| contender.commits.is_some()) {
             let synced = |setting: &&Setting| {
                 (setting.promise, setting.medium) == (Promise::Disk, Medium::Disk)
             };
             for setting in contender.pair_settings().iter().filter(synced) {
-                cells.push(Cell {
+                cases.push(Case {
                     contender,
                     setting,
                     rows: rows(choice, Promise::Disk),
@@ -145,11 +145,11 @@ fn group_of_threads(choice: &Choice) -> Group {
             }
         }
     }
-    Group { title: "threads that commit to the disk".to_owned(), rounds: choice.rounds, cells }
+    Group { title: "threads that commit to the disk".to_owned(), rounds: choice.rounds, cases }
 }
 
-fn rows(choice: &Choice, rung: Promise) -> u64 {
-    choice.rows.unwrap_or(match (choice.scale, rung) {
+fn rows(choice: &Choice, level: Promise) -> u64 {
+    choice.rows.unwrap_or(match (choice.scale, level) {
         (Scale::Quick, Promise::Disk) => ROWS_SYNCED_QUICK,
         (Scale::Quick, _) => ROWS_QUICK,
         (Scale::Ordinary, Promise::Disk) => ROWS_SYNCED_ORDINARY,

@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use super::*;
 
 #[test]
-fn rungs_are_interleaved_and_so_are_numbers_of_threads() {
+fn levels_are_interleaved_and_so_are_numbers_of_threads() {
     let groups = Ladder.plan(&choice(Scale::Full, None));
-    let rungs: BTreeSet<_> = groups[0].cells.iter().map(|cell| cell.setting.promise).collect();
-    assert!(rungs.contains(&Promise::None), "{rungs:?}");
-    assert!(groups[0].cells.iter().all(|cell| cell.pinned && cell.parameters.is_empty()));
-    for cell in &groups[0].cells {
-        let synced = cell.setting.promise == Promise::Disk;
-        assert_eq!(cell.rows, if synced { 100_000 } else { 1_000_000 });
+    let levels: BTreeSet<_> = groups[0].cases.iter().map(|case| case.setting.promise).collect();
+    assert!(levels.contains(&Promise::None), "{levels:?}");
+    assert!(groups[0].cases.iter().all(|case| case.pinned && case.parameters.is_empty()));
+    for case in &groups[0].cases {
+        let synced = case.setting.promise == Promise::Disk;
+        assert_eq!(case.rows, if synced { 100_000 } else { 1_000_000 });
     }
     if cfg!(feature = "lmdb") {
-        assert_eq!(rungs.last(), Some(&Promise::Disk));
+        assert_eq!(levels.last(), Some(&Promise::Disk));
         let threads: BTreeSet<_> =
-            groups[1].cells.iter().map(|cell| cell.parameters[THREADS].as_u64()).collect();
+            groups[1].cases.iter().map(|case| case.parameters[THREADS].as_u64()).collect();
         assert_eq!(threads, CREWS.map(Some).into());
     }
 }
@@ -24,10 +24,10 @@ fn rungs_are_interleaved_and_so_are_numbers_of_threads() {
 #[test]
 fn threads_commit_to_a_disk_and_are_not_pinned() {
     for group in Ladder.plan(&choice(Scale::Quick, None)).iter().skip(1) {
-        for cell in &group.cells {
-            assert_eq!(cell.setting.promise, Promise::Disk, "{}", group.title);
-            assert_eq!(cell.setting.medium, Medium::Disk, "{}", group.title);
-            assert!(!cell.pinned, "{}", group.title);
+        for case in &group.cases {
+            assert_eq!(case.setting.promise, Promise::Disk, "{}", group.title);
+            assert_eq!(case.setting.medium, Medium::Disk, "{}", group.title);
+            assert!(!case.pinned, "{}", group.title);
         }
     }
 }
@@ -35,7 +35,7 @@ fn threads_commit_to_a_disk_and_are_not_pinned() {
 #[test]
 fn a_size_that_is_asked_for_is_the_only_one() {
     let groups = Ladder.plan(&choice(Scale::Ordinary, Some(77)));
-    assert!(groups.iter().all(|group| group.cells.iter().all(|cell| cell.rows == 77)));
+    assert!(groups.iter().all(|group| group.cases.iter().all(|case| case.rows == 77)));
 }
 
 #[test]

@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use crate::choice::{Choice, Scale};
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Group, View, Workload, opening};
+use crate::workloads::{Case, Group, View, Workload, opening};
 
 /// The `long-reader` workload.
 pub(crate) struct LongReader;
@@ -54,7 +54,7 @@ impl Workload for LongReader {
     }
 
     fn view(&self) -> View {
-        View::Course
+        View::TimeSeries
     }
 
     fn plan(&self, choice: &Choice) -> Vec<Group> {
@@ -68,13 +68,13 @@ impl Workload for LongReader {
             seconds_max += f64::from(minutes) * 60.0;
         }
         let asked = choice.contenders.iter().copied();
-        let cells: Vec<Cell> = asked
+        let cases: Vec<Case> = asked
             .filter(|contender| contender.name == CONTENDER && contender.missing.is_none())
             .flat_map(|contender| {
                 let first = contender.shared_settings().iter().take(1);
                 first.map(move |own| (contender, own))
             })
-            .map(|(contender, setting)| Cell {
+            .map(|(contender, setting)| Case {
                 contender,
                 setting,
                 rows: choice.rows.unwrap_or(ROWS),
@@ -85,13 +85,13 @@ impl Workload for LongReader {
                 pinned: false,
             })
             .collect();
-        let group = Group { title, rounds: 1, cells };
-        if group.cells.is_empty() { Vec::new() } else { vec![group] }
+        let group = Group { title, rounds: 1, cases };
+        if group.cases.is_empty() { Vec::new() } else { vec![group] }
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {

@@ -12,12 +12,12 @@ fn one_cell_with_all_updates_and_one_with_a_pace() {
             assert!(groups.is_empty());
             continue;
         }
-        let [Group { cells, rounds: 1, .. }] = &groups[..] else { panic!("one group") };
-        let [cell] = &cells[..] else { panic!("one cell") };
-        assert_eq!((cell.contender.name, cell.rows), (CONTENDER, 1_000));
-        assert_eq!(cell.parameters[UPDATES_WORD], Value::from(updates));
-        assert_eq!(cell.parameters.get(MINUTES).and_then(Value::as_u64), minutes.map(u64::from));
-        assert!(cell.seconds_max > minutes.map(|minutes| f64::from(minutes) * 60.0));
+        let [Group { cases, rounds: 1, .. }] = &groups[..] else { panic!("one group") };
+        let [case] = &cases[..] else { panic!("one case") };
+        assert_eq!((case.contender.name, case.rows), (CONTENDER, 1_000));
+        assert_eq!(case.parameters[UPDATES_WORD], Value::from(updates));
+        assert_eq!(case.parameters.get(MINUTES).and_then(Value::as_u64), minutes.map(u64::from));
+        assert!(case.seconds_max > minutes.map(|minutes| f64::from(minutes) * 60.0));
     }
 }
 

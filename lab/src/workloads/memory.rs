@@ -11,7 +11,7 @@ mod measure;
 
 mod end;
 
-mod warm;
+mod prefaulted;
 
 mod figures;
 
@@ -23,11 +23,11 @@ use serde_json::Value;
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::figure::Figure;
-use crate::parameters::{BLOCK_BYTES, TOTAL_BYTES, WARM};
-use crate::protocol::{CellRequest, Line};
+use crate::parameters::{BLOCK_BYTES, PREFAULTED, TOTAL_BYTES};
+use crate::protocol::{CaseRequest, Line};
 use crate::quantity;
 use crate::record::Record;
-use crate::workloads::{Cell, Group, View, Workload, opening};
+use crate::workloads::{Case, Group, View, Workload, opening};
 
 /// The `memory` workload.
 pub(crate) struct Memory;
@@ -62,12 +62,12 @@ const SIZES_WARM: [u64; 11] =
 const SIZES_WARM_QUICK: [u64; 4] = [32, 256, KIB, 4 * KIB];
 
 /// The variant that differs from its allocator's plain one in touched memory alone.
-const ONLY_WARM: &str = "kept";
+const ONLY_PREFAULTED: &str = "kept";
 
 /// How many of them there are.
 const WARM_COUNT: u64 = 10_000;
 
-/// The share of the memory that is there of which a cell takes part.
+/// The share of the memory that is there of which a case takes part.
 const SHARE_MAX: f64 = 0.75;
 
 /// From this total on there is one round: its phases last long enough.
@@ -93,7 +93,7 @@ impl Workload for Memory {
     }
 
     fn view(&self) -> View {
-        View::OverBytes
+        View::BySize
     }
 
     fn plan(&self, choice: &Choice) -> Vec<Group> {
@@ -101,7 +101,7 @@ impl Workload for Memory {
         let most = (available as f64 * SHARE_MAX) as u64;
         let mut groups = vec![group_of_warm(choice)];
         for place in 0..totals(choice.scale).len() {
-            let cells = cells(choice, place, most);
+            let cases = cases(choice, place, most);
             let total = totals(choice.scale)[place];
             let title = match choice.rows {
                 Some(rows) => format!("{} blocks", quantity::grouped(rows << place)),
@@ -109,23 +109,23 @@ impl Workload for Memory {
             };
             let once = total >= TOTAL_ONCE || choice.scale == Scale::Quick;
             let rounds = if once { 1 } else { choice.rounds.min(ROUNDS_MAX) };
-            groups.push(Group { title, rounds, cells });
+            groups.push(Group { title, rounds, cases });
         }
-        groups.retain(|group| !group.cells.is_empty());
+        groups.retain(|group| !group.cases.is_empty());
         groups
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
         if request.parameters.contains_key(ENDS) {
             return end::fill_and_end(request, opening(contender.blocks)?, setting);
         }
-        if request.parameters.contains_key(WARM) {
-            return warm::measure(request, opening(contender.blocks)?, setting);
+        if request.parameters.contains_key(PREFAULTED) {
+            return prefaulted::measure(request, opening(contender.blocks)?, setting);
         }
         let ended = end::measure(request)?;
         let mut lines = measure::measure(request, opening(contender.blocks)?, setting)?;
@@ -148,13 +148,13 @@ fn totals(scale: Scale) -> &'static [u64] {
 
 /// Every contender at every size of blocks, of the total at this place; none when there is not so
 /// much memory. A number of blocks that is asked for is doubled from one total to the next.
-fn cells(choice: &Choice, place: usize, most: u64) -> Vec<Cell> {
+fn cases(choice: &Choice, place: usize, most: u64) -> Vec<Case> {
     let sizes: &[u64] = match choice.scale {
         Scale::Quick => &SIZES_QUICK,
         Scale::Ordinary => &SIZES_ORDINARY,
         _ => &SIZES,
     };
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for &block_bytes in sizes {
         let count = match choice.rows {
             Some(rows) => rows << place,
@@ -167,14 +167,14 @@ fn cells(choice: &Choice, place: usize, most: u64) -> Vec<Cell> {
             (BLOCK_BYTES.to_owned(), Value::from(block_bytes)),
             (TOTAL_BYTES.to_owned(), Value::from(count * block_bytes)),
         ]);
-        cells.extend(of_all(choice, count, &parameters));
+        cases.extend(of_all(choice, count, &parameters));
     }
-    cells
+    cases
 }
 
 fn group_of_warm(choice: &Choice) -> Group {
     let count = choice.rows.unwrap_or(WARM_COUNT);
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     let sizes: &[u64] = match choice.scale {
         Scale::Quick => &SIZES_WARM_QUICK,
         _ => &SIZES_WARM,
@@ -182,26 +182,26 @@ fn group_of_warm(choice: &Choice) -> Group {
     for &block_bytes in sizes {
         let parameters = BTreeMap::from([
             (BLOCK_BYTES.to_owned(), Value::from(block_bytes)),
-            (WARM.to_owned(), Value::from(true)),
+            (PREFAULTED.to_owned(), Value::from(true)),
         ]);
-        cells.extend(of_all(choice, count, &parameters));
+        cases.extend(of_all(choice, count, &parameters));
     }
     let title = format!("{} blocks in touched memory", quantity::grouped(count));
-    Group { title, rounds: choice.rounds, cells }
+    Group { title, rounds: choice.rounds, cases }
 }
 
 fn of_all(
     choice: &Choice,
     count: u64,
     parameters: &BTreeMap<String, Value>,
-) -> impl Iterator<Item = Cell> {
+) -> impl Iterator<Item = Case> {
     let all = choice.contenders.iter().filter(|contender| contender.missing.is_none());
     let settings = all.flat_map(|&contender| {
         contender.block_settings().iter().map(move |setting| (contender, setting))
     });
-    let warm = parameters.contains_key(WARM);
-    let takes = move |setting: &Setting| warm || setting.variant != ONLY_WARM;
-    settings.filter(move |(_, setting)| takes(setting)).map(move |(contender, setting)| Cell {
+    let prefaulted = parameters.contains_key(PREFAULTED);
+    let takes = move |setting: &Setting| prefaulted || setting.variant != ONLY_PREFAULTED;
+    settings.filter(move |(_, setting)| takes(setting)).map(move |(contender, setting)| Case {
         contender,
         setting,
         rows: count,

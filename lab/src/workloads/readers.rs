@@ -3,15 +3,15 @@
 //! The concurrency test of the RDM Embedded 10 comparison (Raima, 2010): 10,000 rows inserted,
 //! updated at random and deleted in order, 1, 10 and 100 operations in a transaction, while every
 //! reader looks up 100 random ids in each of its transactions. In reading order: the `plan` says
-//! which contenders with how many readers, `content` what rows hold, `crew` runs the readers,
-//! `measure` the writer, `check` decides whether anybody saw what never was, `figures` compares
-//! with what was asked.
+//! which contenders with how many readers, `content` what rows hold, `reader_threads` runs the
+//! readers, `measure` the writer, `check` decides whether anybody saw what never was, `figures`
+//! compares with what was asked.
 
 mod plan;
 
 mod content;
 
-mod crew;
+mod reader_threads;
 
 mod measure;
 
@@ -23,7 +23,7 @@ use lab_harness::{Contender, Outcome, Setting};
 
 use crate::choice::Choice;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::record::Record;
 use crate::workloads::{Group, View, Workload, opening};
 
@@ -55,7 +55,7 @@ impl Workload for Readers {
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {

@@ -5,7 +5,7 @@
 //! which is loaded; in any other its log is replayed, or whatever takes a log's place. In reading
 //! order: the plan here, `leave` writes and is killed, `measure` opens and compares every pair.
 
-mod leave;
+mod crash_child;
 
 mod measure;
 
@@ -17,10 +17,10 @@ use serde_json::Value;
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Group, View, Workload};
+use crate::workloads::{Case, Group, View, Workload};
 
 /// The `recovery` workload.
 pub(crate) struct Recovery;
@@ -68,21 +68,21 @@ impl Workload for Recovery {
             group(choice, rows, format!("load: an image of {size} pairs"), is_image),
             group(choice, rows, format!("replay: {size} pairs, then a kill"), |s| !is_image(s)),
         ];
-        groups.retain(|group| !group.cells.is_empty());
+        groups.retain(|group| !group.cases.is_empty());
         groups
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
         let driver = contender.recovery.ok_or("it does not come back")?;
         if request.parameters.contains_key(LEAVES) {
-            return leave::write_and_wait(request, driver.create, setting);
+            return crash_child::write_and_wait(request, driver.create, setting);
         }
-        leave::kill_one(request)?;
+        crash_child::kill_one(request)?;
         measure::measure(request, driver.reopen, driver.reads, setting)
     }
 
@@ -97,11 +97,11 @@ fn is_image(setting: &Setting) -> bool {
 }
 
 fn group(choice: &Choice, rows: u64, title: String, keep: impl Fn(&Setting) -> bool) -> Group {
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     let installed = choice.contenders.iter().filter(|contender| contender.missing.is_none());
     for &contender in installed {
         for setting in contender.recovery_settings().iter().filter(|setting| keep(setting)) {
-            cells.push(Cell {
+            cases.push(Case {
                 contender,
                 setting,
                 rows,
@@ -113,7 +113,7 @@ fn group(choice: &Choice, rows: u64, title: String, keep: impl Fn(&Setting) -> b
             });
         }
     }
-    Group { title, rounds: choice.rounds, cells }
+    Group { title, rounds: choice.rounds, cases }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ fn images_are_loaded_and_logs_replayed() {
     let groups = Recovery.plan(&choice(Scale::Ordinary));
     for group in &groups {
         let load = group.title.starts_with("load");
-        assert!(group.cells.iter().all(|cell| is_image(cell.setting) == load), "{}", group.title);
+        assert!(group.cases.iter().all(|case| is_image(case.setting) == load), "{}", group.title);
         assert!(group.title.contains("1,000,000 pairs"), "{}", group.title);
     }
     if cfg!(feature = "remanent") {

@@ -22,7 +22,7 @@ use lab_harness::{Contender, Outcome, Setting};
 
 use crate::choice::Choice;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::record::Record;
 use crate::workloads::{Group, Workload, opening};
 
@@ -52,7 +52,7 @@ impl Workload for Sensors {
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {

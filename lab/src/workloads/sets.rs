@@ -17,10 +17,10 @@ use serde_json::Value;
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::figure::Figure;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::quantity::grouped;
 use crate::record::Record;
-use crate::workloads::{Cell, Group, Workload, opening};
+use crate::workloads::{Case, Group, Workload, opening};
 
 /// The `sets` workload.
 pub(crate) struct Sets;
@@ -59,13 +59,13 @@ impl Workload for Sets {
         };
         let orders_of = |&members: &u64| SetOrder::ALL.map(|order| group(choice, order, members));
         let mut groups: Vec<Group> = sizes.iter().flat_map(orders_of).collect();
-        groups.retain(|group| !group.cells.is_empty());
+        groups.retain(|group| !group.cases.is_empty());
         groups
     }
 
     fn measure(
         &self,
-        request: &CellRequest,
+        request: &CaseRequest,
         contender: &Contender,
         setting: &'static Setting,
     ) -> Outcome<Vec<Line>> {
@@ -79,13 +79,13 @@ impl Workload for Sets {
 
 /// Every contender that has an order, at one size.
 fn group(choice: &Choice, order: SetOrder, members: u64) -> Group {
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     let able = |contender: &&&'static Contender| {
         contender.missing.is_none() && contender.set_orders.contains(&order)
     };
     for &contender in choice.contenders.iter().filter(able) {
         for setting in contender.set_settings() {
-            cells.push(Cell {
+            cases.push(Case {
                 contender,
                 setting,
                 rows: members,
@@ -98,7 +98,7 @@ fn group(choice: &Choice, order: SetOrder, members: u64) -> Group {
         }
     }
     let title = format!("{} members, order {}", grouped(members), order.word());
-    Group { title, rounds: choice.rounds, cells }
+    Group { title, rounds: choice.rounds, cases }
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ fn every_order_is_measured_at_both_sizes() {
 #[test]
 fn who_lacks_an_order_is_not_asked_for_it() {
     for group in Sets.plan(&choice(Scale::Quick, None)) {
-        for cell in &group.cells {
-            let order = cell.parameters[ORDER].as_str().and_then(SetOrder::of_word).unwrap();
-            assert!(cell.contender.set_orders.contains(&order), "{}", group.title);
+        for case in &group.cases {
+            let order = case.parameters[ORDER].as_str().and_then(SetOrder::of_word).unwrap();
+            assert!(case.contender.set_orders.contains(&order), "{}", group.title);
         }
     }
 }
@@ -27,7 +27,7 @@ fn who_lacks_an_order_is_not_asked_for_it() {
 #[test]
 fn a_size_that_is_asked_for_is_the_only_one() {
     let groups = Sets.plan(&choice(Scale::Ordinary, Some(77)));
-    assert!(groups.iter().all(|group| group.cells.iter().all(|cell| cell.rows == 77)));
+    assert!(groups.iter().all(|group| group.cases.iter().all(|case| case.rows == 77)));
 }
 
 fn choice(scale: Scale, rows: Option<u64>) -> Choice {

@@ -156,7 +156,7 @@ fn short(ran: Option<remanent_sql::Result<Answered>>) -> Outcome<Answered> {
 }
 
 fn number(answered: Answered) -> Option<i64> {
-    answered.rows?.next_at_hand()?.first()?.as_i64()
+    answered.rows?.next_ready()?.first()?.as_i64()
 }
 
 impl Points for Remanent {

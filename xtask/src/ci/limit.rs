@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-/// A run on two cores that takes longer fails, although all steps have passed.
-const LIMIT: Duration = Duration::from_secs(45 * 60);
+/// What a run on two cores may take.
+const LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// The number of cores that the limit is for; others have their own times.
 const CORES: usize = 2;
@@ -44,11 +44,12 @@ pub(super) fn table(timings: &[Timing]) -> String {
     text
 }
 
-/// Refuses a run that took too long, with the steps that grew most.
-pub(super) fn judge(timings: &[Timing], cores: usize) -> Result<(), String> {
+/// What to say of a run that took too long: the steps that grew most. It does not fail for that,
+/// since a machine may be slow for reasons of its own; the usual times must fit (`tests.rs`).
+pub(super) fn remark(timings: &[Timing], cores: usize) -> Option<String> {
     let total = total(timings);
     if cores != CORES || total <= LIMIT {
-        return Ok(());
+        return None;
     }
     let mut grown: Vec<&Timing> = timings.iter().filter(|timing| timing.over_s() > 0.0).collect();
     grown.sort_by(|one, other| other.over_s().total_cmp(&one.over_s()));
@@ -56,8 +57,8 @@ pub(super) fn judge(timings: &[Timing], cores: usize) -> Result<(), String> {
         let (name, took) = (timing.name, timing.total().as_secs_f64());
         format!("`{name}` took {took:.0} s, usually {}", timing.usual_s)
     });
-    Err(format!(
-        "all steps passed, but in {:.0} minutes, more than {}: {}",
+    Some(format!(
+        "ci: slow: {:.0} minutes, more than {}: {}",
         total.as_secs_f64() / 60.0,
         LIMIT.as_secs() / 60,
         grown.collect::<Vec<_>>().join("; ")

@@ -60,12 +60,12 @@ fn start(
     if priority == 0 && matches!(isolation, 0 | 4) {
         return start_with(connection, kind, None, out);
     }
-    start_as_told(connection, kind, (priority, isolation), out)
+    start_with_options(connection, kind, (priority, isolation), out)
 }
 
 /// Starts with a priority and an isolation that are not the usual ones.
 #[cold]
-fn start_as_told(
+fn start_with_options(
     connection: u64,
     kind: c_int,
     (priority, isolation): (c_int, c_int),

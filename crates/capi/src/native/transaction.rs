@@ -88,12 +88,12 @@ fn begin(
     }
     match options.get() {
         None => begin_with(database, None, out, writes),
-        Some(options) => begin_as_told(database, options, out, writes),
+        Some(options) => begin_with_options(database, options, out, writes),
     }
 }
 
 #[cold]
-fn begin_as_told(
+fn begin_with_options(
     database: u64,
     options: &rem_transaction_options,
     out: OutPtr<*const rem_transaction>,

@@ -20,7 +20,7 @@ pub(crate) struct View {
     pub(crate) pinned_rows: u64,
     pub(crate) has_log: bool,
     pub(crate) tables: Vec<Table>,
-    /// How long ago the tables were looked at.
+    /// How long ago the tables were inspected.
     pub(crate) tables_age: Duration,
     pub(crate) snapshots: Vec<Snapshot>,
 }

@@ -1,6 +1,6 @@
 //! Numbers, times and names as they are shown in narrow columns.
 //!
-//! Rounded, and meant to be looked at. Names are whatever a program made up, so nothing in them
+//! Rounded, and meant for people. Names are whatever a program made up, so nothing in them
 //! reaches the terminal that it would obey.
 
 use std::time::Duration;

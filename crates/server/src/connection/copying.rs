@@ -9,7 +9,7 @@ use remanent_sql::{Copy, CopyIn, Datum, Error, SqlState, Statement};
 
 use super::{Connection, Done, Stop, weight};
 use crate::value::binary_rows::{self, BinaryRows};
-use crate::wire::Broken;
+use crate::wire::ConnectionError;
 use crate::wire::backend;
 use crate::wire::channel::{Channel, SEND_BYTES};
 use crate::wire::frontend::Message;
@@ -159,7 +159,7 @@ impl Connection {
                 }
                 Message::Flush | Message::Sync => {}
                 Message::Refused(_, error) => return Err(error.into()),
-                _ => return Err(Broken::Protocol("another message within COPY").into()),
+                _ => return Err(ConnectionError::Protocol("another message within COPY").into()),
             }
         }
         match binary {

@@ -11,7 +11,7 @@ use remanent_sql::{
     TransactionStatus,
 };
 
-use super::extended::{Kept, Portal, Stage, unknown_portal};
+use super::extended::{Portal, PreparedStatement, Stage, unknown_portal};
 use super::rows::Running;
 use super::{Connection, Done, weight};
 use crate::value::writing;
@@ -31,7 +31,7 @@ impl Connection {
                 (Some(self.session.prepare(&query, given)?), Arc::new([]))
             }
             CursorStatement::Fetch { name, shows: true, .. } => match self.portals.get(&name) {
-                Some(portal) => (None, Arc::clone(&portal.kept.columns)),
+                Some(portal) => (None, Arc::clone(&portal.parsed.columns)),
                 None => return Err(unknown_portal(&name).into()),
             },
             CursorStatement::Fetch { .. } | CursorStatement::Close(_) => (None, Arc::new([])),
@@ -110,11 +110,11 @@ impl Connection {
             });
             rows = Rows::values(Arc::clone(rows.columns()), all?);
         }
-        let kept = Kept::of_cursor(Arc::clone(rows.columns()));
+        let parsed = PreparedStatement::of_cursor(Arc::clone(rows.columns()));
         let formats = if is_binary { BINARY.to_vec() } else { Vec::new() };
-        let (kept, stage) = (Arc::new(kept), Stage::Running(Running { rows, tag }));
+        let (parsed, stage) = (Arc::new(parsed), Stage::Running(Running { rows, tag }));
         let values = Vec::new();
-        let portal = Portal { kept, values, formats, stage, holds, _keeping: Some(keeping) };
+        let portal = Portal { parsed, values, formats, stage, holds, _keeping: Some(keeping) };
         self.portals.insert(name, portal);
         Ok(())
     }

@@ -26,14 +26,14 @@ const REPEATED_LENGTH_MAX: usize = 4096;
 const SHOWN_BYTES_MAX: usize = 1024;
 
 /// A statement that was parsed.
-pub(crate) struct Kept {
+pub(crate) struct PreparedStatement {
     /// None of an empty text.
     statement: Option<(Statement, StatementKind)>,
     /// None of those that are not described: COPY, and an empty text. Of DECLARE, its query.
     prepared: Option<Prepared>,
     /// What its rows have; empty for statements without rows.
     pub(super) columns: Arc<[ResultColumn]>,
-    /// The types of its parameters, as the client declared them or was told.
+    /// The types of its parameters, as the client declared them or as they were described to it.
     types: Vec<u32>,
     /// The beginning, for the log and for others.
     text: String,
@@ -42,7 +42,7 @@ pub(crate) struct Kept {
 
 /// A statement with values.
 pub(crate) struct Portal {
-    pub(super) kept: Arc<Kept>,
+    pub(super) parsed: Arc<PreparedStatement>,
     pub(super) values: Vec<Datum>,
     pub(super) formats: Vec<u16>,
     pub(super) stage: Stage,
@@ -58,7 +58,7 @@ impl Portal {
     }
 }
 
-impl Kept {
+impl PreparedStatement {
     /// What stands for the statement of a cursor.
     pub(super) fn of_cursor(columns: Arc<[ResultColumn]>) -> Self {
         let text = "a cursor".to_owned();
@@ -88,37 +88,40 @@ impl Connection {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(Error::new(SqlState::DUPLICATE_STATEMENT, text).into());
         }
-        let kept = match self.repeated.get(text) {
-            Some(kept) if types.is_empty() && self.is_current(kept) => Arc::clone(kept),
+        let parsed = match self.repeated.get(text) {
+            Some(parsed) if types.is_empty() && self.is_current(parsed) => Arc::clone(parsed),
             _ => {
-                let is_told_types = !types.is_empty();
-                let kept = Arc::new(self.keep(text, types)?);
-                if !is_told_types && text.len() <= REPEATED_LENGTH_MAX && self.is_current(&kept) {
+                let has_declared_types = !types.is_empty();
+                let parsed = Arc::new(self.keep(text, types)?);
+                if !has_declared_types
+                    && text.len() <= REPEATED_LENGTH_MAX
+                    && self.is_current(&parsed)
+                {
                     if self.repeated.len() >= REPEATED_MAX {
                         self.repeated.clear();
                     }
                     // A copy, so as not to keep all that came with it.
                     let own = Bytes::copy_from_slice(text);
-                    self.repeated.insert(own, Arc::clone(&kept));
+                    self.repeated.insert(own, Arc::clone(&parsed));
                 }
-                kept
+                parsed
             }
         };
-        self.statements.insert(name, kept);
+        self.statements.insert(name, parsed);
         backend::bare(&mut self.channel.out, backend::PARSE_COMPLETE);
         Ok(())
     }
 
     /// Whether parsing the statement anew would give the same.
-    fn is_current(&self, kept: &Kept) -> bool {
-        match (&kept.statement, &kept.prepared) {
+    fn is_current(&self, parsed: &PreparedStatement) -> bool {
+        match (&parsed.statement, &parsed.prepared) {
             (Some((_, StatementKind::Transaction)), _) => true,
             (_, Some(prepared)) => self.session.is_current(prepared),
             _ => false,
         }
     }
 
-    fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<Kept> {
+    fn keep(&mut self, bytes: &Bytes, declared: Vec<u32>) -> Done<PreparedStatement> {
         let whole = reading::str(bytes)?;
         #[cfg(test)]
         crate::fault::fault(whole);
@@ -132,12 +135,12 @@ impl Connection {
             return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());
         }
         let Some(statement) = statements.pop() else {
-            return Ok(Kept::undescribed(None, declared, (text, keeping)));
+            return Ok(PreparedStatement::undescribed(None, declared, (text, keeping)));
         };
         let kind = statement.kind();
         if kind == StatementKind::Copy {
             let statement = Some((statement, kind));
-            return Ok(Kept::undescribed(statement, declared, (text, keeping)));
+            return Ok(PreparedStatement::undescribed(statement, declared, (text, keeping)));
         }
         let given = declared.iter().map(|oid| oid::to_sql(*oid).unwrap_or(SqlType::Unknown));
         let given: Vec<SqlType> = given.collect();
@@ -156,12 +159,12 @@ impl Connection {
         });
         let types = types.collect();
         let (statement, _keeping) = (Some((statement, kind)), Some(keeping));
-        Ok(Kept { statement, prepared, columns, types, text, _keeping })
+        Ok(PreparedStatement { statement, prepared, columns, types, text, _keeping })
     }
 
     pub(super) fn bind(&mut self, bind: Bind) -> Done {
-        let kept = self.statement(&bind.statement)?;
-        let (found, wanted) = (bind.values.len(), kept.types.len());
+        let parsed = self.statement(&bind.statement)?;
+        let (found, wanted) = (bind.values.len(), parsed.types.len());
         if found != wanted {
             let text = format!(
                 "bind message supplies {found} parameters, but prepared statement \"{}\" requires \
@@ -171,44 +174,44 @@ impl Connection {
             return Err(Error::new(SqlState::PROTOCOL_VIOLATION, text).into());
         }
         check_formats(&bind.formats, wanted)?;
-        check_formats(&bind.result_formats, kept.columns.len())?;
+        check_formats(&bind.result_formats, parsed.columns.len())?;
         if !bind.portal.is_empty() && self.portals.contains_key(&bind.portal) {
             let text = format!("cursor \"{}\" already exists", bind.portal);
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, text).into());
         }
-        let weight = bind.values.iter().zip(&kept.types).map(|(value, oid)| {
+        let weight = bind.values.iter().zip(&parsed.types).map(|(value, oid)| {
             let bytes = value.as_ref().map_or(0, Bytes::len);
             if oid::is_list(*oid) { bytes * weight::LIST_FACTOR } else { bytes }
         });
         let weight = weight.sum::<usize>() + wanted * size_of::<Datum>();
         let keeping = self.keep_portal(&bind.portal, weight + weight::PORTAL_BYTES)?;
         let values =
-            bind.values.iter().zip(&kept.types).enumerate().map(|(place, (value, oid))| {
+            bind.values.iter().zip(&parsed.types).enumerate().map(|(place, (value, oid))| {
                 reading::value(value.as_ref(), *oid, Format::of(&bind.formats, place))
             });
         let values = values.collect::<Result<_, _>>()?;
         let (formats, stage) = (bind.result_formats, Stage::Bound);
-        let portal = Portal { kept, values, formats, stage, holds: false, _keeping: keeping };
+        let portal = Portal { parsed, values, formats, stage, holds: false, _keeping: keeping };
         self.portals.insert(bind.portal, portal);
         backend::bare(&mut self.channel.out, backend::BIND_COMPLETE);
         Ok(())
     }
 
     pub(super) fn describe(&mut self, target: Target, name: &str) -> Done {
-        let (kept, formats) = match target {
+        let (parsed, formats) = match target {
             Target::Statement => {
-                let kept = self.statement(name)?;
-                backend::parameter_description(&mut self.channel.out, kept.types.iter().copied());
-                (kept, Vec::new())
+                let parsed = self.statement(name)?;
+                backend::parameter_description(&mut self.channel.out, parsed.types.iter().copied());
+                (parsed, Vec::new())
             }
             Target::Portal => match self.portals.get(name) {
-                Some(portal) => (Arc::clone(&portal.kept), portal.formats.clone()),
+                Some(portal) => (Arc::clone(&portal.parsed), portal.formats.clone()),
                 None => return Err(unknown_portal(name).into()),
             },
         };
-        match kept.columns.is_empty() {
+        match parsed.columns.is_empty() {
             true => backend::bare(&mut self.channel.out, backend::NO_DATA),
-            false => writing::describe(&mut self.channel.out, &kept.columns, &formats),
+            false => writing::describe(&mut self.channel.out, &parsed.columns, &formats),
         }
         Ok(())
     }
@@ -219,18 +222,18 @@ impl Connection {
             return Err(unknown_portal(&name).into());
         };
         let started = Instant::now();
-        self.session.show_running(&portal.kept.text);
+        self.session.show_running(&portal.parsed.text);
         // Long values are copied on their way.
         self.channel.count(weight::VALUE_FACTOR * weight::of_row(&portal.values))?;
         let executed = self.execute_portal(&mut portal, u64::from(rows_max));
-        self.log_if_slow(started, &portal.kept.text);
+        self.log_if_slow(started, &portal.parsed.text);
         executed?;
         self.portals.insert(name, portal);
         Ok(())
     }
 
     fn execute_portal(&mut self, portal: &mut Portal, rows_max: u64) -> Done {
-        let Some((statement, kind)) = &portal.kept.statement else {
+        let Some((statement, kind)) = &portal.parsed.statement else {
             backend::bare(&mut self.channel.out, backend::EMPTY_QUERY);
             return Ok(());
         };
@@ -242,11 +245,11 @@ impl Connection {
             }
             Stage::Bound if *kind == StatementKind::Copy => return self.copy(statement),
             Stage::Bound if *kind == StatementKind::Cursor => {
-                let (kept, given) = (&portal.kept, (&portal.values[..], &portal.formats[..]));
-                return self.cursor(statement, kept.prepared.as_ref(), given);
+                let (parsed, given) = (&portal.parsed, (&portal.values[..], &portal.formats[..]));
+                return self.cursor(statement, parsed.prepared.as_ref(), given);
             }
             Stage::Bound => {
-                let outcome = match (&portal.kept.prepared, kind) {
+                let outcome = match (&portal.parsed.prepared, kind) {
                     (Some(prepared), StatementKind::Rows | StatementKind::Other) => {
                         let values = &portal.values;
                         let outcome = match self.session.run_prepared_point(prepared, values) {
@@ -262,7 +265,7 @@ impl Connection {
                 };
                 match outcome.rows {
                     Some(rows) => {
-                        let rows = rows.as_told(&portal.kept.columns).ok_or_else(|| {
+                        let rows = rows.described_as(&portal.parsed.columns).ok_or_else(|| {
                             let text = "cached plan must not change result type";
                             // Clients that know it by the routine prepare the statement anew.
                             Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
@@ -299,7 +302,7 @@ impl Connection {
         Ok(())
     }
 
-    fn statement(&self, name: &str) -> Done<Arc<Kept>> {
+    fn statement(&self, name: &str) -> Done<Arc<PreparedStatement>> {
         self.statements.get(name).cloned().ok_or_else(|| {
             let text = match name {
                 "" => "unnamed prepared statement does not exist".to_owned(),

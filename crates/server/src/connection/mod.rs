@@ -1,4 +1,4 @@
-//! The conversation with a client that is known: which message is answered when.
+//! Serves a client that is authenticated: which message is answered when.
 //!
 //! Here is the order of messages alone; what statements mean is the session's. Answers are sent
 //! when the connection would wait for the client, so a pipeline of statements is answered at once.
@@ -24,15 +24,15 @@ use bytes::Bytes;
 use remanent_sql::{Cancel, Error, Notice, Session, SqlState, TransactionStatus};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::roster::Shared;
+use crate::registry::Shared;
 use crate::startup::{REPORTED, refuse, reported};
-use crate::wire::Broken;
+use crate::wire::ConnectionError;
 use crate::wire::backend::{self, Severity};
 use crate::wire::channel::Channel;
 use crate::wire::frontend::Message;
 use crate::wire::socket::is_late;
 
-use extended::{Kept, Portal};
+use extended::{Portal, PreparedStatement};
 
 /// Characters of a statement that the log shows.
 const SHOWN_MAX: usize = 500;
@@ -40,10 +40,10 @@ const SHOWN_MAX: usize = 500;
 /// Why what a message asked for was not done.
 #[derive(Debug)]
 enum Stop {
-    /// The client is told, and goes on.
+    /// The client gets the error, and goes on.
     Sql(Error),
     /// The connection ends.
-    Broken(Broken),
+    Connection(ConnectionError),
 }
 
 impl From<Error> for Stop {
@@ -52,15 +52,15 @@ impl From<Error> for Stop {
     }
 }
 
-impl From<Broken> for Stop {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
+impl From<ConnectionError> for Stop {
+    fn from(broken: ConnectionError) -> Self {
+        Self::Connection(broken)
     }
 }
 
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
-        Self::Broken(error.into())
+        Self::Connection(error.into())
     }
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Connection {
     channel: Channel,
     /// Before the session: they hold its transaction.
     portals: HashMap<String, Portal>,
-    statements: HashMap<String, Arc<Kept>>,
+    statements: HashMap<String, Arc<PreparedStatement>>,
     /// Statements that clients send to be parsed again and again.
-    repeated: HashMap<Bytes, Arc<Kept>>,
+    repeated: HashMap<Bytes, Arc<PreparedStatement>>,
     session: Session,
     /// What the session's futures run in, on this thread alone.
     runtime: Runtime,
@@ -84,8 +84,8 @@ pub(crate) struct Connection {
     skips: bool,
     /// What is kept for the client: statements and portals.
     kept_bytes: Arc<AtomicUsize>,
-    /// The settings, as the client was last told them.
-    told: Vec<Option<String>>,
+    /// The settings, as they were last sent to the client.
+    sent: Vec<Option<String>>,
 }
 
 impl Connection {
@@ -94,9 +94,9 @@ impl Connection {
         session: Session,
         shared: Arc<Shared>,
         process: i32,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, ConnectionError> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
-        let told = REPORTED.iter().map(|name| reported(&session, name)).collect();
+        let sent = REPORTED.iter().map(|name| reported(&session, name)).collect();
         let cancel = session.cancel_handle();
         Ok(Self {
             channel,
@@ -110,22 +110,24 @@ impl Connection {
             process,
             skips: false,
             kept_bytes: Arc::default(),
-            told,
+            sent,
         })
     }
 
-    /// Answers until the client goes, is told to go, or the server ends.
+    /// Answers until the client goes, its session is terminated, or the server ends.
     ///
     /// # Errors
     /// A client that is gone or does not speak the protocol.
-    pub(crate) fn converse(mut self) -> Result<(), Broken> {
+    pub(crate) fn serve(mut self) -> Result<(), ConnectionError> {
         self.ready();
         loop {
             let message = match self.channel.next(self.idle_max()) {
                 // Answers to what came before it are still owed.
                 Ok(Message::Terminate) => return Ok(self.channel.flush()?),
                 Ok(message) => message,
-                Err(Broken::Closed(error)) if is_late(&error) => return self.leave_silent(),
+                Err(ConnectionError::Closed(error)) if is_late(&error) => {
+                    return self.leave_silent();
+                }
                 Err(broken) => return self.end(broken),
             };
             let ends_answer = matches!(message, Message::Query(_) | Message::Sync);
@@ -135,7 +137,7 @@ impl Connection {
                 Err(fault) => return self.leave_by_fault(&*fault),
             }
             if self.cancel.is_ended() || ends_answer && self.shared.is_stopping() {
-                return self.say_farewell();
+                return self.leave_by_shutdown();
             }
         }
     }
@@ -153,19 +155,19 @@ impl Connection {
         self.portals.values().any(|portal| portal.is_running() && !portal.holds)
     }
 
-    fn end(self, broken: Broken) -> Result<(), Broken> {
-        let is_told = self.shared.is_stopping() || self.cancel.is_ended();
+    fn end(self, broken: ConnectionError) -> Result<(), ConnectionError> {
+        let is_shutdown = self.shared.is_stopping() || self.cancel.is_ended();
         match &broken {
-            Broken::Closed(_) if is_told => self.say_farewell(),
-            Broken::Closed(_) => Err(broken),
-            Broken::Protocol(what) => {
+            ConnectionError::Closed(_) if is_shutdown => self.leave_by_shutdown(),
+            ConnectionError::Closed(_) => Err(broken),
+            ConnectionError::Protocol(what) => {
                 self.leave(&Error::new(SqlState::PROTOCOL_VIOLATION, *what));
                 Err(broken)
             }
         }
     }
 
-    /// Ends the session, and then tells the client why: who does not listen keeps nothing.
+    /// Ends the session, and then sends the reason: a client that does not listen keeps nothing.
     fn leave(self, error: &Error) {
         let Self { mut channel, portals, statements, repeated, session, .. } = self;
         drop((portals, statements, repeated));
@@ -174,10 +176,11 @@ impl Connection {
     }
 
     /// The client has said nothing for too long, or not all of a message.
-    fn leave_silent(self) -> Result<(), Broken> {
+    fn leave_silent(self) -> Result<(), ConnectionError> {
         let error = match (self.channel.is_idle_over(), self.session.status()) {
             (false, _) => {
-                return self.end(Broken::Protocol("a message that did not come whole in time"));
+                return self
+                    .end(ConnectionError::Protocol("a message that did not come whole in time"));
             }
             (true, TransactionStatus::Idle) if !self.is_reading() => {
                 let text = "terminating connection due to idle-session timeout";
@@ -193,7 +196,7 @@ impl Connection {
     }
 
     /// The server has failed in a statement: nothing of the session is used any more.
-    fn leave_by_fault(mut self, fault: &(dyn Any + Send)) -> Result<(), Broken> {
+    fn leave_by_fault(mut self, fault: &(dyn Any + Send)) -> Result<(), ConnectionError> {
         let text = fault.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no text");
         tracing::error!(connection = self.process, "a fault of the server: {text}");
@@ -203,7 +206,7 @@ impl Connection {
         Ok(())
     }
 
-    fn say_farewell(self) -> Result<(), Broken> {
+    fn leave_by_shutdown(self) -> Result<(), ConnectionError> {
         let text = match self.shared.is_stopping() {
             true => "terminating connection because the server ends",
             false => "terminating connection due to administrator command",
@@ -212,14 +215,14 @@ impl Connection {
         Ok(())
     }
 
-    fn answer(&mut self, message: Message) -> Result<(), Broken> {
+    fn answer(&mut self, message: Message) -> Result<(), ConnectionError> {
         if self.skips && !matches!(message, Message::Sync) {
             return Ok(());
         }
         let done = match message {
             Message::Query(text) => return self.simple(&text),
             Message::Refused(b'Q', error) => {
-                self.tell_error(&error);
+                self.send_error(&error);
                 self.ready();
                 return Ok(());
             }
@@ -235,7 +238,7 @@ impl Connection {
             // What a copy that failed had still in its hands.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Ok(()),
             Message::Password(_) => {
-                return Err(Broken::Protocol("a password that nobody asked for"));
+                return Err(ConnectionError::Protocol("a password that nobody asked for"));
             }
             Message::Terminate => return Ok(()),
             Message::Parse { name, text, types } => self.parse(name, &text, types),
@@ -246,10 +249,10 @@ impl Connection {
         };
         match done {
             Ok(()) => Ok(()),
-            Err(Stop::Broken(broken)) => Err(broken),
+            Err(Stop::Connection(broken)) => Err(broken),
             Err(Stop::Sql(error)) => {
                 self.skips = true;
-                self.tell_error(&error);
+                self.send_error(&error);
                 Ok(())
             }
         }
@@ -271,8 +274,8 @@ impl Connection {
         }
     }
 
-    fn tell_error(&mut self, error: &Error) {
-        // The farewell says it.
+    fn send_error(&mut self, error: &Error) {
+        // The last message says it.
         if self.cancel.is_ended() {
             return;
         }
@@ -283,19 +286,19 @@ impl Connection {
         backend::error(&mut self.channel.out, Severity::Error, error);
     }
 
-    fn tell_notice(&mut self, notice: &Notice) {
+    fn send_notice(&mut self, notice: &Notice) {
         backend::notice(&mut self.channel.out, notice);
     }
 
-    /// Tells the client settings that are other than it knows.
-    fn tell_settings(&mut self) {
-        for (name, told) in REPORTED.iter().zip(&mut self.told) {
+    /// Sends the settings that have changed since they were last sent.
+    fn send_settings(&mut self) {
+        for (name, sent) in REPORTED.iter().zip(&mut self.sent) {
             let now = reported(&self.session, name);
-            if now != *told {
+            if now != *sent {
                 if let Some(value) = &now {
                     backend::parameter_status(&mut self.channel.out, name, value);
                 }
-                *told = now;
+                *sent = now;
             }
         }
     }

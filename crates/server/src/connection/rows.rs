@@ -39,13 +39,13 @@ impl Connection {
         Ok(self.noted(ran, kind))
     }
 
-    /// An outcome whose notice and settings the client has been told.
+    /// An outcome whose notice and settings have been sent.
     pub(super) fn noted(&mut self, outcome: Outcome, kind: &StatementKind) -> Outcome {
         if let Some(notice) = &outcome.notice {
-            self.tell_notice(notice);
+            self.send_notice(notice);
         }
         if matches!(kind, StatementKind::Setting | StatementKind::Discard) {
-            self.tell_settings();
+            self.send_settings();
         }
         outcome
     }

@@ -11,17 +11,17 @@ use remanent_sql::{Outcome, Statement, StatementKind, TransactionStatus};
 
 use super::{Connection, Done, Stop, weight};
 use crate::value::{reading, writing};
-use crate::wire::{Broken, backend};
+use crate::wire::{ConnectionError, backend};
 
 impl Connection {
-    pub(super) fn simple(&mut self, text: &Bytes) -> Result<(), Broken> {
+    pub(super) fn simple(&mut self, text: &Bytes) -> Result<(), ConnectionError> {
         // The unnamed ones end with any statement that is text.
         self.statements.remove("");
         self.portals.remove("");
         match self.simple_text(text) {
             Ok(()) => {}
-            Err(Stop::Broken(broken)) => return Err(broken),
-            Err(Stop::Sql(error)) => self.tell_error(&error),
+            Err(Stop::Connection(broken)) => return Err(broken),
+            Err(Stop::Sql(error)) => self.send_error(&error),
         }
         self.forget_portals();
         self.ready();

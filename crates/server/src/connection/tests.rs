@@ -40,9 +40,9 @@ fn a_fault_ends_its_session_and_gives_all_back() {
         assert_eq!(victim.query(keeps[round % 2]).unwrap(), "");
         let prepared = message(b'P', b"kept\0select 1\0\0\0");
         victim.send(&[&prepared[..], faulty].concat());
-        let told = victim.answer().unwrap();
+        let received = victim.answer().unwrap();
         // A row or two may come whole before it, and nothing in pieces.
-        let last = if state(&told).is_empty() { victim.answer().unwrap() } else { told };
+        let last = if state(&received).is_empty() { victim.answer().unwrap() } else { received };
         assert_eq!(state(&last), "XX000", "{last:?}");
         assert_eq!(last.last().unwrap().kind, b'E', "the session goes on: {last:?}");
         let gone = "select 1 / (count(*) - 1) from pg_stat_activity";

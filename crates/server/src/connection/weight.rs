@@ -9,7 +9,7 @@ use remanent_sql::Datum;
 const WORD_BYTES: usize = 800;
 /// Bytes that a byte of a long literal becomes, by copies of it.
 const LETTER_BYTES: usize = 16;
-/// Texts up to here are not looked at.
+/// Texts up to here are not inspected.
 const SHORT_BYTES: usize = 256;
 /// What a statement takes that is kept, beside its words.
 pub(super) const STATEMENT_BYTES: usize = 8 << 10;
@@ -31,7 +31,7 @@ pub(super) fn of_text(text: &str) -> usize {
 /// The words and signs of a text, of which a quoted one is one where it is plain where it ends.
 fn words(text: &[u8]) -> usize {
     let next = text.iter().skip(1).chain(b" ");
-    // Other quotes and comments could hide where quotes begin: then none are looked at.
+    // Other quotes and comments could hide where quotes begin: then none are inspected.
     let is_odd = |(a, b): (&u8, &u8)| match a {
         b'"' | b'\\' => true,
         b'$' => !b.is_ascii_digit(),

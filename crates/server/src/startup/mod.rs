@@ -1,5 +1,5 @@
-//! From the first byte of a connection to a client that is known: TLS, protocol, authentication,
-//! settings.
+//! From the first byte of a connection to a client that is authenticated: TLS, protocol,
+//! authentication, settings.
 //!
 //! Nothing of the database is touched before the client has proved who it is; until then it may
 //! send little and must be quick.
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use remanent_sql::{Error, Notice, Role, Session, SqlDatabase, SqlState};
 
-use crate::roster::{Place, Shared};
-use crate::wire::Broken;
+use crate::registry::{Registration, Shared};
+use crate::wire::ConnectionError;
 use crate::wire::backend::{self, Severity};
 use crate::wire::channel::Channel;
 use crate::wire::frontend::First;
 
-/// Settings that clients are told at first, and whenever they change.
+/// Settings that are sent to clients at first, and whenever they change.
 pub(crate) const REPORTED: [&str; 14] = [
     "application_name",
     "client_encoding",
@@ -40,21 +40,21 @@ pub(crate) const REPORTED: [&str; 14] = [
 pub(crate) enum Refused {
     /// It asked for something else, which was done.
     Done,
-    /// It cannot begin, for a reason that the client is told.
+    /// It cannot begin, for a reason that is sent to the client.
     Because(Error),
     /// The other side is gone, or does not speak the protocol.
-    Broken(Broken),
+    Connection(ConnectionError),
 }
 
-impl From<Broken> for Refused {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
+impl From<ConnectionError> for Refused {
+    fn from(broken: ConnectionError) -> Self {
+        Self::Connection(broken)
     }
 }
 
 impl From<std::io::Error> for Refused {
     fn from(error: std::io::Error) -> Self {
-        Self::Broken(error.into())
+        Self::Connection(error.into())
     }
 }
 
@@ -67,6 +67,8 @@ impl From<Error> for Refused {
 /// Who asks for a session, and how.
 pub(crate) struct Client {
     pub(crate) user: String,
+    /// Whether it connects from another machine.
+    is_far: bool,
     parameters: Vec<(String, String)>,
 }
 
@@ -74,13 +76,17 @@ pub(crate) struct Client {
 ///
 /// # Errors
 /// As [`Refused`].
-pub(crate) fn hear(channel: &mut Channel, shared: &Shared) -> Result<Client, Refused> {
+pub(crate) fn read_startup(
+    channel: &mut Channel,
+    shared: &Shared,
+    is_far: bool,
+) -> Result<Client, Refused> {
     loop {
         match channel.first()? {
             First::Tls => match &shared.options.tls {
                 Some(_) if channel.has_input() => {
                     // What came before the handshake could be anybody's.
-                    return Err(Broken::Protocol("bytes before TLS").into());
+                    return Err(ConnectionError::Protocol("bytes before TLS").into());
                 }
                 Some(config) if !channel.is_tls() => {
                     channel.out.extend_from_slice(b"S");
@@ -108,20 +114,20 @@ pub(crate) fn hear(channel: &mut Channel, shared: &Shared) -> Result<Client, Ref
                     let unknown: Vec<&str> = unknown.filter(|n| n.starts_with("_pq_.")).collect();
                     backend::negotiate(&mut channel.out, 0, &unknown);
                 }
-                return Ok(client(parameters)?);
+                return Ok(client(parameters, is_far)?);
             }
         }
     }
 }
 
-fn client(parameters: Vec<(String, String)>) -> Result<Client, Error> {
+fn client(parameters: Vec<(String, String)>, is_far: bool) -> Result<Client, Error> {
     let value = |name: &str| parameters.iter().find(|(key, _)| key == name).map(|(_, v)| v.clone());
     if value("replication").is_some_and(|value| value != "false" && value != "0") {
         let text = "there is no replication protocol";
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text));
     }
     match value("user") {
-        Some(user) if !user.is_empty() => Ok(Client { user, parameters }),
+        Some(user) if !user.is_empty() => Ok(Client { user, is_far, parameters }),
         _ => Err(Error::new(SqlState::BAD_AUTHORIZATION, "no user name was given")),
     }
 }
@@ -130,25 +136,26 @@ fn client(parameters: Vec<(String, String)>) -> Result<Client, Error> {
 ///
 /// # Errors
 /// As [`Refused`].
-pub(crate) fn admit(
+pub(crate) fn begin_session(
     channel: &mut Channel,
-    (shared, place): (&Shared, &Place),
-    (client, is_far): (&Client, bool),
+    shared: &Shared,
+    registration: &Registration,
+    client: &Client,
 ) -> Result<Session, Refused> {
-    if is_far && !channel.is_tls() {
+    if client.is_far && !channel.is_tls() {
         let text = "connections from other machines have to be encrypted";
         return Err(Error::new(SqlState::BAD_AUTHORIZATION, text)
             .hint("Use sslmode=require.")
             .into());
     }
     let database = &shared.database;
-    let trusts = shared.options.trust && !is_far;
+    let trusts = shared.options.trust && !client.is_far;
     let role = match trusts {
         true => database.role(&client.user),
         false => Some(authenticate(channel, database, &client.user)?),
     };
     // Who is trusted under a name that is no role may do everything.
-    place.begin_session(role.as_ref().is_none_or(|role| role.is_superuser))?;
+    registration.begin_session(role.as_ref().is_none_or(|role| role.is_superuser))?;
     let mut session = database.session();
     match role {
         // As it was when it proved its password, or not at all.
@@ -182,7 +189,7 @@ fn refusal(user: &str) -> Error {
     Error::new(SqlState::BAD_PASSWORD, text)
 }
 
-/// The settings that the client brings, and those that it is told.
+/// The settings that the client brings, and those that are sent to it.
 fn set_up(channel: &mut Channel, session: &mut Session, client: &Client) {
     for (name, value) in &client.parameters {
         match name.as_str() {
@@ -203,7 +210,7 @@ fn set_up(channel: &mut Channel, session: &mut Session, client: &Client) {
     }
 }
 
-/// The value of a setting, as clients are told it.
+/// The value of a setting, as it is sent to clients.
 pub(crate) fn reported(session: &Session, name: &str) -> Option<String> {
     match name {
         "in_hot_standby" => Some("off".to_owned()),
@@ -240,9 +247,9 @@ fn options(text: &str) -> Vec<(String, String)> {
     assignments.collect()
 }
 
-/// Tells a client why its connection ends.
+/// Sends a client the reason why its connection ends.
 pub(crate) fn refuse(channel: &mut Channel, error: &Error) {
     backend::error(&mut channel.out, Severity::Fatal, error);
-    // If it is gone, it needs to be told nothing.
+    // If it is gone, nobody needs the reason.
     let _ = channel.flush();
 }

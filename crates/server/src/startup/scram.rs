@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-use crate::wire::Broken;
+use crate::wire::ConnectionError;
 use crate::wire::backend;
 use crate::wire::channel::Channel;
 use crate::wire::frontend::{Message, sasl_first};
@@ -61,8 +61,8 @@ impl Verifier {
     }
 }
 
-/// Whoever asks to be let in, should there be no such role: from a secret of the database comes
-/// what he is asked, the same each time, as it is for a role.
+/// A client under a name that is no role: what it is asked comes from a secret of the database, the
+/// same each time, as it is for a role.
 #[derive(Clone, Copy)]
 pub(super) struct Nobody<'n> {
     pub(super) secret: &'n str,
@@ -87,7 +87,7 @@ pub(super) fn exchange(
     channel: &mut Channel,
     verifier: Option<&str>,
     nobody: Nobody<'_>,
-) -> Result<bool, Broken> {
+) -> Result<bool, ConnectionError> {
     let known = verifier.and_then(Verifier::read);
     let is_known = known.is_some();
     let verifier = known.unwrap_or_else(|| Verifier::of_nobody(nobody));
@@ -95,7 +95,7 @@ pub(super) fn exchange(
     backend::authentication(&mut channel.out, REQUEST, offer.as_bytes());
     let (mechanism, first) = sasl_first(password(channel)?)?;
     if mechanism != MECHANISM {
-        return Err(Broken::Protocol("a mechanism that was not offered"));
+        return Err(ConnectionError::Protocol("a mechanism that was not offered"));
     }
     let first = text(&first)?;
     // The channel is not bound: the client cannot ("n"), or thinks that we cannot ("y").
@@ -104,7 +104,9 @@ pub(super) fn exchange(
     let bare = bare.ok_or(BAD)?;
     // An extension that the client insists on (RFC 5802, section 5.1) is one that we do not have.
     if bare.starts_with("m=") {
-        return Err(Broken::Protocol("a mandatory extension of SCRAM, of which there is none"));
+        return Err(ConnectionError::Protocol(
+            "a mandatory extension of SCRAM, of which there is none",
+        ));
     }
     let header = &first[..first.len() - bare.len()];
     let client_nonce = attribute(bare, "r=").ok_or(BAD)?;
@@ -115,7 +117,9 @@ pub(super) fn exchange(
     let last = text(&last)?;
     let (unproved, proof) = last.rsplit_once(",p=").ok_or(BAD)?;
     if unproved.split(',').any(|attribute| attribute.starts_with("m=")) {
-        return Err(Broken::Protocol("a mandatory extension of SCRAM, of which there is none"));
+        return Err(ConnectionError::Protocol(
+            "a mandatory extension of SCRAM, of which there is none",
+        ));
     }
     let bound = attribute(unproved, "c=").and_then(|bound| BASE64.decode(bound).ok());
     if bound.as_deref() != Some(header.as_bytes()) || attribute(unproved, "r=") != Some(&nonce) {
@@ -133,16 +137,16 @@ pub(super) fn exchange(
     Ok(true)
 }
 
-const BAD: Broken = Broken::Protocol("a message that is not SCRAM");
+const BAD: ConnectionError = ConnectionError::Protocol("a message that is not SCRAM");
 
-fn password(channel: &mut Channel) -> Result<bytes::Bytes, Broken> {
+fn password(channel: &mut Channel) -> Result<bytes::Bytes, ConnectionError> {
     match channel.next(None)? {
         Message::Password(body) => Ok(body),
-        _ => Err(Broken::Protocol("something else than the password that was asked for")),
+        _ => Err(ConnectionError::Protocol("something else than the password that was asked for")),
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Broken> {
+fn text(bytes: &[u8]) -> Result<&str, ConnectionError> {
     std::str::from_utf8(bytes).map_err(|_| BAD)
 }
 

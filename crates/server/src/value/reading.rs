@@ -1,7 +1,7 @@
 //! Parameters, as they come.
 //!
 //! Text stays text, for the SQL layer casts it to what the parameter is; binary values are of the
-//! type that the client has declared, or was told.
+//! type that the client has declared, or that was described to it.
 
 use std::ops::RangeInclusive;
 

@@ -19,7 +19,7 @@ pub(crate) fn describe(out: &mut BytesMut, columns: &[ResultColumn], formats: &[
         for (place, column) in columns.iter().enumerate() {
             let oid = oid::of(&column.sql_type);
             backend::put_text(out, &column.name);
-            // Neither table nor number in it is told.
+            // Neither table nor column number is sent.
             out.put_u32(0);
             out.put_u16(0);
             out.put_u32(oid);

@@ -15,7 +15,7 @@ use memmap2::MmapMut;
 use remanent_sql::{Cancel, Error, Held, SqlState};
 use rustls::{ServerConnection, StreamOwned};
 
-use super::Broken;
+use super::ConnectionError;
 use super::frontend::{First, Message};
 use super::socket::{Patient, Socket, is_late};
 
@@ -50,10 +50,10 @@ pub(crate) struct Channel {
     startup_until: Option<Instant>,
     /// How long the other side may leave a frame half said, or take nothing.
     stall_max: Duration,
-    /// What the message at hand takes, and what is made of it.
+    /// What the current message takes, and what is made of it.
     held: Option<Held>,
     idle_until: Option<Instant>,
-    /// Since when the frame at hand is waited for, if it had not come whole.
+    /// Since when the current frame is waited for, if it had not come whole.
     frame_begun: Option<Instant>,
 }
 
@@ -105,9 +105,9 @@ impl Channel {
     }
 
     /// Goes on in TLS.
-    pub(crate) fn encrypt(&mut self, connection: ServerConnection) -> Result<(), Broken> {
+    pub(crate) fn encrypt(&mut self, connection: ServerConnection) -> Result<(), ConnectionError> {
         let Some(Transport::Plain(mut socket)) = self.transport.take() else {
-            return Err(Broken::Protocol("TLS within TLS"));
+            return Err(ConnectionError::Protocol("TLS within TLS"));
         };
         let mut connection = connection;
         while connection.is_handshaking() {
@@ -119,15 +119,16 @@ impl Channel {
     }
 
     /// Waits for the first message.
-    pub(crate) fn first(&mut self) -> Result<First, Broken> {
+    pub(crate) fn first(&mut self) -> Result<First, ConnectionError> {
         self.frame_begun = None;
-        let body = self.body(0)?.map_err(|_| Broken::Protocol("a message that is too long"))?;
+        let body =
+            self.body(0)?.map_err(|_| ConnectionError::Protocol("a message that is too long"))?;
         First::read(body)
     }
 
     /// Waits for a message, at most so long until it is there whole. What the one before took is
     /// given back.
-    pub(crate) fn next(&mut self, idle_max: Option<Duration>) -> Result<Message, Broken> {
+    pub(crate) fn next(&mut self, idle_max: Option<Duration>) -> Result<Message, ConnectionError> {
         self.forget_message()?;
         self.frame_begun = None;
         self.idle_until = idle_max.and_then(|max| Instant::now().checked_add(max));
@@ -144,7 +145,7 @@ impl Channel {
         self.idle_until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Counts what is made of the message at hand, until the next one is asked for.
+    /// Counts what is made of the current message, until the next one is asked for.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY`.
@@ -155,7 +156,7 @@ impl Channel {
         }
     }
 
-    /// How much is counted of the message at hand.
+    /// How much is counted of the current message.
     pub(crate) fn counted(&self) -> usize {
         self.held.as_ref().map_or(0, Held::bytes)
     }
@@ -168,7 +169,7 @@ impl Channel {
         }
     }
 
-    /// Gives back what the message at hand took.
+    /// Gives back what the current message took.
     fn forget_message(&mut self) -> io::Result<()> {
         match self.held.as_mut().filter(|held| held.bytes() > 0) {
             Some(held) => held.resize(0).map_err(io::Error::other),
@@ -178,13 +179,13 @@ impl Channel {
 
     /// The body of a frame whose length stands at this place; an error if there is no memory for
     /// it, and then it was passed over.
-    fn body(&mut self, place: usize) -> Result<Result<Bytes, Error>, Broken> {
+    fn body(&mut self, place: usize) -> Result<Result<Bytes, Error>, ConnectionError> {
         self.fill(place + 4)?;
         let mut length = [0; 4];
         length.copy_from_slice(&self.input[place..place + 4]);
         let length = u32::from_be_bytes(length) as usize;
         if length < 4 || length > self.frame_bytes_max {
-            return Err(Broken::Protocol("a message of an impossible length"));
+            return Err(ConnectionError::Protocol("a message of an impossible length"));
         }
         let mut frame = if place + length <= FREE_BYTES {
             self.fill(place + length)?;
@@ -199,7 +200,7 @@ impl Channel {
     }
 
     /// Waits until so many bytes are there, which are few.
-    fn fill(&mut self, count: usize) -> Result<(), Broken> {
+    fn fill(&mut self, count: usize) -> Result<(), ConnectionError> {
         while self.input.len() < count {
             self.flush()?;
             let before = self.input.len();
@@ -216,7 +217,7 @@ impl Channel {
     /// then they were passed over. They have pages of their own from the beginning, of which the
     /// system gives those that are written: nothing is copied as it grows, and all goes back to the
     /// system at once.
-    fn fill_large(&mut self, count: usize) -> Result<Result<Bytes, Error>, Broken> {
+    fn fill_large(&mut self, count: usize) -> Result<Result<Bytes, Error>, ConnectionError> {
         let Ok(mut frame) = MmapMut::map_anon(count) else {
             let text = format!("the machine has no memory for a message of {count} bytes");
             let refused = Error::new(SqlState::OUT_OF_MEMORY, text);
@@ -239,7 +240,7 @@ impl Channel {
     }
 
     /// Reads what is left of a frame of so many bytes without keeping it.
-    fn pass_over(&mut self, count: usize, passed: usize) -> Result<(), Broken> {
+    fn pass_over(&mut self, count: usize, passed: usize) -> Result<(), ConnectionError> {
         let mut passed = passed;
         self.input.clear();
         let mut room = [0; READ_BYTES];

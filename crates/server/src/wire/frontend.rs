@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 
 use remanent_sql::Error;
 
-use super::Broken;
+use super::ConnectionError;
 
 /// A message after the start.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ const TLS_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-type Read<T> = Result<T, Broken>;
+type Read<T> = Result<T, ConnectionError>;
 
 impl Message {
     /// Reads the body of a frame with this kind.
@@ -102,11 +102,11 @@ impl Message {
             b'd' => Self::CopyData(body.split_to(body.len())),
             b'c' => Self::CopyDone,
             b'f' => Self::CopyFail(text(body)?),
-            _ => return Err(Broken::Protocol("a message of an unknown kind")),
+            _ => return Err(ConnectionError::Protocol("a message of an unknown kind")),
         };
         match body.is_empty() {
             true => Ok(message),
-            false => Err(Broken::Protocol("a message that is longer than what it says")),
+            false => Err(ConnectionError::Protocol("a message that is longer than what it says")),
         }
     }
 }
@@ -126,7 +126,7 @@ impl First {
             _ => {}
         }
         if code >> 16 != 3 {
-            return Err(Broken::Protocol("a protocol of another version than 3"));
+            return Err(ConnectionError::Protocol("a protocol of another version than 3"));
         }
         let mut parameters = Vec::new();
         loop {
@@ -147,7 +147,8 @@ pub(crate) fn sasl_first(mut body: Bytes) -> Read<(String, Bytes)> {
     Ok((mechanism, message))
 }
 
-const SHORT: Broken = Broken::Protocol("a message that is shorter than what it says");
+const SHORT: ConnectionError =
+    ConnectionError::Protocol("a message that is shorter than what it says");
 
 fn take_u16(body: &mut Bytes) -> Read<u16> {
     body.try_get_u16().map_err(|_| SHORT)
@@ -182,7 +183,8 @@ fn text(body: &mut Bytes) -> Read<Bytes> {
 
 fn name(body: &mut Bytes) -> Read<String> {
     let bytes = text(body)?;
-    let name = std::str::from_utf8(&bytes).map_err(|_| Broken::Protocol("a name not in UTF-8"))?;
+    let name = std::str::from_utf8(&bytes)
+        .map_err(|_| ConnectionError::Protocol("a name not in UTF-8"))?;
     Ok(name.to_owned())
 }
 
@@ -190,6 +192,6 @@ fn target(body: &mut Bytes) -> Read<Target> {
     match body.try_get_u8() {
         Ok(b'S') => Ok(Target::Statement),
         Ok(b'P') => Ok(Target::Portal),
-        _ => Err(Broken::Protocol("something that is neither statement nor portal")),
+        _ => Err(ConnectionError::Protocol("something that is neither statement nor portal")),
     }
 }

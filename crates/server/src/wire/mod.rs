@@ -10,14 +10,14 @@ pub(crate) mod socket;
 
 /// A connection that cannot go on: the other side is gone or does not speak the protocol.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum ConnectionError {
     /// The other side has closed, or the network has.
     Closed(std::io::Error),
     /// What came is not the protocol.
     Protocol(&'static str),
 }
 
-impl From<std::io::Error> for Broken {
+impl From<std::io::Error> for ConnectionError {
     fn from(error: std::io::Error) -> Self {
         Self::Closed(error)
     }

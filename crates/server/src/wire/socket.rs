@@ -90,7 +90,7 @@ pub(crate) struct Patient {
     pub(crate) read_until: Option<Instant>,
     /// Until when what is written has to be taken.
     pub(crate) write_until: Instant,
-    /// Whoever has a session is told by this that it is to end.
+    /// This tells a session that it is to end.
     pub(crate) cancel: Option<Arc<Cancel>>,
     /// Whether the socket has a limit for a read.
     is_limited: bool,

@@ -18,7 +18,7 @@ use crate::answer::Way;
 pub(crate) struct Statement {
     pub(crate) text: String,
     pub(crate) way: Way,
-    /// The table that it changes, to be looked at afterwards.
+    /// The table that it changes, to be inspected afterwards.
     pub(crate) changes: Option<String>,
 }
 

@@ -91,8 +91,8 @@ fn command(folder: &Path, program: &Path) -> Command {
 
 fn programs() -> Option<PathBuf> {
     let asked = Command::new("pg_config").arg("--bindir").output().ok();
-    let told = asked.map(|answer| String::from_utf8_lossy(&answer.stdout).trim().to_owned());
-    let known = [told.unwrap_or_default(), DEBIAN.to_owned()];
+    let report = asked.map(|answer| String::from_utf8_lossy(&answer.stdout).trim().to_owned());
+    let known = [report.unwrap_or_default(), DEBIAN.to_owned()];
     known.into_iter().map(PathBuf::from).find(|folder| folder.join("initdb").exists())
 }
 

@@ -122,19 +122,19 @@ impl Both {
         };
         let refused =
             matches!(ours, Answer::Refused { .. }) || matches!(theirs, Answer::Refused { .. });
-        let told = told(text, &ours, &theirs);
+        let report = report(text, &ours, &theirs);
         let (Verdict::Same, Some(table), false) = (&verdict, changes, refused) else {
-            return (verdict, told, refused);
+            return (verdict, report, refused);
         };
         let text = format!("select * from {table}");
         let way = Way::Prepared { ordered: false };
         let (ours, theirs) =
             (ask(&self.ours, &text, way).await, ask(&self.theirs, &text, way).await);
         match compare(&text, &ours, &theirs, way) {
-            Verdict::Same => (Verdict::Same, told, refused),
+            Verdict::Same => (Verdict::Same, report, refused),
             _ => {
                 let what = format!("other rows in {table} afterwards");
-                (Verdict::Different(what), self::told(&text, &ours, &theirs), refused)
+                (Verdict::Different(what), self::report(&text, &ours, &theirs), refused)
             }
         }
     }
@@ -183,7 +183,7 @@ impl Drop for Both {
     }
 }
 
-fn told(text: &str, ours: &Answer, theirs: &Answer) -> String {
+fn report(text: &str, ours: &Answer, theirs: &Answer) -> String {
     format!("{text};\n  Remanent: {}\n  PostgreSQL: {}", shown(ours), shown(theirs))
 }
 
@@ -214,7 +214,7 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
     let mut waiting = made.into_iter();
     for _ in 0..STATEMENTS_OF_A_WORLD + waiting.len() {
         let statement = waiting.next().unwrap_or_else(|| world.next(&mut draw));
-        let (verdict, told, refused) = both.judge(&statement).await;
+        let (verdict, report, refused) = both.judge(&statement).await;
         done.push(statement);
         tally.statements += 1;
         tally.refused += u64::from(refused);
@@ -223,7 +223,7 @@ async fn run_world(both: &mut Both, seed: u64, tally: &mut Tally) {
             Verdict::Apart | Verdict::OfNoRow => return,
             Verdict::Unsupported(what) => *tally.unsupported.entry(what).or_default() += 1,
             Verdict::Different(what) => {
-                eprintln!("seed {seed}: {what}: {told}");
+                eprintln!("seed {seed}: {what}: {report}");
                 let found = reduced(both, done, &what).await;
                 eprintln!("with fewer statements:\n{found}");
                 tally.findings.push(format!("seed {seed}: {what}\n{found}"));
@@ -260,8 +260,8 @@ async fn reduced(both: &mut Both, mut kept: Vec<Statement>, what: &str) -> Strin
             let from = end.saturating_sub(length);
             let mut fewer = kept.clone();
             fewer.drain(from..end);
-            if let Some(told) = replay(both, &fewer, what).await {
-                (kept, last) = (fewer, Some(told));
+            if let Some(report) = replay(both, &fewer, what).await {
+                (kept, last) = (fewer, Some(report));
             }
             end = from;
         }
@@ -282,7 +282,7 @@ async fn replay(both: &mut Both, statements: &[Statement], what: &str) -> Option
         ask(&both.theirs, text, *way).await;
     }
     match both.judge(last).await {
-        (Verdict::Different(now), told, _) if now == what => Some(told),
+        (Verdict::Different(now), report, _) if now == what => Some(report),
         _ => None,
     }
 }

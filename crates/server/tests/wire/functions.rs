@@ -1,8 +1,8 @@
 //! Every function of the catalogue, called with what a hostile or careless client gives it: too
 //! little, too much, nothing, the ends of all types, text that means nothing.
 //!
-//! Whatever is wrong with a call is the caller's and is told so: no call is a fault of the server,
-//! none ends a session, and none takes long.
+//! Whatever is wrong with a call is the caller's and is answered so: no call is a fault of the
+//! server, none ends a session, and none takes long.
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 //! and never a fault of the server.
 
 use crate::harness::Running;
-use crate::raw::{Raw, Told, message, state};
+use crate::raw::{Raw, Received, message, state};
 
 /// Numbers of the types that clients may declare, those of lists and unknown ones among them.
 const TYPES: [u32; 30] = [
@@ -109,11 +109,11 @@ fn binary_values_are_read_or_refused() {
             let sends =
                 std::thread::spawn(move || drop(std::io::Write::write_all(&mut writes, &sent)));
             for value in &all {
-                let told: Vec<Told> = match raw.answer() {
-                    Ok(told) => told,
+                let received: Vec<Received> = match raw.answer() {
+                    Ok(received) => received,
                     Err(error) => panic!("{error} at type {oid}, {value:02x?}"),
                 };
-                let state = state(&told);
+                let state = state(&received);
                 let fits = ["", "22", "08", "42", "0A", "54"].iter().any(|c| match *c {
                     "" => state.is_empty(),
                     class => state.starts_with(class),
@@ -121,7 +121,7 @@ fn binary_values_are_read_or_refused() {
                 if !fits {
                     let shown = &value[..value.len().min(32)];
                     faults.push(format!("{state}: type {oid}, {shown:02x?}"));
-                    if told.last().is_some_and(|told| told.kind == b'E') {
+                    if received.last().is_some_and(|received| received.kind == b'E') {
                         panic!("the session was ended: {faults:?}");
                     }
                 }

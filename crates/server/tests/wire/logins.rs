@@ -1,6 +1,6 @@
 //! Logging in by hand, message by message, while the role changes.
 //!
-//! What a client is asked, and what it is told at the end, is the same for a role that does not
+//! What a client is asked, and what it receives at the end, is the same for a role that does not
 //! exist, may not log in or has another password; and only a role that is at the end what it was at
 //! the beginning is let in.
 
@@ -151,7 +151,7 @@ fn a_role_that_changes_while_it_logs_in_is_not_let_in() {
 fn whoever_may_not_log_in_is_asked_and_refused_as_one_that_does_not_exist() {
     let running = running();
     run(&running.database, "create role carl password 'secret' nologin; create role dora login");
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for (user, password) in
         [("ann", "wrong"), ("carl", "secret"), ("dora", ""), ("nobody", "secret"), ("eve", "x")]
     {
@@ -160,12 +160,12 @@ fn whoever_may_not_log_in_is_asked_and_refused_as_one_that_does_not_exist() {
         assert_eq!((salt.len(), count.as_str()), (24, "4096"), "{user}");
         assert!(!login.last(), "{user}");
         let refusal = login.refusal(user);
-        told.push((login.kinds(), refusal));
+        received.push((login.kinds(), refusal));
         let mut again = Login::begin(running.port, user, "else");
         assert_eq!(again.first().0, salt, "{user}");
     }
-    let (kinds, refusal) = told.remove(0);
-    for (others, said) in told {
+    let (kinds, refusal) = received.remove(0);
+    for (others, said) in received {
         assert_eq!(said, refusal);
         let bare = |kinds: &[(u8, usize)]| kinds.iter().map(|(kind, _)| *kind).collect::<Vec<_>>();
         assert_eq!(bare(&others), bare(&kinds));

@@ -1,4 +1,4 @@
-//! What a client is told beside an answer: how much it matters and of which kind it is, whatever
+//! What a client receives beside an answer: how much it matters and of which kind it is, whatever
 //! the names in its words.
 
 use futures::StreamExt;
@@ -12,12 +12,12 @@ async fn notices_have_the_states_of_postgresql() {
     let running = Running::trusting();
     let settings = running.settings("tester");
     let (client, mut connection) = tokio_postgres::connect(&settings, NoTls).await.unwrap();
-    let (tell, mut told) = futures::channel::mpsc::unbounded();
+    let (sender, mut received) = futures::channel::mpsc::unbounded();
     let mut messages = poll_fn(move |context| connection.poll_message(context)).boxed();
     tokio::spawn(async move {
         while let Some(Ok(message)) = messages.next().await {
             if let AsyncMessage::Notice(notice) = message {
-                tell.unbounded_send(notice).unwrap();
+                sender.unbounded_send(notice).unwrap();
             }
         }
     });
@@ -32,7 +32,7 @@ async fn notices_have_the_states_of_postgresql() {
         ("begin; begin", "WARNING", "25001"),
     ] {
         client.batch_execute(text).await.unwrap();
-        let notice = told.next().await.unwrap();
+        let notice = received.next().await.unwrap();
         let found = (notice.severity(), notice.code().code());
         assert_eq!(found, (severity, state), "{text}: {}", notice.message());
     }

@@ -14,7 +14,7 @@ pub(crate) struct Raw {
 
 /// A message of the server.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Received {
     pub(crate) kind: u8,
     pub(crate) body: Vec<u8>,
 }
@@ -47,8 +47,8 @@ impl Raw {
     pub(crate) fn ready(port: u16, user: &str) -> Self {
         let mut raw = Self::silent(port);
         raw.send(&startup(user));
-        let told = raw.answer().expect("it is let in");
-        assert_eq!(told.last().unwrap().kind, b'Z', "{told:?}");
+        let received = raw.answer().expect("it is let in");
+        assert_eq!(received.last().unwrap().kind, b'Z', "{received:?}");
         raw
     }
 
@@ -58,26 +58,28 @@ impl Raw {
     }
 
     /// The next message; an error at the end of the connection.
-    pub(crate) fn next(&mut self) -> io::Result<Told> {
+    pub(crate) fn next(&mut self) -> io::Result<Received> {
         let mut head = [0; 5];
         self.socket.read_exact(&mut head)?;
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         let mut body = vec![0; length - 4];
         self.socket.read_exact(&mut body)?;
-        Ok(Told { kind: head[0], body })
+        Ok(Received { kind: head[0], body })
     }
 
     /// All messages up to the next one that says that the server waits, or to the end.
-    pub(crate) fn answer(&mut self) -> io::Result<Vec<Told>> {
+    pub(crate) fn answer(&mut self) -> io::Result<Vec<Received>> {
         let mut all = Vec::new();
         loop {
             match self.next() {
-                Ok(told) => all.push(told),
+                Ok(received) => all.push(received),
                 // The last words of a connection that ends.
-                Err(_) if all.last().is_some_and(|told| told.kind == b'E') => return Ok(all),
+                Err(_) if all.last().is_some_and(|received| received.kind == b'E') => {
+                    return Ok(all);
+                }
                 Err(error) => return Err(error),
             }
-            if matches!(all.last(), Some(Told { kind: b'Z' | b'G', .. })) {
+            if matches!(all.last(), Some(Received { kind: b'Z' | b'G', .. })) {
                 return Ok(all);
             }
         }
@@ -93,9 +95,9 @@ impl Raw {
 }
 
 /// The state of the last error of an answer.
-pub(crate) fn state(answer: &[Told]) -> String {
-    let error = answer.iter().rev().find(|told| told.kind == b'E');
-    let fields = error.map(|told| String::from_utf8_lossy(&told.body).into_owned());
+pub(crate) fn state(answer: &[Received]) -> String {
+    let error = answer.iter().rev().find(|received| received.kind == b'E');
+    let fields = error.map(|received| String::from_utf8_lossy(&received.body).into_owned());
     let fields = fields.unwrap_or_default();
     let state = fields.split('\0').find_map(|field| field.strip_prefix('C'));
     state.unwrap_or_default().to_owned()

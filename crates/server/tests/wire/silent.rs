@@ -13,7 +13,7 @@ fn ends_within(raw: &mut Raw, limit: Duration) -> Option<String> {
     let mut all = Vec::new();
     loop {
         match raw.next() {
-            Ok(told) => all.push(told),
+            Ok(received) => all.push(received),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
             Err(_) => return Some(state(&all)),
         }
@@ -41,8 +41,8 @@ fn a_request_to_cancel_gets_through_when_all_places_are_taken() {
     let running = Running::start(|options| options.trust(true).connections_max(2));
     let mut busy = Raw::silent(running.port);
     busy.send(&startup("tester"));
-    let told = busy.answer().unwrap();
-    let key = told.iter().find(|told| told.kind == b'K').unwrap().body.clone();
+    let received = busy.answer().unwrap();
+    let key = received.iter().find(|received| received.kind == b'K').unwrap().body.clone();
     let _second = Raw::ready(running.port, "tester");
     let _silent: Vec<Raw> = (0..200).map(|_| Raw::silent(running.port)).collect();
     let text = "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b \
@@ -115,7 +115,7 @@ fn the_last_places_are_for_superusers() {
     soon("a place that is free", || {
         let mut again = Raw::silent(running.port);
         again.send(&startup("ann"));
-        again.answer().is_ok_and(|told| state(&told).is_empty())
+        again.answer().is_ok_and(|received| state(&received).is_empty())
     });
     drop(ann);
 }

@@ -45,7 +45,7 @@ pub(super) fn go(shell: &mut Shell, call: &mut Call<'_, '_>) -> Result<(), Failu
     tell_of(shell, ran, &cut, call.lines)
 }
 
-/// Errors of a statement are told with its place.
+/// Errors of a statement are printed with its place.
 fn tell_of(
     shell: &mut Shell,
     ran: Result<(), Failure>,
@@ -54,7 +54,7 @@ fn tell_of(
 ) -> Result<(), Failure> {
     let Err(failure @ Failure::Sql(_)) = &ran else { return ran };
     shell.tell_failure(failure, Some((cut, lines)));
-    Err(Failure::Told)
+    Err(Failure::Reported)
 }
 
 /// `\gset`.

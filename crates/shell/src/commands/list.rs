@@ -81,7 +81,7 @@ pub(super) fn database(shell: &mut Shell, _: &mut Call<'_, '_>) -> Result<(), Fa
 fn listed(shell: &mut Shell, query: &str, title: &str, none: &str) -> Result<(), Failure> {
     let answer = shell.ask(query)?;
     if answer.rows.is_empty() && shell.style.format.is_for_people() {
-        shell.streams.tell(none);
+        shell.streams.report(none);
         return Ok(());
     }
     let columns: Vec<(&str, SqlType)> =

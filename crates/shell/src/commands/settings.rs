@@ -1,6 +1,6 @@
 //! Commands that set variables, and how answers look.
 //!
-//! What is set is told to whoever types, and to nobody in a script.
+//! What is set is printed for a person at a terminal, not in a script.
 
 use super::Call;
 use crate::options::Format;

@@ -103,7 +103,7 @@ impl Shell {
     /// Rows that stand behind the statement, up to a line with `\.` alone.
     fn load_lines(&mut self, lines: &mut Lines, into: &mut CopyIn) -> Result<(), Failure> {
         if lines.editor().is_some() && !self.quiet {
-            self.streams.tell("Enter rows, a line each; a line with \\. alone ends them.");
+            self.streams.report("Enter rows, a line each; a line with \\. alone ends them.");
         }
         loop {
             match lines.next(">> ")? {
@@ -202,7 +202,7 @@ fn ends_rows(line: &str) -> bool {
     line.trim_end_matches(['\n', '\r']) == "\\."
 }
 
-/// Passes by the rows of a copy that has failed, which a script goes on with; who types stops.
+/// Skips the rows of a copy that has failed, which a script goes on with; who types stops.
 fn skip_rows(lines: &mut Lines) -> Result<(), Failure> {
     while lines.editor().is_none() {
         match lines.next("")? {

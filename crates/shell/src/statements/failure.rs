@@ -14,22 +14,22 @@ use crate::stop::{End, Failure};
 const SHOWN_MAX: usize = 60;
 
 impl Shell {
-    /// Tells of a failure; how a run ends that ends with it.
+    /// Reports a failure; how a run ends that ends with it.
     pub(crate) fn tell_failure(&mut self, failure: &Failure, place: Option<(&Cut, &Lines)>) -> End {
         let (text, end) = match failure {
             Failure::Stop(stop) => return stop.end(),
-            Failure::Told => return End::Failed,
+            Failure::Reported => return End::Failed,
             Failure::Said(text) => (format!("{}error: {text}", prefix(place, 0)), End::Trouble),
-            Failure::Sql(error) => (told(error, place), End::Failed),
+            Failure::Sql(error) => (report(error, place), End::Failed),
         };
         // The text ends where the message does.
-        self.streams.tell(&text);
+        self.streams.report(&text);
         end
     }
 }
 
 /// The lines about a statement's error.
-fn told(error: &Error, place: Option<(&Cut, &Lines)>) -> String {
+fn report(error: &Error, place: Option<(&Cut, &Lines)>) -> String {
     let spot = place.zip(error.position()).and_then(|((cut, _), at)| spot(&cut.text, at));
     let message = error.message();
     let line = spot.as_ref().map_or(0, |spot| spot.line);

@@ -49,7 +49,7 @@ impl Shell {
         if let Some(notice) = &outcome.notice
             && !self.quiet
         {
-            self.streams.tell(&format!("{}:  {}", notice.severity.word(), notice.text));
+            self.streams.report(&format!("{}:  {}", notice.severity.word(), notice.text));
         }
         let Some(rows) = outcome.rows else { return self.tell_tag(&outcome.tag) };
         let count = self.print(rows, Frame::default())?;
@@ -111,7 +111,7 @@ impl Shell {
         Ok(count)
     }
 
-    /// Prints rows that are at hand.
+    /// Prints rows that are ready.
     ///
     /// # Errors
     /// Where answers go cannot be written.

@@ -28,10 +28,10 @@ impl Interrupts {
             return Self { requested, waiting: None };
         };
         let waiting = Some(signals.handle());
-        let told = Arc::clone(&requested);
+        let flag = Arc::clone(&requested);
         std::thread::spawn(move || {
             for _ in signals.forever() {
-                if told.swap(true, Ordering::Relaxed) {
+                if flag.swap(true, Ordering::Relaxed) {
                     std::process::exit(INTERRUPTED);
                 }
                 cancel.cancel();

@@ -177,7 +177,7 @@ impl Sequence {
                 return Ok(next);
             }
             let before = state.reserved;
-            // Whoever keeps writers out may want a number himself: nothing is held meanwhile.
+            // What keeps writers out may want a number itself: nothing is held meanwhile.
             drop(state);
             let is_ours = store.reserve_alone(self.id, (Some(before), last))?;
             let mut state = self.lock();
@@ -218,7 +218,7 @@ impl Sequence {
 
     /// The transaction in which numbers were reserved has ended. Where it was rolled back, they are
     /// reserved once more: they were given out, and nobody gets them again.
-    pub(crate) fn settle(&self, store: &Store, committed: bool) {
+    pub(crate) fn finish(&self, store: &Store, committed: bool) {
         let mut state = self.lock();
         if !state.in_doubt {
             return;

@@ -92,7 +92,7 @@ pub(crate) fn insert_again(
     insert_unchecked(transaction, target, rows, Storage::Hot)
 }
 
-/// Inserts whole rows, whose references are looked at by nobody yet.
+/// Inserts whole rows, whose references are checked by nobody yet.
 ///
 /// # Errors
 /// As [`insert_rows`].

@@ -109,6 +109,6 @@ fn insert_in(
     // A row may refer to a later one.
     let mut owed = owed::owed(context);
     check_inserted(transaction, &target, &rows, &mut owed)?;
-    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(rows.num_rows() as u64)
 }

@@ -340,8 +340,8 @@ fn copy_limits(context: &StatementContext, storage: Storage) -> (usize, usize) {
 pub(crate) fn copy_done(context: &mut StatementContext, mut copy: CopyIn) -> Result<Outcome> {
     if let Some(changing) = &copy.changing {
         let catalog = &copy.target.catalog;
-        let settled = owed::settle(context, &changing.transaction, catalog, &mut copy.owed);
-        if let Err(error) = settled {
+        let resolved = owed::validate(context, &changing.transaction, catalog, &mut copy.owed);
+        if let Err(error) = resolved {
             copy_undo(context, copy, &error)?;
             return Err(error);
         }

@@ -88,6 +88,6 @@ pub(super) async fn delete(
     // All at once: what refers to one of them may be another.
     let mut owed = owed::owed(context);
     apply::delete_rows(context, transaction, target, &gone, &mut owed)?;
-    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(changed)
 }

@@ -196,7 +196,7 @@ pub(super) async fn insert(
             }
         }
     }
-    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(changed)
 }
 

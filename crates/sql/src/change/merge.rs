@@ -37,11 +37,11 @@ use crate::values::sql_type::SqlType;
 struct Clause {
     condition: String,
     values: Vec<Option<String>>,
-    act: Act,
+    op: MergeOp,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Act {
+enum MergeOp {
     Insert,
     Update,
     Delete,
@@ -116,7 +116,7 @@ pub(super) fn merge_source(
             places.filter(|(_, value)| value.is_some()).map(|(place, _)| place).collect();
         let generated = target.table.columns.iter().enumerate();
         places.extend(generated.filter(|(_, c)| c.generated.is_some()).map(|(p, _)| p));
-        (clause.act == Act::Delete, places)
+        (clause.op == MergeOp::Delete, places)
     });
     Ok((plan, acts.collect()))
 }
@@ -163,7 +163,7 @@ pub(super) async fn merge(
             }
         }
     }
-    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(changed)
 }
 
@@ -181,14 +181,14 @@ fn clause_of(target: &Target, clause: &MergeClause, (row, source): (&str, &str))
         None => format!("({meets})"),
     };
     let mut values: Vec<Option<String>> = vec![None; target.table.columns.len()];
-    let act = match &clause.action {
-        MergeAction::Delete { .. } => Act::Delete,
+    let op = match &clause.action {
+        MergeAction::Delete { .. } => MergeOp::Delete,
         MergeAction::Update(update) => {
             for (place, value) in target.assigned(&update.assignments)? {
                 let text = value.map_or_else(|| target.default_of(place), ToString::to_string);
                 values[place] = Some(text);
             }
-            Act::Update
+            MergeOp::Update
         }
         MergeAction::Insert(insert) => {
             let MergeInsertKind::Values(given) = &insert.kind else {
@@ -214,10 +214,10 @@ fn clause_of(target: &Target, clause: &MergeClause, (row, source): (&str, &str))
                     values[place] = Some(value.to_string());
                 }
             }
-            Act::Insert
+            MergeOp::Insert
         }
     };
-    Ok(Clause { condition, values, act })
+    Ok(Clause { condition, values, op })
 }
 
 /// The name by which the statement speaks of the source.

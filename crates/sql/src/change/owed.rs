@@ -1,9 +1,9 @@
 //! What a statement owes the foreign keys of its tables: seen to once all of its rows are changed.
 //!
 //! Rows that refer to a key which an UPDATE changes follow it then, also if they are changed by the
-//! statement themselves. What a row refers to is looked at with the row, as is whether anybody
+//! statement themselves. What a row refers to is checked with the row, as is whether anybody
 //! refers to what is gone; what is not as it should be may still come right with a later row, so it
-//! is kept here, and looked at again when there are no more. Rows that were there before are read
+//! is kept here, and checked again when there are no more. Rows that were there before are read
 //! again: what they refer to may have been changed once more. The memory is counted.
 
 use std::collections::VecDeque;
@@ -139,7 +139,7 @@ pub(super) fn owed(context: &StatementContext) -> Owed {
 ///
 /// # Errors
 /// `FOREIGN_KEY_VIOLATION`; as changes of the rows that follow.
-pub(super) fn settle(
+pub(super) fn validate(
     context: &mut StatementContext,
     transaction: &Arc<Transaction>,
     catalog: &Arc<Snapshot>,

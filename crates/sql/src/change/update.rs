@@ -146,7 +146,7 @@ pub(super) async fn update(
             changed.beside.rows.push(beside);
         }
     }
-    owed::settle(context, transaction, &target.catalog, &mut owed)?;
+    owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(changed)
 }
 

@@ -179,7 +179,7 @@ impl StatementContext {
         if let Some(transaction) = block.transaction {
             transaction.roll_back();
         }
-        self.settle_numbers();
+        self.finish_sequence_numbers();
         Ok(Outcome::verb("ROLLBACK"))
     }
 

@@ -92,7 +92,7 @@ impl Numbering {
         // One that was made in what was rolled back is gone.
         let stays = |sequence: &&Arc<Sequence>| catalog.sequence_of(sequence.id).is_some();
         for sequence in taken.iter().filter(stays) {
-            sequence.settle(&database.store, committed);
+            sequence.finish(&database.store, committed);
         }
     }
 }
@@ -144,14 +144,14 @@ impl StatementContext {
                 {
                     block.fail();
                     self.forget_definitions();
-                    self.settle_numbers();
+                    self.finish_sequence_numbers();
                 }
             }
             (None, _) => {
                 if let Some(defining) = self.defining.take() {
                     self.forget_definitions();
                     defining.transaction.roll_back();
-                    self.settle_numbers();
+                    self.finish_sequence_numbers();
                 }
             }
             _ => {}
@@ -239,7 +239,7 @@ impl StatementContext {
     }
 
     /// It was.
-    pub(crate) fn settle_numbers(&self) {
+    pub(crate) fn finish_sequence_numbers(&self) {
         self.numbering.end(&self.database, false);
     }
 }

@@ -152,7 +152,7 @@ impl StatementContext {
         {
             block.fail();
             self.forget_definitions();
-            self.settle_numbers();
+            self.finish_sequence_numbers();
         }
     }
 
@@ -195,7 +195,7 @@ impl StatementContext {
     }
 
     /// The schema in which new things without a schema are made.
-    pub(crate) fn home(&self) -> &str {
+    pub(crate) fn current_schema(&self) -> &str {
         self.settings.search_path.first().map_or(PUBLIC, String::as_str)
     }
 
@@ -305,7 +305,7 @@ impl Drop for StatementContext {
             if let Some(transaction) = self.block.as_ref().and_then(|b| b.transaction.as_ref()) {
                 transaction.roll_back();
             }
-            self.settle_numbers();
+            self.finish_sequence_numbers();
         }
         self.database.taken.forget(self.id);
         self.hide();

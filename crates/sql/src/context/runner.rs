@@ -35,7 +35,7 @@ pub(crate) struct Changing {
 #[derive(Default)]
 pub(crate) struct Tries {
     begun: Option<Instant>,
-    /// Whether it was tried again when memory was worked off.
+    /// Whether it was tried again when memory was drained.
     freed: bool,
 }
 
@@ -155,7 +155,7 @@ impl StatementContext {
         Ok(true)
     }
 
-    /// Whether there is room now where there was none: what others deleted is worked off when who
+    /// Whether there is room now where there was none: what others deleted is drained when who
     /// was refused has ended.
     fn has_freed(&self, tries: &mut Tries) -> bool {
         let engine = &self.database.engine;

@@ -70,7 +70,7 @@ fn give_to(
         Some(Relation::Table(table)) => number_table(context, &table)?,
         Some(relation) => of_relation(&relation).1.ok_or_else(|| unknown(name))?,
         None => {
-            let name = Name::from_ast(name, context.home())?;
+            let name = Name::from_ast(name, context.current_schema())?;
             let sequence = catalog.sequences.get(&name);
             sequence.map(|sequence| sequence.id).ok_or_else(|| unknown(&name.to_ast()))?
         }
@@ -169,17 +169,17 @@ async fn add_constraint(
     table: &Owned,
     constraint: &TableConstraint,
 ) -> Result<()> {
-    let (name, home) = (table.name.clone(), table.name.schema.clone());
+    let (name, current_schema) = (table.name.clone(), table.name.schema.clone());
     let before = definition_of(table);
     let mut after = before.clone();
-    after.add_constraint(constraint, &home)?;
+    after.add_constraint(constraint, &current_schema)?;
     after.check()?;
     after.check_names_apart()?;
     if let Some(key) = after.keys.get(before.keys.len()) {
         if key.primary && key.columns.iter().any(|c| is_nullable(table, c)) {
             return rebuild::rebuild(context, table, after, Change::same(table)).await;
         }
-        let index = Name::new(&home, &key.name);
+        let index = Name::new(&current_schema, &key.name);
         if context.catalog().index(&index).is_some() || context.catalog().has(&index) {
             let text = format!("relation {index} already exists");
             return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
@@ -190,7 +190,7 @@ async fn add_constraint(
         index::add_index(context, table, index)?;
     }
     if let Some(check) = after.checks.get(before.checks.len()) {
-        // A text that would be read as another condition is refused; and it is looked at with
+        // A text that would be read as another condition is refused; and it is checked with
         // no more rights than its maker has.
         let condition = written::expression(&check.condition)?;
         let text = format!("SELECT count(*) FROM {} WHERE NOT ({condition})", name.to_ast());

@@ -37,14 +37,14 @@ pub(super) fn comment(
         }
         CommentObject::View => {
             let Some(Relation::View(view)) = access.relation(name)? else {
-                return Err(unknown_table(&Name::from_ast(name, context.home())?));
+                return Err(unknown_table(&Name::from_ast(name, context.current_schema())?));
             };
             access.check_owner("view", &view.name.name, view.owner)?;
             (view.id, String::new())
         }
         CommentObject::Index => {
             let schemas = context.settings.search_path.iter().map(String::as_str);
-            let names = schemas.chain([context.home()]).map(|s| Name::from_ast(name, s));
+            let names = schemas.chain([context.current_schema()]).map(|s| Name::from_ast(name, s));
             let names = names.collect::<Result<Vec<_>>>()?;
             let unknown = || {
                 let text = format!("index {name} does not exist");

@@ -1,6 +1,6 @@
 //! What depends on a table or view, and whether it still means the same.
 //!
-//! Behind each change of an object, whatever names its number is looked at with the new catalog: a
+//! Behind each change of an object, whatever names its number is checked with the new catalog: a
 //! view is bound anew and must give the columns that it has; a foreign key must find its key. What
 //! would mean something else makes the definition fail.
 

@@ -100,7 +100,8 @@ pub(super) fn drop_index(
     if_exists: bool,
 ) -> Result<()> {
     let catalog = context.catalog();
-    let schemas = context.settings.search_path.iter().map(String::as_str).chain([context.home()]);
+    let schemas =
+        context.settings.search_path.iter().map(String::as_str).chain([context.current_schema()]);
     let names = schemas.map(|schema| Name::from_ast(name, schema));
     let names = names.collect::<Result<Vec<_>>>()?;
     let Some((table, place)) = names.iter().find_map(|name| catalog.index(name)) else {

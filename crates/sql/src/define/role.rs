@@ -227,7 +227,7 @@ fn securables(
         Some(GrantObjects::Sequences(names)) => {
             for name in names {
                 let catalog = context.catalog();
-                let name = Name::from_ast(name, context.home())?;
+                let name = Name::from_ast(name, context.current_schema())?;
                 let sequence = catalog.sequences.get(&name).ok_or_else(|| unknown_table(&name))?;
                 let access = context.access(&catalog);
                 access.check_owner("sequence", &name.name, sequence.owner)?;
@@ -273,7 +273,8 @@ fn securable_relation(context: &mut StatementContext, name: &ObjectName) -> Resu
     let access = context.access(&catalog);
     let relation = access.relation(name)?;
     let relation = relation.ok_or_else(|| {
-        Name::from_ast(name, context.home()).map_or_else(|error| error, |name| unknown_table(&name))
+        Name::from_ast(name, context.current_schema())
+            .map_or_else(|error| error, |name| unknown_table(&name))
     })?;
     let (kind, id, owner) = of_relation(&relation);
     access.check_owner(kind.word(), &last(name), owner)?;

@@ -25,7 +25,7 @@ pub(super) fn create_sequence(
     options: &[SequenceOptions],
 ) -> Result<Outcome> {
     let catalog = context.catalog();
-    let new = context.access(&catalog).new_name(name, context.home())?;
+    let new = context.access(&catalog).new_name(name, context.current_schema())?;
     if catalog.has(new.name()) {
         let name = new.name();
         if if_not_exists {
@@ -59,7 +59,8 @@ pub(super) fn drop_sequence(
     if_exists: bool,
 ) -> Result<()> {
     let catalog = context.catalog();
-    let schemas = context.settings.search_path.iter().map(String::as_str).chain([context.home()]);
+    let schemas =
+        context.settings.search_path.iter().map(String::as_str).chain([context.current_schema()]);
     let names = schemas.map(|schema| Name::from_ast(name, schema));
     let names = names.collect::<Result<Vec<_>>>()?;
     let found = names.iter().find(|name| catalog.id_of(Kind::Sequence, name).is_some());

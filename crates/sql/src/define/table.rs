@@ -44,7 +44,7 @@ pub(super) async fn create_table(
         return Err(Error::unsupported("a temporary table"));
     }
     let catalog = context.catalog();
-    let new = context.access(&catalog).new_name(&create.name, context.home())?;
+    let new = context.access(&catalog).new_name(&create.name, context.current_schema())?;
     if create.if_not_exists && catalog.has(new.name()) {
         let text = format!("relation {} already exists, skipping", new.name());
         let notice = Notice::new(SqlState::DUPLICATE_TABLE, text);
@@ -55,7 +55,7 @@ pub(super) async fn create_table(
         None => {
             let definition = match &create.like {
                 Some(like) => definition_like(context, create, like)?,
-                None => Definition::from_ast(create, context.home())?,
+                None => Definition::from_ast(create, context.current_schema())?,
             };
             create_defined(context, &new, definition)?;
             Ok(Outcome::verb("CREATE TABLE"))
@@ -81,7 +81,7 @@ fn definition_like(
         sequence: Vec::new(),
         generated: None,
     });
-    let name = Name::from_ast(&create.name, context.home())?;
+    let name = Name::from_ast(&create.name, context.current_schema())?;
     Ok(Definition {
         name,
         columns: columns.collect(),

@@ -46,7 +46,7 @@ pub(crate) async fn define_as_one(
 }
 
 /// Runs a statement about roles and rights. It changes rows of the catalog and nothing else, so
-/// it waits for nobody: whoever has a transaction open cannot keep his rights by it.
+/// it waits for nobody: a role with a transaction open cannot keep its rights by it.
 ///
 /// Definitions and this exclude each other, for this writes; so the catalog that is read anew
 /// behind it has what was committed before, whatever of both was first.
@@ -97,7 +97,7 @@ fn end_alone<T>(
         Err(error) => {
             context.forget_definitions();
             transaction.roll_back();
-            context.settle_numbers();
+            context.finish_sequence_numbers();
             Err(error)
         }
     }
@@ -125,7 +125,7 @@ async fn define_in_block(
             // What was refused keeps nobody from writing.
             context.forget_definitions();
             transaction.writing()?.stop_defining();
-            context.settle_numbers();
+            context.finish_sequence_numbers();
         }
     }
     defined

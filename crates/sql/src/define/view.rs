@@ -33,7 +33,7 @@ pub(super) fn create_view(context: &mut StatementContext, create: &CreateView) -
         return Err(Error::unsupported("a materialized or temporary view"));
     }
     let catalog = context.catalog();
-    let new = context.access(&catalog).new_name(&create.name, context.home())?;
+    let new = context.access(&catalog).new_name(&create.name, context.current_schema())?;
     let name = new.name().clone();
     let before = catalog.id_of(Kind::View, &name);
     if catalog.has(&name) && !(create.or_replace && before.is_some()) {
@@ -208,7 +208,7 @@ pub(super) fn drop_view(
 ) -> Result<()> {
     let catalog = context.catalog();
     let mut path: Vec<&str> = context.settings.search_path.iter().map(String::as_str).collect();
-    path.push(context.home());
+    path.push(context.current_schema());
     let names = path.iter().map(|schema| Name::from_ast(name, schema));
     let names = names.collect::<Result<Vec<_>>>()?;
     let found = names.iter().find(|name| catalog.id_of(Kind::View, name).is_some());

@@ -23,7 +23,7 @@ struct AnyNumeric {
     signature: Signature,
 }
 
-/// The cast of an expression whose type is not settled.
+/// The cast of an expression whose type is not resolved.
 pub(crate) fn call(inner: Expr) -> Expr {
     static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
         let signature = Signature::any(1, Volatility::Immutable);
@@ -38,7 +38,7 @@ pub(crate) fn operand(call: &ScalarFunction) -> Option<&Expr> {
 }
 
 /// The same once the type of what is cast is known: nothing but the operand for a numeric.
-pub(crate) fn settled(operand: Expr, of: &DataType) -> Expr {
+pub(crate) fn resolved(operand: Expr, of: &DataType) -> Expr {
     match of {
         DataType::Decimal128(..) => operand,
         of => Expr::Cast(Cast::new(Box::new(operand), numeric_of(of))),

@@ -142,8 +142,8 @@ impl CheckedArithmetic {
             Expr::ScalarFunction(call) => match any_numeric::operand(&call) {
                 Some(operand) => {
                     let of = operand.get_type(schema)?;
-                    let settled = any_numeric::settled(operand.clone(), &of);
-                    Ok(Transformed::yes(self.rewrite(settled, schema)?.data))
+                    let resolved = any_numeric::resolved(operand.clone(), &of);
+                    Ok(Transformed::yes(self.rewrite(resolved, schema)?.data))
                 }
                 None => Ok(Transformed::no(Expr::ScalarFunction(call))),
             },

@@ -3,7 +3,7 @@
 //! Decimals take 16 bytes in Arrow, whose operations look for an overflow of 16 bytes in every row.
 //! Two numbers of 8 bytes cannot have a product, or a sum after moving the point by up to 18
 //! digits, that does not fit into 16. So here a batch is computed as if all of its numbers were so
-//! small, and looked at afterwards: if one was not, Arrow does the batch again.
+//! small, and checked afterwards: if one was not, Arrow does the batch again.
 
 #[cfg(test)]
 mod tests;

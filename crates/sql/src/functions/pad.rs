@@ -1,7 +1,7 @@
 //! lpad and rpad, whose results can be far larger than what they are given.
 //!
 //! How large a value will be is known before it is made, and asked for then; whether to stop is
-//! looked at while it is made.
+//! checked while it is made.
 
 use std::sync::Arc;
 

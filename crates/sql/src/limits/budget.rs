@@ -61,7 +61,7 @@ impl BudgetPool {
     }
 
     /// Whether there is room for so many bytes more: if not at once, when what was deleted has been
-    /// worked off.
+    /// drained.
     fn has_room(&self, bytes: usize) -> bool {
         let has_room = || used(&self.asked).saturating_add(bytes) <= self.room();
         if has_room() {

@@ -1,7 +1,7 @@
 //! Stopping a statement from outside, by the clock, or because it takes too much memory.
 //!
 //! Somebody else sets a flag; whoever reads rows looks at it between batches. A deadline and the
-//! memory that was taken are looked at as often. Functions are not told for which statement they
+//! memory that was taken are checked as often. Functions are not told for which statement they
 //! are called: the thread that runs one knows.
 
 use std::cell::RefCell;

@@ -1,9 +1,9 @@
-//! Operators that work long between two rows of their input: they look whether to stop.
+//! Operators that work long between two rows of their input check for cancellation.
 //!
-//! A scan looks between its batches. A join may make millions of rows of one batch, or look at as
-//! many pairs and give out none; so what a join gives out goes through an operator that looks, and
-//! its condition on pairs becomes one that looks each time it is evaluated. All other operators
-//! give back control after a number of batches, and whoever reads a query looks then.
+//! A scan checks between its batches. A join may make millions of rows of one batch, or compare as
+//! many pairs and give out none; so what a join gives out goes through an operator that checks, and
+//! its condition on pairs becomes one that checks each time it is evaluated. All other operators
+//! give back control after a number of batches, and the reader of a query checks then.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -115,7 +115,7 @@ fn evaluating<T>(evaluate: impl FnOnce() -> T) -> Result<T> {
     })
 }
 
-/// The stream, which looks whether to stop each time it is polled.
+/// The stream, which checks for cancellation each time it is polled.
 fn looking(
     mut stream: SendableRecordBatchStream,
     cancel: Arc<Cancel>,
@@ -161,8 +161,8 @@ fn interruptible(
 
 fn filter_that_looks(filter: &JoinFilter, cancel: &Arc<Cancel>) -> JoinFilter {
     let inner = Arc::clone(filter.expression());
-    let looks = Arc::new(Looks { inner, cancel: Arc::clone(cancel) });
-    JoinFilter::new(looks, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
+    let checked = Arc::new(CancelCheck { inner, cancel: Arc::clone(cancel) });
+    JoinFilter::new(checked, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
 }
 
 /// What a join gives, and a look whether to stop.
@@ -178,7 +178,7 @@ impl fmt::Display for Look {
 }
 
 impl Way for Look {
-    const NAME: &'static str = "LookExec";
+    const NAME: &'static str = "CancelCheckExec";
 
     fn execute(
         &self,
@@ -190,34 +190,34 @@ impl Way for Look {
     }
 }
 
-/// An expression that looks whether to stop when it is evaluated.
+/// An expression that checks for cancellation when it is evaluated.
 #[derive(Debug)]
-struct Looks {
+struct CancelCheck {
     inner: Arc<dyn PhysicalExpr>,
     cancel: Arc<Cancel>,
 }
 
-impl PartialEq for Looks {
+impl PartialEq for CancelCheck {
     fn eq(&self, other: &Self) -> bool {
         self.inner.eq(&other.inner)
     }
 }
 
-impl Eq for Looks {}
+impl Eq for CancelCheck {}
 
-impl Hash for Looks {
+impl Hash for CancelCheck {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.hash(state);
     }
 }
 
-impl fmt::Display for Looks {
+impl fmt::Display for CancelCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl PhysicalExpr for Looks {
+impl PhysicalExpr for CancelCheck {
     fn data_type(&self, schema: &Schema) -> PlanResult<DataType> {
         self.inner.data_type(schema)
     }

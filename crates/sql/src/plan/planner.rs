@@ -31,19 +31,19 @@ use crate::functions::single_value::SingleValue;
 use crate::functions::sum::Sum;
 use crate::functions::{measured, pad, regex, rounding};
 use crate::rules::by_index::OrderByIndex;
-use crate::rules::chain::{ChainUnions, ForgetConstants};
 use crate::rules::constant_keys::WithoutConstantKeys;
 use crate::rules::floats::FloatsBesideNumerics;
-use crate::rules::forget_keys;
-use crate::rules::forget_keys::{ForgetKeys, Planner};
+use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::literals;
 use crate::rules::not_in;
 use crate::rules::not_in::NotInConstants;
-use crate::rules::one_row::OneRow;
 use crate::rules::ordered::OrdersOfTheirOwn;
 use crate::rules::same_names;
 use crate::rules::same_names::SameNames;
+use crate::rules::sequential_union::{SequentialUnions, StripConstants};
+use crate::rules::strip_dependencies;
+use crate::rules::strip_dependencies::{Planner, StripDependencies};
 use crate::rules::watched::Watched;
 use crate::rules::wide_filters;
 use crate::rules::wide_filters::WideFilters;
@@ -113,11 +113,11 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 7] = [
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
-        Arc::new(OneRow),
+        Arc::new(LimitScalarAggregate),
         Arc::new(MeasuredFunctions),
         Arc::new(Subqueries),
         Arc::new(OrdersOfTheirOwn),
-        Arc::new(ForgetKeys),
+        Arc::new(StripDependencies),
     ];
     let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
     let rules = std::iter::once(first).chain(Analyzer::new().rules).chain(ours);
@@ -131,7 +131,9 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
         name if name == keys.name() => vec![Arc::clone(&keys)],
         not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
-        name if forget_keys::BEFORE.contains(&name) => vec![Arc::new(ForgetKeys), rule],
+        name if strip_dependencies::BEFORE.contains(&name) => {
+            vec![Arc::new(StripDependencies), rule]
+        }
         _ => vec![rule],
     };
     let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);
@@ -143,7 +145,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// between operators does not yet, and where projections are pushed down.
 pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
-        vec![Arc::new(ChainUnions), Arc::new(ForgetConstants)];
+        vec![Arc::new(SequentialUnions), Arc::new(StripConstants)];
     for rule in PhysicalOptimizer::new().rules {
         if rule.name() == "EnsureCooperative" {
             rules.push(Arc::new(OrderByIndex));

@@ -1,6 +1,6 @@
 //! From a statement's tree to a plan for one key, where the statement has such a shape.
 //!
-//! Whatever is not surely understood has no plan here: the long way knows all of SQL.
+//! Whatever is not surely understood has no plan here: the planner knows all of SQL.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, Statement, TableFactor, TableObject, TableWithJoins, Update,
 };
 
-use super::{Act, Change, Key, PointPlan, Source};
+use super::{Change, Key, PointOp, PointPlan, Source};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::snapshot::{Relation, Snapshot};
 use crate::catalog::table::Table;
@@ -23,22 +23,22 @@ use crate::values::datum::Datum;
 pub(crate) fn compile(statement: &Statement, access: Access<'_>) -> Option<PointPlan> {
     let Access { catalog, path, .. } = access;
     let names = Names { catalog, path };
-    let (table, act) = match statement {
+    let (table, op) = match statement {
         Statement::Query(query) => names.select(query)?,
         Statement::Insert(insert) => names.insert(insert)?,
         Statement::Update(update) => names.update(update)?,
         Statement::Delete(delete) => names.delete(delete)?,
         _ => return None,
     };
-    let uses: &[Privilege] = match act {
-        Act::Select { .. } => &[Privilege::Select],
-        Act::Insert { .. } => &[Privilege::Insert],
-        Act::Update { .. } => &[Privilege::Update, Privilege::Select],
-        Act::Delete { .. } => &[Privilege::Delete, Privilege::Select],
+    let uses: &[Privilege] = match op {
+        PointOp::Select { .. } => &[Privilege::Select],
+        PointOp::Insert { .. } => &[Privilege::Insert],
+        PointOp::Update { .. } => &[Privilege::Update, Privilege::Select],
+        PointOp::Delete { .. } => &[Privilege::Delete, Privilege::Select],
     };
-    // Why not, the long way says.
+    // Why not, the planner says.
     let table = access.table(&table, uses).ok()?;
-    Some(PointPlan { table, version: catalog.version, path: path.to_vec(), act })
+    Some(PointPlan { table, version: catalog.version, path: path.to_vec(), op })
 }
 
 struct Names<'c> {
@@ -82,7 +82,7 @@ impl Names<'_> {
         Some((table, alias.as_ref().map_or(last, |alias| fold(&alias.name))))
     }
 
-    fn select(&self, query: &Query) -> Option<(Arc<Table>, Act)> {
+    fn select(&self, query: &Query) -> Option<(Arc<Table>, PointOp)> {
         let plain = query.with.is_none()
             && query.order_by.is_none()
             && query.limit_clause.is_none()
@@ -118,10 +118,10 @@ impl Names<'_> {
             sql_type: table.columns[column].sql_type.clone(),
         });
         let result: Arc<[ResultColumn]> = result.collect();
-        Some((table, Act::Select { key, columns, result }))
+        Some((table, PointOp::Select { key, columns, result }))
     }
 
-    fn insert(&self, insert: &Insert) -> Option<(Arc<Table>, Act)> {
+    fn insert(&self, insert: &Insert) -> Option<(Arc<Table>, PointOp)> {
         let TableObject::TableName(name) = &insert.table else { return None };
         let plain = insert.on.is_none()
             && insert.returning.is_none()
@@ -168,10 +168,10 @@ impl Names<'_> {
                 _ => return None,
             });
         }
-        Some((table, Act::Insert { values: sources }))
+        Some((table, PointOp::Insert { values: sources }))
     }
 
-    fn update(&self, update: &Update) -> Option<(Arc<Table>, Act)> {
+    fn update(&self, update: &Update) -> Option<(Arc<Table>, PointOp)> {
         let plain = update.from.is_none()
             && update.returning.is_none()
             && update.or.is_none()
@@ -198,10 +198,10 @@ impl Names<'_> {
             }
             changes.push((column, change_of(&table, &alias, column, &assignment.value)?));
         }
-        Some((table, Act::Update { key, changes }))
+        Some((table, PointOp::Update { key, changes }))
     }
 
-    fn delete(&self, delete: &Delete) -> Option<(Arc<Table>, Act)> {
+    fn delete(&self, delete: &Delete) -> Option<(Arc<Table>, PointOp)> {
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         let plain = delete.using.is_none()
             && delete.returning.is_none()
@@ -216,7 +216,7 @@ impl Names<'_> {
         if referenced || !table.indexes[key.index].unique {
             return None;
         }
-        Some((table, Act::Delete { key }))
+        Some((table, PointOp::Delete { key }))
     }
 
     /// Whether rows of some table may refer to this column.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Act, Change, Key, PointPlan, Source};
+use super::{Change, Key, PointOp, PointPlan, Source};
 use crate::catalog::table::Table;
 use crate::result::rows::ResultColumn;
 use crate::values::sql_type::SqlType;
@@ -37,8 +37,8 @@ impl PointPlan {
                 .zip(&found)
                 .all(|(given, found)| *given == SqlType::Unknown || is_same(given, found));
         let complete = found.iter().all(|found| *found != SqlType::Unknown);
-        let columns = match &self.act {
-            Act::Select { result, .. } => Arc::clone(result),
+        let columns = match &self.op {
+            PointOp::Select { result, .. } => Arc::clone(result),
             _ => Arc::new([]),
         };
         (as_given && complete).then_some((found, columns))
@@ -47,10 +47,10 @@ impl PointPlan {
     /// Where values come from, each with the column that it is for.
     fn sources(&self) -> Vec<(usize, &Source)> {
         let of_key = |key| key_sources(&self.table, key);
-        match &self.act {
-            Act::Select { key, .. } | Act::Delete { key } => of_key(key),
-            Act::Insert { values } => values.iter().enumerate().collect(),
-            Act::Update { key, changes } => {
+        match &self.op {
+            PointOp::Select { key, .. } | PointOp::Delete { key } => of_key(key),
+            PointOp::Insert { values } => values.iter().enumerate().collect(),
+            PointOp::Update { key, changes } => {
                 let changes = changes.iter().map(|(column, change)| {
                     let (Change::To(by) | Change::Plus(by) | Change::Minus(by)) = change;
                     (*column, by)
@@ -68,7 +68,7 @@ fn key_sources<'k>(table: &Table, key: &'k Key) -> Vec<(usize, &'k Source)> {
 /// What a parameter beside a column of this type is; `None` if the binder knows better.
 fn parameter_of(column: &SqlType) -> Option<SqlType> {
     match column {
-        // Its length is looked at when it is written.
+        // Its length is checked when it is written.
         SqlType::Varchar(_) | SqlType::Text => Some(SqlType::Text),
         SqlType::Boolean
         | SqlType::Real

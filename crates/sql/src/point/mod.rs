@@ -2,7 +2,7 @@
 //!
 //! A statement of a known shape (a look-up, insert, update or delete by a whole key) is compiled
 //! once from its text's tree and then runs without binder, optimiser and batches. Everything else,
-//! and every value that would need more than the shape knows, goes the long way.
+//! and every value that would need more than the shape knows, goes through the planner.
 
 pub(crate) mod compile;
 pub(crate) mod describe;
@@ -27,12 +27,12 @@ pub(crate) struct PointPlan {
     pub(crate) version: u64,
     /// The schemas in which its names were looked for.
     pub(crate) path: Vec<String>,
-    pub(crate) act: Act,
+    pub(crate) op: PointOp,
 }
 
 /// What is done.
 #[derive(Debug)]
-pub(crate) enum Act {
+pub(crate) enum PointOp {
     /// The columns of the rows with a key.
     Select { key: Key, columns: Vec<usize>, result: Arc<[ResultColumn]> },
     /// A row: a source for each column of the table.

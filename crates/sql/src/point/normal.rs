@@ -14,7 +14,7 @@ pub(crate) struct Normal {
     pub(crate) constants: Vec<Datum>,
 }
 
-/// Texts that are longer are not looked at.
+/// Texts that are longer are not checked.
 const LENGTH_MAX: usize = 4096;
 
 /// The text without its constants; `None` if it is better left alone.

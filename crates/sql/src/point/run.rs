@@ -1,7 +1,7 @@
 //! Running a plan for one key.
 //!
-//! A value that its column could have only by a conversion goes the long way, which knows all
-//! conversions; so both ways answer the same.
+//! A value that its column could have only by a conversion goes through the planner, which knows
+//! all conversions; so both ways answer the same.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
 
-use super::{Act, Change, Key, PointPlan, Source, TextCache, normal};
+use super::{Change, Key, PointOp, PointPlan, Source, TextCache, normal};
 use crate::catalog::table::Table;
 use crate::catalog::table::duplicate_named;
 use crate::context::StatementContext;
@@ -27,10 +27,10 @@ use crate::transaction::owned::patiently;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
-/// What a plan did, or that the long way has to be gone.
-enum Ran {
+/// What a plan did, or that the planner has to run the statement.
+enum Executed {
     Done(Outcome),
-    LongWay,
+    NeedsPlanner,
 }
 
 /// Runs a text that has the shape of a statement about one key; `None` if it has not.
@@ -70,7 +70,7 @@ pub(crate) fn compile_point(
     super::compile::compile(&statement.ast, context.access(&catalog))
 }
 
-/// Runs a plan with these values; `None` if the long way has to be gone.
+/// Runs a plan with these values; `None` if the planner has to run it.
 pub(crate) fn run_point(
     context: &mut StatementContext,
     plan: &PointPlan,
@@ -83,13 +83,13 @@ pub(crate) fn run_point(
         return None;
     }
     context.begin_statement();
-    let ran = match &plan.act {
-        Act::Select { .. } => point_read(context, plan, parameters),
+    let executed = match &plan.op {
+        PointOp::Select { .. } => point_read(context, plan, parameters),
         _ => point_write(context, plan, parameters),
     };
-    match ran {
-        Ok(Ran::Done(outcome)) => Some(Ok(outcome)),
-        Ok(Ran::LongWay) => None,
+    match executed {
+        Ok(Executed::Done(outcome)) => Some(Ok(outcome)),
+        Ok(Executed::NeedsPlanner) => None,
         Err(error) => {
             context.failed_with(&error);
             Some(Err(error))
@@ -101,11 +101,11 @@ fn point_read(
     context: &mut StatementContext,
     plan: &PointPlan,
     parameters: &[Datum],
-) -> Result<Ran> {
+) -> Result<Executed> {
     if context.block.is_some() {
         let transaction = context.transaction(false)?;
         if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-            return Ok(Ran::LongWay);
+            return Ok(Executed::NeedsPlanner);
         }
         return read(plan, &*transaction.reading()?, parameters);
     }
@@ -113,7 +113,7 @@ fn point_read(
     let reading = engine.begin_read()?;
     // A table that was dropped since the plan was made may be another by now.
     if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-        return Ok(Ran::LongWay);
+        return Ok(Executed::NeedsPlanner);
     }
     read(plan, &reading, parameters)
 }
@@ -122,7 +122,7 @@ fn point_write(
     context: &mut StatementContext,
     plan: &PointPlan,
     parameters: &[Datum],
-) -> Result<Ran> {
+) -> Result<Executed> {
     if context.block.is_some() {
         return point_write_in_block(context, plan, parameters);
     }
@@ -134,12 +134,12 @@ fn point_write(
         let writing =
             patiently(&options, context.cancel(), |options| engine.begin_write_with(options))?;
         if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-            return Ok(Ran::LongWay);
+            return Ok(Executed::NeedsPlanner);
         }
         let written = write(context, plan, &writing, parameters);
         let ended = match written {
-            Ok(Ran::Done(outcome)) => {
-                writing.commit().map(|_| Ran::Done(outcome)).map_err(Error::from)
+            Ok(Executed::Done(outcome)) => {
+                writing.commit().map(|_| Executed::Done(outcome)).map_err(Error::from)
             }
             other => other,
         };
@@ -157,20 +157,20 @@ fn point_write_in_block(
     context: &mut StatementContext,
     plan: &PointPlan,
     parameters: &[Datum],
-) -> Result<Ran> {
+) -> Result<Executed> {
     let mut tries = Tries::default();
     loop {
         let changing = context.begin_change(&mut tries)?;
-        let ran = match plan.holds(context.catalog_version(), &context.settings.search_path) {
+        let executed = match plan.holds(context.catalog_version(), &context.settings.search_path) {
             true => write(context, plan, &*changing.writing()?, parameters),
-            false => Ok(Ran::LongWay),
+            false => Ok(Executed::NeedsPlanner),
         };
-        if matches!(ran, Ok(Ran::LongWay)) {
+        if matches!(executed, Ok(Executed::NeedsPlanner)) {
             context.give_up_change(&changing)?;
-            return ran;
+            return executed;
         }
-        if let Some(ran) = context.end_change(changing, ran, &mut tries)? {
-            return Ok(ran);
+        if let Some(executed) = context.end_change(changing, executed, &mut tries)? {
+            return Ok(executed);
         }
     }
 }
@@ -180,15 +180,17 @@ fn write(
     plan: &PointPlan,
     writing: &WriteTransaction<'_>,
     parameters: &[Datum],
-) -> Result<Ran> {
-    match &plan.act {
-        Act::Insert { values } => insert_point(context, &plan.table, writing, values, parameters),
-        Act::Update { key, changes } => {
+) -> Result<Executed> {
+    match &plan.op {
+        PointOp::Insert { values } => {
+            insert_point(context, &plan.table, writing, values, parameters)
+        }
+        PointOp::Update { key, changes } => {
             update_point(context, &plan.table, writing, (key, changes), parameters)
         }
-        Act::Delete { key } => {
+        PointOp::Delete { key } => {
             let Some(values) = key_values(&plan.table, key, parameters) else {
-                return Ok(Ran::LongWay);
+                return Ok(Executed::NeedsPlanner);
             };
             if values.iter().any(|value| value.is_null()) {
                 return Ok(done("DELETE", 0));
@@ -200,7 +202,7 @@ fn write(
             writing.delete(handle, row.id())?;
             Ok(done("DELETE", 1))
         }
-        Act::Select { .. } => Ok(Ran::LongWay),
+        PointOp::Select { .. } => Ok(Executed::NeedsPlanner),
     }
 }
 
@@ -210,7 +212,7 @@ fn insert_point(
     writing: &WriteTransaction<'_>,
     sources: &[Source],
     parameters: &[Datum],
-) -> Result<Ran> {
+) -> Result<Executed> {
     let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
     for (column, source) in table.columns.iter().zip(sources) {
         let given = match source {
@@ -222,7 +224,7 @@ fn insert_point(
             Source::Now => Cow::Owned(now(context)),
             Source::Parameter(number) => match parameters.get(*number) {
                 Some(datum) => Cow::Borrowed(datum),
-                None => return Ok(Ran::LongWay),
+                None => return Ok(Executed::NeedsPlanner),
             },
         };
         let value = match is_of(&given, &column.sql_type) {
@@ -230,7 +232,7 @@ fn insert_point(
             false => Cow::Owned(given.cast(&column.sql_type)?),
         };
         if matches!(value.as_ref(), Datum::List(_)) {
-            return Ok(Ran::LongWay);
+            return Ok(Executed::NeedsPlanner);
         }
         if value.is_null() && !column.nullable {
             let name = quoted(&column.name);
@@ -260,8 +262,10 @@ fn update_point(
     writing: &WriteTransaction<'_>,
     (key, changes): (&Key, &[(usize, Change)]),
     parameters: &[Datum],
-) -> Result<Ran> {
-    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+) -> Result<Executed> {
+    let Some(values) = key_values(table, key, parameters) else {
+        return Ok(Executed::NeedsPlanner);
+    };
     let index = table.indexes[key.index].handle;
     if values.iter().any(|value| value.is_null()) {
         return Ok(done("UPDATE", 0));
@@ -276,15 +280,15 @@ fn update_point(
         let given = match source {
             Source::Parameter(number) => match parameters.get(*number) {
                 Some(datum) => datum,
-                None => return Ok(Ran::LongWay),
+                None => return Ok(Executed::NeedsPlanner),
             },
             Source::Constant(constant) => constant,
             Source::Now => &now,
-            Source::Sequence(_) => return Ok(Ran::LongWay),
+            Source::Sequence(_) => return Ok(Executed::NeedsPlanner),
         };
         let value = match change {
             Change::To(_) => match given.cast(&column.sql_type)? {
-                Datum::List(_) => return Ok(Ran::LongWay),
+                Datum::List(_) => return Ok(Executed::NeedsPlanner),
                 value => value,
             },
             Change::Plus(_) | Change::Minus(_) => {
@@ -292,12 +296,12 @@ fn update_point(
                 let minus = matches!(change, Change::Minus(_));
                 match sum(&old, given, minus, &column.sql_type) {
                     Some(value) => value?,
-                    None => return Ok(Ran::LongWay),
+                    None => return Ok(Executed::NeedsPlanner),
                 }
             }
         };
         if value.is_null() && !column.nullable {
-            return Ok(Ran::LongWay);
+            return Ok(Executed::NeedsPlanner);
         }
         new.push((column, value));
     }
@@ -326,14 +330,18 @@ fn now(context: &StatementContext) -> Datum {
     Datum::TimestampTz(micros)
 }
 
-fn done(verb: &'static str, rows: u64) -> Ran {
-    Ran::Done(Outcome::done(Tag::counted(verb, rows)))
+fn done(verb: &'static str, rows: u64) -> Executed {
+    Executed::Done(Outcome::done(Tag::counted(verb, rows)))
 }
 
-fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -> Result<Ran> {
-    let Act::Select { key, columns, result } = &plan.act else { return Ok(Ran::LongWay) };
+fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -> Result<Executed> {
+    let PointOp::Select { key, columns, result } = &plan.op else {
+        return Ok(Executed::NeedsPlanner);
+    };
     let table = &plan.table;
-    let Some(values) = key_values(table, key, parameters) else { return Ok(Ran::LongWay) };
+    let Some(values) = key_values(table, key, parameters) else {
+        return Ok(Executed::NeedsPlanner);
+    };
     let mut rows: VecDeque<Vec<Datum>> = VecDeque::new();
     // Nothing is equal to NULL.
     if !values.iter().any(|value| value.is_null()) {
@@ -356,10 +364,10 @@ fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -
         }
     }
     let result: Arc<[ResultColumn]> = Arc::clone(result);
-    Ok(Ran::Done(Outcome::rows("SELECT", Rows::values(result, rows))))
+    Ok(Executed::Done(Outcome::rows("SELECT", Rows::values(result, rows))))
 }
 
-/// What a column has after adding; `None` where the types need the long way.
+/// What a column has after adding; `None` where the types need the planner.
 fn sum(old: &Datum, by: &Datum, minus: bool, sql_type: &SqlType) -> Option<Result<Datum>> {
     let out_of_range = || {
         let text = format!("{sql_type} out of range");

@@ -209,8 +209,8 @@ impl<'c> Access<'c> {
     ///
     /// # Errors
     /// `NO_PRIVILEGE`, `UNKNOWN_SCHEMA`; `BAD_DEFINITION` for what cannot be a name.
-    pub(crate) fn new_name(&self, name: &ObjectName, home: &str) -> Result<NewName> {
-        let name = Name::from_ast(name, home)?;
+    pub(crate) fn new_name(&self, name: &ObjectName, current_schema: &str) -> Result<NewName> {
+        let name = Name::from_ast(name, current_schema)?;
         check_new(&name.name)?;
         let schema = self.catalog.check_schema(&name.schema)?;
         if !self.has((schema.id, schema.owner), Privilege::Create) {
@@ -226,9 +226,9 @@ impl<'c> Access<'c> {
     pub(crate) fn other_name(
         &self,
         name: &ObjectName,
-        (home, owner): (&str, Option<ObjectId>),
+        (current_schema, owner): (&str, Option<ObjectId>),
     ) -> Result<NewName> {
-        let made = self.new_name(name, home)?;
+        let made = self.new_name(name, current_schema)?;
         Ok(NewName { owner, ..made })
     }
 
@@ -265,14 +265,14 @@ impl<'c> Access<'c> {
     /// # Errors
     /// `UNKNOWN_TABLE`; `WRONG_OBJECT` for a view.
     fn found(&self, name: &ObjectName) -> Result<Arc<Table>> {
-        let home = self.path.first().map_or(crate::names::PUBLIC, String::as_str);
+        let current_schema = self.path.first().map_or(crate::names::PUBLIC, String::as_str);
         match self.relation(name)? {
             Some(Relation::Table(table)) => Ok(table),
             Some(Relation::View(view)) => {
                 let text = format!("{} is a view, not a table", view.name);
                 Err(Error::new(SqlState::WRONG_OBJECT, text))
             }
-            None => Err(unknown_table(&Name::from_ast(name, home)?)),
+            None => Err(unknown_table(&Name::from_ast(name, current_schema)?)),
         }
     }
 

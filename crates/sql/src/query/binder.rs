@@ -51,7 +51,7 @@ use crate::session_functions::sequences;
 use crate::system_catalog;
 
 /// The schema in which a statement's own tables stand: the one that is changed, and rows that are
-/// at hand.
+/// ready.
 pub(crate) const OWN_SCHEMA: &str = "\u{1}own";
 
 /// Views within views.

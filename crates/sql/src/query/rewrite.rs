@@ -65,7 +65,7 @@ impl Rewriter<'_> {
         let settings = &self.context.settings;
         let text = match name {
             "current_user" | "session_user" | "user" | "current_role" => settings.user.clone(),
-            "current_schema" => self.context.home().to_owned(),
+            "current_schema" => self.context.current_schema().to_owned(),
             "current_database" | "current_catalog" => "remanent".to_owned(),
             "pg_backend_pid" => {
                 let number = ast::Value::Number(self.context.process.to_string(), false);
@@ -552,8 +552,8 @@ impl VisitorMut for Rewriter<'_> {
         if let Err(stopped) = self.context.check_cancelled() {
             return ControlFlow::Break(stopped);
         }
-        let meant = catalog::cast(expr, self.context.home())
-            .or_else(|| catalog::function(expr, self.context.home()));
+        let meant = catalog::cast(expr, self.context.current_schema())
+            .or_else(|| catalog::function(expr, self.context.current_schema()));
         if let Some(meant) = meant {
             *expr = meant;
             return ControlFlow::Continue(());

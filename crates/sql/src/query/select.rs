@@ -205,10 +205,10 @@ fn reads_tables(logical: &LogicalPlan) -> Result<bool> {
     let mut reads = false;
     logical.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            // What the catalog makes up is at hand as rows.
-            let at_hand = source_as_provider(&scan.source)
+            // What the catalog makes up is ready as rows.
+            let in_memory = source_as_provider(&scan.source)
                 .is_ok_and(|provider| provider.downcast_ref::<MemTable>().is_some());
-            reads |= !at_hand;
+            reads |= !in_memory;
         }
         Ok(if reads { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

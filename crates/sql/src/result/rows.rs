@@ -1,6 +1,6 @@
 //! A query that runs: its rows come when they are asked for.
 //!
-//! Rows of a statement about one key are at hand as values; those of a query are a stream of
+//! Rows of a statement about one key are ready as values; those of a query are a stream of
 //! batches that keeps the transaction it reads in.
 
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ pub struct ResultColumn {
 pub struct Rows {
     columns: Arc<[ResultColumn]>,
     source: Source,
-    /// Rows that are at hand as values.
+    /// Rows that are ready as values.
     pending: VecDeque<Vec<Datum>>,
     /// The batch that was read last, and how many of its rows were given out: each is made
     /// values when it is asked for, so that what is large is there once.
@@ -83,7 +83,7 @@ impl Rows {
         }
     }
 
-    /// Rows that are at hand.
+    /// Rows that are ready.
     pub(crate) fn batches(
         schema: &SchemaRef,
         batches: Vec<RecordBatch>,
@@ -94,20 +94,21 @@ impl Rows {
         Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
     }
 
-    /// Rows that are at hand, as values.
+    /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
         Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
     }
 
-    /// The same rows with these columns, which the caller was told before; `None` if there are more
-    /// or fewer. Values are made what these say.
+    /// The same rows with these columns, which were described to the caller before; `None` if there
+    /// are more or fewer. Values are cast to their types.
     #[must_use]
-    pub fn as_told(mut self, told: &Arc<[ResultColumn]>) -> Option<Self> {
-        if told.len() != self.columns.len() {
+    pub fn described_as(mut self, described: &Arc<[ResultColumn]>) -> Option<Self> {
+        if described.len() != self.columns.len() {
             return None;
         }
-        self.casts = told.iter().zip(self.columns.iter()).any(|(a, b)| a.sql_type != b.sql_type);
-        self.columns = Arc::clone(told);
+        self.casts =
+            described.iter().zip(self.columns.iter()).any(|(a, b)| a.sql_type != b.sql_type);
+        self.columns = Arc::clone(described);
         Some(self)
     }
 
@@ -137,9 +138,9 @@ impl Rows {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
-    /// The next of the rows that are at hand, without waiting: all rows of a statement about one
+    /// The next of the rows that are ready, without waiting: all rows of a statement about one
     /// key.
-    pub fn next_at_hand(&mut self) -> Option<Vec<Datum>> {
+    pub fn next_ready(&mut self) -> Option<Vec<Datum>> {
         self.pending.pop_front()
     }
 
@@ -169,7 +170,7 @@ impl Rows {
         }
     }
 
-    /// Values that are at hand, as a batch.
+    /// Values that are ready, as a batch.
     fn pending_batch(&mut self) -> Result<Option<RecordBatch>> {
         let rows = std::mem::take(&mut self.pending);
         if rows.is_empty() {

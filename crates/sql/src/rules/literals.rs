@@ -271,7 +271,7 @@ fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
             let of = inner.get_type(schema).ok()?;
             division::exact(&of)?;
             Some(match inner.as_ref() {
-                Expr::Literal(..) => any_numeric::settled(inner.as_ref().clone(), &of),
+                Expr::Literal(..) => any_numeric::resolved(inner.as_ref().clone(), &of),
                 other => any_numeric::call(other.clone()),
             })
         }

@@ -14,13 +14,13 @@ pub(crate) mod not_in;
 pub(crate) mod ordered;
 
 pub(crate) mod constant_keys;
-pub(crate) mod forget_keys;
-pub(crate) mod one_row;
+pub(crate) mod limit_aggregate;
 pub(crate) mod same_names;
+pub(crate) mod strip_dependencies;
 pub(crate) mod wide_filters;
 
 pub(crate) mod by_index;
-pub(crate) mod chain;
+pub(crate) mod sequential_union;
 
 pub(crate) mod through;
 pub(crate) mod watched;

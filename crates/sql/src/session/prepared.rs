@@ -105,7 +105,7 @@ impl Session {
         if !values.iter().zip(&prepared.parameters).any(is_text) {
             return run::run_point(&mut self.context, point, values);
         }
-        // What is wrong with them, the long way says.
+        // What is wrong with them, the planner says.
         let cast = as_parameters(values, &prepared.parameters).ok()?;
         run::run_point(&mut self.context, point, &cast)
     }

@@ -1,7 +1,7 @@
 //! nextval, currval, lastval and setval.
 //!
-//! Each session has its own, which know whose they are: so a session is told the numbers that it
-//! took itself, and nobody takes numbers that he may not.
+//! Each session has its own, which know whose they are: so a session is given the numbers that it
+//! took itself, and no role takes numbers that it may not.
 
 use std::sync::Arc;
 

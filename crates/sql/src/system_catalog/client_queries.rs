@@ -16,14 +16,14 @@ use super::pg_objects::{class_oid, type_by_name};
 use crate::names::{Name, fold};
 
 /// A cast to a type of numbers that are shown as names, as the expression that is meant.
-pub(crate) fn cast(expr: &Expr, home: &str) -> Option<Expr> {
+pub(crate) fn cast(expr: &Expr, current_schema: &str) -> Option<Expr> {
     let Expr::Cast { expr: inner, data_type, .. } = expr else { return None };
     let to = last_word(data_type)?;
     let inner = unnested(inner);
     let literal = text_of(inner);
     match to.as_str() {
         "regclass" => Some(match (literal, inner) {
-            (Some(text), _) => number(class_number(text, home)),
+            (Some(text), _) => number(class_number(text, current_schema)),
             // What is compared is a number.
             (None, Expr::Value(value)) if matches!(value.value, Value::Placeholder(_)) => {
                 call("regclass_number", inner)
@@ -47,7 +47,7 @@ pub(crate) fn cast(expr: &Expr, home: &str) -> Option<Expr> {
 }
 
 /// The number of the table that a text names, from a number or a name.
-pub(crate) fn class_number(text: &str, home: &str) -> i64 {
+pub(crate) fn class_number(text: &str, current_schema: &str) -> i64 {
     if let Ok(number) = text.parse() {
         return number;
     }
@@ -55,7 +55,7 @@ pub(crate) fn class_number(text: &str, home: &str) -> i64 {
     class_oid(&match plain.split_once('.') {
         Some((schema, name)) => Name::new(schema, name),
         None if plain.starts_with("pg_") => Name::new("pg_catalog", plain.as_str()),
-        None => Name::new(home, plain.as_str()),
+        None => Name::new(current_schema, plain.as_str()),
     })
 }
 
@@ -107,9 +107,9 @@ pub(crate) fn table_function(factor: &mut TableFactor) {
 }
 
 /// Functions that give several rows, lists made of a query, and queries that have no rows.
-pub(crate) fn function(expr: &Expr, home: &str) -> Option<Expr> {
+pub(crate) fn function(expr: &Expr, current_schema: &str) -> Option<Expr> {
     match expr {
-        Expr::Function(function) => called(function, home),
+        Expr::Function(function) => called(function, current_schema),
         Expr::Like { negated, any: false, expr, pattern, escape_char: Some(escape) } => {
             let pattern = Box::new(with_backslashes(pattern, &escape.value)?);
             let (negated, expr) = (*negated, expr.clone());
@@ -164,7 +164,7 @@ pub(crate) fn function(expr: &Expr, home: &str) -> Option<Expr> {
 }
 
 /// A call of a function that the binder does not know.
-fn called(function: &Function, home: &str) -> Option<Expr> {
+fn called(function: &Function, current_schema: &str) -> Option<Expr> {
     match function {
         _ if is_named(function, "generate_subscripts") => Some(places(first_argument(function)?)),
         _ if is_named(function, "_pg_expandarray") => {
@@ -190,10 +190,10 @@ fn called(function: &Function, home: &str) -> Option<Expr> {
         _ if is_named(function, "current_schemas") => {
             let with_system = matches!(first_argument(function)?, Expr::Value(value)
                 if value.value == Value::Boolean(true));
-            let home = home.replace('\'', "''");
+            let current_schema = current_schema.replace('\'', "''");
             let text = match with_system {
-                true => format!("make_array('pg_catalog', '{home}')"),
-                false => format!("make_array('{home}')"),
+                true => format!("make_array('pg_catalog', '{current_schema}')"),
+                false => format!("make_array('{current_schema}')"),
             };
             crate::catalog::written::read_expression(&text).ok()
         }

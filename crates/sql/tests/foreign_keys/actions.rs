@@ -102,7 +102,7 @@ fn a_table_refers_to_itself() {
 
 /// Every statement that takes rows away or changes them looks at references.
 #[test]
-fn all_ways_to_change_a_row_are_looked_at() {
+fn all_ways_to_change_a_row_are_checked() {
     let tables = "create table p (id int primary key, v int); insert into p values (1, 1), (2, 2); \
          create table c (id int primary key, p int references p); insert into c values (1, 1)";
     for change in [

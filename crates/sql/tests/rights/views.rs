@@ -23,7 +23,7 @@ fn a_view_reads_with_its_owners_rights_as_they_are_now() {
     refused(&mut guest, "select * from g.y");
     world.run("grant select on s.t to guest");
     assert_eq!(values(&mut other, "select * from g.y"), ["secret"]);
-    // Whoever is given the view reads with his own.
+    // Who is given the view reads with their own.
     world.run("alter table g.y owner to other");
     refused(&mut other, "select * from g.y");
 }

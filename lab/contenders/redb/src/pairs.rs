@@ -112,7 +112,7 @@ impl PairStore for Pairs {
         Ok(())
     }
 
-    fn settle(&mut self) -> Outcome<()> {
+    fn finish(&mut self) -> Outcome<()> {
         // A new transaction is `Immediate`, and makes those before it durable.
         self.database.begin_write()?.commit()?;
         Ok(())

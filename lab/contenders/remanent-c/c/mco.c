@@ -1,7 +1,7 @@
 /* The sensor workload in the mco-style, as the document writes it.
  *
  * The database lives in memory that this program gives it. What putting a field returns is not
- * looked at: a put that fails makes the commit fail.
+ * checked: a put that fails makes the commit fail.
  */
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 //! The primary key is an ordered index, as every other contender has one. The plain setting grows
 //! while rows come, and the time for that counts; `ahead` commits the memory for all rows when it
 //! opens; `bulk` inserts many rows with each statement (`insert_all`). In a folder it stands on
-//! each rung, with `checkpoint_after(0)`, as others make no checkpoint by themselves. Dropping the
+//! each level, with `checkpoint_after(0)`, as others make no checkpoint by themselves. Dropping the
 //! transaction takes its rows back.
 
 use lab_harness::burst::{AT_A_TIME, Burst, BurstSnapshot, BurstStore};

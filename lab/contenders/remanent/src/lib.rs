@@ -72,17 +72,17 @@ const fn logged(promise: Promise, tier: Tier, note: &'static str) -> Setting {
 
 /// An empty database that keeps the promise of a setting.
 fn database(setting: &Setting, place: &Place<'_>, options: Options) -> Outcome<Database> {
-    Ok(match rung(setting.promise) {
+    Ok(match level(setting.promise) {
         None => Database::open(options)?,
-        Some(rung) => {
-            let options = options.durability(rung).checkpoint_after(0);
+        Some(level) => {
+            let options = options.durability(level).checkpoint_after(0);
             Database::open_at(place.files()?, options)?
         }
     })
 }
 
-/// The rung that keeps a promise; none needs a log below `Buffered`.
-fn rung(promise: Promise) -> Option<Durability> {
+/// The level that keeps a promise; none needs a log below `Buffered`.
+fn level(promise: Promise) -> Option<Durability> {
     match promise {
         Promise::None | Promise::Memory => None,
         Promise::Buffered => Some(Durability::Buffered),

@@ -1,7 +1,7 @@
 //! Small pairs, through the key/value interface: everything about them is in this file.
 //!
 //! A key/value database of the ordered or the hashed kind lies in memory alone, or in a folder with
-//! a log at each rung. Without transactions it is used through `auto_commit`, which keeps its
+//! a log at each level. Without transactions it is used through `auto_commit`, which keeps its
 //! snapshot from one read to the next; otherwise each call is a transaction of its own. No
 //! checkpoints are made while it is measured, as others make none by themselves.
 
@@ -15,7 +15,7 @@ use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
 use remanent::{Database, Options};
 use remanent_kv::{AutoCommit, Environment, KvDatabase, KvOptions};
 
-use crate::{database, rung};
+use crate::{database, level};
 
 /// Settings of pairs that one thread owns.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -85,7 +85,7 @@ pub(crate) fn is_returned_from(file: &str) -> bool {
 /// Opens the database that [`open`] made in the same place and saved or left behind.
 pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
     let image = place.files()?.join(IMAGE_FILE);
-    let database = match rung(setting.promise) {
+    let database = match level(setting.promise) {
         Some(_) => database(setting, place, Options::new())?,
         None => {
             let file = File::open(&image)?;

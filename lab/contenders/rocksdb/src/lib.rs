@@ -1,7 +1,7 @@
 //! RocksDB through its own C interface, where `librocksdb` is installed: a log-structured store.
 //!
 //! It takes part with small pairs. A write is one atomic put; without its log it promises memory,
-//! with the log written when told to, at every put, or synced, what the rungs above promise. It
+//! with the log written when told to, at every put, or synced, what the levels above promise. It
 //! has no database without files, and no transaction that reads. On a machine without the library
 //! this crate compiles to a contender that names the command that installs it. The C calls are in
 //! `database`, for which `absent` stands without the library.

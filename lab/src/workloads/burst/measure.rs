@@ -12,11 +12,11 @@ use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::{self, Footprint};
 use lab_harness::pairs::{Check, Seen};
-use lab_harness::{Outcome, Place, Promise, Setting, at_hand};
+use lab_harness::{Outcome, Place, Promise, Setting, prefault};
 use serde_json::Value;
 
 use super::{ABORT, ENDING, ORDER, RANDOM, SNAPSHOTS};
-use crate::protocol::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 use crate::workloads::ladder::content::{PAIR_BYTES, key, value};
 
@@ -26,7 +26,7 @@ const SEED: u64 = 0x0062_7572_7374;
 pub(super) const STOPPED: &str = "stopped by time";
 
 /// How many times the data's bytes are touched beforehand.
-const AT_HAND: u64 = 4;
+const PREFAULT: u64 = 4;
 
 /// How many keys a snapshot is asked for.
 const LOOKS: u64 = 1000;
@@ -38,17 +38,17 @@ struct Keys {
     rows: u64,
 }
 
-/// What a cell does, as its request says.
-struct Course<'s> {
+/// What a case does, as its request says.
+struct Phases<'s> {
     store: &'s dyn BurstStore,
     keys: Keys,
     snapshots: u64,
     limit_ns: u64,
 }
 
-/// Measures one cell.
+/// Measures one case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -58,7 +58,7 @@ pub(super) fn measure(
     let parameter = |name| request.parameters.get(name);
     let snapshots = parameter(SNAPSHOTS).and_then(Value::as_u64).unwrap_or(0);
     let keys = Keys::new(request.rows, parameter(ORDER).is_some_and(|order| order == RANDOM))?;
-    at_hand::touch(usize::try_from(data_bytes * AT_HAND)?)?;
+    prefault::touch(usize::try_from(data_bytes * PREFAULT)?)?;
     footprint::forget_resident_peak();
     let footprint = Footprint::begin(place.directory)?;
     let clock = Clock::start();
@@ -66,8 +66,8 @@ pub(super) fn measure(
     let mut samples = vec![sample("open", 1, clock.elapsed())];
     let empty_bytes = footprint.held_bytes()?;
     let limit_ns = request.seconds_max.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64);
-    let course = Course { store: store.as_ref(), keys, snapshots, limit_ns };
-    let (burst, open, inserted, elapsed) = course.insert()?;
+    let phases = Phases { store: store.as_ref(), keys, snapshots, limit_ns };
+    let (burst, open, inserted, elapsed) = phases.insert()?;
     let mut insert = sample("insert", inserted, elapsed);
     if inserted < request.rows {
         let about = rounded(inserted);
@@ -80,8 +80,8 @@ pub(super) fn measure(
     held_bytes = held_bytes.max(footprint.held_bytes()?);
     let accounted_bytes = store.accounted_bytes();
     let kept = if aborts { 0 } else { inserted };
-    let mut difference = course.moved(open)?;
-    difference = difference.or(course.difference(kept)?);
+    let mut difference = phases.moved(open)?;
+    difference = difference.or(phases.difference(kept)?);
     let clock = Clock::start();
     store.close()?;
     samples.push(sample("close", 1, clock.elapsed()));
@@ -121,7 +121,7 @@ fn end(
 /// The transaction, the snapshots beside it, how many records it inserted, and the time for them.
 type Inserted<'s> = (Box<dyn Burst + 's>, Vec<Box<dyn BurstSnapshot + 's>>, u64, Elapsed);
 
-impl<'s> Course<'s> {
+impl<'s> Phases<'s> {
     /// Begins, and inserts until all is done or time is up.
     fn insert(&self) -> Outcome<Inserted<'s>> {
         let rows = self.keys.rows;

@@ -91,8 +91,8 @@ fn every_lie_takes_all_times_away() {
 fn snapshots_are_opened_evenly_along_the_way() {
     let store = Fake { lie: Lie::None, pairs: RefCell::default(), opened: RefCell::default() };
     let keys = Keys::new(ROWS, false).unwrap();
-    let course = Course { store: &store, keys, snapshots: 7, limit_ns: u64::MAX };
-    let (burst, open, inserted, _) = course.insert().unwrap();
+    let phases = Phases { store: &store, keys, snapshots: 7, limit_ns: u64::MAX };
+    let (burst, open, inserted, _) = phases.insert().unwrap();
     assert_eq!((open.len(), inserted), (7, ROWS));
     drop(burst);
 }
@@ -101,12 +101,12 @@ fn snapshots_are_opened_evenly_along_the_way() {
 fn inserts_out_of_time_say_so_and_are_ended_all_the_same() {
     let store = Fake { lie: Lie::None, pairs: RefCell::default(), opened: RefCell::default() };
     let keys = Keys::new(ROWS, true).unwrap();
-    let course = Course { store: &store, keys, snapshots: 0, limit_ns: 0 };
-    let (burst, _, inserted, _) = course.insert().unwrap();
+    let phases = Phases { store: &store, keys, snapshots: 0, limit_ns: 0 };
+    let (burst, _, inserted, _) = phases.insert().unwrap();
     assert_eq!(inserted, 256);
     end(burst, false, Promise::Memory, inserted).unwrap();
-    assert_eq!(course.difference(inserted).unwrap(), None);
-    assert!(course.difference(inserted + 1).unwrap().unwrap().contains("256 records"));
+    assert_eq!(phases.difference(inserted).unwrap(), None);
+    assert!(phases.difference(inserted + 1).unwrap().unwrap().contains("256 records"));
 
     let mut request = request(ASCENDING, COMMIT, 0);
     request.seconds_max = Some(0.0);
@@ -138,7 +138,7 @@ fn measured(lie: Lie, order: &str, ending: &str, snapshots: u64) -> (Vec<PhaseSa
     (phases, bytes)
 }
 
-fn request(order: &str, ending: &str, snapshots: u64) -> CellRequest {
+fn request(order: &str, ending: &str, snapshots: u64) -> CaseRequest {
     let mut parameters = BTreeMap::from([
         (ORDER.to_owned(), Value::from(order)),
         (ENDING.to_owned(), Value::from(ending)),
@@ -146,7 +146,7 @@ fn request(order: &str, ending: &str, snapshots: u64) -> CellRequest {
     if snapshots > 0 {
         parameters.insert(SNAPSHOTS.to_owned(), Value::from(snapshots));
     }
-    CellRequest { per_transaction: ROWS, parameters, ..testing::request("burst", &SETTING, ROWS) }
+    CaseRequest { per_transaction: ROWS, parameters, ..testing::request("burst", &SETTING, ROWS) }
 }
 
 fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>> {

@@ -16,7 +16,7 @@ use lab_harness::readers::Ended;
 use lab_harness::{Outcome, Place, Setting};
 
 use super::content::{PAIR_BYTES, key, value};
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 /// Numbers of one thread begin so many after those of the thread before.
 const APART: u64 = 1 << 32;
@@ -38,7 +38,7 @@ struct Signal {
 
 /// Measures one number of threads.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>>,
     setting: &Setting,
     threads: u64,
@@ -78,7 +78,7 @@ fn run(
         Signal { barrier: Barrier::new(threads as usize + 1), deadline_ns: AtomicU64::new(0) };
     thread::scope(|scope| {
         let signal = &signal;
-        let crew: Vec<_> = (0..threads)
+        let reader_threads: Vec<_> = (0..threads)
             .map(|thread| scope.spawn(move || commit_on(store, signal, thread * APART)))
             .collect();
         signal.barrier.wait();
@@ -87,7 +87,7 @@ fn run(
         signal.deadline_ns.store(clock::wall_ns() + limit_ns, Ordering::Relaxed);
         signal.barrier.wait();
         let mut done = Vec::new();
-        for thread in crew {
+        for thread in reader_threads {
             done.push(thread.join().map_err(|_| "a thread panicked")??);
         }
         let elapsed = clock.elapsed();

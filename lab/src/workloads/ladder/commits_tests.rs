@@ -59,7 +59,7 @@ fn a_thread_that_fails_keeps_nobody_waiting() {
 fn measured(lie: Lie, threads: u64) -> Outcome<PhaseSample> {
     let setting = testing::setting(Promise::Disk, Medium::Disk);
     let request =
-        CellRequest { seconds_max: Some(0.01), ..testing::request("ladder", &setting, 100) };
+        CaseRequest { seconds_max: Some(0.01), ..testing::request("ladder", &setting, 100) };
     let mut lines = measure(&request, open(lie), &setting, threads)?;
     match lines.pop() {
         Some(Line::Phase(sample)) => Ok(sample),

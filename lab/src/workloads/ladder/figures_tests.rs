@@ -6,7 +6,7 @@ use super::*;
 use crate::record::Spread;
 
 #[test]
-fn ours_is_compared_with_the_quickest_database_of_the_rung() {
+fn ours_is_compared_with_the_quickest_database_of_the_level() {
     let records = [
         record("remanent", Promise::Memory, 100.0),
         record("lmdb", Promise::Memory, 250.0),
@@ -28,7 +28,7 @@ fn ours_is_compared_with_the_quickest_database_of_the_rung() {
 }
 
 #[test]
-fn on_the_last_rung_wall_time_decides_and_threads_are_left_out() {
+fn on_the_last_level_wall_time_decides_and_threads_are_left_out() {
     let mut ours = record("remanent", Promise::Disk, 1.0);
     ours.wall_ns_per_op = Spread::of(vec![1e6]);
     let mut other = record("lmdb", Promise::Disk, 50.0);

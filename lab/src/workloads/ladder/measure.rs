@@ -1,9 +1,9 @@
-//! The phases of one rung, timed in the measured process, by one thread.
+//! The phases of one level, timed in the measured process, by one thread.
 //!
 //! Pairs are inserted one by one in the order of keys; what a phase out of time has left undone is
 //! inserted off the clock, many in a transaction, so that everybody is read and overwritten at the
 //! same size. Reads and overwrites are at random; reading in order is repeated until it has lasted
-//! long enough. On the last rung only writes are measured: reads do not wait for a disk. The first
+//! long enough. On the last level only writes are measured: reads do not wait for a disk. The first
 //! hundredth of each phase warms up. Every read enters a check value; after each phase that writes,
 //! every pair is compared, and a difference takes its time away.
 
@@ -16,7 +16,7 @@ use lab_harness::pairs::{Check, PairStore, Seen, VALUE_LEN};
 use lab_harness::{Outcome, Place, Promise, Setting};
 
 use super::content::{self, PAIR_BYTES, key, value};
-use crate::protocol::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 
 const SEED: u64 = 0x6c61_6464_6572;
@@ -38,7 +38,7 @@ const OPERATIONS_PER_LOOK: u64 = 16;
 const STOPPED: &str = "stopped by time";
 
 /// A store, what it should hold, and the samples so far.
-struct Course<'s> {
+struct Phases<'s> {
     store: &'s mut dyn PairStore,
     /// The generation of each number.
     generations: Vec<u32>,
@@ -46,9 +46,9 @@ struct Course<'s> {
     samples: Vec<PhaseSample>,
 }
 
-/// Measures every phase of a cell.
+/// Measures every phase of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -60,28 +60,28 @@ pub(super) fn measure(
     let footprint = Footprint::begin(place.directory)?;
     let mut store = open(setting, &place)?;
     let empty_bytes = footprint.held_bytes()?;
-    let mut course = Course { store: store.as_mut(), generations, limit_ns, samples: Vec::new() };
-    course.write()?;
+    let mut phases = Phases { store: store.as_mut(), generations, limit_ns, samples: Vec::new() };
+    phases.write()?;
     let held = Held {
         empty_bytes,
         held_bytes: footprint.held_bytes()?,
         data_bytes,
-        accounted_bytes: course.store.accounted_bytes(),
+        accounted_bytes: phases.store.accounted_bytes(),
         ..Held::default()
     };
-    course.compare()?;
+    phases.compare()?;
     if setting.promise != Promise::Disk {
-        course.read()?;
-        course.read_in_order()?;
+        phases.read()?;
+        phases.read_in_order()?;
     }
-    course.write_random()?;
-    course.compare()?;
-    let samples = course.samples;
+    phases.write_random()?;
+    phases.compare()?;
+    let samples = phases.samples;
     store.close()?;
     Ok([Line::Held(held)].into_iter().chain(samples.into_iter().map(Line::Phase)).collect())
 }
 
-impl Course<'_> {
+impl Phases<'_> {
     fn rows(&self) -> u64 {
         self.generations.len() as u64
     }

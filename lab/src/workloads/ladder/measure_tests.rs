@@ -40,7 +40,7 @@ fn an_honest_store_is_verified_in_every_phase() {
 }
 
 #[test]
-fn on_the_last_rung_only_writes_are_measured() {
+fn on_the_last_level_only_writes_are_measured() {
     let phases = measured(Lie::None, Promise::Disk);
     let names: Vec<_> = phases.iter().map(|phase| phase.phase.as_str()).collect();
     assert_eq!(names, ["write", "write_random"]);
@@ -69,11 +69,11 @@ fn every_lie_is_found_where_it_shows() {
 #[test]
 fn a_phase_out_of_time_says_so_and_the_rest_is_written_nevertheless() {
     let mut store = Fake { lie: Lie::None, pairs: BTreeMap::new() };
-    let mut course =
-        Course { store: &mut store, generations: vec![0; 300], limit_ns: 0, samples: Vec::new() };
-    course.write().unwrap();
-    course.compare().unwrap();
-    let [sample] = &course.samples[..] else { panic!("{:?}", course.samples) };
+    let mut phases =
+        Phases { store: &mut store, generations: vec![0; 300], limit_ns: 0, samples: Vec::new() };
+    phases.write().unwrap();
+    phases.compare().unwrap();
+    let [sample] = &phases.samples[..] else { panic!("{:?}", phases.samples) };
     assert!(sample.verified && sample.note.starts_with(STOPPED), "{sample:?}");
     assert_eq!(sample.operations, OPERATIONS_PER_LOOK);
     assert_eq!(store.pairs.len(), 300);

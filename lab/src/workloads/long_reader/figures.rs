@@ -2,7 +2,7 @@
 //!
 //! What is held after the last update is compared with what was held after the first hundredth of
 //! them: by then every row has had more than one version, and what comes later is growth. A run
-//! that was stopped by time is measured against its own course, if that is long enough.
+//! that was stopped by time is measured against its own history, if that is long enough.
 
 use crate::figure::Figure;
 use crate::quantity;
@@ -33,9 +33,9 @@ fn grown(record: &Record) -> Option<(u64, u64)> {
     if record.verified != Some(true) {
         return None;
     }
-    let last = record.course.last()?;
+    let last = record.time_series.last()?;
     let begun = |operations: u64| operations > 0 && operations * BEGINNING >= last.operations;
-    let first = record.course.iter().find(|point| begun(point.operations))?;
+    let first = record.time_series.iter().find(|point| begun(point.operations))?;
     (first.operations < last.operations).then_some((first.held_bytes, last.held_bytes))
 }
 

@@ -22,7 +22,8 @@ fn growth_without_end_is_not_reached() {
 #[test]
 fn what_is_wrong_or_too_short_says_nothing() {
     let wrong = Record { verified: Some(false), ..record(|_| MIB) };
-    let short = Record { course: record(|_| MIB).course[..2].to_vec(), ..record(|_| MIB) };
+    let short =
+        Record { time_series: record(|_| MIB).time_series[..2].to_vec(), ..record(|_| MIB) };
     for record in [wrong, short] {
         assert_eq!(figures(&[record])[0].reached, None);
     }
@@ -35,5 +36,9 @@ fn record(held: impl Fn(u64) -> u64) -> Record {
         held_bytes: held(number * 5_000),
         ..Point::default()
     };
-    Record { verified: Some(true), course: (0..=200).map(point).collect(), ..Record::default() }
+    Record {
+        verified: Some(true),
+        time_series: (0..=200).map(point).collect(),
+        ..Record::default()
+    }
 }

@@ -15,7 +15,7 @@ use lab_harness::{Outcome, Place, Setting, clock};
 use serde_json::Value;
 
 use super::{MINUTES, UPDATES_WORD};
-use crate::protocol::{CellRequest, Line, PhaseSample, Point};
+use crate::protocol::{CaseRequest, Line, PhaseSample, Point};
 use crate::workloads::readers::{generation_of, row};
 
 const SEED: u64 = 0x6c6f_6e67_2072_6561;
@@ -23,7 +23,7 @@ const SEED: u64 = 0x6c6f_6e67_2072_6561;
 /// Bytes of the fields of a row: 4 + 3 * 2 + 200.
 const ROW_BYTES: u64 = 210;
 
-/// Points of a course.
+/// Points of a time series.
 const POINTS: u64 = 200;
 
 /// Rows inserted in one transaction.
@@ -51,13 +51,13 @@ struct Updates {
     done: u64,
     wall_ns: u64,
     cpu_ns: u64,
-    course: Vec<Point>,
+    time_series: Vec<Point>,
     generations: Vec<u32>,
 }
 
-/// Measures the one phase of a cell.
+/// Measures the one phase of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -103,7 +103,7 @@ pub(super) fn measure(
         cpu_ns: updates.cpu_ns,
         reads: Some(looks.reads),
         reader_cpu_ns: Some(looks.cpu_ns),
-        course: updates.course,
+        time_series: updates.time_series,
         verified: fault.is_none(),
         note,
         ..PhaseSample::default()
@@ -147,18 +147,18 @@ fn look_on(
 fn update(
     store: &dyn SharedStore,
     writer: &mut dyn RowWriter,
-    request: &CellRequest,
+    request: &CaseRequest,
 ) -> Outcome<Updates> {
     let asked = parameter(request, UPDATES_WORD).ok_or("no number of updates")?;
     let pace_ns = parameter(request, MINUTES).map(|minutes| minutes as f64 * 60e9 / asked as f64);
     let limit_ns = (request.seconds_max.unwrap_or(f64::INFINITY) * 1e9) as u64;
     let mut rng = Rng::with_seed(SEED ^ 1);
     let mut generations = vec![FIRST; request.rows as usize];
-    let mut course = Vec::with_capacity(POINTS as usize + 2);
+    let mut time_series = Vec::with_capacity(POINTS as usize + 2);
     let (wall_ns, cpu_ns) = (clock::wall_ns(), clock::thread_cpu_ns());
     let since = || clock::wall_ns() - wall_ns;
     let every = (asked / POINTS).max(1);
-    course.push(point(store, 0, since())?);
+    time_series.push(point(store, 0, since())?);
     let mut done = 0;
     while done < asked {
         let id = rng.i32(0..request.rows as i32);
@@ -168,7 +168,7 @@ fn update(
         generations[id as usize] = generation;
         done += 1;
         if done.is_multiple_of(every) {
-            course.push(point(store, done, since())?);
+            time_series.push(point(store, done, since())?);
         }
         if done.is_multiple_of(UPDATES_PER_LOOK) {
             if since() > limit_ns {
@@ -179,10 +179,10 @@ fn update(
         }
     }
     let (wall_ns, cpu_ns) = (since(), clock::thread_cpu_ns() - cpu_ns);
-    if course.last().is_some_and(|last| last.operations < done) {
-        course.push(point(store, done, wall_ns)?);
+    if time_series.last().is_some_and(|last| last.operations < done) {
+        time_series.push(point(store, done, wall_ns)?);
     }
-    Ok(Updates { done, wall_ns, cpu_ns, course, generations })
+    Ok(Updates { done, wall_ns, cpu_ns, time_series, generations })
 }
 
 fn point(store: &dyn SharedStore, operations: u64, since_ns: u64) -> Outcome<Point> {
@@ -208,7 +208,7 @@ fn difference(reader: &mut dyn RowReader, generations: &[u32]) -> Outcome<Option
     Ok(fault.or(wrong.then(|| format!("{count} rows in place of {}", generations.len()))))
 }
 
-fn parameter(request: &CellRequest, name: &str) -> Option<u64> {
+fn parameter(request: &CaseRequest, name: &str) -> Option<u64> {
     request.parameters.get(name).and_then(Value::as_u64)
 }
 

@@ -38,10 +38,10 @@ fn an_honest_store_has_a_course_from_the_first_to_the_last_update() {
     assert!(sample.verified, "{}", sample.note);
     assert_eq!((sample.operations, sample.note.as_str()), (UPDATES, ""));
     assert!(sample.reads > Some(0));
-    let operations: Vec<_> = sample.course.iter().map(|point| point.operations).collect();
+    let operations: Vec<_> = sample.time_series.iter().map(|point| point.operations).collect();
     assert_eq!((operations[0], operations.len() as u64), (0, POINTS + 1));
     assert_eq!(operations.last(), Some(&UPDATES));
-    assert!(sample.course.iter().all(|point| point.held_bytes == 4096));
+    assert!(sample.time_series.iter().all(|point| point.held_bytes == 4096));
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn lies_are_found_out() {
 fn updates_out_of_time_say_how_many_were_asked_for() {
     let sample = measured(Lie::None, Some(1e-9));
     assert_eq!(sample.operations, UPDATES_PER_LOOK);
-    assert_eq!(sample.course.last().unwrap().operations, UPDATES_PER_LOOK);
+    assert_eq!(sample.time_series.last().unwrap().operations, UPDATES_PER_LOOK);
     assert!(sample.verified && sample.note.contains("2000 updates were asked for"));
 }
 
 fn measured(lie: Lie, seconds_max: Option<f64>) -> PhaseSample {
-    let request = CellRequest {
+    let request = CaseRequest {
         readers: 1,
         parameters: BTreeMap::from([(UPDATES_WORD.to_owned(), Value::from(UPDATES))]),
         seconds_max,

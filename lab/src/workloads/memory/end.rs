@@ -16,18 +16,18 @@ use wait4::Wait4;
 
 use super::ENDS;
 use crate::parameters::block_bytes;
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 /// How the line of a process begins that is ready.
 const READY: &str = "ready ";
 
 /// Fills memory, says so, and exits when it is told to.
 pub(super) fn fill_and_end(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
+    let bytes = block_bytes(&request.parameters).ok_or("a case without a size of blocks")?;
     let mut store = open(setting, request.rows, usize::try_from(bytes)?)?;
     store.prepare();
     store.allocate()?;
@@ -45,11 +45,11 @@ pub(super) fn fill_and_end(
 }
 
 /// Measures the end of such a process.
-pub(super) fn measure(request: &CellRequest) -> Outcome<Line> {
+pub(super) fn measure(request: &CaseRequest) -> Outcome<Line> {
     let mut request = request.clone();
     request.parameters.insert(ENDS.to_owned(), Value::Bool(true));
     let mut child = Command::new(std::env::current_exe()?)
-        .arg("cell")
+        .arg("case")
         .arg(serde_json::to_string(&request)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -5,17 +5,17 @@
 //! smallest blocks are compared with the largest. In touched memory a block of up to 4 KiB is to
 //! cost 15 ns at the most. Times are CPU times. What others measured stands beside it.
 
+use crate::by_size::{self, Curve};
 use crate::figure::Figure;
 use crate::growth::{Growth, LINEAR};
-use crate::over_bytes::{self, Curve};
-use crate::parameters::{WARM, block_bytes, total_bytes};
+use crate::parameters::{PREFAULTED, block_bytes, total_bytes};
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
 
 const OURS: &str = table::BASES[0];
 
-/// The phases whose curves are looked at.
+/// The phases whose curves are checked.
 const CURVES: [&str; 4] = ["allocate", "free", "free_reverse", "end"];
 
 /// The phases that must not depend on the number of blocks.
@@ -39,14 +39,14 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
         }
     }
     for phase in CURVES {
-        let curves = over_bytes::curves(records, phase);
+        let curves = by_size::curves(records, phase);
         figures.extend(contenders.iter().filter_map(|name| grows(&curves, phase, name)));
     }
     for &contender in contenders.iter().filter(|name| name.starts_with(OURS)) {
         figures.extend(AT_ONCE.iter().flat_map(|phase| at_once(records, phase, contender)));
     }
     for phase in WARM_PHASES {
-        figures.extend(contenders.iter().filter_map(|name| warm(records, phase, name)));
+        figures.extend(contenders.iter().filter_map(|name| prefaulted(records, phase, name)));
     }
     figures
 }
@@ -107,11 +107,11 @@ fn at_once(records: &[Record], phase: &str, contender: &str) -> Vec<Figure> {
 }
 
 /// The dearest size up to a page.
-fn warm(records: &[Record], phase: &str, contender: &str) -> Option<Figure> {
+fn prefaulted(records: &[Record], phase: &str, contender: &str) -> Option<Figure> {
     let dearest = records
         .iter()
         .filter(|record| record.phase == phase && record.contender == contender)
-        .filter(|record| record.extra.contains_key(WARM))
+        .filter(|record| record.extra.contains_key(PREFAULTED))
         .filter(|record| block_bytes(&record.extra).is_some_and(|bytes| bytes <= WARM_BYTES_MAX))
         .filter_map(|record| Some((record.cpu_ns()?, block_bytes(&record.extra)?)))
         .max_by(|left, right| left.0.total_cmp(&right.0))?;

@@ -47,19 +47,21 @@ fn smallest_and_largest_blocks_of_a_total_are_compared() {
 
 #[test]
 fn the_dearest_small_block_decides() {
-    let warm = |bytes: u64, ns: f64| Record {
+    let prefaulted = |bytes: u64, ns: f64| Record {
         cpu_ns_per_op: Spread::of(vec![ns]),
-        extra: [(BLOCK_BYTES, Value::from(bytes)), (WARM, Value::from(true))]
+        extra: [(BLOCK_BYTES, Value::from(bytes)), (PREFAULTED, Value::from(true))]
             .map(|(name, value)| (name.to_owned(), value))
             .into(),
         ..record("remanent", "free_warm", bytes, 0, 0.0)
     };
-    let [figure] = &figures(&[warm(32, 4.0), warm(4096, 14.0), warm(8192, 90.0)])[..] else {
+    let [figure] =
+        &figures(&[prefaulted(32, 4.0), prefaulted(4096, 14.0), prefaulted(8192, 90.0)])[..]
+    else {
         panic!("one figure")
     };
     assert_eq!(figure.measured.as_deref(), Some("14.0 ns, of 4096 bytes"));
     assert_eq!(figure.reached, Some(true));
-    assert_eq!(figures(&[warm(64, 15.5)])[0].reached, Some(false));
+    assert_eq!(figures(&[prefaulted(64, 15.5)])[0].reached, Some(false));
 }
 
 fn record(contender: &str, phase: &str, block: u64, total: u64, seconds: f64) -> Record {

@@ -11,10 +11,10 @@ use lab_harness::clock::{Clock, Elapsed};
 use lab_harness::{Outcome, Setting};
 
 use crate::parameters::block_bytes;
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 /// A store, how many blocks it is for, and the samples so far.
-struct Course {
+struct Phases {
     store: Box<dyn BlockStore>,
     count: u64,
     samples: Vec<PhaseSample>,
@@ -22,29 +22,29 @@ struct Course {
     difference: Option<String>,
 }
 
-/// Measures every phase of a cell but its end.
+/// Measures every phase of a case but its end.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
+    let bytes = block_bytes(&request.parameters).ok_or("a case without a size of blocks")?;
     let clock = Clock::start();
     let store = open(setting, request.rows, usize::try_from(bytes)?)?;
     let opened = clock.elapsed();
-    let mut course = Course { store, count: request.rows, samples: Vec::new(), difference: None };
-    course.sample("open", 1, opened);
-    course.store.prepare();
-    course.fill()?;
-    course.time("free", |store| store.free(FreeOrder::Same))?;
-    course.refill()?;
-    course.time("free_reverse", |store| store.free(FreeOrder::Reverse))?;
-    course.leave()?;
-    let lines = course.samples.into_iter().map(Line::Phase);
+    let mut phases = Phases { store, count: request.rows, samples: Vec::new(), difference: None };
+    phases.sample("open", 1, opened);
+    phases.store.prepare();
+    phases.fill()?;
+    phases.time("free", |store| store.free(FreeOrder::Same))?;
+    phases.refill()?;
+    phases.time("free_reverse", |store| store.free(FreeOrder::Reverse))?;
+    phases.leave()?;
+    let lines = phases.samples.into_iter().map(Line::Phase);
     Ok(lines.collect())
 }
 
-impl Course {
+impl Phases {
     /// Allocates and touches every block, and checks it.
     fn fill(&mut self) -> Outcome<()> {
         let clock = Clock::start();

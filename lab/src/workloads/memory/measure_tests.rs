@@ -52,7 +52,7 @@ fn a_lie_takes_the_times_before_and_after_it_away() {
 
 fn measured(lie: Lie) -> Vec<PhaseSample> {
     let setting = testing::setting(Promise::None, Medium::Memory);
-    let request = CellRequest {
+    let request = CaseRequest {
         parameters: BTreeMap::from([(BLOCK_BYTES.to_owned(), Value::from(64))]),
         ..testing::request("memory", &setting, 30)
     };

@@ -11,7 +11,7 @@ use lab_harness::Outcome;
 use lab_harness::readers::{Ended, RowReader, RowView};
 
 use super::content::{generation_of, row};
-use super::crew::{Moment, Stage};
+use super::reader_threads::{Moment, Stage};
 
 /// Look-ups of one read transaction, as in the document.
 pub(super) const LOOK_UPS: usize = 100;

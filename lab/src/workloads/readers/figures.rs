@@ -1,7 +1,7 @@
 //! What was asked of Remanent in the reader-writer workload, beside what a run measured.
 //!
 //! What readers cost the writer, and the writer the readers, are ratios of CPU time, each thread's
-//! own. Who is ahead is decided by the writer's wall time, cell by cell, since readers who make
+//! own. Who is ahead is decided by the writer's wall time, case by case, since readers who make
 //! the writer wait cost it no CPU time; compared are contenders with transactions and the same
 //! promise, and the maps without transactions are told apart. Medians within one run. What a run
 //! did not measure has no value, and "all of them" is not reached by a part.
@@ -31,10 +31,10 @@ const READERS_MIN: f64 = 0.8;
 const BEHIND: [&str; 2] = ["berkeley-db", "sqlite"];
 const BEHIND_MIN: f64 = 5.0;
 
-/// How many lost cells are named.
+/// How many lost cases are named.
 const NAMED_MAX: usize = 8;
 
-/// Cells of the whole workload.
+/// Cases of the whole workload.
 const CELLS: usize = PHASES.len() * PER_TRANSACTION.len() * READERS.len();
 
 /// Every figure.
@@ -132,7 +132,7 @@ fn reader_share(run: &Run<'_>, phase: &'static str) -> Figure {
     }
 }
 
-/// In how many cells our writer's wall time is below everybody's of one kind.
+/// In how many cases our writer's wall time is below everybody's of one kind.
 fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Figure {
     let mut measured = 0;
     let mut lost = Vec::new();
@@ -167,7 +167,7 @@ fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Fig
         (false, _) => Some(false),
     };
     Figure {
-        what: format!("cells in which the writer's wall time is the smallest {kind}"),
+        what: format!("cases in which the writer's wall time is the smallest {kind}"),
         asked: if asked { format!("all {CELLS}") } else { "for comparison".to_owned() },
         measured: (measured > 0).then_some(text),
         reached: reached.filter(|_| asked && measured > 0),

@@ -1,8 +1,8 @@
 use super::*;
 use crate::record::Spread;
 
-/// All 54 cells of a contender, every one with the same times; and its readers alone.
-fn cells(contender: &str, setting: Promise, wall_ns: f64) -> Vec<Record> {
+/// All 54 cases of a contender, every one with the same times; and its readers alone.
+fn cases(contender: &str, setting: Promise, wall_ns: f64) -> Vec<Record> {
     let mut all = Vec::new();
     for place in Place::all() {
         all.push(record(contender, setting, place, wall_ns));
@@ -50,7 +50,7 @@ const PLACE: Place = Place { phase: "update", per_transaction: 10, readers: 10 }
 
 #[test]
 fn readers_cost_the_writer_cpu_time() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
+    let mut records = cases("remanent", Promise::Memory, 100.0);
     at(&mut records, "remanent", PLACE).cpu_ns_per_op = Spread::of(vec![70.0]);
     let lines = figures(&records);
     let lines: Vec<_> = lines.iter().filter(|line| line.what.starts_with("writer's CPU")).collect();
@@ -63,7 +63,7 @@ fn readers_cost_the_writer_cpu_time() {
 
 #[test]
 fn the_worst_share_of_the_readers_is_named() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
+    let mut records = cases("remanent", Promise::Memory, 100.0);
     let share = figure(&records, "with / without a writer: update");
     assert_eq!(share.reached, Some(false), "{share:?}");
     for record in records.iter_mut().filter(|record| record.phase == ALONE) {
@@ -77,9 +77,9 @@ fn the_worst_share_of_the_readers_is_named() {
 
 #[test]
 fn cells_are_counted_and_the_lost_ones_named() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
-    records.extend(cells("lmdb", Promise::Memory, 600.0));
-    records.extend(cells("hashmap", Promise::None, 10.0));
+    let mut records = cases("remanent", Promise::Memory, 100.0);
+    records.extend(cases("lmdb", Promise::Memory, 600.0));
+    records.extend(cases("hashmap", Promise::None, 10.0));
     let ahead = figure(&records, "smallest of all");
     assert_eq!((ahead.measured.as_deref(), ahead.reached), (Some("54 of 54"), Some(true)));
     let maps = figure(&records, "smallest of both maps");
@@ -94,8 +94,8 @@ fn cells_are_counted_and_the_lost_ones_named() {
 
 #[test]
 fn a_part_of_the_cells_is_not_all_of_them() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
-    records.extend(cells("lmdb", Promise::Memory, 600.0));
+    let mut records = cases("remanent", Promise::Memory, 100.0);
+    records.extend(cases("lmdb", Promise::Memory, 600.0));
     records.retain(|record| record.readers != Some(4));
     let ahead = figure(&records, "smallest of all");
     assert_eq!((ahead.measured.as_deref(), ahead.reached), (Some("45 of 45"), None));
@@ -106,15 +106,15 @@ fn a_part_of_the_cells_is_not_all_of_them() {
 
 #[test]
 fn a_stronger_promise_is_not_compared() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
-    records.extend(cells("lmdb", Promise::Disk, 6.0));
+    let mut records = cases("remanent", Promise::Memory, 100.0);
+    records.extend(cases("lmdb", Promise::Disk, 6.0));
     assert_eq!(figure(&records, "smallest of all").measured, None);
 }
 
 #[test]
 fn the_smallest_lead_is_named() {
-    let mut records = cells("remanent", Promise::Memory, 100.0);
-    records.extend(cells("sqlite", Promise::Memory, 900.0));
+    let mut records = cases("remanent", Promise::Memory, 100.0);
+    records.extend(cases("sqlite", Promise::Memory, 900.0));
     let sqlite = figure(&records, "sqlite / Remanent");
     assert_eq!(sqlite.reached, Some(true));
     assert!(sqlite.measured.unwrap().starts_with("9.00x at "));

@@ -17,8 +17,8 @@ use lab_harness::{Outcome, Place, Setting, clock};
 
 use super::check::{self, Model};
 use super::content::row;
-use super::crew::{self, Board, Stage, Tally};
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use super::reader_threads::{self, Board, Stage, Tally};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 const SEED: u64 = 0x7265_6164_6572_7321;
 
@@ -48,9 +48,9 @@ const ABORTED: &str = "some transactions were aborted and tried again";
 const PHASES: [(Stage, &str); 3] =
     [(Stage::Insert, "insert"), (Stage::Update, "update"), (Stage::Delete, "delete")];
 
-/// Measures every phase of a cell.
+/// Measures every phase of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -65,18 +65,20 @@ pub(super) fn measure(
     let store = open(setting, &place)?;
     let board = Board::default();
     let (timings, tally) = thread::scope(|scope| {
-        let mut cell = Cell::new(store.as_ref(), &board, request)?;
-        cell.warm_up()?;
+        let mut case = Case::new(store.as_ref(), &board, request)?;
+        case.warm_up()?;
         let seeds = 1..=request.readers;
         let (rows, block) = (request.rows as i32, request.per_transaction as i32);
-        let crew: Vec<_> = seeds
-            .map(|n| crew::start(scope, store.as_ref(), &board, rows, block, SEED ^ n << 32))
+        let reader_threads: Vec<_> = seeds
+            .map(|n| {
+                reader_threads::start(scope, store.as_ref(), &board, rows, block, SEED ^ n << 32)
+            })
             .collect();
-        board.wait_for(crew.len());
-        let timings = cell.run();
+        board.wait_for(reader_threads.len());
+        let timings = case.run();
         board.turn_to(0, Stage::Over);
         let mut tally = Tally::default();
-        for reader in crew {
+        for reader in reader_threads {
             tally.add(reader.join().map_err(|_| "a reader panicked")??);
         }
         Ok::<_, lab_harness::Failure>((timings?, tally))
@@ -97,8 +99,8 @@ struct Timing {
     fault: Option<String>,
 }
 
-/// A cell while it is measured.
-struct Cell<'s> {
+/// A case while it is measured.
+struct Case<'s> {
     writer: Box<dyn RowWriter + 's>,
     /// The writer's thread compares the table through it.
     reader: Box<dyn RowReader + 's>,
@@ -115,8 +117,8 @@ struct Cell<'s> {
     order: Vec<i32>,
 }
 
-impl<'s> Cell<'s> {
-    fn new(store: &'s dyn SharedStore, board: &'s Board, request: &CellRequest) -> Outcome<Self> {
+impl<'s> Case<'s> {
+    fn new(store: &'s dyn SharedStore, board: &'s Board, request: &CaseRequest) -> Outcome<Self> {
         let limit_ns = request.seconds_max.unwrap_or(f64::INFINITY) * 1e9;
         let rows = request.rows as usize;
         Ok(Self {
@@ -291,7 +293,7 @@ impl Timing {
         }
     }
 
-    fn sample(&self, request: &CellRequest, tally: &Tally) -> PhaseSample {
+    fn sample(&self, request: &CaseRequest, tally: &Tally) -> PhaseSample {
         let booked = tally.of(self.stage);
         let others = [Stage::Between, Stage::Alone].map(|stage| &tally.of(stage).fault);
         let fault = [&self.fault, &booked.fault, others[0], others[1]];

@@ -93,7 +93,7 @@ fn a_row_that_stays_is_found_out() {
 
 #[test]
 fn a_cell_out_of_time_reports_what_it_did_and_goes_on() {
-    let request = CellRequest { seconds_max: Some(1e-9), ..request(0, 1) };
+    let request = CaseRequest { seconds_max: Some(1e-9), ..request(0, 1) };
     let lines = measure(&request, open(Lie::None), &SETTING).unwrap();
     for line in lines {
         let Line::Phase(sample) = line else { panic!("{line:?}") };
@@ -108,8 +108,8 @@ fn measured(lie: Lie, readers: u64, per_transaction: u64) -> Outcome<Vec<Record>
     Ok(samples.records(&Record::default()))
 }
 
-fn request(readers: u64, per_transaction: u64) -> CellRequest {
-    CellRequest {
+fn request(readers: u64, per_transaction: u64) -> CaseRequest {
+    CaseRequest {
         readers,
         per_transaction,
         seconds_max: Some(0.2),

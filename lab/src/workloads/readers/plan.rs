@@ -11,7 +11,7 @@ use lab_harness::{Contender, Setting, Tier};
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::quantity::grouped;
-use crate::workloads::{Cell, Group};
+use crate::workloads::{Case, Group};
 
 /// Rows of the document.
 pub(super) const ROWS: u64 = 10_000;
@@ -40,7 +40,7 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
         .iter()
         .map(|&per_transaction| group(choice, rows, per_transaction))
         .collect();
-    groups.retain(|group| !group.cells.is_empty());
+    groups.retain(|group| !group.cases.is_empty());
     groups
 }
 
@@ -54,13 +54,13 @@ fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
         Scale::Ordinary | Scale::Full => SECONDS_MAX,
         Scale::All => SECONDS_MAX_ALL,
     };
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for &readers in readers {
         for contender in taking_part(choice) {
             let asked =
                 |setting: &&Setting| setting.tier == Tier::Always || choice.scale == Scale::All;
             for setting in contender.shared_settings().iter().filter(asked) {
-                cells.push(Cell {
+                cases.push(Case {
                     contender,
                     setting,
                     rows,
@@ -75,7 +75,7 @@ fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
     }
     let word = if per_transaction == 1 { "operation" } else { "operations" };
     let title = format!("{} rows, {per_transaction} {word} a transaction", grouped(rows));
-    Group { title, rounds: choice.rounds, cells }
+    Group { title, rounds: choice.rounds, cases }
 }
 
 fn taking_part(choice: &Choice) -> impl Iterator<Item = &'static Contender> {

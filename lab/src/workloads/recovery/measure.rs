@@ -1,6 +1,6 @@
 //! What is left is opened, timed until it has answered once, and compared pair by pair.
 //!
-//! The answer belongs to the time, since an engine may put work off until it is asked. Bytes are
+//! The answer belongs to the time, since an engine may postpone work until it is asked. Bytes are
 //! those of the files that are gone through, their lengths before they are opened; they lie in the
 //! operating system's cache, as after the death of a process and not of a machine.
 
@@ -11,18 +11,18 @@ use lab_harness::clock::Clock;
 use lab_harness::pairs::{PairStore, VALUE_LEN};
 use lab_harness::{Outcome, Place, Setting};
 
-use super::{is_image, leave};
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use super::{crash_child, is_image};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 use crate::workloads::ladder::content::{self, key};
 
 /// Measures one return.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     reopen: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
     reads: fn(&str) -> bool,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let place = leave::place(request);
+    let place = crash_child::place(request);
     let bytes = bytes_of(place.files()?, reads)?;
     let mut found = [0; VALUE_LEN];
     let clock = Clock::start();

@@ -45,13 +45,13 @@ fn returned(fake: Fake) -> PhaseSample {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("other"), [0; 1000]).unwrap();
     let setting = testing::setting(Promise::Os, Medium::Disk);
-    let request = CellRequest {
+    let request = CaseRequest {
         per_transaction: 100,
         directory: Some(directory.path().to_path_buf()),
         ..testing::request("recovery", &setting, ROWS)
     };
-    let mut store = create(&setting, &leave::place(&request)).unwrap();
-    leave::write_all(store.as_mut(), &request, &setting).unwrap();
+    let mut store = create(&setting, &crash_child::place(&request)).unwrap();
+    crash_child::write_all(store.as_mut(), &request, &setting).unwrap();
     drop(store);
     let reopen = |_: &Setting, place: &Place<'_>| fake.reopen(place);
     match measure(&request, reopen, |file| file == "log", &setting).unwrap().pop() {
@@ -110,7 +110,7 @@ impl PairStore for Store {
         Ok(())
     }
 
-    fn settle(&mut self) -> Outcome<()> {
+    fn finish(&mut self) -> Outcome<()> {
         Ok(fs::write(&self.path, &self.log)?)
     }
 

@@ -120,7 +120,7 @@ impl Run<'_> {
             .min_by(|left, right| left.0.total_cmp(&right.0))
     }
 
-    /// Whether the rows of a record's cell were not all written, because time was up.
+    /// Whether the rows of a record's case were not all written, because time was up.
     fn stopped_writing(&self, of: &Record) -> bool {
         self.records
             .iter()

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::check::{self, CheckValue};
 use super::dataset::Dataset;
 use super::plan::{PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64};
-use crate::protocol::{CellRequest, Held, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Held, Line, PhaseSample};
 use crate::quantity::rounded;
 
 /// Reads of one phase at small sizes, over several passes.
@@ -53,9 +53,9 @@ struct Timed {
     elapsed: Elapsed,
 }
 
-/// Measures every phase of a cell.
+/// Measures every phase of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {

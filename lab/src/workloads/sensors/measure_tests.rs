@@ -84,7 +84,7 @@ fn a_lie_in_an_optional_read_is_found_there_alone() {
 
 #[test]
 fn only_the_asked_part_is_reported() {
-    let request = |part: &str| CellRequest {
+    let request = |part: &str| CaseRequest {
         parameters: BTreeMap::from([(PART.to_owned(), Value::from(part))]),
         ..request()
     };
@@ -121,8 +121,8 @@ fn measured(lie: Lie) -> Vec<Record> {
     samples.records(&Record::default())
 }
 
-fn request() -> CellRequest {
-    CellRequest { ..testing::request("sensors", &SETTING, ROWS) }
+fn request() -> CaseRequest {
+    CaseRequest { ..testing::request("sensors", &SETTING, ROWS) }
 }
 
 fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>> {

@@ -14,9 +14,9 @@ use serde_json::Value;
 use crate::choice::{Choice, Scale};
 use crate::contenders;
 use crate::quantity::grouped;
-use crate::workloads::{Cell, Group};
+use crate::workloads::{Case, Group};
 
-/// The name of the parameter that says which part of the workload a cell is.
+/// The name of the parameter that says which part of the workload a case is.
 pub(super) const PART: &str = "part";
 
 /// Load, then close: nothing else is measured.
@@ -71,7 +71,7 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
     if choice.rows.is_none() && choice.scale >= Scale::Full && !compares_interfaces(choice) {
         groups.push(close(choice));
     }
-    groups.retain(|group| !group.cells.is_empty());
+    groups.retain(|group| !group.cases.is_empty());
     groups
 }
 
@@ -82,10 +82,10 @@ fn compares_interfaces(choice: &Choice) -> bool {
 
 fn transactions(choice: &Choice, rows: u64) -> Group {
     let tier = choice.scale.tier(rows <= SMALL_ROWS_MAX);
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for contender in installed(choice) {
         for setting in contender.sensor_settings().iter().filter(|setting| setting.tier <= tier) {
-            cells.push(Cell {
+            cases.push(Case {
                 contender,
                 setting,
                 rows,
@@ -97,21 +97,21 @@ fn transactions(choice: &Choice, rows: u64) -> Group {
             });
         }
     }
-    Group { title: format!("{} rows", grouped(rows)), rounds: choice.rounds, cells }
+    Group { title: format!("{} rows", grouped(rows)), rounds: choice.rounds, cases }
 }
 
 fn random_64(choice: &Choice) -> Group {
-    let cells = in_memory(choice, IN_MEMORY, PART_RANDOM_64, ROWS_LARGE, |_| true);
+    let cases = in_memory(choice, IN_MEMORY, PART_RANDOM_64, ROWS_LARGE, |_| true);
     let title = format!("{} rows of 64 bytes, random reads", grouped(ROWS_LARGE));
-    Group { title, rounds: choice.rounds, cells }
+    Group { title, rounds: choice.rounds, cases }
 }
 
 fn close(choice: &Choice) -> Group {
     let plain = |setting: &Setting| setting.variant.is_empty();
-    let mut cells = in_memory(choice, CLOSERS, PART_CLOSE, ROWS_4_GIB, plain);
-    cells.extend(in_memory(choice, CLOSERS, PART_CLOSE_64, ROWS_4_GIB_64, plain));
+    let mut cases = in_memory(choice, CLOSERS, PART_CLOSE, ROWS_4_GIB, plain);
+    cases.extend(in_memory(choice, CLOSERS, PART_CLOSE_64, ROWS_4_GIB_64, plain));
     let rounds = choice.rounds.min(ROUNDS_CLOSE_MAX);
-    Group { title: "close of 4 GiB, in rows of 510 and of 64 bytes".to_owned(), rounds, cells }
+    Group { title: "close of 4 GiB, in rows of 510 and of 64 bytes".to_owned(), rounds, cases }
 }
 
 /// The settings without files of these contenders, at one size.
@@ -121,15 +121,15 @@ fn in_memory(
     part: &str,
     rows: u64,
     keep: impl Fn(&Setting) -> bool,
-) -> Vec<Cell> {
+) -> Vec<Case> {
     let parameters = BTreeMap::from([(PART.to_owned(), Value::from(part))]);
-    let mut cells = Vec::new();
+    let mut cases = Vec::new();
     for contender in installed(choice).filter(|contender| names.contains(&contender.name)) {
         let settings = contender.sensor_settings().iter().filter(|setting| {
             setting.medium == Medium::Memory && setting.tier == Tier::Always && keep(setting)
         });
         for setting in settings {
-            cells.push(Cell {
+            cases.push(Case {
                 contender,
                 setting,
                 rows,
@@ -141,7 +141,7 @@ fn in_memory(
             });
         }
     }
-    cells
+    cases
 }
 
 fn installed(choice: &Choice) -> impl Iterator<Item = &'static Contender> {

@@ -7,11 +7,11 @@ fn close_is_of_the_same_bytes_in_few_rows_and_in_many() {
     for (asked, rounds) in [(1, 1), (3, 3), (9, 3)] {
         let group = close(&choice(asked));
         assert_eq!(group.rounds, rounds, "a load takes seconds");
-        let parts = group.cells.iter().map(|cell| (&cell.parameters[PART], cell.rows));
+        let parts = group.cases.iter().map(|case| (&case.parameters[PART], case.rows));
         let parts: Vec<_> = parts.collect();
         let (few, many) = (Value::from(PART_CLOSE), Value::from(PART_CLOSE_64));
         assert_eq!(parts, [(&few, ROWS_4_GIB), (&many, ROWS_4_GIB_64)]);
-        assert!(group.cells.iter().all(|cell| cell.setting.variant.is_empty()));
+        assert!(group.cases.iter().all(|case| case.setting.variant.is_empty()));
     }
 }
 

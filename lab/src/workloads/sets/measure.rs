@@ -14,7 +14,7 @@ use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::ORDER;
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 const SEED: u64 = 0x7365_7473;
 
@@ -40,16 +40,16 @@ struct Lists {
 }
 
 /// A store, what is expected of it, and the samples so far.
-struct Course<'s> {
+struct Phases<'s> {
     store: &'s mut dyn SetStore,
     lists: &'s Lists,
     out: Vec<u32>,
     samples: Vec<PhaseSample>,
 }
 
-/// Measures every phase of a cell.
+/// Measures every phase of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -65,21 +65,21 @@ pub(super) fn measure(
     let mut store = open(setting, &place, order)?;
     store.fill(members)?;
     let longest = lists.connected.len().max(READS_MIN);
-    let mut course = Course {
+    let mut phases = Phases {
         store: store.as_mut(),
         lists: &lists,
         // One place more than there are members, so that one too many is seen.
         out: vec![0; longest + 1],
         samples: Vec::new(),
     };
-    course.change("connect", MANY)?;
-    course.walk()?;
-    course.ends()?;
-    course.siblings()?;
-    course.change("disconnect", MANY)?;
-    course.change("connect", 1)?;
-    course.change("disconnect", 1)?;
-    let samples = course.samples;
+    phases.change("connect", MANY)?;
+    phases.walk()?;
+    phases.ends()?;
+    phases.siblings()?;
+    phases.change("disconnect", MANY)?;
+    phases.change("connect", 1)?;
+    phases.change("disconnect", 1)?;
+    let samples = phases.samples;
     store.close()?;
     Ok(samples.into_iter().map(Line::Phase).collect())
 }
@@ -117,7 +117,7 @@ impl Lists {
     }
 }
 
-impl Course<'_> {
+impl Phases<'_> {
     /// Connects or disconnects all members, so many a transaction, and looks whether they are.
     fn change(&mut self, what: &str, per_transaction: usize) -> Outcome<()> {
         let connects = what == "connect";

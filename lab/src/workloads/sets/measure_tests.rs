@@ -89,7 +89,7 @@ fn every_lie_is_found_where_it_shows() {
 }
 
 fn measured(lie: Lie, order: SetOrder) -> Vec<PhaseSample> {
-    let request = CellRequest {
+    let request = CaseRequest {
         parameters: BTreeMap::from([(ORDER.to_owned(), Value::from(order.word()))]),
         ..testing::request("sets", &SETTING, MEMBERS)
     };

@@ -1,6 +1,6 @@
 //! Functions of groups whose values grow with the group: one text or one array of all its rows.
 //!
-//! What they have gathered is looked at after each batch, and what they give out before it is
+//! What they have gathered is checked after each batch, and what they give out before it is
 //! copied into a column.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! How large what functions give will be.
 //!
 //! Of most, it is no more than a few times what they are given. The others say how often they
-//! repeat what; of these each row is looked at.
+//! repeat what; of these each row is checked.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};

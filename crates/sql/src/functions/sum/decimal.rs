@@ -17,7 +17,7 @@ use crate::error::{Error, SqlState};
 /// Numbers of so many digits are added without looking.
 const SAFE_DIGITS: u8 = 28;
 
-/// Whether sums of numbers of this type have to be looked at.
+/// Whether sums of numbers of this type have to be checked.
 pub(crate) fn may_overflow(added: &DataType) -> bool {
     matches!(added, DataType::Decimal128(digits, _) if *digits > SAFE_DIGITS)
 }

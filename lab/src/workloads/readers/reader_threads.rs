@@ -1,4 +1,4 @@
-//! The readers: threads that look rows up from the beginning of a cell to its end.
+//! The readers: threads that look rows up from the beginning of a case to its end.
 //!
 //! The writer tells everybody which phase of which cycle it is in through one word, written at
 //! the bounds of phases only, so that readers cost it nothing else. A reader looks at the word
@@ -201,5 +201,5 @@ impl Tally {
 }
 
 #[cfg(test)]
-#[path = "crew_tests.rs"]
+#[path = "reader_threads_tests.rs"]
 mod tests;

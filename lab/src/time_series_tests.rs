@@ -4,8 +4,8 @@ use crate::record::Spread;
 #[test]
 fn an_excerpt_has_both_ends() {
     for len in [1, 2, 12, 13, 201] {
-        let course: Vec<_> = (0..len).map(point).collect();
-        let shown: Vec<_> = excerpt(&course).map(|point| point.operations).collect();
+        let time_series: Vec<_> = (0..len).map(point).collect();
+        let shown: Vec<_> = excerpt(&time_series).map(|point| point.operations).collect();
         assert_eq!((shown[0], shown[shown.len() - 1]), (0, (len - 1) * 1_000));
         assert!(shown.len() <= SHOWN + 1, "{} of {len}", shown.len());
         assert!(shown.is_sorted());
@@ -19,7 +19,7 @@ fn the_terminal_shows_points_with_units() {
         contender: "remanent".to_owned(),
         cpu_ns_per_op: Spread::of(vec![321.0]),
         verified: Some(true),
-        course: (0..3).map(point).collect(),
+        time_series: (0..3).map(point).collect(),
         ..Record::default()
     };
     let mut out = Vec::new();

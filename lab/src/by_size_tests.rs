@@ -17,11 +17,11 @@ fn curves_are_by_allocator_and_size_and_go_with_the_total() {
         curves.iter().map(|curve| (&*curve.first.contender, curve.block_bytes)).collect();
     assert_eq!(names, [("jemalloc", 65_536), ("malloc", 1024), ("malloc", 65_536)]);
     assert_eq!(curves[2].points.iter().map(|point| point.1).sum::<f64>(), 7e9);
-    let sheet = over_totals("free: malloc", &[&curves[1], &curves[2]]);
-    assert_eq!(sheet.columns, ["1.00 GiB", "2.00 GiB", "4.00 GiB", "exponent"]);
-    assert_eq!(sheet.lines[0].1, ["-", "9 s", "-", "-"]);
-    assert_eq!(sheet.lines[1].1, ["1 s", "2 s", "4 s", "1.00 linear"]);
-    assert_eq!(sheet.lines[1].0, "64 KiB");
+    let text_table = over_totals("free: malloc", &[&curves[1], &curves[2]]);
+    assert_eq!(text_table.columns, ["1.00 GiB", "2.00 GiB", "4.00 GiB", "exponent"]);
+    assert_eq!(text_table.lines[0].1, ["-", "9 s", "-", "-"]);
+    assert_eq!(text_table.lines[1].1, ["1 s", "2 s", "4 s", "1.00 linear"]);
+    assert_eq!(text_table.lines[1].0, "64 KiB");
 }
 
 #[test]
@@ -29,22 +29,23 @@ fn a_total_has_a_table_for_each_phase_over_sizes() {
     let mut wrong = record("mimalloc", 1024, 1 << 30, 1.0);
     wrong.verified = Some(false);
     let records = [record("malloc", 65_536, 1 << 30, 0.5), wrong];
-    let [sheet] = &over_sizes(&records)[..] else { panic!("one phase") };
+    let [text_table] = &over_sizes(&records)[..] else { panic!("one phase") };
     assert_eq!(
-        (sheet.title.as_str(), &sheet.columns[..]),
+        (text_table.title.as_str(), &text_table.columns[..]),
         ("free", &["1 KiB", "64 KiB"].map(String::from)[..])
     );
-    assert_eq!(sheet.lines[0].1, ["-", "500 ms"]);
-    assert_eq!(sheet.lines[1].1, ["unverified", "-"]);
+    assert_eq!(text_table.lines[0].1, ["-", "500 ms"]);
+    assert_eq!(text_table.lines[1].1, ["unverified", "-"]);
 }
 
 #[test]
 fn in_touched_memory_a_block_has_its_own_time() {
-    let mut warm = record("malloc", 32, 0, 1.0);
-    warm.extra =
-        [(String::from("block_bytes"), Value::from(32)), (WARM.to_owned(), true.into())].into();
-    warm.cpu_ns_per_op = Spread::of(vec![12.34]);
-    let records = [warm];
+    let mut prefaulted = record("malloc", 32, 0, 1.0);
+    prefaulted.extra =
+        [(String::from("block_bytes"), Value::from(32)), (PREFAULTED.to_owned(), true.into())]
+            .into();
+    prefaulted.cpu_ns_per_op = Spread::of(vec![12.34]);
+    let records = [prefaulted];
     assert_eq!(over_sizes(&records)[0].lines[0].1, ["12.3 ns"]);
     assert!(curves(&records, "free").is_empty());
 }

@@ -1,24 +1,24 @@
 //! The page's part of the long-reader workload: memory over the updates made beside a reader.
 //!
-//! One drawing for each record that has a course: everything held, and row versions of it, and a
-//! table of the figures of that record.
+//! One drawing for each record that has a time series: everything held, and row versions of it, and
+//! a table of the figures of that record.
 
 use std::fmt::Write;
 
 use super::chart::Kind;
 use super::lines::{self, Drawing, Series, Upright};
 use super::page::escape;
-use crate::course;
 use crate::protocol::Point;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
+use crate::time_series;
 
-/// A section for each record that has a course.
+/// A section for each record that has a time series.
 pub(super) fn sections(records: &[Record]) -> String {
     let mut text = String::new();
-    for record in records.iter().filter(|record| !record.course.is_empty()) {
-        let title = escape(&course::title(record));
+    for record in records.iter().filter(|record| !record.time_series.is_empty()) {
+        let title = escape(&time_series::title(record));
         let _ = write!(text, "<h3>{title}</h3><div class=\"charts\">{}</div>", drawing(record));
         text.push_str(&card(record));
     }
@@ -26,13 +26,17 @@ pub(super) fn sections(records: &[Record]) -> String {
 }
 
 fn drawing(record: &Record) -> String {
-    let over = |bytes: fn(&Point) -> u64| {
-        let points = record.course.iter();
+    let points_of = |bytes: fn(&Point) -> u64| {
+        let points = record.time_series.iter();
         points.map(|point| (point.operations as f64, bytes(point) as f64)).collect()
     };
     let series = vec![
-        Series { label: "held".to_owned(), kind: Kind::Ours, points: over(|p| p.held_bytes) },
-        Series { label: "rows".to_owned(), kind: Kind::Memory, points: over(|p| p.rows_bytes) },
+        Series { label: "held".to_owned(), kind: Kind::Ours, points: points_of(|p| p.held_bytes) },
+        Series {
+            label: "rows".to_owned(),
+            kind: Kind::Memory,
+            points: points_of(|p| p.rows_bytes),
+        },
     ];
     let title = "memory over updates beside a reader that stays open";
     let lines = lines::lines(&Drawing {
@@ -61,13 +65,13 @@ fn card(record: &Record) -> String {
         time(record.cpu_ns()),
         record.reads.map(quantity::grouped).unwrap_or_default(),
     );
-    for head in course::HEADS {
+    for head in time_series::HEADS {
         let _ = write!(text, "<th class=\"number\">{head}</th>");
     }
     text.push_str("</tr>");
-    for point in course::excerpt(&record.course) {
+    for point in time_series::excerpt(&record.time_series) {
         text.push_str("<tr>");
-        for word in course::words(point) {
+        for word in time_series::words(point) {
             let _ = write!(text, "<td class=\"number\">{word}</td>");
         }
         text.push_str("</tr>");

@@ -1,6 +1,6 @@
 //! Tables of small pairs, as the terminal prints and the page shows them.
 //!
-//! A sheet has a line for each contender. Over rungs: each phase by CPU time and by wall time, a
+//! A table has a line for each contender. Over levels: each phase by CPU time and by wall time, a
 //! column for each promise, as the tables in the paper of Berkeley DB's makers have a table for
 //! each. Over threads: what a commit takes. Coming back: what a byte and a row take. What was not
 //! verified shows the word in place of a number.
@@ -17,7 +17,7 @@ use crate::record::Record;
 use crate::table::{self, STYLE};
 
 /// A table: its title, its columns, and a line for each contender.
-pub(crate) struct Sheet {
+pub(crate) struct TextTable {
     pub(crate) title: String,
     pub(crate) columns: Vec<String>,
     pub(crate) lines: Vec<(String, Vec<String>)>,
@@ -54,24 +54,24 @@ impl Time {
     }
 }
 
-/// Prints all rungs, each with what it holds, then each phase over them; or threads that commit.
-pub(crate) fn print_group_of_rungs(
+/// Prints all levels, each with what it holds, then each phase over them; or threads that commit.
+pub(crate) fn print_group_of_levels(
     out: &mut dyn Write,
     title: &str,
     records: &[Record],
 ) -> Outcome<()> {
-    for rung in Promise::ALL {
+    for level in Promise::ALL {
         let alone = |record: &&Record| threads_of(record).is_none();
-        let of_rung = records.iter().filter(alone).filter(|record| record.setting == Some(rung));
-        let of_rung: Vec<Record> = of_rung.cloned().collect();
-        if let Some(rows) = of_rung.first().and_then(|record| record.rows) {
-            let title = format!("{rung}: {} pairs of 8 and 32 bytes", quantity::grouped(rows));
-            table::print_group(out, &title, &of_rung)?;
+        let of_level = records.iter().filter(alone).filter(|record| record.setting == Some(level));
+        let of_level: Vec<Record> = of_level.cloned().collect();
+        if let Some(rows) = of_level.first().and_then(|record| record.rows) {
+            let title = format!("{level}: {} pairs of 8 and 32 bytes", quantity::grouped(rows));
+            table::print_group(out, &title, &of_level)?;
         }
     }
     writeln!(out, "\n== {title}, medians")?;
-    let mut sheets = of_rungs(records).into_iter().chain(of_threads(records));
-    sheets.try_for_each(|sheet| print(out, &sheet))
+    let mut text_tables = of_levels(records).into_iter().chain(of_threads(records));
+    text_tables.try_for_each(|text_table| print(out, &text_table))
 }
 
 /// Prints what came back.
@@ -81,63 +81,63 @@ pub(crate) fn print_group_of_returns(
     records: &[Record],
 ) -> Outcome<()> {
     writeln!(out, "\n== {title}")?;
-    of_returns(records).iter().try_for_each(|sheet| print(out, sheet))
+    of_returns(records).iter().try_for_each(|text_table| print(out, text_table))
 }
 
-/// Each phase over the rungs, by CPU time and by wall time.
-pub(crate) fn of_rungs(records: &[Record]) -> Vec<Sheet> {
+/// Each phase over the levels, by CPU time and by wall time.
+pub(crate) fn of_levels(records: &[Record]) -> Vec<TextTable> {
     let alone: Vec<&Record> =
         records.iter().filter(|record| threads_of(record).is_none()).collect();
-    let mut sheets = Vec::new();
+    let mut text_tables = Vec::new();
     for phase in phases(&alone) {
         for time in [Time::Cpu, Time::Wall] {
-            sheets.push(over_rungs(&alone, &phase, time));
+            text_tables.push(over_levels(&alone, &phase, time));
         }
     }
-    sheets
+    text_tables
 }
 
-fn over_rungs(records: &[&Record], phase: &str, time: Time) -> Sheet {
-    let rungs: Vec<Promise> = Promise::ALL
+fn over_levels(records: &[&Record], phase: &str, time: Time) -> TextTable {
+    let levels: Vec<Promise> = Promise::ALL
         .into_iter()
-        .filter(|&rung| records.iter().any(|r| r.setting == Some(rung) && r.phase == phase))
+        .filter(|&level| records.iter().any(|r| r.setting == Some(level) && r.phase == phase))
         .collect();
-    let cell = |contender: &str, rung: Promise| {
+    let case = |contender: &str, level: Promise| {
         let record = records.iter().find(|record| {
-            record.contender == contender && record.setting == Some(rung) && record.phase == phase
+            record.contender == contender && record.setting == Some(level) && record.phase == phase
         });
         number(record.copied(), |record| time.of(record).map(quantity::rate))
     };
     let line = |contender: String| {
-        let cells = rungs.iter().map(|&rung| cell(&contender, rung)).collect();
-        (contender, cells)
+        let cases = levels.iter().map(|&level| case(&contender, level)).collect();
+        (contender, cases)
     };
-    Sheet {
+    TextTable {
         title: format!("{}: pairs {}", phase.replace('_', " "), time.words()),
-        columns: rungs.iter().map(Promise::to_string).collect(),
+        columns: levels.iter().map(Promise::to_string).collect(),
         lines: contenders(records, phase).into_iter().map(line).collect(),
     }
 }
 
 /// What a commit takes, over the number of threads.
-pub(crate) fn of_threads(records: &[Record]) -> Vec<Sheet> {
+pub(crate) fn of_threads(records: &[Record]) -> Vec<TextTable> {
     let together: Vec<&Record> =
         records.iter().filter(|record| threads_of(record).is_some()).collect();
     let mut threads: Vec<u64> = together.iter().filter_map(|record| threads_of(record)).collect();
     threads.sort_unstable();
     threads.dedup();
-    let sheet = |title: &str, text: fn(&Record) -> Option<String>| {
-        let cell = |contender: &str, threads: u64| {
+    let text_table = |title: &str, text: fn(&Record) -> Option<String>| {
+        let case = |contender: &str, threads: u64| {
             let record = together.iter().find(|record| {
                 record.contender == contender && threads_of(record) == Some(threads)
             });
             number(record.copied(), text)
         };
         let line = |contender: String| {
-            let cells = threads.iter().map(|&threads| cell(&contender, threads)).collect();
-            (contender, cells)
+            let cases = threads.iter().map(|&threads| case(&contender, threads)).collect();
+            (contender, cases)
         };
-        Sheet {
+        TextTable {
             title: format!("commits to the disk, by threads: {title}"),
             columns: threads.iter().map(u64::to_string).collect(),
             lines: contenders(&together, "commit").into_iter().map(line).collect(),
@@ -147,16 +147,18 @@ pub(crate) fn of_threads(records: &[Record]) -> Vec<Sheet> {
         return Vec::new();
     }
     vec![
-        sheet("wall time for each commit of all", |r| r.wall_ns().map(quantity::time)),
-        sheet("CPU time for each", |r| r.cpu_ns().map(quantity::time)),
-        sheet("commits for each sync", |r| r.commits_per_sync.map(|ratio| format!("{ratio:.2}"))),
+        text_table("wall time for each commit of all", |r| r.wall_ns().map(quantity::time)),
+        text_table("CPU time for each", |r| r.cpu_ns().map(quantity::time)),
+        text_table("commits for each sync", |r| {
+            r.commits_per_sync.map(|ratio| format!("{ratio:.2}"))
+        }),
     ]
 }
 
 /// What a byte and a row take that come back.
-pub(crate) fn of_returns(records: &[Record]) -> Vec<Sheet> {
+pub(crate) fn of_returns(records: &[Record]) -> Vec<TextTable> {
     let records: Vec<&Record> = records.iter().collect();
-    let mut sheets = Vec::new();
+    let mut text_tables = Vec::new();
     for phase in phases(&records) {
         let of_phase = records.iter().filter(|record| record.phase == phase);
         let three = |value: Option<f64>| value.map(|value| format!("{value:.3}"));
@@ -172,13 +174,13 @@ pub(crate) fn of_returns(records: &[Record]) -> Vec<Sheet> {
                 ],
             )
         };
-        sheets.push(Sheet {
+        text_tables.push(TextTable {
             title: format!("{phase}: seconds for each GB, and rows a second"),
             columns: ["bytes", "s/GB", "CPU s/GB", "rows/s", "rows/CPU s"].map(Into::into).into(),
             lines: of_phase.map(line).collect(),
         });
     }
-    sheets
+    text_tables
 }
 
 /// Rows a second; none where a row takes less than can be, since nothing was done for each.
@@ -221,15 +223,15 @@ pub(crate) fn number(record: Option<&Record>, text: impl Fn(&Record) -> Option<S
     }
 }
 
-pub(crate) fn print(out: &mut dyn Write, sheet: &Sheet) -> Outcome<()> {
+pub(crate) fn print(out: &mut dyn Write, text_table: &TextTable) -> Outcome<()> {
     let mut table = Table::new();
     table.load_style(STYLE);
     let mut header = vec![String::new()];
-    header.extend(sheet.columns.iter().cloned());
+    header.extend(text_table.columns.iter().cloned());
     table.set_header(header);
-    for (name, cells) in &sheet.lines {
+    for (name, cases) in &text_table.lines {
         let mut line = vec![Cell::new(name)];
-        line.extend(cells.iter().map(Cell::new));
+        line.extend(cases.iter().map(Cell::new));
         table.add_row(line);
     }
     for (place, column) in table.column_iter_mut().enumerate() {
@@ -238,10 +240,10 @@ pub(crate) fn print(out: &mut dyn Write, sheet: &Sheet) -> Outcome<()> {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    writeln!(out, "\n{}\n{table}", sheet.title)?;
+    writeln!(out, "\n{}\n{table}", text_table.title)?;
     Ok(())
 }
 
 #[cfg(test)]
-#[path = "sheet_tests.rs"]
+#[path = "text_table_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! Memory that the machine has at hand when a measurement begins.
+//! Memory that the machine has mapped when a measurement begins.
 //!
 //! A virtual machine gives free memory back to its host and gets it again when it is touched, which
 //! takes many times as long as a page fault; whoever comes first would pay for it. So memory is

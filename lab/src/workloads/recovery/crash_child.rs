@@ -13,7 +13,7 @@ use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::{LEAVES, is_image};
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::workloads::ladder::content::{self, PAIR_BYTES};
 
 /// What a writer says when everything is written.
@@ -23,7 +23,7 @@ const SIGKILL: i32 = 9;
 
 /// Writes every pair, says so, and waits to be killed.
 pub(super) fn write_and_wait(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
@@ -39,7 +39,7 @@ pub(super) fn write_and_wait(
 /// Commits every pair, and whatever else it takes for them to come back.
 pub(super) fn write_all(
     store: &mut dyn PairStore,
-    request: &CellRequest,
+    request: &CaseRequest,
     setting: &Setting,
 ) -> Outcome<()> {
     let step = request.per_transaction.max(1);
@@ -49,15 +49,15 @@ pub(super) fn write_all(
         store.insert_many(&content::pairs(next..end))?;
         next = end;
     }
-    if is_image(setting) { store.save() } else { store.settle() }
+    if is_image(setting) { store.save() } else { store.finish() }
 }
 
-/// Starts a writer in the cell's place, waits until everything is written, and kills it.
-pub(super) fn kill_one(request: &CellRequest) -> Outcome<()> {
+/// Starts a writer in the case's place, waits until everything is written, and kills it.
+pub(super) fn kill_one(request: &CaseRequest) -> Outcome<()> {
     let mut request = request.clone();
     request.parameters.insert(LEAVES.to_owned(), Value::Bool(true));
     let mut child = Command::new(std::env::current_exe()?)
-        .arg("cell")
+        .arg("case")
         .arg(serde_json::to_string(&request)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -82,7 +82,7 @@ pub(super) fn kill_one(request: &CellRequest) -> Outcome<()> {
 }
 
 /// Where writer and reader have the database.
-pub(super) fn place(request: &CellRequest) -> Place<'_> {
+pub(super) fn place(request: &CaseRequest) -> Place<'_> {
     Place {
         directory: request.directory.as_deref(),
         rows: request.rows,

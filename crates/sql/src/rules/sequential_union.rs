@@ -31,9 +31,9 @@ use super::through::{Through, Way};
 
 /// The rule; it comes before those that see to it that partitions become one.
 #[derive(Debug)]
-pub(crate) struct ChainUnions;
+pub(crate) struct SequentialUnions;
 
-impl PhysicalOptimizerRule for ChainUnions {
+impl PhysicalOptimizerRule for SequentialUnions {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -62,9 +62,9 @@ impl PhysicalOptimizerRule for ChainUnions {
 /// among its columns any join would know it until others of its columns are left out: what was
 /// not sorted then is refused.
 #[derive(Debug)]
-pub(crate) struct ForgetConstants;
+pub(crate) struct StripConstants;
 
-impl PhysicalOptimizerRule for ForgetConstants {
+impl PhysicalOptimizerRule for StripConstants {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -138,7 +138,7 @@ impl fmt::Display for Chain {
 }
 
 impl Way for Chain {
-    const NAME: &'static str = "ChainExec";
+    const NAME: &'static str = "SequentialUnionExec";
     const KEEPS_ORDER: bool = false;
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {

@@ -1,4 +1,4 @@
-//! The course of memory over a phase, as the terminal shows it: a dozen of its points.
+//! Memory over the time of a phase, as the terminal shows it: a dozen of its points.
 //!
 //! The page draws the same points and takes its table from here.
 
@@ -21,14 +21,14 @@ const SHOWN: usize = 12;
 /// Prints the courses of a group.
 pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) -> Outcome<()> {
     writeln!(out, "\n== {title}")?;
-    for record in records.iter().filter(|record| !record.course.is_empty()) {
+    for record in records.iter().filter(|record| !record.time_series.is_empty()) {
         let time = match record.cpu_ns() {
             Some(ns) => format!("{} CPU ns an update", quantity::nanoseconds(ns)),
             None => "unverified".to_owned(),
         };
         let mut table = Table::new();
         table.load_style(table::STYLE).set_header(HEADS);
-        for point in excerpt(&record.course) {
+        for point in excerpt(&record.time_series) {
             table.add_row(words(point));
         }
         for column in table.column_iter_mut() {
@@ -39,7 +39,7 @@ pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) 
     Ok(())
 }
 
-/// What a record with a course is about.
+/// What a record with a time series is about.
 pub(crate) fn title(record: &Record) -> String {
     let updates = quantity::grouped(record.operations.unwrap_or(0));
     let rows = quantity::grouped(record.rows.unwrap_or(0));
@@ -47,10 +47,10 @@ pub(crate) fn title(record: &Record) -> String {
 }
 
 /// A dozen of the points, evenly spread, the first and the last among them.
-pub(crate) fn excerpt(course: &[Point]) -> impl Iterator<Item = &Point> {
-    let step = course.len().div_ceil(SHOWN).max(1);
-    let last = course.len().wrapping_sub(1);
-    let shown = course.iter().enumerate();
+pub(crate) fn excerpt(time_series: &[Point]) -> impl Iterator<Item = &Point> {
+    let step = time_series.len().div_ceil(SHOWN).max(1);
+    let last = time_series.len().wrapping_sub(1);
+    let shown = time_series.iter().enumerate();
     shown.filter(move |(place, _)| place % step == 0 || *place == last).map(|(_, point)| point)
 }
 
@@ -65,5 +65,5 @@ pub(crate) fn words(point: &Point) -> [String; 4] {
 }
 
 #[cfg(test)]
-#[path = "course_tests.rs"]
+#[path = "time_series_tests.rs"]
 mod tests;

@@ -1,9 +1,9 @@
 //! What all connections share: the database, the options, and who is connected.
 //!
-//! Whoever is connected has a place in one table, which is given back when the thread of the
-//! connection ends, whatever ends it. Strangers, whose clients are not known yet, have places of
-//! their own: when these are all taken, the oldest goes, so that nobody who only connects keeps
-//! others out. The last of the other places are for superusers.
+//! Each connection is registered in one table until its thread ends, whatever ends it. Connections
+//! that are not authenticated yet have slots of their own: when these are all taken, the oldest
+//! such connection is closed, so that nobody who only connects keeps others out. The last of the
+//! other slots are for superusers.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -19,8 +19,8 @@ use crate::wire::socket::Socket;
 /// Bytes of the secret by which a statement is cancelled.
 pub(crate) const SECRET_BYTES: usize = 4;
 
-/// Connections whose clients are not known yet.
-pub(crate) const STRANGERS_MAX: usize = 128;
+/// Connections that are not authenticated yet.
+pub(crate) const UNAUTHENTICATED_MAX: usize = 128;
 
 pub(crate) struct Shared {
     pub(crate) database: Arc<SqlDatabase>,
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(database: Arc<SqlDatabase>, options: Options) -> Self {
-        // A few places are not kept for superusers alone.
+        // Half of the slots at least are for everybody.
         let reserved = options.superuser_reserved.min(options.connections_max / 2);
         let connections = Connections::new(options.connections_max, reserved);
         Self { database, options, connections, stopping: AtomicBool::new(false) }
@@ -61,20 +61,20 @@ struct Table {
     /// By their numbers, of which the lowest is the oldest until they begin anew.
     entries: BTreeMap<i32, Entry>,
     last: i32,
-    /// Strangers that were told to go and have not gone yet.
+    /// Connections not authenticated that were closed and whose threads have not ended yet.
     leaving: usize,
 }
 
 struct Entry {
     secret: [u8; SECRET_BYTES],
     socket: Arc<Socket>,
-    /// Whether its client is known.
+    /// Whether its client is authenticated.
     is_session: bool,
     cancel: Option<Arc<Cancel>>,
 }
 
-/// A place in the table, which is given back with it.
-pub(crate) struct Place {
+/// An entry of the table, which is removed when this is dropped.
+pub(crate) struct Registration {
     shared: Arc<Shared>,
     pub(crate) process: i32,
     pub(crate) secret: [u8; SECRET_BYTES],
@@ -95,8 +95,8 @@ impl Table {
         }
     }
 
-    /// Ends the oldest connection whose client is not known; whether there was one.
-    fn leave_oldest_stranger(&mut self) -> bool {
+    /// Closes the oldest connection that is not authenticated; whether there was one.
+    fn end_oldest_unauthenticated(&mut self) -> bool {
         let oldest = self.entries.iter().find(|(_, entry)| !entry.is_session);
         let Some(process) = oldest.map(|(process, _)| *process) else { return false };
         if let Some(entry) = self.entries.remove(&process) {
@@ -116,11 +116,11 @@ impl Connections {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the oldest connection whose client is not known, unless one is ending; whether there
+    /// Closes the oldest connection that is not authenticated, unless one is ending; whether there
     /// was one.
     pub(crate) fn make_room(&self) -> bool {
         let mut table = self.table();
-        table.leaving > 0 || table.leave_oldest_stranger()
+        table.leaving > 0 || table.end_oldest_unauthenticated()
     }
 
     /// Stops the statement of a connection, if the secret is its own.
@@ -162,12 +162,12 @@ impl Connections {
     }
 }
 
-impl Place {
-    /// A place for a connection that nothing is known of.
-    pub(crate) fn take(shared: &Arc<Shared>, socket: &Arc<Socket>) -> Self {
+impl Registration {
+    /// Registers a connection that is not authenticated.
+    pub(crate) fn new(shared: &Arc<Shared>, socket: &Arc<Socket>) -> Self {
         let mut table = shared.connections.table();
-        while table.entries.len() - table.sessions() >= STRANGERS_MAX {
-            table.leave_oldest_stranger();
+        while table.entries.len() - table.sessions() >= UNAUTHENTICATED_MAX {
+            table.end_oldest_unauthenticated();
         }
         let (process, secret) = (table.number(), rand::random());
         let socket = Arc::clone(socket);
@@ -176,10 +176,10 @@ impl Place {
         Self { shared: Arc::clone(shared), process, secret }
     }
 
-    /// Its client is known and is to have a session.
+    /// Its client is authenticated and is to have a session.
     ///
     /// # Errors
-    /// `TOO_MANY_CONNECTIONS` if there is no place for one more, or none for those that are no
+    /// `TOO_MANY_CONNECTIONS` if there is no slot for one more, or none for those that are no
     /// superusers.
     pub(crate) fn begin_session(&self, is_superuser: bool) -> Result<(), Error> {
         let connections = &self.shared.connections;
@@ -195,7 +195,7 @@ impl Place {
         }
         match table.entries.get_mut(&self.process) {
             Some(entry) => entry.is_session = true,
-            // It was left for others that came later.
+            // It was closed for others that came later.
             None => return refused("sorry, too many clients at a time"),
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Registration {
     fn drop(&mut self) {
         let connections = &self.shared.connections;
         let mut table = connections.table();

@@ -14,9 +14,9 @@ use datafusion::optimizer::AnalyzerRule;
 
 /// The rule.
 #[derive(Debug)]
-pub(crate) struct OneRow;
+pub(crate) struct LimitScalarAggregate;
 
-impl AnalyzerRule for OneRow {
+impl AnalyzerRule for LimitScalarAggregate {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
         let kept = plan.transform_up_with_subqueries(|plan| match &plan {
             LogicalPlan::Filter(filter)
@@ -30,7 +30,7 @@ impl AnalyzerRule for OneRow {
     }
 
     fn name(&self) -> &str {
-        "one_row"
+        "limit_scalar_aggregate"
     }
 }
 

@@ -7,9 +7,9 @@ use std::fmt::Write;
 
 use super::lines::{self, Drawing, Series, Upright};
 use super::page::{escape, kind_of};
-use super::sheets::card;
-use crate::over_bytes::{self, Curve};
-use crate::parameters::WARM;
+use super::text_tables::card;
+use crate::by_size::{self, Curve};
+use crate::parameters::PREFAULTED;
 use crate::quantity;
 use crate::record::Record;
 use crate::table;
@@ -18,18 +18,20 @@ use crate::table;
 pub(super) fn sections(records: &[Record]) -> String {
     let mut text = String::new();
     for phase in table::phases(records) {
-        let curves = over_bytes::curves(records, &phase);
+        let curves = by_size::curves(records, &phase);
         if !curves.is_empty() {
             let words = escape(&phase.replace('_', " "));
             let _ = write!(text, "<h3>{words}: CPU time over the total</h3>");
             text.push_str(&section(&words, &curves));
         }
     }
-    let is_warm = |record: &&Record| record.extra.contains_key(WARM);
-    let warm: Vec<Record> = records.iter().filter(is_warm).cloned().collect();
-    if !warm.is_empty() {
+    let is_prefaulted = |record: &&Record| record.extra.contains_key(PREFAULTED);
+    let prefaulted: Vec<Record> = records.iter().filter(is_prefaulted).cloned().collect();
+    if !prefaulted.is_empty() {
         text.push_str("<h3>Blocks in touched memory: CPU time of one</h3>");
-        over_bytes::over_sizes(&warm).iter().for_each(|sheet| text.push_str(&card(sheet)));
+        by_size::over_sizes(&prefaulted)
+            .iter()
+            .for_each(|text_table| text.push_str(&card(text_table)));
     }
     text
 }
@@ -43,14 +45,14 @@ fn section(phase: &str, curves: &[Curve<'_>]) -> String {
             curves.iter().filter(|curve| curve.first.contender == name).collect();
         let title = format!("{phase}: {}", escape(name));
         charts.push_str(&drawing(&title, &own));
-        cards.push_str(&card(&over_bytes::over_totals(&title, &own)));
+        cards.push_str(&card(&by_size::over_totals(&title, &own)));
     }
     format!("<div class=\"charts\">{charts}</div>{cards}")
 }
 
 fn drawing(title: &str, curves: &[&Curve<'_>]) -> String {
     let series = curves.iter().map(|curve| Series {
-        label: over_bytes::size_words(curve.block_bytes),
+        label: by_size::size_words(curve.block_bytes),
         kind: kind_of(curve.first),
         points: curve.points.clone(),
     });

@@ -9,19 +9,19 @@ use lab_harness::clock::{Clock, Elapsed};
 use lab_harness::{Outcome, Setting};
 
 use crate::parameters::block_bytes;
-use crate::protocol::{CellRequest, Line, PhaseSample};
+use crate::protocol::{CaseRequest, Line, PhaseSample};
 
 /// How long it is repeated, and how often at least.
 const NS_MIN: u64 = 60_000_000;
 const PASSES_MIN: u64 = 3;
 
-/// Measures both phases of a cell.
+/// Measures both phases of a case.
 pub(super) fn measure(
-    request: &CellRequest,
+    request: &CaseRequest,
     open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let bytes = block_bytes(&request.parameters).ok_or("a cell without a size of blocks")?;
+    let bytes = block_bytes(&request.parameters).ok_or("a case without a size of blocks")?;
     let mut store = open(setting, request.rows, usize::try_from(bytes)?)?;
     store.prepare();
     store.allocate()?;
@@ -67,5 +67,5 @@ fn add(sum: &mut Elapsed, elapsed: Elapsed) {
 }
 
 #[cfg(test)]
-#[path = "warm_tests.rs"]
+#[path = "prefaulted_tests.rs"]
 mod tests;

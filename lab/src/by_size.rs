@@ -10,11 +10,11 @@ use std::io::Write;
 use lab_harness::Outcome;
 
 use crate::growth::Growth;
-use crate::parameters::{WARM, block_bytes, total_bytes};
+use crate::parameters::{PREFAULTED, block_bytes, total_bytes};
 use crate::quantity;
 use crate::record::Record;
-use crate::sheet::{self, Sheet, number};
 use crate::table;
+use crate::text_table::{self, TextTable, number};
 
 /// One allocator's times of a phase with blocks of one size, over totals.
 pub(crate) struct Curve<'r> {
@@ -73,18 +73,18 @@ pub(crate) fn print_group(out: &mut dyn Write, title: &str, records: &[Record]) 
     let rounds = records.iter().filter_map(|record| record.rounds).max().unwrap_or(0);
     let word = if rounds == 1 { "round" } else { "rounds" };
     writeln!(out, "\n== {title}\nmedian of {rounds} {word}, CPU time, over the size of a block")?;
-    over_sizes(records).iter().try_for_each(|sheet| sheet::print(out, sheet))
+    over_sizes(records).iter().try_for_each(|text_table| text_table::print(out, text_table))
 }
 
 /// For each phase, allocators over sizes of blocks.
-pub(crate) fn over_sizes(records: &[Record]) -> Vec<Sheet> {
+pub(crate) fn over_sizes(records: &[Record]) -> Vec<TextTable> {
     let mut sizes: Vec<u64> =
         records.iter().filter_map(|record| block_bytes(&record.extra)).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let all: Vec<&Record> = records.iter().collect();
-    let sheet = |phase: String| {
-        let cell = |contender: &str, bytes: u64| {
+    let text_table = |phase: String| {
+        let case = |contender: &str, bytes: u64| {
             let record = records.iter().find(|record| {
                 record.contender == contender
                     && record.phase == phase
@@ -93,28 +93,28 @@ pub(crate) fn over_sizes(records: &[Record]) -> Vec<Sheet> {
             number(record, text)
         };
         let line = |contender: String| {
-            let cells = sizes.iter().map(|&bytes| cell(&contender, bytes)).collect();
-            (contender, cells)
+            let cases = sizes.iter().map(|&bytes| case(&contender, bytes)).collect();
+            (contender, cases)
         };
-        Sheet {
+        TextTable {
             title: phase.replace('_', " "),
             columns: sizes.iter().map(|&bytes| size_words(bytes)).collect(),
-            lines: sheet::contenders(&all, &phase).into_iter().map(line).collect(),
+            lines: text_table::contenders(&all, &phase).into_iter().map(line).collect(),
         }
     };
-    table::phases(records).into_iter().map(sheet).collect()
+    table::phases(records).into_iter().map(text_table).collect()
 }
 
 /// Of one block where memory was touched before, else of the whole.
 fn text(record: &Record) -> Option<String> {
-    match record.extra.contains_key(WARM) {
+    match record.extra.contains_key(PREFAULTED) {
         true => record.cpu_ns().map(|ns| format!("{ns:.1} ns")),
         false => record.whole_cpu_ns().map(quantity::time),
     }
 }
 
 /// One allocator's curves of a phase over totals, with the powers that fit them.
-pub(crate) fn over_totals(title: &str, curves: &[&Curve<'_>]) -> Sheet {
+pub(crate) fn over_totals(title: &str, curves: &[&Curve<'_>]) -> TextTable {
     let mut totals: Vec<f64> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.0).collect();
     totals.sort_by(f64::total_cmp);
@@ -124,16 +124,16 @@ pub(crate) fn over_totals(title: &str, curves: &[&Curve<'_>]) -> Sheet {
             let point = curve.points.iter().find(|point| point.0 == total);
             point.map_or("-".to_owned(), |point| quantity::time(point.1))
         };
-        let mut cells: Vec<String> = totals.iter().map(at).collect();
-        cells.push(curve.growth().map_or("-".to_owned(), |growth| growth.to_string()));
-        (size_words(curve.block_bytes), cells)
+        let mut cases: Vec<String> = totals.iter().map(at).collect();
+        cases.push(curve.growth().map_or("-".to_owned(), |growth| growth.to_string()));
+        (size_words(curve.block_bytes), cases)
     };
     let mut columns: Vec<String> =
         totals.iter().map(|&total| quantity::bytes(total as u64)).collect();
     columns.push("exponent".to_owned());
-    Sheet { title: title.to_owned(), columns, lines: curves.iter().map(line).collect() }
+    TextTable { title: title.to_owned(), columns, lines: curves.iter().map(line).collect() }
 }
 
 #[cfg(test)]
-#[path = "over_bytes_tests.rs"]
+#[path = "by_size_tests.rs"]
 mod tests;

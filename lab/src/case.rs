@@ -1,9 +1,9 @@
-//! One cell: one contender in one setting at one size, measured in a process of its own.
+//! One case: one contender in one setting at one size, measured in a process of its own.
 //!
-//! The laboratory starts itself again with the hidden word `cell` and a request in JSON, and
+//! The laboratory starts itself again with the hidden word `case` and a request in JSON, and
 //! reads one JSON line per sample from the child's standard output. A fresh process pinned to
 //! one core makes memory and CPU time honest: nothing an earlier contender left behind counts.
-//! A child that crashes, hangs or prints nonsense is a failed cell with a reason, not the end
+//! A child that crashes, hangs or prints nonsense is a failed case with a reason, not the end
 //! of the run.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 use lab_harness::{Outcome, Setting, clock};
 
 use crate::contenders;
-use crate::protocol::{CellRequest, Line};
+use crate::protocol::{CaseRequest, Line};
 use crate::workloads;
 
-/// A cell that takes longer than this is stopped, unless one of its phases may.
+/// A case that takes longer than this is stopped, unless one of its phases may.
 const CELL_SECONDS_MAX: u64 = 900;
 
-/// Measures a cell in this process and prints its lines: the child's side.
-pub(crate) fn measure_here(request: &CellRequest, out: &mut dyn Write) -> Outcome<()> {
+/// Measures a case in this process and prints its lines: the child's side.
+pub(crate) fn measure_here(request: &CaseRequest, out: &mut dyn Write) -> Outcome<()> {
     let lines = measure(request)
         .unwrap_or_else(|failure| vec![Line::Failed { reason: failure.to_string() }]);
     for line in lines {
@@ -31,7 +31,7 @@ pub(crate) fn measure_here(request: &CellRequest, out: &mut dyn Write) -> Outcom
     Ok(())
 }
 
-fn measure(request: &CellRequest) -> Outcome<Vec<Line>> {
+fn measure(request: &CaseRequest) -> Outcome<Vec<Line>> {
     if let Some(core) = request.core {
         clock::pin_to(core)?;
     }
@@ -41,7 +41,7 @@ fn measure(request: &CellRequest) -> Outcome<Vec<Line>> {
     workload.measure(request, contender, setting)
 }
 
-fn setting(request: &CellRequest, settings: &'static [Setting]) -> Outcome<&'static Setting> {
+fn setting(request: &CaseRequest, settings: &'static [Setting]) -> Outcome<&'static Setting> {
     let matches = |setting: &&Setting| {
         setting.variant == request.variant
             && setting.promise == request.promise
@@ -50,10 +50,10 @@ fn setting(request: &CellRequest, settings: &'static [Setting]) -> Outcome<&'sta
     settings.iter().find(matches).ok_or_else(|| "no such setting".into())
 }
 
-/// Measures a cell in a process of its own: the run's side.
-pub(crate) fn measure_in_child(request: &CellRequest) -> Outcome<Vec<Line>> {
+/// Measures a case in a process of its own: the run's side.
+pub(crate) fn measure_in_child(request: &CaseRequest) -> Outcome<Vec<Line>> {
     let mut child = Command::new(std::env::current_exe()?)
-        .arg("cell")
+        .arg("case")
         .arg(serde_json::to_string(request)?)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -72,8 +72,8 @@ pub(crate) fn measure_in_child(request: &CellRequest) -> Outcome<Vec<Line>> {
     }
 }
 
-/// How long a cell may take: what is usual, or half as long again as its longest phase.
-fn seconds_max(request: &CellRequest) -> u64 {
+/// How long a case may take: what is usual, or half as long again as its longest phase.
+fn seconds_max(request: &CaseRequest) -> u64 {
     CELL_SECONDS_MAX.max((request.seconds_max.unwrap_or(0.0) * 1.5) as u64)
 }
 

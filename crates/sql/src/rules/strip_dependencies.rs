@@ -31,25 +31,25 @@ use crate::error::Error;
 
 /// The rule.
 #[derive(Debug)]
-pub(crate) struct ForgetKeys;
+pub(crate) struct StripDependencies;
 
 /// The rules before which keys are forgotten once more: they leave out what keys determine, and
 /// what has become of a plan meanwhile may have keys that it had not.
 pub(crate) const BEFORE: [&str; 2] = ["eliminate_duplicated_expr", "optimize_projections"];
 
-impl AnalyzerRule for ForgetKeys {
+impl AnalyzerRule for StripDependencies {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
         Ok(forgetful(plan, LogicalPlan::recompute_schema)?.data)
     }
 
     fn name(&self) -> &str {
-        "forget_keys"
+        "strip_dependencies"
     }
 }
 
-impl OptimizerRule for ForgetKeys {
+impl OptimizerRule for StripDependencies {
     fn name(&self) -> &str {
-        "forget_keys"
+        "strip_dependencies"
     }
 
     fn rewrite(

@@ -6,17 +6,17 @@ use super::*;
 use crate::record::Spread;
 
 #[test]
-fn a_phase_has_a_column_for_each_rung_that_somebody_stands_on() {
+fn a_phase_has_a_column_for_each_level_that_somebody_stands_on() {
     let records = [
         record("remanent", Promise::Memory, "read", 100.0),
         record("lmdb", Promise::Disk, "read", 1000.0),
         record("lmdb", Promise::Memory, "read", 500.0),
         record("lmdb", Promise::Os, "write", 900.0),
     ];
-    let sheets = of_rungs(&records);
-    let titles: Vec<_> = sheets.iter().map(|sheet| sheet.title.as_str()).collect();
+    let text_tables = of_levels(&records);
+    let titles: Vec<_> = text_tables.iter().map(|text_table| text_table.title.as_str()).collect();
     assert_eq!(titles.len(), 4, "{titles:?}");
-    let read = &sheets[0];
+    let read = &text_tables[0];
     assert_eq!(read.title, "read: pairs a second of CPU time");
     assert_eq!(read.columns, ["memory", "disk"]);
     assert_eq!(read.lines[0], ("remanent".to_owned(), vec!["10M".to_owned(), "-".to_owned()]));
@@ -32,11 +32,11 @@ fn commits_have_a_column_for_each_number_of_threads() {
         ..record("lmdb", Promise::Disk, "commit", ns)
     };
     let records = [commits(16, 2000.0), commits(1, 4000.0)];
-    assert!(of_rungs(&records).is_empty());
-    let sheets = of_threads(&records);
-    assert_eq!(sheets[0].columns, ["1", "16"]);
-    assert_eq!(sheets[0].lines[0].1, ["4 µs", "2 µs"]);
-    assert_eq!(sheets[2].lines[0].1, ["1.00", "16.00"]);
+    assert!(of_levels(&records).is_empty());
+    let text_tables = of_threads(&records);
+    assert_eq!(text_tables[0].columns, ["1", "16"]);
+    assert_eq!(text_tables[0].lines[0].1, ["4 µs", "2 µs"]);
+    assert_eq!(text_tables[2].lines[0].1, ["1.00", "16.00"]);
 }
 
 #[test]

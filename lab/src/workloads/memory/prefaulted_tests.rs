@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::*;
 use crate::contenders;
-use crate::parameters::{BLOCK_BYTES, WARM};
+use crate::parameters::{BLOCK_BYTES, PREFAULTED};
 
 #[test]
 fn both_halves_are_repeated_until_they_have_lasted() {
     for &contender in &contenders::with_blocks() {
         let Some(setting) = contender.block_settings().first() else { continue };
-        let request = CellRequest {
+        let request = CaseRequest {
             workload: "memory".to_owned(),
             contender: contender.name.to_owned(),
             variant: String::new(),
@@ -22,7 +22,7 @@ fn both_halves_are_repeated_until_they_have_lasted() {
             per_transaction: 1,
             parameters: BTreeMap::from([
                 (BLOCK_BYTES.to_owned(), Value::from(4096)),
-                (WARM.to_owned(), Value::from(true)),
+                (PREFAULTED.to_owned(), Value::from(true)),
             ]),
             seconds_max: None,
             directory: None,
