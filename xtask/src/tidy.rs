@@ -49,6 +49,7 @@ const CHECKS: &[Check] = &[
     text::ascii::check,
     text::inline_tests::check,
     unsafe_code::check,
+    unsafe_code::exported_names::check,
     crate_layers::check,
     module_layers::check,
     reachable::check,

@@ -156,6 +156,12 @@ impl<T> OutPtr<T> {
         self.0.is_null()
     }
 
+    /// Writes there; `None` if the pointer is null.
+    #[inline]
+    pub(crate) fn set(self, value: T) -> Option<()> {
+        self.put(value).then_some(())
+    }
+
     /// Writes there; says whether there is anywhere to write.
     #[inline]
     pub(crate) fn put(self, value: T) -> bool {

@@ -1,5 +1,5 @@
 //! What `xtask/layers.toml` allows: edges between crates, edges between the modules of a crate,
-//! external dependencies with their reasons, files that may hold `unsafe`, folders of fixtures.
+//! external dependencies with their reasons, files that may hold `unsafe`, names for C, fixtures.
 //!
 //! The file is the only place where anything is allowed; a missing entry means refused.
 
@@ -21,6 +21,8 @@ pub(crate) struct Layers {
     pub(crate) crates: BTreeMap<String, CrateLayer>,
     /// By package: module path (`table`, `transaction::clock`) to the paths it may use.
     pub(crate) modules: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Folders that export functions to C, each with the prefixes of their names.
+    pub(crate) exports: BTreeMap<String, Vec<String>>,
     /// Packages of many modules without such a list, each with the reason.
     pub(crate) unlisted: BTreeMap<String, String>,
 }
@@ -37,7 +39,7 @@ pub(crate) struct CrateLayer {
 impl Layers {
     pub(crate) fn parse(text: &str) -> Result<Layers, Box<dyn Error>> {
         let table: Table = text.parse().map_err(|error| format!("{PATH}: {error}"))?;
-        let sections = ["unsafe", "fixtures", "crates", "modules", "unlisted"];
+        let sections = ["unsafe", "fixtures", "exports", "crates", "modules", "unlisted"];
         known_keys("layers", &table, &sections)?;
         let mut crates = BTreeMap::new();
         for (name, value) in inner(&table, "crates")? {
@@ -50,9 +52,12 @@ impl Layers {
             let edges = edges.keys().map(|module| Ok((module.clone(), strings(edges, module)?)));
             modules.insert(package, edges.collect::<Result<_, Box<dyn Error>>>()?);
         }
+        let exports = inner(&table, "exports")?;
+        let prefixes = exports.keys().map(|key| Ok((key.clone(), strings(&exports, key)?)));
         Ok(Layers {
             unsafe_files: strings(&inner(&table, "unsafe")?, "files")?,
             fixtures: strings(&inner(&table, "fixtures")?, "folders")?,
+            exports: prefixes.collect::<Result<_, Box<dyn Error>>>()?,
             crates,
             modules,
             unlisted: reasons("unlisted", &table, "unlisted")?,

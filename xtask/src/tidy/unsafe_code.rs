@@ -2,8 +2,10 @@
 //!
 //! A block, an `impl`, an `extern` block or an attribute has `// SAFETY:` on the lines above the
 //! statement it is in; an `unsafe fn` or `unsafe trait` has a `# Safety` section for its callers,
-//! or `// SAFETY:` where it implements a trait that already has one.
+//! or `// SAFETY:` where it implements a trait that already has one. Names that are exported to C
+//! need neither: `exported_names` checks what the attribute promises.
 
+pub(crate) mod exported_names;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +21,9 @@ pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
             *entry == source.path || (entry.ends_with('/') && source.path.starts_with(entry))
         });
         for (line, what) in uses(&rust.lines) {
+            if exported_names::exported_name(&rust.lines, line).is_some() {
+                continue;
+            }
             let mut report = |message: &str| {
                 findings.push(Finding::new(&source.path, line + 1, message));
             };

@@ -41,7 +41,6 @@ pub struct DictionaryDeclaration {
 }
 
 /// Makes a schema known; called by generated headers before `main`.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_register(dictionary: InPtr<DictionaryDeclaration>) -> c_int {
     catch_panic(Status::INTERNAL.code(), || match declared(dictionary) {
@@ -77,7 +76,6 @@ fn declared(dictionary: InPtr<DictionaryDeclaration>) -> Option<Declared> {
 }
 
 /// Makes a task of a `DB_TASK` that is the program's.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_opentask(task: OutPtr<DbTask>) -> c_int {
     catch_panic(Status::INTERNAL.code(), || tasks::open_at(task))
@@ -85,7 +83,6 @@ pub extern "C" fn rem_d_opentask(task: OutPtr<DbTask>) -> c_int {
 
 /// Makes a `DB_TASK` and a task of it. Its eight bytes stay for ever, so that a pointer to a task
 /// that was closed is known for one.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_d_opentask_pointer(task: OutPtr<OutPtr<DbTask>>) -> c_int {
     catch_panic(Status::INTERNAL.code(), || {
@@ -103,42 +100,36 @@ pub extern "C" fn rem_d_opentask_pointer(task: OutPtr<OutPtr<DbTask>>) -> c_int 
 }
 
 /// Ends a task; closes what it has open.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_closetask(task: InPtr<DbTask>) -> c_int {
     catch_panic(Status::INTERNAL.code(), || tasks::close(task))
 }
 
 /// Names the task.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_dbuserid(id: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.user_id(&required(id)?))
 }
 
 /// Opens databases.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_open(names: InPtr<c_char>, mode: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.open(&required(names)?, &required(mode)?))
 }
 
 /// Closes the databases.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_close(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.close())
 }
 
 /// Takes all records out of a database.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_initialize(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.initialize(dbn))
 }
 
 /// Says how long locks are waited for.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_timeout(seconds: c_int, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {
@@ -148,7 +139,6 @@ pub extern "C" fn d_timeout(seconds: c_int, task: InPtr<DbTask>) -> c_int {
 }
 
 /// Sets the function that is called with faults.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_set_dberr(handler: Handler, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {
@@ -158,7 +148,6 @@ pub extern "C" fn d_set_dberr(handler: Handler, task: InPtr<DbTask>) -> c_int {
 }
 
 /// The words for the task's last fault; valid until its next one.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_errmsg(task: InPtr<DbTask>) -> *const c_char {
     let mut message = c"the task is not open, or in use by another thread".as_ptr();
@@ -170,7 +159,6 @@ pub extern "C" fn d_errmsg(task: InPtr<DbTask>) -> *const c_char {
 }
 
 /// Begins a transaction.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trbegin(id: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
     // Only whether there is an id matters, and who checks each byte pays for it in each loop.
@@ -181,21 +169,18 @@ pub extern "C" fn d_trbegin(id: InPtr<c_char>, task: InPtr<DbTask>) -> c_int {
 }
 
 /// Commits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trend(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_end())
 }
 
 /// Rolls back.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trabort(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.transaction_abort())
 }
 
 /// Begins to read one state without locks.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trrobegin(task: InPtr<DbTask>, dbn: c_int, id: OutPtr<u64>) -> c_int {
     with(task, |context| {
@@ -207,14 +192,12 @@ pub extern "C" fn d_trrobegin(task: InPtr<DbTask>, dbn: c_int, id: OutPtr<u64>) 
 }
 
 /// Ends reading one state.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_trroend(task: InPtr<DbTask>) -> c_int {
     with(task, |context| context.task.read_only_end())
 }
 
 /// Locks a record type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclock(
     record: c_int,
@@ -236,14 +219,12 @@ pub extern "C" fn d_reclock(
 }
 
 /// Frees a lock.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recfree(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_free(record, dbn))
 }
 
 /// How a record type is locked by this task.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclstat(
     record: c_int,

@@ -11,7 +11,6 @@ use super::tasks::{DbTask, with};
 use crate::ffi::{InPtr, OutPtr};
 
 /// Makes a record from a struct.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_fillnew(
     record: c_int,
@@ -26,14 +25,12 @@ pub extern "C" fn d_fillnew(
 }
 
 /// Makes a record of zeros.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_makenew(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.make_new(record, dbn))
 }
 
 /// Copies the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recread(value: OutPtr<c_void>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
@@ -43,7 +40,6 @@ pub extern "C" fn d_recread(value: OutPtr<c_void>, task: InPtr<DbTask>, dbn: c_i
 }
 
 /// Replaces the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recwrite(value: InPtr<c_void>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| {
@@ -53,7 +49,6 @@ pub extern "C" fn d_recwrite(value: InPtr<c_void>, task: InPtr<DbTask>, dbn: c_i
 }
 
 /// Copies a field of the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crread(
     field: c_long,
@@ -68,7 +63,6 @@ pub extern "C" fn d_crread(
 }
 
 /// Writes a field of the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crwrite(
     field: c_long,
@@ -87,56 +81,48 @@ pub extern "C" fn d_crwrite(
 }
 
 /// Deletes the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_delete(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.delete(dbn))
 }
 
 /// Disconnects the current record from all sets and deletes it.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_disdel(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.disconnect_and_delete(dbn))
 }
 
 /// Goes to the first record of a type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recfrst(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_first(record, dbn))
 }
 
 /// Goes to the last record of a type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_reclast(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_last(record, dbn))
 }
 
 /// Goes to the next record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recnext(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_next(dbn))
 }
 
 /// Goes to the record before.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recprev(task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_previous(dbn))
 }
 
 /// Says which record type is gone through.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_recset(record: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.record_set(record, dbn))
 }
 
 /// Finds a record by key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyfind(
     field: c_long,
@@ -155,35 +141,30 @@ pub extern "C" fn d_keyfind(
 }
 
 /// Goes to the record with the first key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyfrst(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_first(field, dbn))
 }
 
 /// Goes to the record with the last key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keylast(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_last(field, dbn))
 }
 
 /// Goes to the record with the next key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keynext(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_next(field, dbn))
 }
 
 /// Goes to the record with the key before.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyprev(field: c_long, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.key_previous(field, dbn))
 }
 
 /// Copies the value of the key that was used last.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_keyread(value: OutPtr<c_void>, task: InPtr<DbTask>) -> c_int {
     with(task, |context| {

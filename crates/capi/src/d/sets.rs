@@ -13,7 +13,7 @@ use crate::ffi::{InPtr, OutPtr};
 macro_rules! set_calls {
     ($($(#[doc = $doc:literal])+ $call:ident => $method:ident;)+) => {$(
         $(#[doc = $doc])+
-        // SAFETY: no other function has this name.
+        // SAFETY: each use names calls of its own, with the prefix `d_`.
         #[unsafe(no_mangle)]
         pub extern "C" fn $call(set: c_int, task: InPtr<DbTask>, dbn: c_int) -> c_int {
             with(task, |context| context.task.$method(set, dbn))
@@ -51,7 +51,6 @@ set_calls! {
 }
 
 /// How many members the current owner has.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_members(
     set: c_int,
@@ -63,21 +62,18 @@ pub extern "C" fn d_members(
 }
 
 /// The current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crget(address: OutPtr<u64>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| put_out(address, context.task.current_record(dbn)?.number()))
 }
 
 /// Sets the current record.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crset(address: InPtr<u64>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| context.task.current_record_set(address_of(address)?, dbn))
 }
 
 /// The current owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csoget(
     set: c_int,
@@ -89,7 +85,6 @@ pub extern "C" fn d_csoget(
 }
 
 /// Sets the current owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csoset(
     set: c_int,
@@ -101,7 +96,6 @@ pub extern "C" fn d_csoset(
 }
 
 /// The current member.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csmget(
     set: c_int,
@@ -113,7 +107,6 @@ pub extern "C" fn d_csmget(
 }
 
 /// Sets the current member.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_csmset(
     set: c_int,
@@ -125,14 +118,12 @@ pub extern "C" fn d_csmset(
 }
 
 /// The current record's type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_crtype(record: OutPtr<c_int>, task: InPtr<DbTask>, dbn: c_int) -> c_int {
     with(task, |context| put_out(record, context.task.record_type(dbn)?))
 }
 
 /// The current owner's type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_cotype(
     set: c_int,
@@ -144,7 +135,6 @@ pub extern "C" fn d_cotype(
 }
 
 /// The current member's type.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_cmtype(
     set: c_int,

@@ -332,7 +332,6 @@ fn look_for_objects(context: Context) -> Outcome<bool> {
 }
 
 /// Opens a cursor on the list of a class.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_list_cursor(
     transaction: u64,
@@ -341,15 +340,12 @@ pub extern "C" fn rem_mco_list_cursor(
 ) -> MCO_RET {
     call(|| {
         let context = Context::of(find_session(transaction)?, class_id)?;
-        if !out.put(put_cursor(context, Position::new(class_id, LIST))) {
-            return Err(MCO_E_ILLEGAL_PARAM);
-        }
+        out.set(put_cursor(context, Position::new(class_id, LIST))).ok_or(MCO_E_ILLEGAL_PARAM)?;
         if has_objects(context)? { Ok(()) } else { Err(MCO_S_CURSOR_EMPTY) }
     })
 }
 
 /// The object that a cursor stands on.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_from_cursor(
     transaction: u64,
@@ -378,28 +374,24 @@ fn from_cursor(
 }
 
 /// Goes to the first object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_cursor_first(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::First)
 }
 
 /// Goes to the last object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_cursor_last(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Last)
 }
 
 /// Goes to the next object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_cursor_next(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Next)
 }
 
 /// Goes to the previous object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_cursor_prev(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     step(transaction, cursor, Move::Previous)
@@ -417,7 +409,6 @@ fn step(transaction: u64, cursor: InPtr<Cursor>, step: Move) -> MCO_RET {
 }
 
 /// Gives a cursor up.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_cursor_close(transaction: u64, cursor: InPtr<Cursor>) -> MCO_RET {
     call(|| {

@@ -207,21 +207,18 @@ pub(super) fn connected<T>(
 }
 
 /// Starts the runtime, which every first call does by itself.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_runtime_start() -> MCO_RET {
     MCO_S_OK
 }
 
 /// Stops the runtime; `E_OPENED_SESSIONS` while a database is open.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_runtime_stop() -> MCO_RET {
     if instances().is_empty() { MCO_S_OK } else { MCO_E_OPENED_SESSIONS }
 }
 
 /// Makes a database in the caller's memory.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_open(
     name: InPtr<c_char>,
@@ -236,7 +233,6 @@ pub extern "C" fn mco_db_open(
 }
 
 /// Closes a database to which nobody is connected.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_close(name: InPtr<c_char>) -> MCO_RET {
     call(|| {
@@ -252,14 +248,11 @@ pub extern "C" fn mco_db_close(name: InPtr<c_char>) -> MCO_RET {
 }
 
 /// Connects to a database by its name.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_connect(name: InPtr<c_char>, out: OutPtr<u64>) -> MCO_RET {
     call(|| {
         let name = name.text().ok_or(MCO_E_ILLEGAL_PARAM)?;
-        if !out.put(0) {
-            return Err(MCO_E_ILLEGAL_PARAM);
-        }
+        out.set(0).ok_or(MCO_E_ILLEGAL_PARAM)?;
         let instances = instances();
         let instance = instances.get(name).ok_or(MCO_E_NOINSTANCE)?;
         if instance.sessions.fetch_add(1, SeqCst) >= SESSIONS_MAX {
@@ -274,7 +267,6 @@ pub extern "C" fn mco_db_connect(name: InPtr<c_char>, out: OutPtr<u64>) -> MCO_R
 }
 
 /// Ends a connection that has no transaction.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_disconnect(connection: u64) -> MCO_RET {
     call(|| {
@@ -288,7 +280,6 @@ pub extern "C" fn mco_db_disconnect(connection: u64) -> MCO_RET {
 }
 
 /// Gives a database more memory, which is possible where it lies behind what it has.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_extend(connection: u64, memory: OutPtr<c_void>, size: usize) -> MCO_RET {
     call(|| {
@@ -303,24 +294,21 @@ pub extern "C" fn mco_db_extend(connection: u64, memory: OutPtr<c_void>, size: u
 }
 
 /// The page size that the database was opened with.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_page_size(connection: u64, out: OutPtr<u16>) -> MCO_RET {
     call(|| {
         let size = connected(connection, |instance| Ok(instance.page_size))?;
-        if out.put(size) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        out.set(size).ok_or(MCO_E_ILLEGAL_PARAM)
     })
 }
 
 /// The memory of the database, in pages.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_total_pages(connection: u64, out: OutPtr<u32>) -> MCO_RET {
     pages(connection, out, |instance| instance.memory_size)
 }
 
 /// The memory that is free, in pages.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_free_pages(connection: u64, out: OutPtr<u32>) -> MCO_RET {
     pages(connection, out, |instance| {
@@ -334,6 +322,6 @@ fn pages(connection: u64, out: OutPtr<u32>, bytes: impl Fn(&Instance) -> u64) ->
         let size = |instance: &Instance| Ok(bytes(instance) / u64::from(instance.page_size));
         let pages = connected(connection, size)?;
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        if out.put(pages) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        out.set(pages).ok_or(MCO_E_ILLEGAL_PARAM)
     })
 }

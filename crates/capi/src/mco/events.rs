@@ -106,7 +106,6 @@ fn has_changed(context: Context, object: &Object, leaf: u32) -> Outcome<bool> {
 }
 
 /// Registers a handler.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_register(
     transaction: u64,
@@ -135,7 +134,6 @@ pub extern "C" fn rem_mco_register(
 }
 
 /// Ends what `rem_mco_register` began; `S_NOTFOUND` if it did not.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_unregister(
     transaction: u64,

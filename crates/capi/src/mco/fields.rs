@@ -16,7 +16,6 @@ use super::status::*;
 use crate::ffi::{InPtr, OutPtr};
 
 /// Puts a scalar, or anything else of fixed size.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_fixed(
     object: OutPtr<Object>,
@@ -41,7 +40,6 @@ fn fixed_value<'a>(at: &Leaf, value: InPtr<c_void>, size: u32) -> Outcome<&'a [u
 }
 
 /// Gets a scalar, or anything else of fixed size.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_fixed(
     object: InPtr<Object>,
@@ -60,7 +58,6 @@ pub extern "C" fn rem_mco_get_fixed(
 }
 
 /// Puts text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_text(
     object: OutPtr<Object>,
@@ -85,7 +82,6 @@ pub extern "C" fn rem_mco_put_text(
 }
 
 /// Gets text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_text(
     object: InPtr<Object>,
@@ -148,7 +144,6 @@ fn end_text(places: &mut [MaybeUninit<u8>], whole: usize, length: OutPtr<u16>) {
 }
 
 /// Puts text in characters of 2 or 4 bytes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_wide(
     object: OutPtr<Object>,
@@ -180,7 +175,6 @@ pub extern "C" fn rem_mco_put_wide(
 }
 
 /// Gets text in characters of 2 or 4 bytes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_wide(
     object: InPtr<Object>,
@@ -224,7 +218,6 @@ fn wide_out<T: Copy + Default>(
 }
 
 /// The size of a field: bytes of text, blobs and binaries, elements of arrays and vectors.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_size(object: InPtr<Object>, leaf: u32, out: OutPtr<u32>) -> MCO_RET {
     status(read(object, |context, bytes| {
@@ -242,23 +235,21 @@ pub extern "C" fn rem_mco_size(object: InPtr<Object>, leaf: u32, out: OutPtr<u32
             Shape::Scalar | Shape::Binary => at.size,
             Shape::Presence => return Err(MCO_E_ILLEGAL_PARAM),
         };
-        if out.put(size as u32) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        out.set(size as u32).ok_or(MCO_E_ILLEGAL_PARAM)
     }))
 }
 
 /// Whether a field is NULL.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_get_null(object: InPtr<Object>, leaf: u32, out: OutPtr<u8>) -> MCO_RET {
     status(read(object, |context, bytes| {
         context.leaf(leaf)?;
         let is_null = context.class.table.layout().is_null(bytes, leaf as usize);
-        if out.put(is_null.into()) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        out.set(is_null.into()).ok_or(MCO_E_ILLEGAL_PARAM)
     }))
 }
 
 /// Makes a field NULL, or zero or empty if it was.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_put_null(object: OutPtr<Object>, leaf: u32, is_null: u8) -> MCO_RET {
     call(|| {
@@ -279,7 +270,6 @@ pub extern "C" fn rem_mco_put_null(object: OutPtr<Object>, leaf: u32, is_null: u
 }
 
 /// Puts a blob or a binary.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_put(
     object: OutPtr<Object>,
@@ -306,7 +296,6 @@ pub extern "C" fn rem_mco_blob_put(
 }
 
 /// Puts more behind a blob.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_append(
     object: OutPtr<Object>,
@@ -329,7 +318,6 @@ pub extern "C" fn rem_mco_blob_append(
 }
 
 /// Gets a piece of a blob or a binary, from an offset on.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_blob_get(
     object: InPtr<Object>,

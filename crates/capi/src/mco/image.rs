@@ -42,7 +42,6 @@ struct Reader {
 }
 
 /// Writes a database to a stream.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_save(
     stream: OutPtr<c_void>,
@@ -88,7 +87,6 @@ impl Write for Writer {
 }
 
 /// Opens a database with what was saved.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_load(
     stream: OutPtr<c_void>,

@@ -152,7 +152,6 @@ fn value_of<'a>(column_type: &ColumnType, bytes: &'a [u8]) -> Outcome<Value<'a>>
 }
 
 /// Opens a cursor on an index.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_index_cursor(
     transaction: u64,
@@ -167,14 +166,11 @@ fn open(transaction: u64, class_id: u32, index: u32, out: OutPtr<Cursor>) -> Out
     let context = Context::of(find_session(transaction)?, class_id)?;
     index_of(context, index)?;
     let cursor = put_cursor(context, Position::new(class_id, index));
-    if !out.put(cursor) {
-        return Err(MCO_E_ILLEGAL_PARAM);
-    }
+    out.set(cursor).ok_or(MCO_E_ILLEGAL_PARAM)?;
     if super::cursor::has_objects(context)? { Ok(()) } else { Err(MCO_S_CURSOR_EMPTY) }
 }
 
 /// Puts a cursor on the object nearest to a key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_search(
     transaction: u64,
@@ -215,7 +211,6 @@ fn search(
 }
 
 /// Finds an object by a whole key.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_find(
     transaction: u64,
@@ -234,9 +229,7 @@ fn find_one(
     (keys, count): (InPtr<Key>, u32),
     out: OutPtr<Object>,
 ) -> Outcome {
-    if !out.put(Object::default()) {
-        return Err(MCO_E_ILLEGAL_PARAM);
-    }
+    out.set(Object::default()).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let context = Context::of(find_session(transaction)?, class_id)?;
     let at = index_of(context, index)?;
     if at.is_plain && count as usize == at.parts.len() {
@@ -252,7 +245,6 @@ fn find_one(
 }
 
 /// The key at the cursor against this one, in the order of the index.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_compare(
     transaction: u64,
@@ -280,7 +272,7 @@ pub extern "C" fn rem_mco_compare(
             });
             Ok(orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then))
         })?;
-        if result.put(order as c_int) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+        result.set(order as c_int).ok_or(MCO_E_ILLEGAL_PARAM)
     })
 }
 
@@ -307,7 +299,6 @@ fn compare(one: &Value<'_>, two: &Value<'_>) -> std::cmp::Ordering {
 }
 
 /// Puts a cursor on an object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_locate(
     transaction: u64,

@@ -213,7 +213,6 @@ fn draft_of_row(object: &Object, context: Context, drafts: &mut Drafts) -> Outco
 }
 
 /// Makes an object.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_new(transaction: u64, class_id: u32, out: OutPtr<Object>) -> MCO_RET {
     status(create(transaction, class_id, out))
@@ -221,9 +220,7 @@ pub extern "C" fn rem_mco_new(transaction: u64, class_id: u32, out: OutPtr<Objec
 
 #[inline]
 fn create(transaction: u64, class_id: u32, out: OutPtr<Object>) -> Outcome {
-    if !out.put(Object::default()) {
-        return Err(MCO_E_ILLEGAL_PARAM);
-    }
+    out.set(Object::default()).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let context = Context::of(find_session(transaction)?, class_id)?;
     let (slot, class) = (context.slot, context.class);
     slot.check_writes()?;
@@ -242,7 +239,6 @@ fn create(transaction: u64, class_id: u32, out: OutPtr<Object>) -> Outcome {
 }
 
 /// Deletes an object; its other handles give `E_DELETED` from then on.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_delete(object: OutPtr<Object>) -> MCO_RET {
     call(|| {
@@ -277,7 +273,6 @@ fn delete(object: &mut Object, context: Context) -> Outcome {
 }
 
 /// Deletes all objects of a class.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_delete_all(transaction: u64, class_id: u32) -> MCO_RET {
     call(|| {
@@ -309,7 +304,6 @@ fn delete_all(context: Context, class_id: u32) -> Outcome {
 }
 
 /// Makes the changes of this object visible to indexes within the transaction.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_checkpoint(object: OutPtr<Object>) -> MCO_RET {
     call(|| {

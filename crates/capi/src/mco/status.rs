@@ -141,7 +141,6 @@ fn handler_at(address: usize) -> mco_error_handler {
 }
 
 /// Sets the function that is called with fatal codes; returns the one before.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_error_set_handler(handler: mco_error_handler) -> mco_error_handler {
     let address = handler.map_or(0, |handler| handler as usize);
@@ -149,7 +148,6 @@ pub extern "C" fn mco_error_set_handler(handler: mco_error_handler) -> mco_error
 }
 
 /// A status as text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_strerror(status: MCO_RET) -> *const c_char {
     let known = TEXTS.iter().find(|(number, _)| *number == status);
@@ -157,14 +155,12 @@ pub extern "C" fn mco_strerror(status: MCO_RET) -> *const c_char {
 }
 
 /// The text of the thread's last error; valid until the next.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_error_text() -> *const c_char {
     TEXT.try_with(|kept| kept.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// The version of the library.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_get_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

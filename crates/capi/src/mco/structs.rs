@@ -76,7 +76,6 @@ impl Struct {
 }
 
 /// Makes a handle of a struct.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_of(
     object: OutPtr<Object>,
@@ -115,7 +114,6 @@ pub extern "C" fn rem_mco_struct_of(
 }
 
 /// Makes a handle of a struct within a struct.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_within(
     outer: InPtr<Struct>,
@@ -135,7 +133,6 @@ pub extern "C" fn rem_mco_struct_within(
 }
 
 /// Puts a scalar field.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_put_fixed(
     at: OutPtr<Struct>,
@@ -166,7 +163,6 @@ pub extern "C" fn rem_mco_struct_put_fixed(
 }
 
 /// Gets a scalar field.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_get_fixed(
     at: InPtr<Struct>,
@@ -197,7 +193,6 @@ pub extern "C" fn rem_mco_struct_get_fixed(
 }
 
 /// Puts a field of text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_put_text(
     at: OutPtr<Struct>,
@@ -227,7 +222,6 @@ pub extern "C" fn rem_mco_struct_put_text(
 }
 
 /// Gets a field of text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_struct_get_text(
     at: InPtr<Struct>,

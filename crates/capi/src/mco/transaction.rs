@@ -22,7 +22,6 @@ const READ_ONLY: c_int = 0;
 const EXCLUSIVE: c_int = 3;
 
 /// Starts a transaction.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_start(
     connection: u64,
@@ -34,7 +33,6 @@ pub extern "C" fn mco_trans_start(
 }
 
 /// Starts a transaction of this isolation: 1 and 2 are snapshot isolation, 4 is serializable.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_start_ex(
     connection: u64,
@@ -54,7 +52,8 @@ fn start(
     isolation: c_int,
     out: OutPtr<u64>,
 ) -> Outcome {
-    if !out.put(0) || !(READ_ONLY..=EXCLUSIVE).contains(&kind) {
+    out.set(0).ok_or(MCO_E_ILLEGAL_PARAM)?;
+    if !(READ_ONLY..=EXCLUSIVE).contains(&kind) {
         return Err(MCO_E_ILLEGAL_PARAM);
     }
     if priority == 0 && matches!(isolation, 0 | 4) {
@@ -156,7 +155,6 @@ fn options_of(priority: c_int, isolation: c_int) -> Outcome<TransactionOptions> 
 
 /// Lets a transaction that reads write, if nobody has committed since it began. Its commit is
 /// refused if others have changed any class by then.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
     call(|| {
@@ -193,7 +191,6 @@ pub extern "C" fn mco_trans_upgrade(transaction: u64) -> MCO_RET {
 }
 
 /// Commits; the transaction has ended, whatever this returns.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_commit(transaction: u64) -> MCO_RET {
     let slot = match find_session(transaction) {
@@ -256,7 +253,6 @@ fn note_classes(slot: SessionSlot, committed_at: u64) {
 }
 
 /// Takes back everything; the transaction has ended.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_trans_rollback(transaction: u64) -> MCO_RET {
     let slot = match find_session(transaction) {

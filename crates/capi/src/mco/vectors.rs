@@ -77,7 +77,6 @@ pub(super) fn bytes_out(bytes: &[u8], out: OutPtr<c_void>) -> Outcome {
 }
 
 /// Puts a part of an array.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_put(
     object: OutPtr<Object>,
@@ -98,7 +97,6 @@ pub extern "C" fn rem_mco_part_put(
 }
 
 /// Gets a part of an array.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_get(
     object: InPtr<Object>,
@@ -115,7 +113,6 @@ pub extern "C" fn rem_mco_part_get(
 }
 
 /// Puts text into a part of an array.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_put_text(
     object: OutPtr<Object>,
@@ -135,7 +132,6 @@ pub extern "C" fn rem_mco_part_put_text(
 }
 
 /// Gets text from a part of an array.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_part_get_text(
     object: InPtr<Object>,
@@ -173,7 +169,6 @@ fn elements(element: u32, index: u32, count: u32, size: u32) -> Outcome<Range<us
 }
 
 /// Makes a vector one of so many zeros.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_alloc(object: OutPtr<Object>, leaf: u32, count: u32) -> MCO_RET {
     call(|| {
@@ -189,7 +184,6 @@ pub extern "C" fn rem_mco_vector_alloc(object: OutPtr<Object>, leaf: u32, count:
 }
 
 /// Puts elements of a vector.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_put(
     object: OutPtr<Object>,
@@ -212,7 +206,6 @@ pub extern "C" fn rem_mco_vector_put(
 }
 
 /// Gets elements of a vector.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_get(
     object: InPtr<Object>,
@@ -233,7 +226,6 @@ pub extern "C" fn rem_mco_vector_get(
 }
 
 /// Removes elements of a vector.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_vector_erase(
     object: OutPtr<Object>,
@@ -280,7 +272,6 @@ pub(super) fn packed<'a>(context: Context, leaf: u32, row: &'a [u8]) -> Outcome<
 }
 
 /// Makes a vector one of so many empty elements.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_alloc(object: OutPtr<Object>, leaf: u32, count: u32) -> MCO_RET {
     call(|| {
@@ -291,7 +282,6 @@ pub extern "C" fn rem_mco_packed_alloc(object: OutPtr<Object>, leaf: u32, count:
 }
 
 /// The number of elements.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_size(
     object: InPtr<Object>,
@@ -301,13 +291,12 @@ pub extern "C" fn rem_mco_packed_size(
     call(|| {
         read(object, |context, row| {
             let count = packed(context, leaf, row)?.count();
-            if out.put(count as u32) { Ok(()) } else { Err(MCO_E_ILLEGAL_PARAM) }
+            out.set(count as u32).ok_or(MCO_E_ILLEGAL_PARAM)
         })
     })
 }
 
 /// Removes elements.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_erase(
     object: OutPtr<Object>,
@@ -325,7 +314,6 @@ pub extern "C" fn rem_mco_packed_erase(
 }
 
 /// Puts an element of a vector of text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_put_text(
     object: OutPtr<Object>,
@@ -343,7 +331,6 @@ pub extern "C" fn rem_mco_packed_put_text(
 }
 
 /// Gets an element of a vector of text.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_mco_packed_get_text(
     object: InPtr<Object>,

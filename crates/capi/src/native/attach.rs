@@ -18,7 +18,6 @@ use crate::mco::{attach, status::MCO_S_OK};
 /// Lets `mco_db_connect` find the database under this name, with the classes of a dictionary that
 /// a generated header gives. `mco_db_close` ends that, and the database stays. `REM_BAD_SCHEMA` if
 /// a table is there with other columns or the name is in use.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_attach_mco(
     db: *const rem_database,
@@ -38,7 +37,6 @@ pub extern "C" fn rem_attach_mco(
 
 /// Lets `d_open` find the database under this name, that of a schema whose generated header the
 /// program includes. It has no file then. `rem_detach_d` ends that for tasks that open it later.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_attach_d(db: *const rem_database, name: *const c_char) -> rem_status {
     call(|| {
@@ -49,7 +47,6 @@ pub extern "C" fn rem_attach_d(db: *const rem_database, name: *const c_char) -> 
 }
 
 /// Ends what `rem_attach_d` began.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_detach_d(name: *const c_char) -> rem_status {
     call(|| {

@@ -92,7 +92,6 @@ pub struct rem_snapshot {
 }
 
 /// Opens a database. `options` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_open(
     options: *const rem_options,
@@ -100,9 +99,7 @@ pub extern "C" fn rem_open(
 ) -> rem_status {
     call(|| {
         let out = OutPtr::from(out);
-        if !out.put(std::ptr::null()) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        out.set(std::ptr::null()).ok_or(REM_NULL_ARGUMENT)?;
         let base = Base::new(open(InPtr::from(options).get())?);
         let token = DATABASES.add(base).map_err(|_| REM_TOO_MANY_HANDLES)?;
         out.put(token as *const rem_database);
@@ -155,7 +152,6 @@ impl rem_options {
 }
 
 /// Closes a database; `REM_OPEN_HANDLES` while it is used.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_close(database: *const rem_database) -> rem_status {
     call(|| {
@@ -172,7 +168,6 @@ pub extern "C" fn rem_close(database: *const rem_database) -> rem_status {
 }
 
 /// How much memory is in use.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) -> rem_status {
     call(|| {
@@ -192,19 +187,17 @@ pub extern "C" fn rem_memory_use(db: *const rem_database, out: *mut rem_memory) 
             reclaimable: memory.reclaimable,
             reserved: memory.reserved,
         };
-        if OutPtr::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Changes the budget.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_budget_set(db: *const rem_database, bytes: u64) -> rem_status {
     call(|| database(db as u64)?.database.set_budget(bytes).map_err(status_of))
 }
 
 /// Gives free memory back to the system; `released` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_memory_release(db: *const rem_database, released: *mut u64) -> rem_status {
     call(|| {
@@ -215,7 +208,6 @@ pub extern "C" fn rem_memory_release(db: *const rem_database, released: *mut u64
 
 /// Lists the snapshots that are held, oldest first, as many as `capacity`; `count` receives how
 /// many there are.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_snapshots(
     db: *const rem_database,
@@ -238,6 +230,6 @@ pub extern "C" fn rem_snapshots(
                 name,
             });
         }
-        if OutPtr::from(count).put(held.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(count).set(held.len()).ok_or(REM_NULL_ARGUMENT)
     })
 }

@@ -30,7 +30,6 @@ pub struct rem_draft {
 }
 
 /// Makes a draft of a new row.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_new(
     transaction: *const rem_transaction,
@@ -54,7 +53,6 @@ fn make(transaction: u64, table: rem_table, out: *mut rem_draft) -> Outcome {
 }
 
 /// Makes a draft that is a copy of a row, to be changed.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_load(row: *const rem_row, out: *mut rem_draft) -> rem_status {
     call(|| {
@@ -71,7 +69,6 @@ pub extern "C" fn rem_draft_load(row: *const rem_row, out: *mut rem_draft) -> re
 }
 
 /// Gives a draft up before its transaction ends.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_free(draft: *const rem_draft) -> rem_status {
     call(|| {
@@ -81,7 +78,6 @@ pub extern "C" fn rem_draft_free(draft: *const rem_draft) -> rem_status {
 }
 
 /// The content of a draft, to read. Pointers that getters give are good until the draft changes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_draft_row(draft: *const rem_draft, out: *mut rem_row) -> rem_status {
     let Some(handle) = InPtr::from(draft).get() else { return REM_NULL_ARGUMENT };
@@ -130,7 +126,6 @@ fn put(draft: *const rem_draft, column: rem_column, value: Value<'_>) -> rem_sta
 }
 
 /// Puts a Bool.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_bool(
     draft: *const rem_draft,
@@ -141,14 +136,12 @@ pub extern "C" fn rem_put_bool(
 }
 
 /// Puts an I8 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_i8(draft: *const rem_draft, column: rem_column, value: i8) -> rem_status {
     put(draft, column, Value::I8(value))
 }
 
 /// Puts an I16 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_i16(
     draft: *const rem_draft,
@@ -159,7 +152,6 @@ pub extern "C" fn rem_put_i16(
 }
 
 /// Puts an I32 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_i32(
     draft: *const rem_draft,
@@ -170,7 +162,6 @@ pub extern "C" fn rem_put_i32(
 }
 
 /// Puts an I64 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_i64(
     draft: *const rem_draft,
@@ -181,14 +172,12 @@ pub extern "C" fn rem_put_i64(
 }
 
 /// Puts a U8 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_u8(draft: *const rem_draft, column: rem_column, value: u8) -> rem_status {
     put(draft, column, Value::U8(value))
 }
 
 /// Puts a U16 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_u16(
     draft: *const rem_draft,
@@ -199,7 +188,6 @@ pub extern "C" fn rem_put_u16(
 }
 
 /// Puts a U32 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_u32(
     draft: *const rem_draft,
@@ -210,7 +198,6 @@ pub extern "C" fn rem_put_u32(
 }
 
 /// Puts a U64 into a column of any integer type that it fits.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_u64(
     draft: *const rem_draft,
@@ -221,7 +208,6 @@ pub extern "C" fn rem_put_u64(
 }
 
 /// Puts an F32.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_f32(
     draft: *const rem_draft,
@@ -232,7 +218,6 @@ pub extern "C" fn rem_put_f32(
 }
 
 /// Puts an F64.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_f64(
     draft: *const rem_draft,
@@ -243,7 +228,6 @@ pub extern "C" fn rem_put_f64(
 }
 
 /// Puts a date, in days since 1970.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_date(
     draft: *const rem_draft,
@@ -254,7 +238,6 @@ pub extern "C" fn rem_put_date(
 }
 
 /// Puts a time, in microseconds since midnight.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_time(
     draft: *const rem_draft,
@@ -265,7 +248,6 @@ pub extern "C" fn rem_put_time(
 }
 
 /// Puts a timestamp, in microseconds since 1970.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_timestamp(
     draft: *const rem_draft,
@@ -276,7 +258,6 @@ pub extern "C" fn rem_put_timestamp(
 }
 
 /// Puts a decimal, as its scaled integer: the low and the high word.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_decimal(
     draft: *const rem_draft,
@@ -288,7 +269,6 @@ pub extern "C" fn rem_put_decimal(
 }
 
 /// Puts text, which is UTF-8.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_text(
     draft: *const rem_draft,
@@ -306,7 +286,6 @@ pub extern "C" fn rem_put_text(
 
 /// Puts the bytes of a column as they lie in rows: a blob, a binary, the elements of an array or
 /// a vector, one after the other.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_bytes(
     draft: *const rem_draft,
@@ -320,14 +299,12 @@ pub extern "C" fn rem_put_bytes(
 }
 
 /// Makes a column null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_null(draft: *const rem_draft, column: rem_column) -> rem_status {
     put(draft, column, Value::Null)
 }
 
 /// Puts any value.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_put_value(
     draft: *const rem_draft,
@@ -343,7 +320,6 @@ pub extern "C" fn rem_put_value(
 }
 
 /// Inserts a draft as a new row; the draft stays. `id` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_insert(draft: *const rem_draft, id: *mut u32) -> rem_status {
     with(draft, |slot, _, draft| {
@@ -355,7 +331,6 @@ pub extern "C" fn rem_insert(draft: *const rem_draft, id: *mut u32) -> rem_statu
 }
 
 /// Puts a draft in the place of a row.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_update(draft: *const rem_draft, id: u32) -> rem_status {
     with(draft, |slot, _, draft| {
@@ -366,7 +341,6 @@ pub extern "C" fn rem_update(draft: *const rem_draft, id: u32) -> rem_status {
 }
 
 /// Deletes a row.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_delete(
     transaction: *const rem_transaction,

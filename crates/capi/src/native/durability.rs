@@ -55,7 +55,6 @@ fn number_of(level: Durability) -> u32 {
 }
 
 /// The durability level that a commit has reached by now.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_durability_of(
     database_token: *const rem_database,
@@ -66,12 +65,11 @@ pub extern "C" fn rem_durability_of(
         let pinned = database(database_token as u64)?;
         let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
         let reached = number_of(pinned.database.durability_of(&ticket));
-        if OutPtr::from(out).put(reached) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(reached).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Waits until a commit has reached a durability level; this call sees to it.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_wait_for(
     database_token: *const rem_database,
@@ -87,7 +85,6 @@ pub extern "C" fn rem_wait_for(
 }
 
 /// Makes everything committed so far durable, at this level.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_flush(database_token: *const rem_database, durability: u32) -> rem_status {
     call(|| {
@@ -98,7 +95,6 @@ pub extern "C" fn rem_flush(database_token: *const rem_database, durability: u32
 }
 
 /// Writes an image beside the log and lets go what it makes needless.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_checkpoint(database_token: *const rem_database) -> rem_status {
     call(|| {
@@ -109,7 +105,6 @@ pub extern "C" fn rem_checkpoint(database_token: *const rem_database) -> rem_sta
 
 /// Writes an image into another folder, which is then a database of its own. `path` is UTF-8 with a
 /// final NUL.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_backup(
     database_token: *const rem_database,
@@ -126,7 +121,6 @@ pub extern "C" fn rem_backup(
 
 /// What was missing when the database was opened, as a text that stays until the thread asks again;
 /// null if nothing was. Such a database can only be read.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_damage(
     database_token: *const rem_database,
@@ -138,7 +132,7 @@ pub extern "C" fn rem_damage(
         let text = pinned.database.damage().map(|damage| damage.to_string());
         let text = text.and_then(|text| CString::new(text).ok());
         let kept = text.map_or(std::ptr::null(), keep_text);
-        if out.put(kept) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        out.set(kept).ok_or(REM_NULL_ARGUMENT)
     })
 }
 

@@ -56,7 +56,6 @@ impl rem_blob {
 
 /// Opens the key/value database of this name. `REM_UNKNOWN_TABLE` if there is none,
 /// `REM_SCHEMA_MISMATCH` if the table of this name is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_find(
     db: *const rem_database,
@@ -73,7 +72,6 @@ pub extern "C" fn rem_kv_find(
 
 /// Opens a key/value database, and creates it if there is none of this name. `flags` are
 /// REM_KV_HASHED and REM_KV_DUPLICATES, `REM_SCHEMA_MISMATCH` if there is one with others.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_open(
     db: *const rem_database,
@@ -95,7 +93,6 @@ pub extern "C" fn rem_kv_open(
 }
 
 /// Creates a key/value database; `REM_TABLE_EXISTS` if a table has this name.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_create(
     db: *const rem_database,
@@ -115,7 +112,6 @@ pub extern "C" fn rem_kv_create(
 /// Removes a key/value database and its records. It waits for transactions to end, those that only
 /// read too, and is `REM_TABLE_BUSY` if they do not; `REM_INVALID_OPTIONS` while it is a secondary
 /// or has some. Handles of it answer `REM_UNKNOWN_TABLE` from then on.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_remove(db: *const rem_database, name: *const c_char) -> rem_status {
     call(|| {
@@ -127,7 +123,6 @@ pub extern "C" fn rem_kv_remove(db: *const rem_database, name: *const c_char) ->
 /// Gives a key/value database another name, by copying its records; `out` may be null. As
 /// `rem_kv_remove`; `REM_TABLE_EXISTS` if a table has the new name, `REM_CONFLICT` if somebody
 /// changed it meanwhile.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_rename(
     db: *const rem_database,
@@ -151,7 +146,6 @@ pub extern "C" fn rem_kv_rename(
 
 /// The name of a key/value database by its number, from 0 in the order of the names, with a final
 /// NUL; `REM_NOT_FOUND` behind the last. `length` receives the name's length, without the NUL.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_name_at(
     db: *const rem_database,
@@ -167,7 +161,6 @@ pub extern "C" fn rem_kv_name_at(
 }
 
 /// What sort of key/value database it is: REM_KV_HASHED, REM_KV_DUPLICATES.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_flags(db: *const rem_database, kv: rem_kv, out: *mut u32) -> rem_status {
     call(|| {
@@ -175,13 +168,12 @@ pub extern "C" fn rem_kv_flags(db: *const rem_database, kv: rem_kv, out: *mut u3
         let options = base.stores().database(kv.id)?.options();
         let hashed = if options.kind() == Kind::Hash { REM_KV_HASHED } else { 0 };
         let duplicates = if options.has_duplicates() { REM_KV_DUPLICATES } else { 0 };
-        if OutPtr::from(out).put(hashed | duplicates) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(hashed | duplicates).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Frees what deleted and replaced records have left behind, and gives unused memory of the whole
 /// database back to the system; `released`, which may be null, receives how many bytes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_compact(
     db: *const rem_database,
@@ -197,9 +189,7 @@ pub extern "C" fn rem_kv_compact(
 
 fn put(base: &Base, out: *mut rem_kv, open: impl FnOnce(&Base) -> Outcome<KvDatabase>) -> Outcome {
     let out = OutPtr::from(out);
-    if !out.put(rem_kv::default()) {
-        return Err(REM_NULL_ARGUMENT);
-    }
+    out.set(rem_kv::default()).ok_or(REM_NULL_ARGUMENT)?;
     let id = base.stores().note(open(base)?)?;
     out.put(rem_kv { id });
     Ok(())

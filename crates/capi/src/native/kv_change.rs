@@ -22,7 +22,6 @@ pub const REM_KV_NO_DUPLICATE: u32 = 2;
 
 /// Gives a key a value: in place of its value or, in a database with duplicates, besides those
 /// that it has. `flags` is 0, REM_KV_NO_OVERWRITE or REM_KV_NO_DUPLICATE.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_put(
     transaction: *const rem_transaction,
@@ -41,7 +40,6 @@ pub extern "C" fn rem_kv_put(
 /// Puts bytes in the place of the `length` bytes from `offset` on of a key's value, which grows or
 /// shrinks if they are more or fewer; beyond its end come zeros first. `REM_INVALID_OPTIONS` in a
 /// database with duplicates.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_put_part(
     transaction: *const rem_transaction,
@@ -59,7 +57,6 @@ pub extern "C" fn rem_kv_put_part(
 
 /// Removes all values of a key; `REM_NOT_FOUND` if it has none. `removed`, which may be null,
 /// receives how many.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_delete(
     transaction: *const rem_transaction,
@@ -74,7 +71,6 @@ pub extern "C" fn rem_kv_delete(
 }
 
 /// Removes all records; `removed`, which may be null, receives how many.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_truncate(
     transaction: *const rem_transaction,

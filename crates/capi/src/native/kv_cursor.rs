@@ -96,7 +96,6 @@ const MOVES: [Move; REM_KV_PREV_NODUP as usize] = [
 ];
 
 /// Opens a cursor; it stands nowhere.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_open(
     transaction: *const rem_transaction,
@@ -116,7 +115,6 @@ pub extern "C" fn rem_kv_cursor_open(
 }
 
 /// Gives a cursor up before its transaction ends.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_close(cursor: *const rem_kv_cursor) -> rem_status {
     call(|| {
@@ -131,7 +129,6 @@ pub extern "C" fn rem_kv_cursor_close(cursor: *const rem_kv_cursor) -> rem_statu
 /// REM_KV_SET_RANGE and both REM_KV_GET_BOTH, `key` says what is sought, with the last two `value`
 /// as well. Both receive what was found; what is not sought may be null. With a cursor over a
 /// secondary database `value` is the primary's, and seeking both is `rem_kv_cursor_get_primary`'s.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_get(
     cursor: *const rem_kv_cursor,
@@ -160,7 +157,6 @@ pub extern "C" fn rem_kv_cursor_get(
 /// As `rem_kv_cursor_get` for a cursor over a secondary database, with the primary key too: with
 /// both REM_KV_GET_BOTH it is what is sought besides `key`. `value` receives the primary's value.
 /// `REM_BAD_ARGUMENT` for other cursors.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_get_primary(
     cursor: *const rem_kv_cursor,
@@ -184,7 +180,6 @@ pub extern "C" fn rem_kv_cursor_get_primary(
 
 /// As `rem_kv_put` without flags, and moves to the record. `REM_INVALID_OPTIONS` with a cursor
 /// over a secondary database.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_put(
     cursor: *const rem_kv_cursor,
@@ -201,7 +196,6 @@ pub extern "C" fn rem_kv_cursor_put(
 
 /// Gives the record that it stands at another value. `REM_ROW_NOT_FOUND` if there is none,
 /// `REM_INVALID_OPTIONS` for a duplicate, whose place in the order its value is.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_put_current(
     cursor: *const rem_kv_cursor,
@@ -217,7 +211,6 @@ pub extern "C" fn rem_kv_cursor_put_current(
 
 /// Removes the record that it stands at, over a secondary database the primary's. The next move
 /// goes to what was beside it. `REM_ROW_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_delete(cursor: *const rem_kv_cursor) -> rem_status {
     call(|| {
@@ -231,18 +224,16 @@ pub extern "C" fn rem_kv_cursor_delete(cursor: *const rem_kv_cursor) -> rem_stat
 }
 
 /// How many values the key has that it stands at; 0 if it stands nowhere.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_count(cursor: *const rem_kv_cursor, out: *mut u64) -> rem_status {
     call(|| {
         let count =
             with_cursor(cursor, |_, open| open.index(|cursor| cursor.count()).map_err(status_of))?;
-        if OutPtr::from(out).put(count) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(count).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Opens another cursor at the same position.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_duplicate(
     cursor: *const rem_kv_cursor,
@@ -269,7 +260,6 @@ pub extern "C" fn rem_kv_cursor_duplicate(
 /// goes through them. `REM_NOT_FOUND` at the end. `REM_BUFFER_TOO_SMALL` if not even one fits;
 /// then `length` receives what that one takes. Over a secondary database the values are primary
 /// keys.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_cursor_bulk(
     cursor: *const rem_kv_cursor,
@@ -283,9 +273,7 @@ pub extern "C" fn rem_kv_cursor_bulk(
             size => OutPtr::from(buffer.cast::<u8>()).slice(size).ok_or(REM_NULL_ARGUMENT)?,
         };
         let length = OutPtr::from(length);
-        if !length.put(0) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        length.set(0).ok_or(REM_NULL_ARGUMENT)?;
         let copied =
             with_cursor(cursor, |_, open| open.index(|it| bulk(it, buffer)).map_err(status_of))?;
         let (bytes, outcome) = match copied {

@@ -29,7 +29,6 @@ pub struct rem_kv_statistics {
 }
 
 /// Gets the value of a key; of several the first.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_get(
     transaction: *const rem_transaction,
@@ -40,13 +39,12 @@ pub extern "C" fn rem_kv_get(
     call(|| {
         let key = key.bytes()?;
         let value = read(transaction, kv, |kv, tx| kv.get(tx, key))?.ok_or(REM_NOT_FOUND)?;
-        if OutPtr::from(out).put(rem_blob::of(value)) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem_blob::of(value)).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Copies the value of a key into a buffer of `size` bytes. `length` receives the value's length,
 /// also where the buffer is too small for it: `REM_BUFFER_TOO_SMALL`, and nothing is copied.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_get_into(
     transaction: *const rem_transaction,
@@ -65,7 +63,6 @@ pub extern "C" fn rem_kv_get_into(
 
 /// Gets, of the value of a key, the `length` bytes from `offset` on: fewer or none where it ends
 /// before.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_get_part(
     transaction: *const rem_transaction,
@@ -79,13 +76,12 @@ pub extern "C" fn rem_kv_get_part(
         let key = key.bytes()?;
         let part = read(transaction, kv, |kv, tx| kv.get_partial(tx, key, offset, length))?;
         let part = rem_blob::of(part.ok_or(REM_NOT_FOUND)?);
-        if OutPtr::from(out).put(part) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(part).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Gets the values of many keys at once, which overlaps their waits for memory. A key without a
 /// value gets one whose `data` is null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_get_batch(
     transaction: *const rem_transaction,
@@ -110,7 +106,6 @@ pub extern "C" fn rem_kv_get_batch(
 }
 
 /// Whether a key has a value.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_exists(
     transaction: *const rem_transaction,
@@ -121,12 +116,11 @@ pub extern "C" fn rem_kv_exists(
     call(|| {
         let key = key.bytes()?;
         let exists = read(transaction, kv, |kv, tx| kv.exists(tx, key))?;
-        if OutPtr::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(exists).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Counts the records, by going through all of them.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_count(
     transaction: *const rem_transaction,
@@ -141,7 +135,7 @@ pub extern "C" fn rem_kv_count(
             key_bytes: counted.key_bytes,
             value_bytes: counted.value_bytes,
         };
-        if OutPtr::from(out).put(counted) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(counted).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
@@ -164,9 +158,7 @@ pub(super) fn copy_out(
     size: usize,
     length: *mut usize,
 ) -> Outcome {
-    if !OutPtr::from(length).put(value.len()) {
-        return Err(REM_NULL_ARGUMENT);
-    }
+    OutPtr::from(length).set(value.len()).ok_or(REM_NULL_ARGUMENT)?;
     if value.len() > size {
         return Err(REM_BUFFER_TOO_SMALL);
     }

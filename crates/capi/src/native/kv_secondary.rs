@@ -71,7 +71,6 @@ thread_local! {
 /// to the function, and must be good until `rem_kv_dissociate` or `rem_close`. To be called anew
 /// whenever the database is opened, while no transaction is under way that has changed `primary`.
 /// `REM_INVALID_OPTIONS` if `primary` has duplicates or either is a secondary already.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_associate(
     db: *const rem_database,
@@ -88,9 +87,7 @@ pub extern "C" fn rem_kv_associate(
         let (primary, secondary) = (stores.database(primary.id)?, stores.database(secondary.id)?);
         let extract = Extract { function: extract.ok_or(REM_NULL_ARGUMENT)?, context };
         let out = OutPtr::from(out);
-        if !out.put(rem_kv_secondary::default()) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        out.set(rem_kv_secondary::default()).ok_or(REM_NULL_ARGUMENT)?;
         let associate = || {
             let find = move |key: &[u8], value: &[u8], keys: &mut SecondaryKeys| {
                 extract.call(key, value, keys);
@@ -105,7 +102,6 @@ pub extern "C" fn rem_kv_associate(
 
 /// Ends an association: the secondary database stays as it is and can be changed by itself again.
 /// Transactions that have changed the primary should have ended.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_dissociate(
     db: *const rem_database,
@@ -119,7 +115,6 @@ pub extern "C" fn rem_kv_dissociate(
 
 /// Adds a secondary key of a record; `keys` is what the function was given, and good until it
 /// returns. A key that was added already counts once.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_key_add(keys: *const rem_kv_keys, key: rem_blob) -> rem_status {
     call(|| {
@@ -138,7 +133,6 @@ pub extern "C" fn rem_kv_key_add(keys: *const rem_kv_keys, key: rem_blob) -> rem
 
 /// Gets the primary key, which may be null, and the primary value that a secondary key leads to; of
 /// several the first. `REM_ROW_NOT_FOUND` if the two databases are out of step.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_secondary_get(
     transaction: *const rem_transaction,
@@ -153,9 +147,7 @@ pub extern "C" fn rem_kv_secondary_get(
         let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
         let found = secondary.get_primary(reading, key.bytes()?).map_err(status_of)?;
         let found = found.ok_or(REM_NOT_FOUND)?;
-        if !OutPtr::from(value).put(rem_blob::of(found.1)) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        OutPtr::from(value).set(rem_blob::of(found.1)).ok_or(REM_NULL_ARGUMENT)?;
         OutPtr::from(primary_key).put(rem_blob::of(found.0));
         Ok(())
     })
@@ -163,7 +155,6 @@ pub extern "C" fn rem_kv_secondary_get(
 
 /// Removes the primary records that a secondary key leads to; `REM_NOT_FOUND` if there are none.
 /// `removed`, which may be null, receives how many.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_secondary_delete(
     transaction: *const rem_transaction,
@@ -180,7 +171,6 @@ pub extern "C" fn rem_kv_secondary_delete(
 }
 
 /// Opens a cursor that goes by secondary keys and gives the primary's records; it stands nowhere.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_secondary_cursor_open(
     transaction: *const rem_transaction,

@@ -67,7 +67,6 @@ impl rem_kv_sequence_options {
 /// Opens the sequence that a key keeps, and creates it if there is none; `options` may be null. Of
 /// one that is there, all but the cache counts that it was created with. `REM_WRONG_TYPE` if the
 /// key has another value, `REM_INVALID_OPTIONS` in a database with duplicates.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_sequence_open(
     db: *const rem_database,
@@ -85,9 +84,7 @@ pub extern "C" fn rem_kv_sequence_open(
             None => SequenceOptions::new(),
         };
         let out = OutPtr::from(out);
-        if !out.put(rem_kv_sequence::default()) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        out.set(rem_kv_sequence::default()).ok_or(REM_NULL_ARGUMENT)?;
         let sequence = Sequence::open(kv, key, options).map_err(status_of)?;
         let counted = Counted { sequence, database: kv.clone(), key: key.into() };
         out.put(rem_kv_sequence { id: base.stores().keep_sequence(counted)? });
@@ -97,7 +94,6 @@ pub extern "C" fn rem_kv_sequence_open(
 
 /// The next number, from the cache or in a transaction of its own. `REM_LIMIT_REACHED` if the
 /// sequence is used up, `REM_ROW_NOT_FOUND` if it was removed.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_sequence_next(
     db: *const rem_database,
@@ -117,7 +113,6 @@ pub extern "C" fn rem_kv_sequence_next(
 }
 
 /// The next number in a transaction, past the cache: it is taken back if the transaction is.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_sequence_next_in(
     transaction: *const rem_transaction,
@@ -137,7 +132,6 @@ pub extern "C" fn rem_kv_sequence_next_in(
 }
 
 /// Gives a handle up; the sequence stays. The numbers in its cache are lost.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_sequence_close(
     db: *const rem_database,
@@ -148,7 +142,6 @@ pub extern "C" fn rem_kv_sequence_close(
 
 /// Removes a sequence with its record, and gives the handle up. Other handles of it give out what
 /// they have in their caches, and then answer `REM_ROW_NOT_FOUND`.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_sequence_remove(
     db: *const rem_database,

@@ -19,7 +19,6 @@ use super::status::*;
 use crate::ffi::OutPtr;
 
 /// As `rem_kv_get_into`, in a transaction of its own.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_get_one(
     db: *const rem_database,
@@ -41,7 +40,6 @@ pub extern "C" fn rem_kv_get_one(
 }
 
 /// As `rem_kv_exists`, in a transaction of its own.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_exists_one(
     db: *const rem_database,
@@ -53,12 +51,11 @@ pub extern "C" fn rem_kv_exists_one(
         let base = database(db as u64)?;
         let (kv, key) = (base.stores().database(kv.id)?, key.bytes()?);
         let exists = base.database.read(|tx| kv.exists(tx, key)).map_err(status_of)?;
-        if OutPtr::from(out).put(exists) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(exists).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// As `rem_kv_put`, in a transaction of its own, which has been committed when this returns.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_put_one(
     db: *const rem_database,
@@ -75,7 +72,6 @@ pub extern "C" fn rem_kv_put_one(
 }
 
 /// As `rem_kv_delete`, in a transaction of its own.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_kv_delete_one(
     db: *const rem_database,

@@ -69,7 +69,6 @@ pub struct rem_table_memory {
 }
 
 /// What has happened since the database was opened, and how it stands.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_database_statistics(
     db: *const rem_database,
@@ -99,13 +98,12 @@ pub extern "C" fn rem_database_statistics(
             log_writes: log.writes,
             log_syncs: log.syncs,
         };
-        if OutPtr::from(out).put(rem) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Lists what each table takes of the memory, by name, as many as `capacity`; `count` receives how
 /// many there are. Takes as long as reading all rows and all indexes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_memory_by_table(
     db: *const rem_database,
@@ -130,6 +128,6 @@ pub extern "C" fn rem_memory_by_table(
                 index_bytes: table.index_bytes(),
             });
         }
-        if OutPtr::from(count).put(found.len()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(count).set(found.len()).ok_or(REM_NULL_ARGUMENT)
     })
 }

@@ -108,14 +108,11 @@ impl<'a> At<'a> {
 
 #[inline(always)]
 fn put<T>(out: *mut T, value: T, at: &At<'_>) -> Outcome {
-    if !OutPtr::from(out).put(value) {
-        return Err(REM_NULL_ARGUMENT);
-    }
+    OutPtr::from(out).set(value).ok_or(REM_NULL_ARGUMENT)?;
     at.found()
 }
 
 /// Gets a Bool.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_bool(
     row: *const rem_row,
@@ -129,7 +126,6 @@ pub extern "C" fn rem_get_bool(
 }
 
 /// Gets an I8.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_i8(row: *const rem_row, column: rem_column, out: *mut i8) -> rem_status {
     status(at(row, column).and_then(|at| {
@@ -139,7 +135,6 @@ pub extern "C" fn rem_get_i8(row: *const rem_row, column: rem_column, out: *mut 
 }
 
 /// Gets an I16.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_i16(
     row: *const rem_row,
@@ -153,7 +148,6 @@ pub extern "C" fn rem_get_i16(
 }
 
 /// Gets an I32.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_i32(
     row: *const rem_row,
@@ -167,7 +161,6 @@ pub extern "C" fn rem_get_i32(
 }
 
 /// Gets an I64.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_i64(
     row: *const rem_row,
@@ -181,7 +174,6 @@ pub extern "C" fn rem_get_i64(
 }
 
 /// Gets a U8.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_u8(row: *const rem_row, column: rem_column, out: *mut u8) -> rem_status {
     status(at(row, column).and_then(|at| {
@@ -191,7 +183,6 @@ pub extern "C" fn rem_get_u8(row: *const rem_row, column: rem_column, out: *mut 
 }
 
 /// Gets a U16.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_u16(
     row: *const rem_row,
@@ -205,7 +196,6 @@ pub extern "C" fn rem_get_u16(
 }
 
 /// Gets a U32.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_u32(
     row: *const rem_row,
@@ -219,7 +209,6 @@ pub extern "C" fn rem_get_u32(
 }
 
 /// Gets a U64.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_u64(
     row: *const rem_row,
@@ -233,7 +222,6 @@ pub extern "C" fn rem_get_u64(
 }
 
 /// Gets an F32.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_f32(
     row: *const rem_row,
@@ -247,7 +235,6 @@ pub extern "C" fn rem_get_f32(
 }
 
 /// Gets an F64.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_f64(
     row: *const rem_row,
@@ -261,7 +248,6 @@ pub extern "C" fn rem_get_f64(
 }
 
 /// Gets a date, in days since 1970.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_date(
     row: *const rem_row,
@@ -275,7 +261,6 @@ pub extern "C" fn rem_get_date(
 }
 
 /// Gets a time, in microseconds since midnight.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_time(
     row: *const rem_row,
@@ -289,7 +274,6 @@ pub extern "C" fn rem_get_time(
 }
 
 /// Gets a timestamp, in microseconds since 1970.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_timestamp(
     row: *const rem_row,
@@ -303,7 +287,6 @@ pub extern "C" fn rem_get_timestamp(
 }
 
 /// Gets a decimal, as its scaled integer: the low and the high word. `high` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_decimal(
     row: *const rem_row,
@@ -324,7 +307,6 @@ pub extern "C" fn rem_get_decimal(
 }
 
 /// Gets text, without a final NUL: where it is, and how many bytes.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_text(
     row: *const rem_row,
@@ -342,16 +324,13 @@ pub extern "C" fn rem_get_text(
             }
             _ => return Err(REM_WRONG_TYPE),
         }
-        if !OutPtr::from(length).put(content.len()) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        OutPtr::from(length).set(content.len()).ok_or(REM_NULL_ARGUMENT)?;
         put(text, content.as_ptr().cast(), &at)
     }))
 }
 
 /// Gets the bytes of a column as they lie in the row: a blob, a binary, the elements of an array
 /// or a vector (which need not be aligned), text, a number.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_bytes(
     row: *const rem_row,
@@ -361,28 +340,24 @@ pub extern "C" fn rem_get_bytes(
 ) -> rem_status {
     status(at(row, column).and_then(|at| {
         let content = at.content();
-        if !OutPtr::from(length).put(content.len()) {
-            return Err(REM_NULL_ARGUMENT);
-        }
+        OutPtr::from(length).set(content.len()).ok_or(REM_NULL_ARGUMENT)?;
         put(bytes, content.as_ptr().cast(), &at)
     }))
 }
 
 /// Whether a column is null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_is_null(
     row: *const rem_row,
     column: rem_column,
     out: *mut bool,
 ) -> rem_status {
-    status(at(row, column).and_then(|at| {
-        if OutPtr::from(out).put(at.is_null()) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
-    }))
+    status(
+        at(row, column).and_then(|at| OutPtr::from(out).set(at.is_null()).ok_or(REM_NULL_ARGUMENT)),
+    )
 }
 
 /// Gets any value; text and bytes are pointers into the row.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_get_value(
     row: *const rem_row,
@@ -392,6 +367,6 @@ pub extern "C" fn rem_get_value(
     status(at(row, column).and_then(|at| {
         let value = at.entry.table.layout().read_value(at.bytes, at.number);
         let value = rem_value::of(&value, at.content());
-        if OutPtr::from(out).put(value) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(value).ok_or(REM_NULL_ARGUMENT)
     }))
 }

@@ -156,7 +156,6 @@ fn an_index(index: &rem_index_schema) -> Outcome<IndexSchema> {
 }
 
 /// Makes a table.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_table_create(
     db: *const rem_database,
@@ -178,13 +177,12 @@ pub extern "C" fn rem_table_create(
         }
         let table = base.database.create_table(schema).map_err(status_of)?;
         let id = base.note(table)?.id;
-        if OutPtr::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem_table { id }).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Makes the tables and sets of a schema text. `dialect`: 0 as the text looks, 1 mco-style,
 /// 2 d_-style.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_define(
     db: *const rem_database,
@@ -235,7 +233,6 @@ fn define(base: &Base, tables: impl Iterator<Item = TableSchema>) -> Outcome {
 }
 
 /// Finds a table by its name.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_table_find(
     db: *const rem_database,
@@ -245,12 +242,11 @@ pub extern "C" fn rem_table_find(
     call(|| {
         let base = database(db as u64)?;
         let id = base.note(base.database.table(read_text(name)?).map_err(status_of)?)?.id;
-        if OutPtr::from(out).put(rem_table { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem_table { id }).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Drops a table with its rows.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_table_drop(db: *const rem_database, table: rem_table) -> rem_status {
     call(|| {
@@ -261,7 +257,6 @@ pub extern "C" fn rem_table_drop(db: *const rem_database, table: rem_table) -> r
 
 /// The name of the table with this number in the order of names, with a final NUL, and its length
 /// without. `REM_NOT_FOUND` behind the last.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_table_name_at(
     db: *const rem_database,
@@ -295,7 +290,6 @@ pub(super) fn put_name(
 }
 
 /// Makes an index on a table with all rows that are there.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_index_create(
     db: *const rem_database,
@@ -314,7 +308,6 @@ pub extern "C" fn rem_index_create(
 }
 
 /// Drops an index.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_index_drop(db: *const rem_database, index: rem_index) -> rem_status {
     call(|| {
@@ -326,7 +319,6 @@ pub extern "C" fn rem_index_drop(db: *const rem_database, index: rem_index) -> r
 }
 
 /// Finds a column by its path, as `a` or `thing.a`.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_column_find(
     db: *const rem_database,
@@ -340,12 +332,11 @@ pub extern "C" fn rem_column_find(
         let path = read_text(path)?;
         let leaf = entry.table.layout().leaf_by_path(path);
         let id = entry.id | leaf.ok_or_else(|| unknown(path, REM_UNKNOWN_COLUMN))? as u64;
-        if OutPtr::from(out).put(rem_column { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem_column { id }).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Finds an index by its name; that of the primary key is `primary`.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_index_find(
     db: *const rem_database,
@@ -364,7 +355,7 @@ fn find_index(base: &Base, table: rem_table, name: &str, out: OutPtr<rem_index>)
     let mut ordinals = ordinals.filter(|&at| entry.table.index_at(at).is_ok_and(|i| i == wanted));
     let ordinal = ordinals.next().ok_or_else(|| unknown(name, REM_UNKNOWN_INDEX))?;
     let id = entry.id | ordinal as u64;
-    if out.put(rem_index { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+    out.set(rem_index { id }).ok_or(REM_NULL_ARGUMENT)
 }
 
 fn unknown(name: &str, status: rem_status) -> rem_status {

@@ -77,7 +77,6 @@ fn with_values<T, const ROOM: usize>(
 }
 
 /// Finds a row by a whole key; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_find(
     transaction: *const rem_transaction,
@@ -109,7 +108,6 @@ fn find_row(
 }
 
 /// The row with this number; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_row_at(
     transaction: *const rem_transaction,
@@ -128,7 +126,6 @@ pub extern "C" fn rem_row_at(
 }
 
 /// Opens a cursor on an ordered index; it stands nowhere.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_open(
     transaction: *const rem_transaction,
@@ -147,7 +144,6 @@ pub extern "C" fn rem_cursor_open(
 }
 
 /// Opens a scan of a table, for `rem_cursor_next` alone.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_scan_open(
     transaction: *const rem_transaction,
@@ -172,7 +168,6 @@ fn keep_cursor(slot: SessionSlot, open: OpenCursor, out: OutPtr<rem_cursor>) -> 
 }
 
 /// Gives a cursor or a scan up before its transaction ends.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_close(cursor: *const rem_cursor) -> rem_status {
     call(|| {
@@ -184,7 +179,6 @@ pub extern "C" fn rem_cursor_close(cursor: *const rem_cursor) -> rem_status {
 }
 
 /// Goes to the row nearest to a key, or to one that begins so. `way` is REM_EQUAL .. REM_BELOW.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_find(
     cursor: *const rem_cursor,
@@ -243,28 +237,24 @@ fn step(cursor: *const rem_cursor, out: *mut rem_row, step: Step) -> rem_status 
 }
 
 /// Goes to the first row; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_first(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
     step(cursor, out, Step::First)
 }
 
 /// Goes to the last row; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_last(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
     step(cursor, out, Step::Last)
 }
 
 /// Goes to the next row; `REM_NOT_FOUND` behind the last.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_next(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
     step(cursor, out, Step::Next)
 }
 
 /// Goes to the previous row; `REM_NOT_FOUND` before the first.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_cursor_previous(cursor: *const rem_cursor, out: *mut rem_row) -> rem_status {
     step(cursor, out, Step::Previous)

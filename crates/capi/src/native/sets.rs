@@ -35,7 +35,6 @@ enum Step {
 }
 
 /// Finds a set by its name.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_set_find(
     db: *const rem_database,
@@ -45,13 +44,12 @@ pub extern "C" fn rem_set_find(
     call(|| {
         let base = database(db as u64)?;
         let id = base.note_set(base.database.set(read_text(name)?).map_err(status_of)?)?;
-        if OutPtr::from(out).put(rem_set { id }) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(rem_set { id }).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Makes a row a member of an owner, at the place that the set's order says; in a set in order
 /// next, before all others. `REM_ALREADY_MEMBER` if it has an owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_connect(
     transaction: *const rem_transaction,
@@ -68,7 +66,6 @@ pub extern "C" fn rem_connect(
 }
 
 /// As `rem_connect`; in a set in order next, behind the member `after` of the same owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_connect_after(
     transaction: *const rem_transaction,
@@ -89,7 +86,6 @@ pub extern "C" fn rem_connect_after(
 }
 
 /// Ends a row's membership; `REM_NOT_MEMBER` if it has no owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_disconnect(
     transaction: *const rem_transaction,
@@ -105,7 +101,6 @@ pub extern "C" fn rem_disconnect(
 }
 
 /// Gives a member another owner.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_reconnect(
     transaction: *const rem_transaction,
@@ -122,7 +117,6 @@ pub extern "C" fn rem_reconnect(
 }
 
 /// Gets the owner of a member; `REM_NOT_MEMBER` if it has none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_owner_of(
     transaction: *const rem_transaction,
@@ -144,7 +138,6 @@ pub extern "C" fn rem_owner_of(
 }
 
 /// Gets the first member of an owner; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_member_first(
     transaction: *const rem_transaction,
@@ -156,7 +149,6 @@ pub extern "C" fn rem_member_first(
 }
 
 /// Gets the last member of an owner; `REM_NOT_FOUND` if there is none.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_member_last(
     transaction: *const rem_transaction,
@@ -169,7 +161,6 @@ pub extern "C" fn rem_member_last(
 
 /// Gets the member behind another; `REM_NOT_FOUND` behind the last one, `REM_NOT_MEMBER` if the
 /// row has no owner. `out` may be where the row came from.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_member_next(
     transaction: *const rem_transaction,
@@ -182,7 +173,6 @@ pub extern "C" fn rem_member_next(
 }
 
 /// Gets the member before another; as `rem_member_next`.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_member_previous(
     transaction: *const rem_transaction,

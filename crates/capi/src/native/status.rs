@@ -223,14 +223,12 @@ pub(super) fn keep(text: &str) {
 }
 
 /// What the thread's last error of the engine was about; valid until the next one.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_error_text() -> *const c_char {
     TEXT.try_with(|kept| kept.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// The name of a status, as `REM_CONFLICT`; never null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_status_name(status: rem_status) -> *const c_char {
     let found = NAMES.iter().find(|(number, _, _)| *number == status);
@@ -238,7 +236,6 @@ pub extern "C" fn rem_status_name(status: rem_status) -> *const c_char {
 }
 
 /// The SQLSTATE of a status; never null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_status_sqlstate(status: rem_status) -> *const c_char {
     let found = NAMES.iter().find(|(number, _, _)| *number == status);
@@ -246,7 +243,6 @@ pub extern "C" fn rem_status_sqlstate(status: rem_status) -> *const c_char {
 }
 
 /// The version of the library.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

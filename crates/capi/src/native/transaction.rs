@@ -55,7 +55,6 @@ pub struct rem_savepoint {
 }
 
 /// Begins a transaction that reads. `options` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_begin_read(
     database: *const rem_database,
@@ -66,7 +65,6 @@ pub extern "C" fn rem_begin_read(
 }
 
 /// Begins a transaction that writes. `options` may be null.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_begin_write(
     database: *const rem_database,
@@ -168,7 +166,6 @@ impl rem_transaction_options {
 }
 
 /// Commits, and ends the transaction; it has ended if this fails, too.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_commit(transaction: *const rem_transaction) -> rem_status {
     let slot = match find_session(transaction as u64) {
@@ -181,7 +178,6 @@ pub extern "C" fn rem_commit(transaction: *const rem_transaction) -> rem_status 
 }
 
 /// As `rem_commit`, and gives a ticket to ask about the commit later.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_commit_with_ticket(
     transaction: *const rem_transaction,
@@ -192,7 +188,7 @@ pub extern "C" fn rem_commit_with_ticket(
         let committed = commit(slot);
         Session::slots().put_back(slot);
         let ticket = committed?.as_ref().map_or(rem_ticket::default(), rem_ticket::from);
-        if OutPtr::from(out).put(ticket) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(ticket).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
@@ -204,7 +200,6 @@ fn commit(slot: SessionSlot) -> Outcome<Option<CommitTicket>> {
 }
 
 /// Takes back what the transaction wrote, and ends it.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_rollback(transaction: *const rem_transaction) -> rem_status {
     let slot = match find_session(transaction as u64) {
@@ -217,7 +212,6 @@ pub extern "C" fn rem_rollback(transaction: *const rem_transaction) -> rem_statu
 }
 
 /// A point to roll back to.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_savepoint_set(
     transaction: *const rem_transaction,
@@ -228,12 +222,11 @@ pub extern "C" fn rem_savepoint_set(
         let writing = slot.held.writing().ok_or(REM_READ_ONLY)?;
         let number = slot.savepoints.borrow_mut().set(writing);
         let savepoint = rem_savepoint { transaction: slot.token(), number };
-        if OutPtr::from(out).put(savepoint) { Ok(()) } else { Err(REM_NULL_ARGUMENT) }
+        OutPtr::from(out).set(savepoint).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 /// Takes back what was written since a savepoint, which stays; later ones end.
-// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_rollback_to(savepoint: *const rem_savepoint) -> rem_status {
     call(|| {

@@ -38,7 +38,9 @@ fn blocks_and_implementations_need_a_note() {
     assert_eq!(listed("fn a() {\n    unsafe { f() }\n}"), [NO_NOTE]);
     assert_eq!(listed("\nunsafe impl Send for A {}"), [NO_NOTE]);
     assert_eq!(listed("\nunsafe extern \"C\" { fn f(); }"), [NO_NOTE]);
-    assert_eq!(listed("\n#[unsafe(no_mangle)]\nfn a() {}"), [NO_NOTE]);
+    assert_eq!(listed("\n#[unsafe(link_section = \"a\")]\nfn a() {}"), [NO_NOTE]);
+    assert!(listed("\n#[unsafe(no_mangle)]\nfn a() {}").is_empty());
+    assert_eq!(listed("\n#[unsafe(no_mangle)]\nfn $call() {}"), [NO_NOTE]);
     assert_eq!(listed("// SAFETY: for b\n\nunsafe { f() }").len(), 1);
     assert!(listed("// SAFETY: f is fine\n// and so is g.\nlet x = unsafe { f() };").is_empty());
     assert!(listed("// SAFETY: f\nlet x = many(\n    words,\n    unsafe { f() },\n);").is_empty());
