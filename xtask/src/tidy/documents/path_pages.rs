@@ -2,16 +2,22 @@
 //!
 //! A table has the columns step, file, function, afterwards. An empty file cell repeats the one
 //! above. A file is named by its path from the root or by an end of it that only one file has;
-//! functions stand in backticks, as `Type::method`, `function` or any other item of that file.
+//! functions stand in backticks, as `Type::method`, `function` or any other item of that file. A
+//! section is a path and no census: it leads through at most [`FILES_MAX`] files.
 
 mod items;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use crate::tidy::finding::Finding;
 use crate::tidy::project::Project;
 use crate::tidy::tree::{RustSource, Source};
+
+/// Files that a section names, in its tables and around them.
+const FILES_MAX: usize = 25;
 
 const COLUMNS: [&str; 4] = ["step", "file", "function", "afterwards"];
 
@@ -20,6 +26,7 @@ pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
         let name = page.path.strip_prefix("docs/path-of-");
         if name.is_some_and(|name| name.ends_with(".md")) {
             check_page(project, page, findings);
+            check_lengths(page, findings);
         }
     }
 }
@@ -58,6 +65,27 @@ fn check_page(project: &Project, page: &Source, findings: &mut Vec<Finding>) {
     if rows == 0 {
         let message = format!("no table with the columns {}", COLUMNS.join(", "));
         findings.push(Finding::new(&page.path, 1, message));
+    }
+}
+
+/// Reports the sections that name too many files.
+fn check_lengths(page: &Source, findings: &mut Vec<Finding>) {
+    let mut start = 1;
+    let mut files = BTreeSet::new();
+    let end = ("## ", page.text.lines().count() + 1);
+    let lines = page.text.lines().enumerate().map(|(index, line)| (line, index + 1));
+    for (line, number) in lines.chain([end]) {
+        if line.starts_with("## ") {
+            if files.len() > FILES_MAX {
+                let message =
+                    format!("the section names {} files, more than {FILES_MAX}", files.len());
+                findings.push(Finding::new(&page.path, start, message));
+            }
+            start = number;
+            files.clear();
+        }
+        let named = line.split('`').skip(1).step_by(2);
+        files.extend(named.filter(|name| name.ends_with(".rs")));
     }
 }
 

@@ -52,3 +52,16 @@ fn a_page_without_a_table_is_found() {
     assert_eq!(found, expected);
     assert_eq!(findings("| a | b |\n"), ["5: the row has 2 columns and not 4"]);
 }
+
+#[test]
+fn a_section_of_too_many_files_is_found() {
+    let names: Vec<String> = (0..26).map(|number| format!("crates/a/src/f{number}.rs")).collect();
+    let rows = names.iter().map(|name| format!("| step | `{name}` | | |\n")).collect::<String>();
+    let head = "| Step | File | Function | Afterwards |\n| --- | --- | --- | --- |\n";
+    let page =
+        format!("# The path\n\n## One\n\n{head}{rows}\n## Two\n\n{head}| a | `x.rs` | | |\n");
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    files.extend([("crates/a/src/x.rs", ""), ("docs/path-of-a-commit.md", &page)]);
+    let expected = "docs/path-of-a-commit.md:3: the section names 26 files, more than 25";
+    assert_eq!(sample::check(check, &files), [expected]);
+}
