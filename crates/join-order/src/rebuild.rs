@@ -18,23 +18,29 @@ use super::region::{Filtering, Output, filtered};
 
 /// The plan that joins as the tree says.
 pub(super) fn rebuild(model: &Model, tree: &Tree, output: &Output) -> Result<LogicalPlan> {
-    let (plan, _) = join(model, tree)?;
-    let plan = filtered(plan, model.constants.clone())?;
+    let joined = join(model, tree)?;
+    let plan = filtered(joined.plan, model.constants.clone())?;
     restore(plan, output)
 }
 
-fn join(model: &Model, tree: &Tree) -> Result<(LogicalPlan, Set)> {
+/// A plan, and the relations of the graph that it joins.
+struct Side {
+    plan: LogicalPlan,
+    set: Set,
+}
+
+fn join(model: &Model, tree: &Tree) -> Result<Side> {
     match tree {
-        Tree::Relation(at) => Ok((model.relations[*at].plan.clone(), 1 << at)),
+        Tree::Relation(at) => Ok(Side { plan: model.relations[*at].plan.clone(), set: 1 << at }),
         Tree::Join { build, probe } => {
             let (left, right) = (join(model, build)?, join(model, probe)?);
-            let set = left.1 | right.1;
-            let plan = match (filter_of(model, left.1), filter_of(model, right.1)) {
-                (Some(filtering), _) => filter_join(model, filtering, right, left.0, false)?,
-                (_, Some(filtering)) => filter_join(model, filtering, left, right.0, true)?,
+            let set = left.set | right.set;
+            let plan = match (filter_of(model, left.set), filter_of(model, right.set)) {
+                (Some(filtering), _) => filter_join(model, filtering, right, left.plan, false)?,
+                (_, Some(filtering)) => filter_join(model, filtering, left, right.plan, true)?,
                 _ => inner_join(model, left, right)?,
             };
-            Ok((plan, set))
+            Ok(Side { plan, set })
         }
     }
 }
@@ -45,22 +51,18 @@ fn filter_of(model: &Model, set: Set) -> Option<&Filtering> {
     relation?.filtering.as_ref()
 }
 
-fn inner_join(
-    model: &Model,
-    (left, left_set): (LogicalPlan, Set),
-    (right, right_set): (LogicalPlan, Set),
-) -> Result<LogicalPlan> {
+fn inner_join(model: &Model, left: Side, right: Side) -> Result<LogicalPlan> {
     let mut on = Vec::new();
     for class in &model.classes {
         let member = |set: Set| class.iter().find(|(at, _)| set & 1 << at != 0);
-        if let (Some((_, one)), Some((_, other))) = (member(left_set), member(right_set)) {
+        if let (Some((_, one)), Some((_, other))) = (member(left.set), member(right.set)) {
             on.push((Expr::Column(one.clone()), Expr::Column(other.clone())));
         }
     }
     let mut filters = Vec::new();
     for (predicate, facts) in model.predicates.iter().zip(&model.graph.predicates) {
-        if facts.becomes_whole(left_set, right_set) {
-            match key(predicate, left_set, right_set) {
+        if facts.becomes_whole(left.set, right.set) {
+            match key(predicate, left.set, right.set) {
                 Some(key) => on.push(key),
                 None => filters.push(predicate.expr.clone()),
             }
@@ -68,7 +70,7 @@ fn inner_join(
     }
     let (above, within): (Vec<Expr>, Vec<Expr>) = filters.into_iter().partition(has_subquery);
     let filter = conjunction(within);
-    filtered(new_join(left, right, on, filter, JoinType::Inner, false)?, above)
+    filtered(new_join(left.plan, right.plan, on, filter, JoinType::Inner, false)?, above)
 }
 
 /// The predicate as a key of the join, if each side of it is on one side of the join.
@@ -86,17 +88,19 @@ fn key(predicate: &Predicate, left: Set, right: Set) -> Option<(Expr, Expr)> {
 fn filter_join(
     model: &Model,
     filtering: &Filtering,
-    (kept, set): (LogicalPlan, Set),
+    kept: Side,
     other: LogicalPlan,
     builds_kept: bool,
 ) -> Result<LogicalPlan> {
     let mut on = Vec::new();
     for (keeps, compares) in &filtering.on {
-        let keeps = model.over(keeps, set, kept.schema())?;
+        let keeps = model.over(keeps, kept.set, kept.plan.schema())?;
         on.push(if builds_kept { (keeps, compares.clone()) } else { (compares.clone(), keeps) });
     }
     let filter = match &filtering.filter {
-        Some(filter) => Some(model.over(filter, set, &kept.schema().join(other.schema())?)?),
+        Some(filter) => {
+            Some(model.over(filter, kept.set, &kept.plan.schema().join(other.schema())?)?)
+        }
         None => None,
     };
     let join_type = match (filtering.anti, builds_kept) {
@@ -105,7 +109,7 @@ fn filter_join(
         (true, true) => JoinType::LeftAnti,
         (true, false) => JoinType::RightAnti,
     };
-    let (left, right) = if builds_kept { (kept, other) } else { (other, kept) };
+    let (left, right) = if builds_kept { (kept.plan, other) } else { (other, kept.plan) };
     new_join(left, right, on, filter, join_type, filtering.null_aware)
 }
 

@@ -136,7 +136,7 @@ impl Opened {
             (None, Some(file)) => load(file)?,
             (None, None) => return Err(Status::INTERNAL.because("a database is nowhere")),
         };
-        let shared = Arc::new(Self::over(db, dictionary, (key.clone(), file), is_new)?);
+        let shared = Arc::new(Self::over(db, dictionary, key.clone(), file, is_new)?);
         let ids = vec![user.to_owned()];
         open.insert(key, Users { shared: Arc::clone(&shared), mode, ids, _lock: lock });
         Ok(shared)
@@ -167,7 +167,8 @@ impl Opened {
     fn over(
         db: Arc<Database>,
         dictionary: Arc<Dictionary>,
-        (key, file): (PathBuf, Option<PathBuf>),
+        key: PathBuf,
+        file: Option<PathBuf>,
         is_new: bool,
     ) -> Outcome<Self> {
         let other = || Status::DAMAGED.because(format!("{} is of another schema", key.display()));

@@ -79,7 +79,7 @@ impl Graph {
         }
         for (number, transaction) in history.transactions.iter().enumerate() {
             if transaction.is_committed() {
-                read_edges(number, transaction, (&chains, &rows), &mut edges);
+                read_edges(number, transaction, &chains, &rows, &mut edges);
             }
         }
         time_edges(history, &mut edges);
@@ -179,7 +179,8 @@ impl Version {
 fn read_edges(
     number: usize,
     transaction: &Transaction,
-    (chains, rows_of): (&BTreeMap<u64, Chain>, &BTreeMap<u64, u64>),
+    chains: &BTreeMap<u64, Chain>,
+    rows_of: &BTreeMap<u64, u64>,
     edges: &mut Vec<Edge>,
 ) {
     // A serializable transaction may as well have looked just before its commit: a row that came

@@ -214,8 +214,8 @@ impl Subject {
         found: &mut Vec<Seen>,
     ) -> Result<()> {
         match (range.typed, range.by) {
-            (false, Column::Key) => self.find_within(tx, (self.primary, range), found),
-            (false, Column::Place) => self.find_within(tx, (self.place, range), found),
+            (false, Column::Key) => self.find_within(tx, self.primary, range, found),
+            (false, Column::Place) => self.find_within(tx, self.place, range, found),
             (true, Column::Key) => {
                 walk(tx.cursor_by::<Cell<'_>, CellPrimary>(&self.table)?, range, found)
             }
@@ -225,11 +225,12 @@ impl Subject {
         }
     }
 
-    /// The same by a cursor that is told the range: nothing beyond it counts as read.
+    /// The same by a cursor with the range: nothing beyond it counts as read.
     fn find_within(
         &self,
         tx: &ReadTransaction<'_>,
-        (index, range): (IndexHandle, &Range),
+        index: IndexHandle,
+        range: &Range,
         found: &mut Vec<Seen>,
     ) -> Result<()> {
         let ends = [range.low, range.high];

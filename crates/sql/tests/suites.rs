@@ -3,8 +3,10 @@
 //! A suite is a file in the format of SQLite's corpus (sqllogictest). Each runs on a database of
 //! its own; named connections are sessions of it.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 
 use remanent_sql::{Answer, Datum, Error, Session, SqlDatabase, SqlType};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
@@ -58,21 +60,33 @@ fn suites() -> Vec<PathBuf> {
     files
 }
 
+/// What is wrong with a suite.
+fn failure(file: &Path) -> Option<String> {
+    let database = SqlDatabase::in_memory().expect("a database in memory opens");
+    let mut runner = Runner::new(move || {
+        let session = database.session();
+        async move { Ok(InProcess(session)) }
+    });
+    let error = runner.run_file(file).err()?;
+    Some(format!("{}: {error}", file.display()))
+}
+
 #[test]
 fn all_suites_give_their_answers() {
     let files = suites();
     assert!(files.len() >= 10, "only {} suites were found", files.len());
-    let mut failures = Vec::new();
-    for file in files {
-        let database = SqlDatabase::in_memory().expect("a database in memory opens");
-        let connect = Arc::clone(&database);
-        let mut runner = Runner::new(move || {
-            let session = connect.session();
-            async move { Ok(InProcess(session)) }
-        });
-        if let Err(error) = runner.run_file(&file) {
-            failures.push(format!("{}: {error}", file.display()));
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    let threads = thread::available_parallelism().map_or(1, |threads| threads.get());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Relaxed)) {
+                    failures.lock().expect("no suite panics").extend(failure(file));
+                }
+            });
         }
-    }
+    });
+    let failures = failures.into_inner().expect("no suite panics");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }

@@ -43,8 +43,7 @@ pub(super) struct Instance {
     pub(super) text: String,
     /// Whether some text may be other than ASCII; texts that are ASCII are read as they lie.
     wide_text: AtomicBool,
-    page_size: u16,
-    memory_size: u64,
+    sizes: Sizes,
     sessions: AtomicU32,
 }
 
@@ -116,7 +115,7 @@ impl<'a> Opening<'a> {
         let database = start(Options::new().caller_memory(memory))?;
         let classes: Outcome<Box<[Class]>> =
             tables.into_iter().map(|table| class(&database, table)).collect();
-        let sizes = (self.page_size, self.size as u64);
+        let sizes = Sizes { page: self.page_size, memory: self.size as u64 };
         // What was loaded is not known, nor what defaults say.
         let has_wide_text = is_loaded || !self.text.is_ascii();
         let database = Arc::new(database);
@@ -126,12 +125,19 @@ impl<'a> Opening<'a> {
     }
 }
 
+/// What a program gave a database: bytes of a page, and of all memory.
+#[derive(Clone, Copy)]
+struct Sizes {
+    page: u16,
+    memory: u64,
+}
+
 impl Instance {
     fn new(
         database: Arc<Database>,
         classes: Box<[Class]>,
         text: String,
-        (page_size, memory_size): (u16, u64),
+        sizes: Sizes,
         has_wide_text: bool,
     ) -> Self {
         Self {
@@ -142,8 +148,7 @@ impl Instance {
             handlers: Handlers::default(),
             wide_text: AtomicBool::new(has_wide_text),
             text,
-            page_size,
-            memory_size,
+            sizes,
             sessions: AtomicU32::new(0),
         }
     }
@@ -173,7 +178,7 @@ pub(crate) fn attach(name: &[u8], dictionary: &Dictionary, database: Arc<Databas
             tables.map(|table| Class::attach(&database, table)).collect();
         let classes = classes?;
         classes.iter().try_for_each(|class| note_loaded(&database, class))?;
-        let sizes = (ATTACHED_PAGE_SIZE, database.memory().budget);
+        let sizes = Sizes { page: ATTACHED_PAGE_SIZE, memory: database.memory().budget };
         let instance = Instance::new(database, classes, text, sizes, true);
         instances.insert(name.to_vec(), Arc::new(instance));
         Ok(())
@@ -287,7 +292,7 @@ pub extern "C" fn mco_db_extend(connection: u64, memory: OutPtr<c_void>, size: u
             return Err(MCO_E_ILLEGAL_PARAM);
         }
         connected(connection, |instance| {
-            let larger = instance.memory_size.saturating_add(size as u64);
+            let larger = instance.sizes.memory.saturating_add(size as u64);
             instance.database.set_budget(larger).map_err(|_| MCO_E_NOT_SUPPORTED)
         })
     })
@@ -297,7 +302,7 @@ pub extern "C" fn mco_db_extend(connection: u64, memory: OutPtr<c_void>, size: u
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_page_size(connection: u64, out: OutPtr<u16>) -> MCO_RET {
     call(|| {
-        let size = connected(connection, |instance| Ok(instance.page_size))?;
+        let size = connected(connection, |instance| Ok(instance.sizes.page))?;
         out.set(size).ok_or(MCO_E_ILLEGAL_PARAM)
     })
 }
@@ -305,7 +310,7 @@ pub extern "C" fn mco_page_size(connection: u64, out: OutPtr<u16>) -> MCO_RET {
 /// The memory of the database, in pages.
 #[unsafe(no_mangle)]
 pub extern "C" fn mco_db_total_pages(connection: u64, out: OutPtr<u32>) -> MCO_RET {
-    pages(connection, out, |instance| instance.memory_size)
+    pages(connection, out, |instance| instance.sizes.memory)
 }
 
 /// The memory that is free, in pages.
@@ -319,7 +324,7 @@ pub extern "C" fn mco_db_free_pages(connection: u64, out: OutPtr<u32>) -> MCO_RE
 
 fn pages(connection: u64, out: OutPtr<u32>, bytes: impl Fn(&Instance) -> u64) -> MCO_RET {
     call(|| {
-        let size = |instance: &Instance| Ok(bytes(instance) / u64::from(instance.page_size));
+        let size = |instance: &Instance| Ok(bytes(instance) / u64::from(instance.sizes.page));
         let pages = connected(connection, size)?;
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         out.set(pages).ok_or(MCO_E_ILLEGAL_PARAM)

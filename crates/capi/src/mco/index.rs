@@ -181,16 +181,20 @@ pub extern "C" fn rem_mco_search(
     keys: InPtr<Key>,
     count: u32,
 ) -> MCO_RET {
-    status(search(transaction, cursor, (class_id, index), opcode, (keys, count)))
+    let at = At { transaction, class_id, index };
+    status(search(at, cursor, opcode, keys, count))
 }
 
-fn search(
+/// An index, as C names it in each call.
+#[derive(Clone, Copy)]
+struct At {
     transaction: u64,
-    cursor: OutPtr<Cursor>,
-    (class_id, index): (u32, u32),
-    opcode: c_int,
-    (keys, count): (InPtr<Key>, u32),
-) -> Outcome {
+    class_id: u32,
+    index: u32,
+}
+
+fn search(at: At, cursor: OutPtr<Cursor>, opcode: c_int, keys: InPtr<Key>, count: u32) -> Outcome {
+    let At { transaction, class_id, index } = at;
     let context = Context::of(find_session(transaction)?, class_id)?;
     let cursor = cursor.get().ok_or(MCO_E_ILLEGAL_PARAM)?;
     let at = index_of(context, index)?;
@@ -220,15 +224,11 @@ pub extern "C" fn rem_mco_find(
     count: u32,
     out: OutPtr<Object>,
 ) -> MCO_RET {
-    status(find_one(transaction, (class_id, index), (keys, count), out))
+    status(find_one(At { transaction, class_id, index }, keys, count, out))
 }
 
-fn find_one(
-    transaction: u64,
-    (class_id, index): (u32, u32),
-    (keys, count): (InPtr<Key>, u32),
-    out: OutPtr<Object>,
-) -> Outcome {
+fn find_one(at: At, keys: InPtr<Key>, count: u32, out: OutPtr<Object>) -> Outcome {
+    let At { transaction, class_id, index } = at;
     out.set(Object::default()).ok_or(MCO_E_ILLEGAL_PARAM)?;
     let context = Context::of(find_session(transaction)?, class_id)?;
     let at = index_of(context, index)?;

@@ -152,7 +152,7 @@ pub extern "C" fn rem_mco_struct_put_fixed(
             Field::Part(offset) => {
                 let leaf = at.leaf;
                 edit(OutPtr::to(&mut at.object), |context, draft| {
-                    edit_part(context.leaf(leaf)?, draft, (offset, size), |place| {
+                    edit_part(context.leaf(leaf)?, draft, offset, size, |place| {
                         place.copy_from_slice(bytes);
                         Ok(())
                     })
@@ -178,7 +178,7 @@ pub extern "C" fn rem_mco_struct_get_fixed(
                 outcome(rem_mco_get_fixed(InPtr::of(&at.object), leaf, value, size))
             }
             Field::Part(offset) => read(InPtr::of(&at.object), |context, row| {
-                with_part(context, at.leaf, row, (offset, size), |place| bytes_out(place, value))
+                with_part(context, at.leaf, row, offset, size, |place| bytes_out(place, value))
             }),
             Field::Packed(field) => at.with_packed(field, |content| {
                 // A field that was never put is zero.
@@ -214,7 +214,7 @@ pub extern "C" fn rem_mco_struct_put_text(
                 let leaf = at.leaf;
                 edit(OutPtr::to(&mut at.object), |context, draft| {
                     let at = context.leaf(leaf)?;
-                    edit_part(at, draft, (offset, capacity), |place| fill_text(place, bytes))
+                    edit_part(at, draft, offset, capacity, |place| fill_text(place, bytes))
                 })
             }
         }
@@ -239,7 +239,7 @@ pub extern "C" fn rem_mco_struct_get_text(
                 outcome(rem_mco_get_text(InPtr::of(&at.object), leaf, buffer, size, length))
             }
             Field::Part(offset) => read(InPtr::of(&at.object), |context, row| {
-                with_part(context, at.leaf, row, (offset, capacity), |place| {
+                with_part(context, at.leaf, row, offset, capacity, |place| {
                     text_out(trimmed(place), buffer, size, length)
                 })
             }),

@@ -59,7 +59,7 @@ fn start(
     if priority == 0 && matches!(isolation, 0 | 4) {
         return start_with(connection, kind, None, out);
     }
-    start_with_options(connection, kind, (priority, isolation), out)
+    start_with_options(connection, kind, priority, isolation, out)
 }
 
 /// Starts with a priority and an isolation that are not the usual ones.
@@ -67,7 +67,8 @@ fn start(
 fn start_with_options(
     connection: u64,
     kind: c_int,
-    (priority, isolation): (c_int, c_int),
+    priority: c_int,
+    isolation: c_int,
     out: OutPtr<u64>,
 ) -> Outcome {
     start_with(connection, kind, Some(&options_of(priority, isolation)?), out)

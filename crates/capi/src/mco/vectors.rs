@@ -27,7 +27,8 @@ pub(super) fn part(len: usize, offset: u32, size: u32) -> Outcome<Range<usize>> 
 pub(super) fn edit_part(
     at: &Leaf,
     draft: &mut RowDraft,
-    (offset, size): (u32, u32),
+    offset: u32,
+    size: u32,
     change: impl FnOnce(&mut [u8]) -> Outcome,
 ) -> Outcome {
     if !matches!(at.shape, Shape::Array | Shape::Binary) {
@@ -47,7 +48,8 @@ pub(super) fn with_part(
     context: Context,
     leaf: u32,
     row: &[u8],
-    (offset, size): (u32, u32),
+    offset: u32,
+    size: u32,
     get: impl FnOnce(&[u8]) -> Outcome,
 ) -> Outcome {
     let at = context.leaf(leaf)?;
@@ -88,7 +90,7 @@ pub extern "C" fn rem_mco_part_put(
     call(|| {
         edit(object, |context, draft| {
             let value = value.cast::<u8>().slice(size as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
-            edit_part(context.leaf(leaf)?, draft, (offset, size), |place| {
+            edit_part(context.leaf(leaf)?, draft, offset, size, |place| {
                 place.copy_from_slice(value);
                 Ok(())
             })
@@ -107,7 +109,7 @@ pub extern "C" fn rem_mco_part_get(
 ) -> MCO_RET {
     call(|| {
         read(object, |context, row| {
-            with_part(context, leaf, row, (offset, size), |place| bytes_out(place, value))
+            with_part(context, leaf, row, offset, size, |place| bytes_out(place, value))
         })
     })
 }
@@ -126,7 +128,7 @@ pub extern "C" fn rem_mco_part_put_text(
         edit(object, |context, draft| {
             let from = from.bytes(length as usize).ok_or(MCO_E_ILLEGAL_PARAM)?;
             let at = context.leaf(leaf)?;
-            edit_part(at, draft, (offset, capacity), |place| fill_text(place, from))
+            edit_part(at, draft, offset, capacity, |place| fill_text(place, from))
         })
     })
 }
@@ -144,7 +146,7 @@ pub extern "C" fn rem_mco_part_get_text(
 ) -> MCO_RET {
     call(|| {
         read(object, |context, row| {
-            with_part(context, leaf, row, (offset, capacity), |place| {
+            with_part(context, leaf, row, offset, capacity, |place| {
                 text_out(trimmed(place), buffer, size, length)
             })
         })

@@ -280,20 +280,20 @@ impl Drafts {
 
     /// Gives a draft up.
     pub(super) fn remove(&mut self, number: u64) -> Outcome {
-        let draft = self.all.remove(number).ok_or(REM_BAD_HANDLE)?;
-        keep(&mut self.idle, draft);
+        let (id, draft) = self.all.remove(number).ok_or(REM_BAD_HANDLE)?;
+        keep(&mut self.idle, id, draft);
         Ok(())
     }
 
     #[inline]
     fn clear(&mut self) {
         let idle = &mut self.idle;
-        self.all.clear(|draft| keep(idle, draft));
+        self.all.clear(|(id, draft)| keep(idle, id, draft));
     }
 }
 
 /// Keeps a draft for use again.
-fn keep(idle: &mut Vec<(u64, RowDraft)>, (id, draft): (u64, RowDraft)) {
+fn keep(idle: &mut Vec<(u64, RowDraft)>, id: u64, draft: RowDraft) {
     if draft.row().bytes().len() > IDLE_LENGTH_MAX {
         return;
     }

@@ -169,7 +169,7 @@ pub extern "C" fn rem_member_next(
     member: u32,
     out: *mut rem_row,
 ) -> rem_status {
-    call(|| beside(transaction, set, (table, member), Step::Next, out))
+    call(|| beside(transaction, set, table, member, Step::Next, out))
 }
 
 /// Gets the member before another; as `rem_member_next`.
@@ -181,7 +181,7 @@ pub extern "C" fn rem_member_previous(
     member: u32,
     out: *mut rem_row,
 ) -> rem_status {
-    call(|| beside(transaction, set, (table, member), Step::Previous, out))
+    call(|| beside(transaction, set, table, member, Step::Previous, out))
 }
 
 fn of_owner(
@@ -200,7 +200,8 @@ fn of_owner(
 fn beside(
     transaction: *const rem_transaction,
     set: rem_set,
-    (table, member): (rem_table, u32),
+    table: rem_table,
+    member: u32,
     step: Step,
     out: *mut rem_row,
 ) -> Outcome {

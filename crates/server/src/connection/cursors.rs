@@ -19,6 +19,14 @@ use crate::value::writing;
 /// Formats of a cursor whose rows are always in binary.
 const BINARY: [u16; 1] = [1];
 
+/// A cursor as DECLARE names it.
+struct Declared {
+    name: String,
+    /// Whether it outlives its transaction.
+    holds: bool,
+    is_binary: bool,
+}
+
 impl Connection {
     /// What a statement about a cursor needs, and what its rows have.
     pub(super) fn describe_cursor(
@@ -45,7 +53,7 @@ impl Connection {
             let formats = self.cursor_formats(statement, &[])?;
             writing::describe(&mut self.channel.out, &columns, &formats);
         }
-        self.cursor(statement, prepared.as_ref(), (&[], &[]))
+        self.cursor(statement, prepared.as_ref(), &[], &[])
     }
 
     /// Runs a statement about a cursor, with values and the formats of rows.
@@ -53,17 +61,18 @@ impl Connection {
         &mut self,
         statement: &Statement,
         prepared: Option<&Prepared>,
-        (values, formats): (&[Datum], &[u16]),
+        values: &[Datum],
+        formats: &[u16],
     ) -> Done {
         let verb = match statement.cursor()? {
             CursorStatement::Declare { name, holds, is_binary, .. } => {
                 let Some(prepared) = prepared else { return Err(unknown_portal(&name).into()) };
-                self.declare(name, (holds, is_binary), (prepared, values))?;
+                self.declare(Declared { name, holds, is_binary }, prepared, values)?;
                 "DECLARE CURSOR"
             }
             CursorStatement::Fetch { name, rows_max, shows } => {
                 let formats = self.cursor_formats(statement, formats)?;
-                return self.fetch(name, rows_max, (shows, &formats));
+                return self.fetch(name, rows_max, shows, &formats);
             }
             CursorStatement::Close(None) => {
                 self.portals.clear();
@@ -82,9 +91,9 @@ impl Connection {
 
     fn declare(
         &mut self,
-        name: String,
-        (holds, is_binary): (bool, bool),
-        (prepared, values): (&Prepared, &[Datum]),
+        Declared { name, holds, is_binary }: Declared,
+        prepared: &Prepared,
+        values: &[Datum],
     ) -> Done {
         if !holds && self.session.status() == TransactionStatus::Idle {
             let text = "DECLARE CURSOR can only be used in transaction blocks";
@@ -128,12 +137,7 @@ impl Connection {
         Ok(own.filter(|own| !own.is_empty()).unwrap_or(asked).to_vec())
     }
 
-    fn fetch(
-        &mut self,
-        name: String,
-        rows_max: Option<u64>,
-        (shows, formats): (bool, &[u16]),
-    ) -> Done {
+    fn fetch(&mut self, name: String, rows_max: Option<u64>, shows: bool, formats: &[u16]) -> Done {
         let Some(mut portal) = self.portals.remove(&name) else {
             return Err(unknown_portal(&name).into());
         };

@@ -69,7 +69,8 @@ impl PreparedStatement {
     fn undescribed(
         statement: Option<(Statement, StatementKind)>,
         types: Vec<u32>,
-        (text, keeping): (String, Keeping),
+        text: String,
+        keeping: Keeping,
     ) -> Self {
         let (columns, keeping) = (Arc::new([]), Some(keeping));
         Self { statement, prepared: None, columns, types, text, _keeping: keeping }
@@ -135,12 +136,12 @@ impl Connection {
             return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());
         }
         let Some(statement) = statements.pop() else {
-            return Ok(PreparedStatement::undescribed(None, declared, (text, keeping)));
+            return Ok(PreparedStatement::undescribed(None, declared, text, keeping));
         };
         let kind = statement.kind();
         if kind == StatementKind::Copy {
             let statement = Some((statement, kind));
-            return Ok(PreparedStatement::undescribed(statement, declared, (text, keeping)));
+            return Ok(PreparedStatement::undescribed(statement, declared, text, keeping));
         }
         let given = declared.iter().map(|oid| oid::to_sql(*oid).unwrap_or(SqlType::Unknown));
         let given: Vec<SqlType> = given.collect();
@@ -245,8 +246,8 @@ impl Connection {
             }
             Stage::Bound if *kind == StatementKind::Copy => return self.copy(statement),
             Stage::Bound if *kind == StatementKind::Cursor => {
-                let (parsed, given) = (&portal.parsed, (&portal.values[..], &portal.formats[..]));
-                return self.cursor(statement, parsed.prepared.as_ref(), given);
+                let prepared = portal.parsed.prepared.as_ref();
+                return self.cursor(statement, prepared, &portal.values, &portal.formats);
             }
             Stage::Bound => {
                 let outcome = match (&portal.parsed.prepared, kind) {
@@ -261,7 +262,7 @@ impl Connection {
                         };
                         self.noted(outcome, kind)
                     }
-                    _ => self.run_statement((statement, kind), &portal.values)?,
+                    _ => self.run_statement(statement, kind, &portal.values)?,
                 };
                 match outcome.rows {
                     Some(rows) => {

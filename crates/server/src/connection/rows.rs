@@ -18,7 +18,8 @@ impl Connection {
     /// Runs a statement, but for COPY.
     pub(super) fn run_statement(
         &mut self,
-        (statement, kind): (&Statement, &StatementKind),
+        statement: &Statement,
+        kind: &StatementKind,
         values: &[Datum],
     ) -> Done<Outcome> {
         match kind {

@@ -82,7 +82,7 @@ impl Connection {
             StatementKind::Cursor => return self.cursor_as_text(statement),
             _ => {}
         }
-        let outcome = self.run_statement((statement, &kind), &[])?;
+        let outcome = self.run_statement(statement, &kind, &[])?;
         self.answer_outcome(outcome)
     }
 

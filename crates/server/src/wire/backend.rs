@@ -117,7 +117,7 @@ pub(crate) fn error(out: &mut BytesMut, severity: Severity, error: &Error) {
     };
     message(out, b'E', |out| {
         let position = error.position().map(|position| position.to_string());
-        fields(out, (word, error.state().as_str()), error.message());
+        fields(out, word, error.state().as_str(), error.message());
         let subject = error.subject();
         let more = [
             (b'D', error.detail_text()),
@@ -140,12 +140,12 @@ pub(crate) fn error(out: &mut BytesMut, severity: Severity, error: &Error) {
 
 pub(crate) fn notice(out: &mut BytesMut, notice: &Notice) {
     message(out, b'N', |out| {
-        fields(out, (notice.severity.word(), notice.state.as_str()), &notice.text);
+        fields(out, notice.severity.word(), notice.state.as_str(), &notice.text);
         out.put_u8(0);
     });
 }
 
-fn fields(out: &mut BytesMut, (severity, state): (&str, &str), text: &str) {
+fn fields(out: &mut BytesMut, severity: &str, state: &str, text: &str) {
     // The severity twice: in the client's language, and as it is.
     for (field, text) in [(b'S', severity), (b'V', severity), (b'C', state), (b'M', text)] {
         out.put_u8(field);

@@ -284,7 +284,7 @@ impl<'s> Worker<'s> {
                     found => found?,
                 };
                 let found = found.ok_or_else(|| format!("key {key} is not in `{index}`"))?;
-                check(self.shared, found, (key, number))?;
+                check(self.shared, found, key, number)?;
             }
         }
         Ok(())
@@ -303,7 +303,7 @@ impl<'s> Worker<'s> {
     }
 }
 
-fn check(shared: &Shared, row: Row<'_>, (key, number): (u64, u64)) -> Result<(), Box<dyn Error>> {
+fn check(shared: &Shared, row: Row<'_>, key: u64, number: u64) -> Result<(), Box<dyn Error>> {
     let table = &shared.table;
     let is_right = row.get::<u64>(table.column("number")?) == Some(number)
         && row.blob(table.column("data")?) == Some(&content(key, number));

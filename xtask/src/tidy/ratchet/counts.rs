@@ -50,7 +50,8 @@ pub(super) fn implementations(project: &Project) -> Counts {
     counts
 }
 
-/// Parameters of functions that are tuples taken apart, for each package.
+/// Parameters of functions that are tuples taken apart, for each package; `(key, value)` is one
+/// thing that every reader knows.
 pub(super) fn tuple_parameters(project: &Project) -> Counts {
     by_package(project, |_, rust| {
         let Ok(syntax) = &rust.syntax else { return 0 };
@@ -142,11 +143,23 @@ struct Tuples {
 impl<'ast> Visit<'ast> for Tuples {
     fn visit_signature(&mut self, signature: &'ast syn::Signature) {
         let is_tuple = |input: &&syn::FnArg| match input {
-            syn::FnArg::Typed(typed) => matches!(*typed.pat, syn::Pat::Tuple(_)),
+            syn::FnArg::Typed(typed) => match &*typed.pat {
+                syn::Pat::Tuple(tuple) => !is_pair(tuple),
+                _ => false,
+            },
             syn::FnArg::Receiver(_) => false,
         };
         self.count += signature.inputs.iter().filter(is_tuple).count();
     }
+}
+
+/// Whether a pattern is `(key, value)`.
+fn is_pair(tuple: &syn::PatTuple) -> bool {
+    let names = tuple.elems.iter().map(|part| match part {
+        syn::Pat::Ident(name) => name.ident.to_string(),
+        _ => String::new(),
+    });
+    names.eq(["key", "value"])
 }
 
 #[derive(Default)]

@@ -56,6 +56,7 @@ fn a_type_is_implemented_in_few_files() {
 fn parameters_have_names() {
     let found = |text: &str| findings("", &[("crates/a/src/lib.rs", text)]);
     assert!(found("fn f(a: (u8, u8), b: u8) { g(|(x, y)| x); }").is_empty());
+    assert!(found("fn f((key, value): (u8, u8)) {}").is_empty());
     let expected = ["`a` has 2 parameters that are tuples taken apart, more than 0"];
     assert_eq!(found("fn f((a, b): (u8, u8)) {}\nimpl T { fn g(&self, (c, _): C) {} }"), expected);
 }
