@@ -4,11 +4,28 @@
 //! that its database holds.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
-use lab_harness::{Medium, Promise};
+use lab_harness::{Medium, Outcome, Promise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Starts a process for a request, and waits for the first line that it says.
+pub(crate) fn start(request: &CaseRequest) -> Outcome<(Child, String)> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg("case")
+        .arg(serde_json::to_string(request)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut said = String::new();
+    if let Some(stdout) = &mut child.stdout {
+        BufReader::new(stdout).read_line(&mut said)?;
+    }
+    Ok((child, said))
+}
 
 /// Everything a measured process has to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]

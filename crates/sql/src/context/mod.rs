@@ -22,6 +22,7 @@ use datafusion::common::Statistics;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::sql::sqlparser::ast::ObjectName;
 use remanent_engine::{Isolation, Savepoint, TransactionOptions};
 
 use self::block::Block;
@@ -36,7 +37,7 @@ use crate::catalog::table::Table;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Cancel;
-use crate::names::PUBLIC;
+use crate::names::{Name, PUBLIC};
 use crate::privileges::Access;
 use crate::transaction::{Transaction, TransactionStatus};
 
@@ -197,6 +198,12 @@ impl StatementContext {
     /// The schema in which new things without a schema are made.
     pub(crate) fn current_schema(&self) -> &str {
         self.settings.search_path.first().map_or(PUBLIC, String::as_str)
+    }
+
+    /// What a name may mean, in the order in which schemas are searched.
+    pub(crate) fn names_in_path(&self, name: &ObjectName) -> Result<Vec<Name>> {
+        let path = self.settings.search_path.iter().map(String::as_str);
+        path.chain([self.current_schema()]).map(|schema| Name::from_ast(name, schema)).collect()
     }
 
     /// The options of a transaction that begins now.

@@ -43,9 +43,7 @@ pub(super) fn comment(
             (view.id, String::new())
         }
         CommentObject::Index => {
-            let schemas = context.settings.search_path.iter().map(String::as_str);
-            let names = schemas.chain([context.current_schema()]).map(|s| Name::from_ast(name, s));
-            let names = names.collect::<Result<Vec<_>>>()?;
+            let names = context.names_in_path(name)?;
             let unknown = || {
                 let text = format!("index {name} does not exist");
                 Error::new(SqlState::UNKNOWN_OBJECT, text)

@@ -100,10 +100,7 @@ pub(super) fn drop_index(
     if_exists: bool,
 ) -> Result<()> {
     let catalog = context.catalog();
-    let schemas =
-        context.settings.search_path.iter().map(String::as_str).chain([context.current_schema()]);
-    let names = schemas.map(|schema| Name::from_ast(name, schema));
-    let names = names.collect::<Result<Vec<_>>>()?;
+    let names = context.names_in_path(name)?;
     let Some((table, place)) = names.iter().find_map(|name| catalog.index(name)) else {
         if if_exists {
             return Ok(());

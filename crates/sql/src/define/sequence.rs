@@ -59,10 +59,7 @@ pub(super) fn drop_sequence(
     if_exists: bool,
 ) -> Result<()> {
     let catalog = context.catalog();
-    let schemas =
-        context.settings.search_path.iter().map(String::as_str).chain([context.current_schema()]);
-    let names = schemas.map(|schema| Name::from_ast(name, schema));
-    let names = names.collect::<Result<Vec<_>>>()?;
+    let names = context.names_in_path(name)?;
     let found = names.iter().find(|name| catalog.id_of(Kind::Sequence, name).is_some());
     let Some(name) = found else {
         if if_exists {

@@ -207,10 +207,7 @@ pub(super) fn drop_view(
     (if_exists, cascade): (bool, bool),
 ) -> Result<()> {
     let catalog = context.catalog();
-    let mut path: Vec<&str> = context.settings.search_path.iter().map(String::as_str).collect();
-    path.push(context.current_schema());
-    let names = path.iter().map(|schema| Name::from_ast(name, schema));
-    let names = names.collect::<Result<Vec<_>>>()?;
+    let names = context.names_in_path(name)?;
     let found = names.iter().find(|name| catalog.id_of(Kind::View, name).is_some());
     if let Some(name) = found {
         return drop_view_as(context, name, cascade);

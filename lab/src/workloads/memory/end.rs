@@ -5,8 +5,7 @@
 //! closing that until the process has been waited for; CPU time, nearly all the kernel's, is what
 //! the kernel says it has used in all less what it had used before.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::io::{self, Read, Write};
 
 use lab_harness::blocks::BlockStore;
 use lab_harness::clock::{self, Clock};
@@ -16,12 +15,12 @@ use wait4::Wait4;
 
 use super::ENDS;
 use crate::parameters::block_bytes;
-use crate::protocol::{CaseRequest, Line, PhaseSample};
+use crate::protocol::{self, CaseRequest, Line, PhaseSample};
 
 /// How the line of a process begins that is ready.
 const READY: &str = "ready ";
 
-/// Fills memory, says so, and exits when it is told to.
+/// Fills memory, says so, and exits when its input is closed.
 pub(super) fn fill_and_end(
     request: &CaseRequest,
     open: impl Fn(&Setting, u64, usize) -> Outcome<Box<dyn BlockStore>>,
@@ -48,16 +47,7 @@ pub(super) fn fill_and_end(
 pub(super) fn measure(request: &CaseRequest) -> Outcome<Line> {
     let mut request = request.clone();
     request.parameters.insert(ENDS.to_owned(), Value::Bool(true));
-    let mut child = Command::new(std::env::current_exe()?)
-        .arg("case")
-        .arg(serde_json::to_string(&request)?)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut said = String::new();
-    if let Some(stdout) = &mut child.stdout {
-        BufReader::new(stdout).read_line(&mut said)?;
-    }
+    let (mut child, said) = protocol::start(&request)?;
     let stdin = child.stdin.take();
     let clock = Clock::start();
     drop(stdin);

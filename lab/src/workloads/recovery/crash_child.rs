@@ -4,16 +4,15 @@
 //! killed by SIGKILL, so that nothing is closed, flushed or tidied up. It ends by itself if its
 //! parent does. A writer that fails says why in a line of its own kind, which becomes the reason.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
 
 use lab_harness::pairs::PairStore;
 use lab_harness::{Outcome, Place, Setting};
 use serde_json::Value;
 
 use super::{LEAVES, is_image};
-use crate::protocol::{CaseRequest, Line};
+use crate::protocol::{self, CaseRequest, Line};
 use crate::workloads::ladder::content::{self, PAIR_BYTES};
 
 /// What a writer says when everything is written.
@@ -56,16 +55,7 @@ pub(super) fn write_all(
 pub(super) fn kill_one(request: &CaseRequest) -> Outcome<()> {
     let mut request = request.clone();
     request.parameters.insert(LEAVES.to_owned(), Value::Bool(true));
-    let mut child = Command::new(std::env::current_exe()?)
-        .arg("case")
-        .arg(serde_json::to_string(&request)?)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut said = String::new();
-    if let Some(stdout) = &mut child.stdout {
-        BufReader::new(stdout).read_line(&mut said)?;
-    }
+    let (mut child, said) = protocol::start(&request)?;
     child.kill()?;
     let status = child.wait()?;
     if said.trim_end() != WRITTEN {
