@@ -65,8 +65,8 @@ pub use owned::{
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;
 pub use storage::{Folder, Storage, StorageFile};
-pub use table::lookup::{Cursor, Find};
-pub use table::scan::BATCH_ROWS;
+pub use table::read::lookup::{Cursor, Find};
+pub use table::read::scan::BATCH_ROWS;
 pub use table::{
     ColumnHandle, Found, FrozenRows, IndexHandle, KeyBound, KeyPosition, Piece, Pieces,
     ReadTracking, Records, Row, RowDraft, RowId, RowPredicate, SEGMENT_ROWS, Scan, Set, Table,

@@ -31,9 +31,10 @@ use crate::options::{LogOptions, Options};
 use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
 use crate::table::Table;
-use crate::table::row::RowId;
+use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
-use crate::transaction::{Isolation, TransactionOptions, WriteTransaction, reclaim};
+use crate::transaction::cleanup::reclaim;
+use crate::transaction::{Isolation, TransactionOptions, WriteTransaction};
 
 pub use inspection::ImageInfo;
 pub use salvage::Salvaged;

@@ -24,7 +24,7 @@ use crate::log::record::{Frame, Operation, Operations};
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
-use crate::table::row::RowId;
+use crate::table::rows::row::RowId;
 use crate::table::{Set, Table};
 use crate::transaction::{Isolation, TransactionOptions};
 

@@ -7,11 +7,11 @@
 //! the snapshot sees are freed under the row's latch as soon as no older snapshot needs them. So a
 //! row that has some is latched while they are counted, unless somebody else has it just then.
 
-use super::reader::Reader;
-use super::scan::sees_frozen;
-use super::segment::{is_frozen, newest_of};
+use super::read::reader::Reader;
+use super::read::scan::sees_frozen;
+use super::rows::segment::{is_frozen, newest_of};
+use super::rows::version::{Version, chain};
 use super::table::{IndexCore, TableAt};
-use super::version::{Version, chain};
 use crate::index::size::IndexSize;
 use crate::memory::atomic::{Acquire, Relaxed};
 use crate::memory::row_blocks;

@@ -5,7 +5,7 @@
 //! their own. The index `members` has them by owner and place, so first, last and next cost what a
 //! key costs however many members there are; `membership` has them by member, is unique, and so
 //! keeps a row from being in a set twice. Who checks that rows exist, and when links are made, is
-//! in `transaction/sets.rs`.
+//! in `transaction/write/sets.rs`.
 
 use std::sync::Arc;
 

@@ -12,13 +12,13 @@ use remanent_schema::{
     IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema,
 };
 
-use super::change::Change;
-use super::constraint::check_unique;
 use super::describe::write_conflict;
 use super::life::first_life;
-use super::read_set::ReadSet;
-use super::segment::{Directory, LatchedRow, is_frozen, newest_of};
-use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
+use super::read::read_set::ReadSet;
+use super::rows::change::Change;
+use super::rows::segment::{Directory, LatchedRow, is_frozen, newest_of};
+use super::rows::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
+use super::write::constraint::check_unique;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::hash::HashIndex;
 use crate::index::key_block::KeyBlock;
@@ -286,7 +286,7 @@ impl<'m> TableAt<'m> {
         self.insert_as(alloc, snapshot, row, length, fill)
     }
 
-    /// As [`TableAt::insert`], but the row is in no index yet: `batch.rs`.
+    /// As [`TableAt::insert`], but the row is in no index yet: `write/batch.rs`.
     #[inline]
     pub(crate) fn insert_unindexed(
         &self,
@@ -320,7 +320,7 @@ impl<'m> TableAt<'m> {
         Ok(change)
     }
 
-    /// As [`TableAt::insert_as`], but the row is in no index yet: `batch.rs`.
+    /// As [`TableAt::insert_as`], but the row is in no index yet: `write/batch.rs`.
     #[inline]
     pub(crate) fn insert_unindexed_as(
         &self,
