@@ -34,6 +34,7 @@ mod observation;
 mod options;
 mod owned;
 mod recovery;
+mod replay;
 mod seed;
 mod slot;
 mod snapshot;

@@ -1,10 +1,11 @@
 //! Opening a database that lies in a folder: the newest image, and what was logged since.
 //!
-//! Opening is recovery; there is no other way in and no step before it. Commits are applied as
-//! statements apply changes, by the same functions of `table/`, in the order of their timestamps.
-//! Their fragments are read when their commit is met, so what did not commit is never applied.
-//! Whatever is found, the files are only read until all of it was; where something is missing
-//! that had been there, the database is opened to read, as it was at the last good commit.
+//! Opening is recovery; there is no other way in and no step before it. Commits are applied by
+//! `replay.rs`, in the order of their timestamps. Their fragments are read when their commit is
+//! met, so what did not commit is never applied. Whatever is found, the files are only read until
+//! all of it was; where something is missing that had been there, the database is opened to read,
+//! as it was at the last good commit. [`inspection`] looks at a folder without opening it,
+//! [`salvage`] takes out of a damaged one what is still there.
 
 mod inspection;
 mod salvage;
@@ -17,30 +18,21 @@ use std::sync::Arc;
 
 use crate::checkpoint::{self, NEW_IMAGE, image_timestamp};
 use crate::database::Database;
-use crate::definition::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::ImageHead;
 use crate::log::Progress;
 use crate::log::file::{self, DatabaseId, new_database_id};
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
-use crate::log::record::{Frame, Operation, Operations};
+use crate::log::record::Frame;
 use crate::log::writer::{Log, LogEnd};
-use crate::memory::AllocationClass;
-use crate::memory::atomic::{Acquire, Release};
 use crate::options::{LogOptions, Options};
+use crate::replay::{self, Replay, damaged};
 use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
-use crate::table::Table;
-use crate::table::rows::row::RowId;
-use crate::table::table::TableAt;
-use crate::transaction::cleanup::reclaim;
-use crate::transaction::{Isolation, TransactionOptions, WriteTransaction};
 
 pub use inspection::ImageInfo;
 pub use salvage::Salvaged;
 
-/// Changes that are applied in one transaction, if they are those of small ones.
-const CHANGES_TOGETHER: usize = 4096;
 /// Progress is reported whenever so many bytes were read.
 const PROGRESS_STEP: u64 = 16 << 20;
 
@@ -298,7 +290,7 @@ impl Attempt<'_> {
         let Some(mut reader) = reader else {
             unused.extend(numbers.iter().map(|&number| file::name_of(number)));
             let database = database.unwrap_or_else(new_database_id);
-            let timestamp = finish_recovery(&db, head.timestamp)?;
+            let timestamp = replay::finish(&db, head.timestamp)?;
             let end = End { position: head.position, timestamp, damage: None };
             let behind = Vec::new();
             return Ok(Recovered { db, database, end, number: 0, unused, behind });
@@ -306,7 +298,14 @@ impl Attempt<'_> {
         reporter.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
         let database = reader.database();
         let stop = self.stop(image.is_some(), database, head.position)?;
-        let mut end = Replay::new(&db, &head, self.until, stop).run(&mut reader, &mut reporter)?;
+        let walk = LogWalk {
+            replay: Replay::new(&db),
+            since: head.timestamp,
+            until: self.until,
+            stop,
+            fragments: HashMap::new(),
+        };
+        let mut end = walk.run(&mut reader, &mut reporter)?;
         if self.goes_on && (end.damage.is_none() || self.log_options.accept_damage) {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
@@ -317,7 +316,7 @@ impl Attempt<'_> {
             // Nothing in them was ever synced, and what they go on from is not there.
             unused.append(&mut behind);
         }
-        end.timestamp = finish_recovery(&db, end.timestamp)?;
+        end.timestamp = replay::finish(&db, end.timestamp)?;
         // What the image has is never needed again.
         end.position = end.position.max(head.position);
         // What is behind the last frame need not be read.
@@ -399,45 +398,19 @@ impl ProgressReporter<'_> {
     }
 }
 
-/// Repeats commits.
-struct Replay<'d> {
-    db: &'d Database,
+/// Goes through the log and has its commits repeated.
+struct LogWalk<'d> {
+    replay: Replay<'d>,
     /// What the image has already.
     since: u64,
     until: RecoverUntil,
     /// The position at which to stop.
     stop: Option<u64>,
-    tables: HashMap<u32, Table>,
     /// Parts of transactions, by the place of the first.
     fragments: HashMap<u64, Vec<FrameAt>>,
-    transaction: Option<WriteTransaction<'d>>,
-    changes: usize,
 }
 
-/// How far a transaction has been repeated.
-#[derive(Default)]
-struct Applied {
-    count: u64,
-    /// Whether it defines anything.
-    defines: bool,
-    /// The table that its last operation was about.
-    table: Option<u32>,
-}
-
-impl<'d> Replay<'d> {
-    fn new(db: &'d Database, head: &ImageHead, until: RecoverUntil, stop: Option<u64>) -> Self {
-        Self {
-            stop,
-            db,
-            since: head.timestamp,
-            until,
-            tables: HashMap::new(),
-            fragments: HashMap::new(),
-            transaction: None,
-            changes: 0,
-        }
-    }
-
+impl LogWalk<'_> {
     fn run(mut self, reader: &mut Reader<'_>, reporter: &mut ProgressReporter<'_>) -> Result<End> {
         let mut timestamp = self.since;
         let before = reporter.progress.bytes_done;
@@ -449,7 +422,7 @@ impl<'d> Replay<'d> {
             let (frame, at) = match next {
                 Next::Frame { frame, at } => (frame, at),
                 Next::End(mut end) => {
-                    self.end_transaction()?;
+                    self.replay.end_transaction()?;
                     end.timestamp = end.timestamp.max(self.since);
                     return Ok(end);
                 }
@@ -468,7 +441,7 @@ impl<'d> Replay<'d> {
                 }
                 Frame::Commit { timestamp: of, operations } => {
                     if of > self.since {
-                        reporter.progress.changes += self.apply_all(operations)?;
+                        reporter.progress.changes += self.replay.commit(operations)?;
                         reporter.progress.commits += 1;
                     }
                     timestamp = of;
@@ -477,16 +450,17 @@ impl<'d> Replay<'d> {
                     let last = operations.to_vec();
                     let parts = self.fragments.remove(&first).unwrap_or_default();
                     if of > self.since {
-                        reporter.progress.changes += self.apply_parts(reader, &parts, &last)?;
+                        let parts = parts.iter().map(|&part| {
+                            reader.fragment(part).map_err(|error| storage_failed(&error))
+                        });
+                        reporter.progress.changes += self.replay.commit_in_parts(parts, &last)?;
                         reporter.progress.commits += 1;
                     }
                     timestamp = of;
                 }
                 Frame::Define { timestamp: of, definition } => {
                     if of > self.since {
-                        self.end_transaction()?;
-                        self.define(definition)?;
-                        self.end_transaction()?;
+                        self.replay.commit_definition(definition)?;
                     }
                     timestamp = of;
                 }
@@ -494,214 +468,8 @@ impl<'d> Replay<'d> {
             reporter.progress.bytes_done = before + reader.bytes_read();
             reporter.report_if_due();
         }
-        self.end_transaction()?;
+        self.replay.end_transaction()?;
         Ok(End { position: 0, timestamp: timestamp.max(self.since), damage: None })
-    }
-
-    /// Applies the operations of all parts of a transaction, one part after the other: what is in
-    /// memory of them is a part, and an operation that goes on in the next.
-    fn apply_parts(&mut self, reader: &Reader<'_>, parts: &[FrameAt], last: &[u8]) -> Result<u64> {
-        let (mut bytes, mut applied) = (Vec::new(), Applied::default());
-        for &part in parts {
-            let part = reader.fragment(part).map_err(|error| storage_failed(&error))?;
-            bytes.extend_from_slice(&part);
-            let whole = self.apply_whole(&bytes, &mut applied, false)?;
-            bytes.drain(..whole);
-        }
-        bytes.extend_from_slice(last);
-        self.apply_whole(&bytes, &mut applied, true)?;
-        self.end_applied(applied)
-    }
-
-    fn apply_all(&mut self, bytes: &[u8]) -> Result<u64> {
-        let mut applied = Applied::default();
-        self.apply_whole(bytes, &mut applied, true)?;
-        self.end_applied(applied)
-    }
-
-    fn end_applied(&mut self, applied: Applied) -> Result<u64> {
-        if applied.defines || self.changes >= CHANGES_TOGETHER {
-            self.end_transaction()?;
-        }
-        Ok(applied.count)
-    }
-
-    /// Applies the operations that are whole in some bytes, and says how many bytes they are. What
-    /// is behind the last of them may go on elsewhere, unless these are the last bytes.
-    fn apply_whole(&mut self, bytes: &[u8], applied: &mut Applied, last: bool) -> Result<usize> {
-        let mut operations = Operations::behind(bytes, applied.table);
-        let mut whole = 0;
-        loop {
-            let operation = match operations.next() {
-                Ok(None) => break,
-                Ok(Some(operation)) => operation,
-                Err(what) if last => return Err(damaged(what)),
-                Err(_) => break,
-            };
-            match operation {
-                Operation::Define { bytes } => {
-                    if !applied.defines {
-                        self.end_transaction()?;
-                    }
-                    applied.defines = true;
-                    self.define(bytes)?;
-                }
-                _ => {
-                    self.apply(&operation)?;
-                    applied.count += 1;
-                }
-            }
-            let (rest, table) = operations.rest();
-            (whole, applied.table) = (bytes.len() - rest, table);
-        }
-        Ok(whole)
-    }
-
-    fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
-        let Some(table) = table_of(operation) else { return Ok(()) };
-        let table = self.table(table)?;
-        if let Operation::Insert { row, .. } = *operation {
-            self.make_vacant(&table, row)?;
-        }
-        self.changes += 1;
-        change(self.transaction()?, &table, operation).map_err(|error| {
-            match error.is_out_of_memory() {
-                true => error,
-                false => damaged(error.to_string()),
-            }
-        })
-    }
-
-    /// The transaction in which commits are repeated.
-    fn transaction(&mut self) -> Result<&WriteTransaction<'d>> {
-        if self.transaction.is_none() {
-            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
-            self.transaction = Some(self.db.begin_write_with(&options)?);
-        }
-        let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
-        Ok(tx)
-    }
-
-    /// Sees to it that a row id has no version: what deleted it was repeated, but its versions may
-    /// still be there.
-    fn make_vacant(&mut self, table: &Table, row: u32) -> Result<()> {
-        let at = TableAt { memory: self.db.instance.memory(), core: &table.core };
-        if at.is_taken(row) {
-            self.end_transaction()?;
-            reclaim::drain_all(&self.db.instance);
-        }
-        if at.is_taken(row) {
-            return Err(damaged(format!("row {row} of `{}` is there twice", table.name())));
-        }
-        Ok(())
-    }
-
-    fn table(&mut self, id: u32) -> Result<Table> {
-        if let Some(table) = self.tables.get(&id) {
-            return Ok(table.clone());
-        }
-        let core = self.db.instance.catalog().by_id(id);
-        let core = core.ok_or_else(|| damaged(format!("there is no table {id}")))?;
-        let table = Table { core };
-        self.tables.insert(id, table.clone());
-        Ok(table)
-    }
-
-    /// Makes a definition, in the transaction that is open.
-    fn define(&mut self, bytes: &[u8]) -> Result<()> {
-        self.tables.clear();
-        let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
-        self.transaction()?.repeat(definition).map_err(|error| match error.is_out_of_memory() {
-            true => error,
-            false => damaged(error.to_string()),
-        })
-    }
-
-    fn end_transaction(&mut self) -> Result<()> {
-        self.changes = 0;
-        match self.transaction.take() {
-            Some(tx) => tx.commit().map(|_| ()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Makes one change, as a statement would.
-fn change(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
-    let target = |row| (Some(RowId(row)), AllocationClass::Emergency);
-    let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
-        true => Ok(()),
-        false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
-    };
-    match *operation {
-        Operation::Insert { row, bytes, .. } => {
-            check(bytes)?;
-            tx.change_any(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
-                at.directory().claim(alloc, row)?;
-                at.insert_as(alloc, snapshot, row, bytes.len(), |out| {
-                    out.copy_from_slice(bytes);
-                    Ok(())
-                })
-            })
-        }
-        Operation::Update { row, bytes, .. } => {
-            check(bytes)?;
-            tx.change_any(table, target(row), |at, alloc, snapshot| {
-                let fill = |_: &[u8], out: &mut [u8]| {
-                    out.copy_from_slice(bytes);
-                    Ok(())
-                };
-                at.update(alloc, snapshot, row, |_| Ok(bytes.len()), fill)
-            })
-        }
-        Operation::Patch { row, first, last, bytes, .. } => {
-            tx.change_any(table, target(row), |at, alloc, snapshot| {
-                let length = |old: &[u8]| match first + last <= old.len() {
-                    true => Ok(first + bytes.len() + last),
-                    false => Err(damaged("a change does not fit its row")),
-                };
-                let fill = |old: &[u8], out: &mut [u8]| {
-                    out[..first].copy_from_slice(&old[..first]);
-                    out[first..first + bytes.len()].copy_from_slice(bytes);
-                    out[first + bytes.len()..].copy_from_slice(&old[old.len() - last..]);
-                    check(out)
-                };
-                at.update(alloc, snapshot, row, length, fill)
-            })
-        }
-        Operation::Delete { row, .. } => {
-            return tx.delete_any(table, RowId(row));
-        }
-        Operation::Define { .. } => return Ok(()),
-    }
-    .map(|_| ())
-}
-
-/// What is to be seen to when all was repeated: the row ids that are free, the places in sets that
-/// come next, and the clock, which is never behind a commit that was repeated, nor behind the
-/// transactions that repeated it.
-fn finish_recovery(db: &Database, timestamp: u64) -> Result<u64> {
-    let memory = db.instance.memory();
-    reclaim::drain_all(&db.instance);
-    memory.header().account.open_reserve(false);
-    db.instance.forget_counts();
-    for core in db.instance.catalog().all() {
-        memory.get(core.root).directory.thread_free(memory);
-    }
-    db.set_names().iter().try_for_each(|name| crate::image::check_links(db, &db.set(name)?))?;
-    let clock = &memory.header().clock.0;
-    let timestamp = timestamp.max(clock.load(Acquire));
-    clock.store(timestamp, Release);
-    Ok(timestamp)
-}
-
-fn table_of(operation: &Operation<'_>) -> Option<u32> {
-    match *operation {
-        Operation::Insert { table, .. }
-        | Operation::Update { table, .. }
-        | Operation::Patch { table, .. }
-        | Operation::Delete { table, .. } => Some(table),
-        Operation::Define { .. } => None,
     }
 }
 
@@ -713,11 +481,6 @@ fn unreadable(error: Unreadable) -> Error {
             damaged(format!("what was logged from position {position} on is missing"))
         }
     }
-}
-
-#[cold]
-fn damaged(because: impl Into<String>) -> Error {
-    Error::new(ErrorKind::DamagedLog).because(because.into())
 }
 
 #[cold]
