@@ -16,6 +16,7 @@ use crate::log::record::{Operation, Operations};
 use crate::memory::AllocationClass;
 use crate::memory::atomic::{Acquire, Release};
 use crate::table::Table;
+use crate::table::rows::change::ChangedRow;
 use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
 use crate::transaction::cleanup::reclaim;
@@ -244,7 +245,8 @@ pub(crate) fn table_of(operation: &Operation<'_>) -> Option<u32> {
 
 /// Makes one change, as a statement would.
 fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
-    let target = |row| (Some(RowId(row)), AllocationClass::Emergency);
+    // What recovery repeats may take the reserve: it had room before.
+    let changed = |row| ChangedRow { id: Some(RowId(row)), class: AllocationClass::Emergency };
     let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
         true => Ok(()),
         false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
@@ -252,7 +254,7 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
     match *operation {
         Operation::Insert { row, bytes, .. } => {
             check(bytes)?;
-            tx.change_any(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+            tx.change_any(table, ChangedRow::NEW, |at, alloc, snapshot| {
                 at.directory().claim(alloc, row)?;
                 at.insert_as(alloc, snapshot, row, bytes.len(), |out| {
                     out.copy_from_slice(bytes);
@@ -262,7 +264,7 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
         }
         Operation::Update { row, bytes, .. } => {
             check(bytes)?;
-            tx.change_any(table, target(row), |at, alloc, snapshot| {
+            tx.change_any(table, changed(row), |at, alloc, snapshot| {
                 let fill = |_: &[u8], out: &mut [u8]| {
                     out.copy_from_slice(bytes);
                     Ok(())
@@ -271,7 +273,7 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
             })
         }
         Operation::Patch { row, first, last, bytes, .. } => {
-            tx.change_any(table, target(row), |at, alloc, snapshot| {
+            tx.change_any(table, changed(row), |at, alloc, snapshot| {
                 let length = |old: &[u8]| match first + last <= old.len() {
                     true => Ok(first + bytes.len() + last),
                     false => Err(damaged("a change does not fit its row")),

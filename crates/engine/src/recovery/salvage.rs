@@ -188,7 +188,7 @@ impl Begin {
             }
         }
         if let Some(position) = start.filter(|&start| start == 0 || choices.is_empty()) {
-            choices.push(Self::found(storage, None, (0, None, position), position == 0)?);
+            choices.push(Self::found(storage, None, 0, None, position, position == 0)?);
         }
         // Of equals the last is taken.
         choices.sort_by_key(|choice| choice.timestamp);
@@ -218,18 +218,20 @@ impl Begin {
             }
         }
         // Without its head nobody knows where the log goes on; what is too old is passed over.
-        let place = match head {
+        let (timestamp, database, position) = match head {
             // A file may have got another name.
             Some(head) => (head.timestamp, Some(head.database), head.position),
             None => (timestamp, None, start.unwrap_or(0)),
         };
-        Self::found(storage, Some(name), place, is_whole)
+        Self::found(storage, Some(name), timestamp, database, position, is_whole)
     }
 
     fn found(
         storage: &dyn Storage,
         image: Option<String>,
-        (timestamp, database, position): (u64, Option<[u8; 16]>, u64),
+        timestamp: u64,
+        database: Option<[u8; 16]>,
+        position: u64,
         is_whole: bool,
     ) -> Result<Self> {
         let reached = match Reader::open(storage, database, position) {

@@ -50,7 +50,7 @@ fn shuttle_retired_blocks_outlive_their_readers() {
             let alloc = memory.allocator(held.cache());
             shared.store(new, Release);
             alloc.retire(old, Purpose::Indexes);
-            reclaim::after_transaction(&db, alloc, held.number(), (snapshot.own, 0));
+            reclaim::after_transaction(&db, alloc, held.number(), snapshot.own, 0);
         };
         let commit = || {
             let _latched = memory.header().commit.0.latch.lock();

@@ -55,7 +55,7 @@ impl TableAt<'_> {
         let (mut next, limit) = (0, directory.limit());
         while next < limit {
             let _operation = reader.enter(memory);
-            let slots = directory.stretch(memory, &mut next, (limit, AT_ONCE));
+            let slots = directory.stretch(memory, &mut next, limit, AT_ONCE);
             for (i, slot) in slots.iter().enumerate() {
                 // Whatever else the word may be, to ask for it does no harm.
                 let ahead = slots.get(i + AHEAD).unwrap_or(slot);

@@ -161,7 +161,7 @@ impl<'m> TableAt<'m> {
         let limit = self.directory().limit();
         let mut next = 0;
         while next < limit {
-            let slots = self.directory().stretch(self.memory, &mut next, (limit, u64::MAX));
+            let slots = self.directory().stretch(self.memory, &mut next, limit, u64::MAX);
             for (row, slot) in (next as u32..).zip(slots) {
                 visit(row, slot.load(Relaxed))?;
                 next = u64::from(row) + 1;

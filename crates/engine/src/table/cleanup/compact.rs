@@ -16,17 +16,19 @@ use crate::table::table::TableAt;
 
 impl<'m> TableAt<'m> {
     /// Moves those of so many rows from `first` on that lie in a page with at least `free` bytes
-    /// free, as long as that is fewer than `most` bytes; how many bytes it was. From the second of
-    /// these numbers of bytes on they are moved to where less is free, not to fresh memory.
+    /// free, as long as that is fewer than `most` bytes; how many bytes it was. From `room` bytes
+    /// on they are moved to where less is free, not to fresh memory.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; rows are where they were or where they are to be.
     pub(crate) fn move_rows(
         &self,
         alloc: Allocator<'m>,
-        (first, count): (u32, u32),
+        first: u32,
+        count: u32,
         free: u64,
-        (most, room): (u64, u64),
+        most: u64,
+        room: u64,
     ) -> Result<u64> {
         // A table that never had a row has no segment to look at.
         if count == 0 || self.is_all_frozen(first, count) {

@@ -10,9 +10,9 @@ use super::pins::Pins;
 use super::prune::ordered_indexes;
 use crate::memory::atomic::Relaxed;
 use crate::memory::{AllocationClass, Allocator};
-use crate::snapshot::{Begin, resolve};
+use crate::snapshot::{Begin, FinalStamp, resolve};
 use crate::table::rows::segment::last_of;
-use crate::table::rows::version::Version;
+use crate::table::rows::version::{Kept, Version};
 use crate::table::table::TableAt;
 
 /// What became of a row that has ended and was to be marked dead.
@@ -45,7 +45,7 @@ impl<'m> TableAt<'m> {
 
     /// Exchanges the stamp of a row's end for a timestamp. If the transaction that made it still
     /// holds its snapshot, the row stays meanwhile; else it must be latched.
-    pub(crate) fn stamp_end(&self, row: u32, (stamp, timestamp): (u64, u64), held: bool) {
+    pub(crate) fn stamp_end(&self, row: u32, stamp: FinalStamp, held: bool) {
         let latched = if held { None } else { self.directory().latch(self.memory, row) };
         let newest = match &latched {
             Some(latched) => latched.newest(),
@@ -53,7 +53,7 @@ impl<'m> TableAt<'m> {
             None => 0,
         };
         if newest != 0 {
-            Version::at(self.memory, newest).stamp_end(stamp, timestamp);
+            Version::at(self.memory, newest).stamp_end(stamp.own, stamp.timestamp);
         }
     }
 
@@ -87,11 +87,11 @@ impl<'m> TableAt<'m> {
             return MarkOutcome::Needed;
         }
         if let (Some(pins), Begin::Committed(begin)) = (pins, resolve(self.memory, &version.begin))
-            && pins.need(self.core.id, row, (begin, end))
+            && pins.need(self.core.id, row, begin, end)
         {
             if !version.is_noted() {
                 version.set_noted();
-                pins.count(size_of::<Version>() + version.length(), (begin, end));
+                pins.count(size_of::<Version>() + version.length(), begin, end);
             }
             return MarkOutcome::Needed;
         }
@@ -100,7 +100,7 @@ impl<'m> TableAt<'m> {
             return MarkOutcome::NoRoom;
         }
         queue.allow_keyed(keyed);
-        self.drop_entries(alloc, row, latched.newest(), (0, 0));
+        self.drop_entries(alloc, row, latched.newest(), Kept::NONE);
         queue.end_keyed();
         version.finalize_end(end);
         latched.mark_dead();

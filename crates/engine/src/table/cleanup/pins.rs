@@ -66,7 +66,7 @@ impl<'m> Pins<'m> {
 
     /// Whether any snapshot needs the version of a row that begins at `begin`, the next newer one
     /// beginning at `end`.
-    pub(crate) fn need(&self, table: u32, row: u32, (begin, end): (u64, u64)) -> bool {
+    pub(crate) fn need(&self, table: u32, row: u32, begin: u64, end: u64) -> bool {
         if self.others.is_some_and(|(oldest, newest)| begin <= newest && oldest < end) {
             return true;
         }
@@ -81,7 +81,7 @@ impl<'m> Pins<'m> {
     }
 
     /// Counts the bytes of a version for every snapshot that needs it.
-    pub(crate) fn count(&self, bytes: usize, (begin, end): (u64, u64)) {
+    pub(crate) fn count(&self, bytes: usize, begin: u64, end: u64) {
         for pin in self.between(begin, end) {
             let slot = self.slot_of(pin);
             slot.add_pinned(slot.serial(), bytes as u64);

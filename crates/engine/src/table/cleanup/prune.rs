@@ -15,7 +15,7 @@ use crate::memory::retire::Retired;
 use crate::memory::{AllocationClass, Allocator, Purpose};
 use crate::snapshot::{Begin, resolve};
 use crate::table::rows::segment::LatchedRow;
-use crate::table::rows::version::{Version, bytes_at, chain};
+use crate::table::rows::version::{Kept, Version, bytes_at, chain};
 use crate::table::table::TableAt;
 
 /// How often [`prune_between`] calls back at most. A row with more versions to tell of is led here
@@ -187,7 +187,7 @@ pub(crate) fn prune_between<'m>(
     let Some((anchor, version, begin)) = anchor else { return Pruned::Done };
     let mut pruned = Pruned::Done;
     let id = table.core.id;
-    let needed = |begins: (u64, u64)| pins.need(id, row, begins);
+    let needed = |begins: (u64, u64)| pins.need(id, row, begins.0, begins.1);
     let mut newer = (version, begin);
     if version.is_tombstone() {
         let dead = anchor == latched.newest() && !any_needed(table, newer, needed);
@@ -262,7 +262,7 @@ fn keep<'m>(
     let begin = begin_of(table, version);
     if !version.is_noted() && note(newer.1) {
         version.set_noted();
-        pins.count(size_of::<Version>() + version.length(), (begin, newer.1));
+        pins.count(size_of::<Version>() + version.length(), begin, newer.1);
     }
     Some((version, begin))
 }
@@ -287,7 +287,7 @@ fn cut<'m>(
         newer.set_key_changed();
     }
     if moved && !version.is_tombstone() {
-        table.drop_entries(alloc, version.row(), at, (latched.newest(), 0));
+        table.drop_entries(alloc, version.row(), at, Kept::from(latched.newest()));
     }
     queue.end_keyed();
     queue.release();
@@ -359,7 +359,8 @@ fn drop_garbage_entries<'m>(
     // The chain stays whole meanwhile: as long as a dead row has an entry, somebody may look for
     // the key in its last content, and would look again and again if there was none.
     for (gone, _) in chain(table.memory, garbage).filter(|(_, version)| !version.is_tombstone()) {
-        table.drop_entries(alloc, row, gone, (latched.newest(), garbage));
+        let kept = Kept { first: latched.newest(), end: garbage };
+        table.drop_entries(alloc, row, gone, kept);
     }
     if latched.newest() == last && !last_version.is_tombstone() {
         make_leaves_plain(table, alloc, row, last);

@@ -13,14 +13,14 @@
 use remanent_schema::{KeyBuffer, RowLayout};
 
 use super::freeze::put_block;
-use super::frozen::FrozenSegment;
+use super::frozen::{BlockAt, FrozenSegment};
 use super::frozen_ends::Bitmaps;
 use crate::column::block::EncodedBlock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{AllocationClass, Allocator, Memory, Ref};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{FinalStamp, Snapshot};
 use crate::table::read::read_set::ReadSet;
 use crate::table::rows::segment::{
     CHUNKS, Directory, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len, locate,
@@ -90,11 +90,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// Calls `visit` with each row of a segment and its bytes, as they were inserted.
-    pub(crate) fn each_bulk_row(
-        &self,
-        (first, count): (u32, u32),
-        mut visit: impl FnMut(u32, &[u8]),
-    ) {
+    pub(crate) fn each_bulk_row(&self, first: u32, count: u32, mut visit: impl FnMut(u32, &[u8])) {
         let mut bytes = Vec::new();
         for row in first..first + count {
             if let Some(frozen) = self.frozen_row(row) {
@@ -105,20 +101,20 @@ impl<'m> TableAt<'m> {
         }
     }
 
-    /// Writes the timestamp into a segment that carries the stamp `own`, and lets `stamp` do so to
+    /// Writes the timestamp into a segment that carries its stamp, and lets `stamp_row` do so to
     /// the versions of its rows that were changed since, from the newest on.
     pub(crate) fn stamp_segment(
         &self,
         first: u32,
-        (own, timestamp): (u64, u64),
-        mut stamp: impl FnMut(u64),
+        stamp: FinalStamp,
+        mut stamp_row: impl FnMut(u64),
     ) {
         let (directory, memory) = (self.directory(), self.memory);
         let Some(frozen) = directory.frozen(memory, first) else { return };
-        frozen.stamp(own, timestamp);
+        frozen.stamp(stamp.own, stamp.timestamp);
         for row in frozen.rows_changed(memory) {
             if let Some(latched) = directory.latch(memory, first + row) {
-                stamp(latched.newest());
+                stamp_row(latched.newest());
             }
         }
     }
@@ -135,7 +131,7 @@ impl<'m> TableAt<'m> {
 
     /// Takes a segment back, whose rows are all as they were inserted. Needs no memory but the
     /// queue entry that was reserved.
-    pub(crate) fn undo_segment(&self, alloc: Allocator<'m>, (first, count): (u32, u32)) {
+    pub(crate) fn undo_segment(&self, alloc: Allocator<'m>, first: u32, count: u32) {
         for index in self.core.indexes() {
             self.drop_entries_of(alloc, index, first..first + count, |row, key| {
                 let encode = |bytes: &[u8]| index.plan.encode_row(bytes, key).is_ok();
@@ -167,7 +163,7 @@ impl Directory {
     fn refill_void(
         &self,
         memory: &Memory,
-        block: (u64, usize),
+        block: BlockAt,
         bitmaps: Bitmaps,
         own: u64,
     ) -> Option<u32> {

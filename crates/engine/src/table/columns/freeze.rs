@@ -10,7 +10,7 @@
 //! Row ids in the list of free ones would lead into a segment that has no slots, so those of the
 //! segments in question are withdrawn from it first: they are *gaps*.
 
-use super::frozen::{FrozenSegment, block_size};
+use super::frozen::{BlockAt, FrozenSegment, block_size};
 use super::frozen_ends::Bitmaps;
 use crate::column::block::{Block, EncodedBlock};
 use crate::error::Result;
@@ -193,11 +193,11 @@ impl<'m> TableAt<'m> {
 ///
 /// # Errors
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
-pub(super) fn put_block(alloc: Allocator<'_>, encoded: &EncodedBlock) -> Result<(u64, usize)> {
+pub(super) fn put_block(alloc: Allocator<'_>, encoded: &EncodedBlock) -> Result<BlockAt> {
     let len = encoded.len();
     let at = alloc.allocate(block_size(len), Purpose::Columns, AllocationClass::Normal)?;
     encoded.write(alloc.region().fresh_bytes(at, len));
-    Ok((at, len))
+    Ok(BlockAt { at, len })
 }
 
 /// Puts a block into memory that is encoded and was checked, and what it is found by.
@@ -212,12 +212,12 @@ pub(crate) fn install(
     let len = block.len();
     let at = alloc.allocate(block_size(len), Purpose::Columns, AllocationClass::Normal)?;
     alloc.region().fresh_bytes(at, len).copy_from_slice(block);
-    segment_of(alloc, (at, len), begin)
+    segment_of(alloc, BlockAt { at, len }, begin)
 }
 
-fn segment_of(alloc: Allocator<'_>, block: (u64, usize), begin: u64) -> Result<Ref<FrozenSegment>> {
+fn segment_of(alloc: Allocator<'_>, block: BlockAt, begin: u64) -> Result<Ref<FrozenSegment>> {
     let free_block = || FrozenSegment::free_block(alloc, block);
-    let rows = Block::new(alloc.region().bytes(block.0, block.1)).rows();
+    let rows = Block::new(alloc.region().bytes(block.at, block.len)).rows();
     let bitmaps = Bitmaps::allocate(alloc, rows).inspect_err(|_| free_block())?;
     FrozenSegment::create(alloc, block, bitmaps, begin).inspect_err(|_| {
         bitmaps.free(alloc);

@@ -61,6 +61,13 @@ pub(crate) struct FrozenSegment {
     untouched: [AtomicU64; GROUP],
 }
 
+/// The place of an encoded block in the region, and its bytes.
+#[derive(Clone, Copy)]
+pub(super) struct BlockAt {
+    pub(super) at: u64,
+    pub(super) len: usize,
+}
+
 thread_local! {
     /// Room for a row that is put together for a moment.
     static ROW: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -73,28 +80,22 @@ impl FrozenSegment {
     /// `BudgetReached`, `OutOfMachineMemory`.
     pub(super) fn create(
         alloc: Allocator<'_>,
-        (block, len): (u64, usize),
+        block: BlockAt,
         bitmaps: Bitmaps,
         begin: u64,
     ) -> Result<Ref<Self>> {
         let segment = alloc.create::<Self>(Purpose::Segments)?;
         let words = alloc.memory.get(segment);
-        words.refill(alloc.memory, (block, len), bitmaps, begin);
+        words.refill(alloc.memory, block, bitmaps, begin);
         words.untouched.iter().for_each(|word| word.store(FROZEN, Relaxed));
         Ok(segment)
     }
 
     /// Puts a block into a segment that is empty; it begins then.
-    pub(super) fn refill(
-        &self,
-        memory: &Memory,
-        (block, len): (u64, usize),
-        bitmaps: Bitmaps,
-        begin: u64,
-    ) {
+    pub(super) fn refill(&self, memory: &Memory, block: BlockAt, bitmaps: Bitmaps, begin: u64) {
         self.ends.put(bitmaps);
-        self.block.store(block, Relaxed);
-        self.block_len.store(len as u64, Relaxed);
+        self.block.store(block.at, Relaxed);
+        self.block_len.store(block.len as u64, Relaxed);
         self.rows.store(self.block(memory).rows(), Relaxed);
         self.begin.store(begin, Release);
     }
@@ -240,8 +241,8 @@ impl FrozenSegment {
     }
 
     /// Frees a block that no segment has.
-    pub(super) fn free_block(alloc: Allocator<'_>, (block, len): (u64, usize)) {
-        alloc.free(block, block_size(len), Purpose::Columns);
+    pub(super) fn free_block(alloc: Allocator<'_>, block: BlockAt) {
+        alloc.free(block.at, block_size(block.len), Purpose::Columns);
     }
 
     /// Frees everything but the versions that rows have in the overlay. Nobody uses it any more.
@@ -269,7 +270,8 @@ impl FrozenSegment {
         self.ends.clear(alloc);
         let block = self.block.load(Relaxed);
         if block != 0 {
-            Self::free_block(alloc, (block, self.block_len.load(Relaxed) as usize));
+            let len = self.block_len.load(Relaxed) as usize;
+            Self::free_block(alloc, BlockAt { at: block, len });
         }
     }
 }

@@ -417,7 +417,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes the ends of some rows back that the transaction with this stamp has made.
-    pub(crate) fn undo_ends(&self, (first, bits): (u32, u64), own: u64) {
+    pub(crate) fn undo_ends(&self, first: u32, bits: u64, own: u64) {
         let Some(frozen) = self.directory().frozen(self.memory, first) else { return };
         let mut layers = frozen.ends.layers.iter();
         if let Some(layer) = layers.find(|layer| layer.stamp.load(Relaxed) == own) {
@@ -427,14 +427,15 @@ impl<'m> TableAt<'m> {
     }
 
     /// Takes rows of a segment that have ended for every snapshot from `horizon` on out of their
-    /// indexes, 64 at a time and at most so many times, or until what that leaves in the retire
+    /// indexes, 64 at a time and at most `most` times, or until what that leaves in the retire
     /// queue is much. If no row is left, the columns are freed
     /// when nobody refers to them any more.
     pub(crate) fn mark_ends_dead(
         &self,
         alloc: Allocator<'m>,
         first: u32,
-        (horizon, most): (u64, u64),
+        horizon: u64,
+        most: u64,
     ) -> MarkedEnds {
         let frozen = self.directory().frozen(self.memory, first);
         let Some(frozen) = frozen.filter(|frozen| !frozen.is_aborted()) else {
@@ -449,7 +450,7 @@ impl<'m> TableAt<'m> {
                     return MarkedEnds::Some;
                 }
                 left -= 1;
-                if !self.mark_word_dead(alloc, (frozen, layer), (first, number), horizon) {
+                if !self.mark_word_dead(alloc, frozen, layer, first, number, horizon) {
                     return MarkedEnds::NoRoom;
                 }
             }
@@ -465,8 +466,10 @@ impl<'m> TableAt<'m> {
     fn mark_word_dead(
         &self,
         alloc: Allocator<'m>,
-        (frozen, layer): (&FrozenSegment, &Layer),
-        (first, number): (u32, usize),
+        frozen: &FrozenSegment,
+        layer: &Layer,
+        first: u32,
+        number: usize,
         horizon: u64,
     ) -> bool {
         let (queue, keyed) = (&alloc.cache.retired, ordered_indexes(*self));

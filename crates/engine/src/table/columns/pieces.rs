@@ -151,7 +151,7 @@ impl<'t> Pieces<'t> {
         self.next = self.limit.min((number + 1) << SEGMENT_SHIFT);
         if !self.reader.snapshot.sees(memory, &frozen.begin) {
             // Row ids of rows deleted since may have been given to this very transaction.
-            self.take_changed(frozen, (first, passed), |_| {});
+            self.take_changed(frozen, first, passed, |_| {});
             return None;
         }
         let block = frozen.block(memory);
@@ -169,7 +169,7 @@ impl<'t> Pieces<'t> {
             let before = passed.saturating_sub(number * GROUP).min(GROUP);
             *bits &= u64::MAX.checked_shl(before as u32).unwrap_or(0);
         }
-        self.take_changed(frozen, (first, passed), |ordinal| {
+        self.take_changed(frozen, first, passed, |ordinal| {
             if let Some(bits) = bits.get_mut(ordinal / GROUP) {
                 *bits &= !(1 << (ordinal % GROUP));
             }
@@ -188,7 +188,8 @@ impl<'t> Pieces<'t> {
     fn take_changed(
         &mut self,
         frozen: &FrozenSegment,
-        (first, passed): (u64, usize),
+        first: u64,
+        passed: usize,
         mut visit: impl FnMut(usize),
     ) {
         let memory = self.table.memory;

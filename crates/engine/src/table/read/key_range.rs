@@ -110,7 +110,8 @@ impl KeyRange {
     pub(crate) fn is_left(
         &self,
         direction: Direction,
-        (table, index): (TableAt<'_>, &IndexCore),
+        table: TableAt<'_>,
+        index: &IndexCore,
         at: u64,
     ) -> bool {
         let Some(bound) = self.end(direction) else { return false };

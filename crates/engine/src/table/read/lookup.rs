@@ -545,13 +545,14 @@ impl<'t> Cursor<'t> {
         let found = self.seek(direction, Some(Bound { bytes: entry, inclusive }));
         let from = RangeBound { bytes: key, included: inclusive };
         if find != Find::Equal {
-            self.remember_seek(direction, (from, End::Bound), found);
+            self.remember_seek(direction, Side { bound: from, end: End::Bound }, found);
             return found;
         }
         let found = found.filter(|&at| self.has_key(at, key));
         // A look-up of one key says nothing about those beyond it.
         let nearest = found.map_or(End::Bound, End::Version);
-        self.remember_range(direction, (from, End::Bound), (from, nearest), found);
+        let to = Side { bound: from, end: nearest };
+        self.remember_range(direction, Side { end: End::Bound, ..to }, to, found);
         found
     }
 
@@ -608,7 +609,10 @@ impl<'t> Cursor<'t> {
         let start = within.as_ref().and_then(|within| within.start(direction));
         let bound = start.map(|it| Bound { bytes: it.bytes, inclusive: it.included });
         let found = self.seek(direction, bound);
-        let from = start.map_or((RangeBound::NONE, End::None), |it| (it, End::Bound));
+        let from = match start {
+            None => Side { bound: RangeBound::NONE, end: End::None },
+            Some(bound) => Side { bound, end: End::Bound },
+        };
         self.remember_seek(direction, from, found);
         found
     }
@@ -644,7 +648,8 @@ impl<'t> Cursor<'t> {
         }
         let within = self.within.clone();
         let end = within.as_ref().and_then(|within| within.end(direction));
-        let to = (end.unwrap_or(RangeBound::NONE), self.end(direction, found));
+        let bound = end.unwrap_or(RangeBound::NONE);
+        let to = Side { bound, end: self.end(direction, found) };
         self.remember_range(direction, from, to, found);
     }
 
@@ -717,8 +722,8 @@ impl<'t> Cursor<'t> {
 
     #[inline]
     fn has_left_range(&self, direction: Direction, at: u64) -> bool {
-        let index = (self.view.table, self.view.index);
-        self.within.as_ref().is_some_and(|within| within.is_left(direction, index, at))
+        let (table, index) = (self.view.table, self.view.index);
+        self.within.as_ref().is_some_and(|within| within.is_left(direction, table, index, at))
     }
 
     pub(super) fn row(&self, at: u64) -> Row<'t> {

@@ -40,7 +40,7 @@ impl Extent {
         let is_first = next == self.start;
         let mut found = None;
         while found.is_none() && next < self.end {
-            let slots = directory.stretch(memory, &mut next, (self.end, u64::MAX));
+            let slots = directory.stretch(memory, &mut next, self.end, u64::MAX);
             for (row, slot) in (next as u32..).zip(slots) {
                 next = u64::from(row);
                 found = reader.see(&table, row, slot.load(Acquire));

@@ -120,7 +120,11 @@ pub(crate) struct RangeBound<'k> {
 }
 
 /// A bound of a range, and the end that it has at first.
-pub(crate) type Side<'k> = (RangeBound<'k>, End);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side<'k> {
+    pub(crate) bound: RangeBound<'k>,
+    pub(crate) end: End,
+}
 
 /// While it lives, what its transaction reads is remembered and holds at the commit, whatever the
 /// isolation: see [`WriteTransaction::keep_reads`](crate::WriteTransaction::keep_reads).
@@ -250,20 +254,20 @@ impl<'m> ReadSet<'m> {
         &self,
         table: u32,
         index: &IndexCore,
-        (low, low_end): Side<'_>,
-        (high, high_end): Side<'_>,
+        low: Side<'_>,
+        high: Side<'_>,
     ) -> Option<OpenRange> {
         self.touch();
         if self.purpose.get() != Remember::Reads || self.everything.get() {
             return None;
         }
         self.note_table(table);
-        match self.new_range(u64::from(table) << 32 | index.ordinal as u64, low, high) {
+        match self.new_range(u64::from(table) << 32 | index.ordinal as u64, low.bound, high.bound) {
             Ok(at) => {
                 self.ranges.set(at);
                 let range = OpenRange(at);
-                self.extend_low(range, low_end);
-                self.extend_high(range, high_end);
+                self.extend_low(range, low.end);
+                self.extend_high(range, high.end);
                 Some(range)
             }
             Err(_) => {

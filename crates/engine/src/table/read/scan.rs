@@ -127,8 +127,8 @@ impl<'t> Scan<'t> {
             self.next = self.limit;
             return;
         }
-        let extent = (self.limit, BATCH_ROWS as u64);
-        let slots = self.table.directory().stretch(memory, &mut self.next, extent);
+        let directory = self.table.directory();
+        let slots = directory.stretch(memory, &mut self.next, self.limit, BATCH_ROWS as u64);
         let mut words = [0; BATCH_ROWS];
         for (word, slot) in words.iter_mut().zip(slots) {
             *word = slot.load(Acquire);
@@ -158,7 +158,7 @@ pub(crate) fn each_row(
     let mut bytes = Vec::new();
     while next < limit && !reader.is_expired() {
         let _operation = reader.enter(memory);
-        let slots = table.directory().stretch(memory, &mut next, (limit, BATCH_ROWS as u64));
+        let slots = table.directory().stretch(memory, &mut next, limit, BATCH_ROWS as u64);
         slots.iter().for_each(|slot| memory.region().prefetch(slot.load(Relaxed)));
         let first = next as u32;
         next += slots.len() as u64;
@@ -222,8 +222,8 @@ impl<'t> Iterator for Scan<'t> {
             if self.reader.is_expired() {
                 break;
             }
-            let extent = (self.limit, BATCH_ROWS as u64);
-            let slots = self.table.directory().stretch(memory, &mut self.next, extent);
+            let directory = self.table.directory();
+            let slots = directory.stretch(memory, &mut self.next, self.limit, BATCH_ROWS as u64);
             slots.iter().for_each(|slot| memory.region().prefetch(slot.load(Relaxed)));
             for (row, slot) in (self.next as u32..).zip(slots) {
                 count += usize::from(sees(self.table, self.reader, row, slot.load(Acquire)));

@@ -66,7 +66,7 @@ impl<'t> Cursor<'t> {
                 ControlFlow::Continue(folded) => folded,
                 broken_off => return broken_off,
             };
-            folded = match self.sweep_node(folded, (&mut leaves, &mut near), &mut visit) {
+            folded = match self.sweep_node(folded, &mut leaves, &mut near, &mut visit) {
                 ControlFlow::Continue(folded) => folded,
                 broken_off => return broken_off,
             };
@@ -80,7 +80,8 @@ impl<'t> Cursor<'t> {
     fn sweep_node<A, B>(
         &mut self,
         initial: A,
-        (leaves, near): (&mut [u64; NODE_LEAVES_MAX], &mut Chunk),
+        leaves: &mut [u64; NODE_LEAVES_MAX],
+        near: &mut Chunk,
         visit: &mut impl FnMut(A, Row<'t>) -> ControlFlow<B, A>,
     ) -> ControlFlow<B, A> {
         // Each row of a range is asked whether it is beyond the end: step by step.
@@ -151,8 +152,8 @@ impl<'t> Scan<'t> {
             self.next = self.limit;
             return initial;
         }
-        let extent = (self.limit, FOLDED_ROWS);
-        let slots = self.table.directory().stretch(memory, &mut self.next, extent);
+        let directory = self.table.directory();
+        let slots = directory.stretch(memory, &mut self.next, self.limit, FOLDED_ROWS);
         let first = self.next as u32;
         self.next += slots.len() as u64;
         let (snapshot, layout) = (self.reader.snapshot, &self.table.core.layout);

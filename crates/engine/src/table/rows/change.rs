@@ -4,6 +4,33 @@
 //! It fits into an entry of the write set; the version word says which kind of
 //! change it is.
 
+use super::row::RowId;
+use crate::memory::AllocationClass;
+
+/// The row that a statement changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangedRow {
+    /// `None` if it is to be there only then.
+    pub(crate) id: Option<RowId>,
+    /// The memory that may be taken for the change.
+    pub(crate) class: AllocationClass,
+}
+
+impl ChangedRow {
+    /// One that is inserted.
+    pub(crate) const NEW: Self = Self { id: None, class: AllocationClass::Normal };
+
+    /// One that gets a new version.
+    pub(crate) fn to_update(row: RowId) -> Self {
+        Self { id: Some(row), class: AllocationClass::Normal }
+    }
+
+    /// One that goes, for which the reserve may be taken.
+    pub(crate) fn to_delete(row: RowId) -> Self {
+        Self { id: Some(row), class: AllocationClass::Emergency }
+    }
+}
+
 /// A change that was made, as much as undoing it needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {

@@ -167,7 +167,8 @@ impl Directory {
         &self,
         memory: &'m Memory,
         next: &mut u64,
-        (limit, most): (u64, u64),
+        limit: u64,
+        most: u64,
     ) -> &'m [AtomicU64] {
         while *next < limit {
             let row = *next as u32;
@@ -271,7 +272,7 @@ impl Directory {
         let (mut first, mut last) = (0, None);
         let (mut next, limit) = (0, self.limit());
         while next < limit {
-            let slots = self.stretch(memory, &mut next, (limit, u64::MAX));
+            let slots = self.stretch(memory, &mut next, limit, u64::MAX);
             for (row, slot) in (next..).zip(slots) {
                 let word = slot.load(Relaxed);
                 if newest_of(word) != 0 || is_frozen(word) {

@@ -326,6 +326,24 @@ pub(crate) fn visible_bytes(
     None
 }
 
+/// The versions of a row that stay: from `first` on, newest first, to before `end`, which is 0 if
+/// all do.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    pub(crate) first: u64,
+    pub(crate) end: u64,
+}
+
+impl Kept {
+    /// No version stays.
+    pub(crate) const NONE: Self = Self::from(0);
+
+    /// This version stays, and all that are older.
+    pub(crate) const fn from(first: u64) -> Self {
+        Self { first, end: 0 }
+    }
+}
+
 /// The versions from `newest` on, newest first.
 pub(crate) fn chain(memory: &Memory, newest: u64) -> impl Iterator<Item = (u64, &Version)> {
     let first = (newest != 0).then(|| (newest, Version::at(memory, newest)));

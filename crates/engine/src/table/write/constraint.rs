@@ -18,6 +18,14 @@ use crate::table::rows::segment::{is_frozen, newest_of};
 use crate::table::rows::version::{Version, bytes_at, chain};
 use crate::table::table::{IndexCore, RowKeys, TableAt};
 
+/// A key that a row is to have in a unique index.
+#[derive(Clone, Copy)]
+struct WantedKey<'k> {
+    table: TableAt<'k>,
+    index: &'k IndexCore,
+    key: &'k [u8],
+}
+
 /// Fails if a row other than the changed one, of which id and bytes are given, holds `key` in a
 /// unique index. `placement` is what the index said of the new entry.
 ///
@@ -32,8 +40,9 @@ pub(crate) fn check_unique(
     placement: Placement,
     snapshot: Snapshot,
 ) -> Result<()> {
+    let wanted = WantedKey { table, index, key };
     if let Placement::SharedWith(other) = placement {
-        return check_row((table, index, key), changed, other, snapshot);
+        return check_row(wanted, changed.1, other, snapshot);
     }
     if index.is_ordered() {
         let tree = table.ordered(index);
@@ -47,7 +56,7 @@ pub(crate) fn check_unique(
             }
             let other = tree.row_of(leaf);
             if other != changed.0 {
-                check_row((table, index, key), changed, other, snapshot)?;
+                check_row(wanted, changed.1, other, snapshot)?;
             }
             found = cursor.step(&keys, Direction::Forward);
         }
@@ -58,7 +67,7 @@ pub(crate) fn check_unique(
         if other == changed.0 {
             return ControlFlow::Continue(());
         }
-        match check_row((table, index, key), changed, other, snapshot) {
+        match check_row(wanted, changed.1, other, snapshot) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -66,18 +75,15 @@ pub(crate) fn check_unique(
     refused.map_or(Ok(()), Err)
 }
 
-fn check_row(
-    (table, index, key): (TableAt<'_>, &IndexCore, &[u8]),
-    (_, changed): (u32, &[u8]),
-    row: u32,
-    snapshot: Snapshot,
-) -> Result<()> {
+/// As [`check_unique`], of one row that the index names.
+fn check_row(wanted: WantedKey<'_>, changed: &[u8], row: u32, snapshot: Snapshot) -> Result<()> {
+    let WantedKey { table, index, key } = wanted;
     let bytes_of = |at| bytes_at(table.memory, at);
     let Some(word) = table.directory().word_at_rest(table.memory, row) else {
         return Err(key_conflict(table, index, changed, None));
     };
     if is_frozen(word) {
-        return check_frozen((table, index, key), row, snapshot);
+        return check_frozen(wanted, row, snapshot);
     }
     let newest = newest_of(word);
     // An end in place is as a deletion in front of the version.
@@ -125,11 +131,8 @@ fn check_row(
 
 /// As [`check_row`], for a row that is as it was frozen.
 #[cold]
-fn check_frozen(
-    (table, index, key): (TableAt<'_>, &IndexCore, &[u8]),
-    row: u32,
-    snapshot: Snapshot,
-) -> Result<()> {
+fn check_frozen(wanted: WantedKey<'_>, row: u32, snapshot: Snapshot) -> Result<()> {
+    let WantedKey { table, index, key } = wanted;
     let Some(frozen) = table.frozen_row(row) else { return Ok(()) };
     let followed = snapshot.may_follow(resolve(table.memory, &frozen.segment.begin));
     let followed = match frozen.end(table.memory) {

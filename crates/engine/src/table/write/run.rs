@@ -16,7 +16,7 @@ use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
 use crate::memory::row_blocks::Freeing;
 use crate::table::rows::change::Change;
 use crate::table::rows::segment::{Directory, last_of, newest_of};
-use crate::table::rows::version::{Version, bytes_at, chain};
+use crate::table::rows::version::{Kept, Version, bytes_at, chain};
 use crate::table::table::{IndexCore, TableAt};
 
 /// Rows from which on a run is taken back as one.
@@ -57,12 +57,7 @@ impl<'m> TableAt<'m> {
     /// Takes the insertion of so many rows from `first` on back; each has the version that its
     /// insertion made and no other. Needs no memory but the queue entries that were reserved, of
     /// which it takes two.
-    pub(crate) fn undo_run(
-        &self,
-        alloc: Allocator<'m>,
-        (first, count): (u32, u32),
-        reservations: u64,
-    ) {
+    pub(crate) fn undo_run(&self, alloc: Allocator<'m>, first: u32, count: u32, reservations: u64) {
         if count < LONG {
             for row in (first..first + count).rev() {
                 let version = self.directory().newest(self.memory, row);
@@ -88,7 +83,7 @@ impl<'m> TableAt<'m> {
 
     /// Takes the index entries of an inserted row out and marks it dead.
     fn undo_insertion(&self, alloc: Allocator<'m>, change: Change) {
-        self.drop_entries(alloc, change.row, change.version, (0, 0));
+        self.drop_entries(alloc, change.row, change.version, Kept::NONE);
         Directory::mark_dead(self.directory().slot(self.memory, change.row));
     }
 

@@ -80,8 +80,7 @@ pub(crate) fn move_all_rows(db: &Instance) -> Result<u64> {
         let (mut row, limit) = (0, at.directory().limit());
         while row < limit {
             let count = (limit - row).min(u64::from(ROWS_AT_ONCE)) as u32;
-            let bytes = (u64::MAX, room(db));
-            total += at.move_rows(alloc, (row as u32, count), threshold(db), bytes)?;
+            total += at.move_rows(alloc, row as u32, count, threshold(db), u64::MAX, room(db))?;
             row += u64::from(count);
             free_moved(alloc, held.number());
         }
@@ -113,8 +112,7 @@ fn step(db: &Instance, alloc: Allocator<'_>, rows: u32, bytes: u64) -> Result<u6
     let table = u64::from(core.id);
     let end = row + count;
     place.store(if end >= limit { (table + 1) << 32 } else { table << 32 | end }, Relaxed);
-    let bytes = (bytes, room(db));
-    at.move_rows(alloc, (row as u32, count as u32), threshold(db), bytes)
+    at.move_rows(alloc, row as u32, count as u32, threshold(db), bytes, room(db))
 }
 
 /// Bytes that moving may take: of the reserve a quarter, for deletions need the rest.

@@ -70,7 +70,8 @@ pub(crate) fn after_transaction(
     db: &Instance,
     alloc: Allocator<'_>,
     own: usize,
-    (stamp, undone): (u64, u64),
+    stamp: u64,
+    undone: u64,
 ) {
     if undone >= u64::from(LONG) {
         drain_queues(db, alloc, Ended::only(own), Thoroughness::All);
@@ -241,7 +242,7 @@ fn drain_queues(
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
     let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
-        drain_between_snapshots(db, alloc, ended, (thorough, more));
+        drain_between_snapshots(db, alloc, ended, thorough, more);
         let (before, left) = (left, cache.retired.count());
         scale_bytes(cache, left, before);
         cache.retired_bytes_seen.store(cache.retired_bytes.load(Relaxed), Relaxed);
@@ -269,7 +270,8 @@ fn drain_between_snapshots(
     db: &Instance,
     alloc: Allocator<'_>,
     ended: Ended,
-    (thorough, more): (bool, &Cell<bool>),
+    thorough: bool,
+    more: &Cell<bool>,
 ) {
     let (memory, cache) = (alloc.memory, alloc.cache);
     snapshots::expire(db);
@@ -314,13 +316,13 @@ fn drain_retired(db: &Instance, alloc: Allocator<'_>, horizon: Horizon, work: Wo
                 continue;
             }
             Retired::Ended { table, row } => {
-                if !mark_ended_dead(&mut tables, alloc, (stamp, table, row), horizon, work) {
+                if !mark_ended_dead(&mut tables, alloc, stamp, table, row, horizon, work) {
                     return free_behind(&mut tables, alloc, horizon, work);
                 }
             }
             Retired::InColumns { .. } => {
                 let Some(left) =
-                    mark_dead_in_columns(&mut tables, alloc, (stamp, item), horizon, work)
+                    mark_dead_in_columns(&mut tables, alloc, stamp, item, horizon, work)
                 else {
                     return free_behind(&mut tables, alloc, horizon, work);
                 };
@@ -338,7 +340,7 @@ fn drain_retired(db: &Instance, alloc: Allocator<'_>, horizon: Horizon, work: Wo
             }
             Retired::Row { table, row } => {
                 tables.prefetch(alloc);
-                if !prune_row(&mut tables, alloc, (stamp, table, row), horizon, work) {
+                if !prune_row(&mut tables, alloc, stamp, table, row, horizon, work) {
                     return free_behind(&mut tables, alloc, horizon, work);
                 }
                 queue.pop(alloc);
@@ -410,7 +412,7 @@ fn free_behind(tables: &mut Tables<'_>, alloc: Allocator<'_>, horizon: Horizon, 
             true
         }
         Retired::Row { table, row } if stamp <= rows => {
-            prune_row(tables, alloc, (stamp, table, row), horizon, work)
+            prune_row(tables, alloc, stamp, table, row, horizon, work)
         }
         _ => false,
     });
@@ -471,7 +473,9 @@ impl Tables<'_> {
 fn prune_row(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, table, row): (u64, u32, u32),
+    stamp: u64,
+    table: u32,
+    row: u32,
     horizon: Horizon,
     work: Work<'_>,
 ) -> bool {
@@ -517,7 +521,9 @@ fn prune_row(
 fn mark_ended_dead(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, table, row): (u64, u32, u32),
+    stamp: u64,
+    table: u32,
+    row: u32,
     horizon: Horizon,
     work: Work<'_>,
 ) -> bool {
@@ -530,7 +536,7 @@ fn mark_ended_dead(
     let pins = work.pins.filter(|_| stamp > horizon.rows);
     let has_room =
         retired.reserve_many(alloc, RESERVATIONS_OF_ENDED, AllocationClass::Emergency).is_ok();
-    let (dead, needed, left) = mark_some_dead((row, retired.front_bits(alloc)), |row| {
+    let (dead, needed, left) = mark_some_dead(row, retired.front_bits(alloc), |row| {
         let outcome = at.mark_ended_dead(alloc, row, horizon.rows, pins);
         if outcome != MarkOutcome::NoRoom {
             return outcome;
@@ -548,25 +554,25 @@ fn mark_ended_dead(
             0 => (alloc.stamp_of_now(), Retired::Dead { table, row }),
             _ => (stamp, Retired::Ended { table, row }),
         };
-        retired.set_front_bits(alloc, stamp, (item, dead | rest));
+        retired.set_front_bits(alloc, stamp, item, dead | rest);
         return false;
     }
     retired.release_many(RESERVATIONS_OF_ENDED);
     if dead != 0 {
-        retired.push_bits(alloc, alloc.stamp_of_now(), (Retired::Dead { table, row }, dead));
+        retired.push_bits(alloc, alloc.stamp_of_now(), Retired::Dead { table, row }, dead);
     }
     let item = Retired::Ended { table, row };
-    if left == 0 && (needed == 0 || pin(alloc, stamp, (item, needed))) {
+    if left == 0 && (needed == 0 || pin(alloc, stamp, item, needed)) {
         pop_bits(alloc);
         return true;
     }
-    retired.set_front_bits(alloc, stamp, (item, needed | left));
+    retired.set_front_bits(alloc, stamp, item, needed | left);
     false
 }
 
 /// Marks rows dead by their bits: those that are dead, that a snapshot sees, and the others that
 /// are left.
-fn mark_some_dead((first, bits): (u32, u64), mark: impl Fn(u32) -> MarkOutcome) -> (u64, u64, u64) {
+fn mark_some_dead(first: u32, bits: u64, mark: impl Fn(u32) -> MarkOutcome) -> (u64, u64, u64) {
     let (mut dead, mut needed, mut left) = (0, 0, 0);
     for row in rows_of(first, bits) {
         let bit = 1 << (row - first);
@@ -586,7 +592,8 @@ fn mark_some_dead((first, bits): (u32, u64), mark: impl Fn(u32) -> MarkOutcome) 
 fn mark_dead_in_columns(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, item): (u64, Retired),
+    stamp: u64,
+    item: Retired,
     horizon: Horizon,
     work: Work<'_>,
 ) -> Option<bool> {
@@ -603,12 +610,12 @@ fn mark_dead_in_columns(
     if work.more.get() {
         return Some(true);
     }
-    let extent = (horizon.rows, work.limit);
-    let mut dead = at.mark_ends_dead(alloc, row, extent);
+    let mark = || at.mark_ends_dead(alloc, row, horizon.rows, work.limit);
+    let mut dead = mark();
     if dead == MarkedEnds::NoRoom {
         free_apart(alloc, work);
         let pressed = retired.press();
-        dead = at.mark_ends_dead(alloc, row, extent);
+        dead = mark();
         retired.relax(pressed);
     }
     work.more.set(dead == MarkedEnds::Some);
@@ -641,13 +648,12 @@ fn drain_pinned(db: &Instance, alloc: Allocator<'_>, horizon: Horizon, work: Wor
             && match item {
                 Retired::Row { .. } | Retired::Freed => {
                     entries -= 1;
-                    is_due && prune_due(&mut tables, alloc, (stamp, item), horizon, work)
-                        || !is_due && look_again(&mut tables, alloc, (stamp, item), work.pins)
+                    is_due && prune_due(&mut tables, alloc, stamp, item, horizon, work)
+                        || !is_due && look_again(&mut tables, alloc, stamp, item, work.pins)
                 }
                 Retired::InColumns { .. } => {
                     entries -= 1;
-                    let left =
-                        mark_dead_in_columns(&mut tables, alloc, (stamp, item), horizon, work);
+                    let left = mark_dead_in_columns(&mut tables, alloc, stamp, item, horizon, work);
                     if left == Some(true) {
                         push_pinned(alloc, stamp, item);
                     }
@@ -655,14 +661,14 @@ fn drain_pinned(db: &Instance, alloc: Allocator<'_>, horizon: Horizon, work: Wor
                 }
                 Retired::Ended { .. } | Retired::Dead { .. } => {
                     entries = entries.saturating_sub(2);
-                    mark_pinned_dead(&mut tables, alloc, (stamp, item), horizon, work)
+                    mark_pinned_dead(&mut tables, alloc, stamp, item, horizon, work)
                 }
                 _ => unreachable!("only rows are pinned"),
             };
         if !drained {
             pinned_until.store(0, Relaxed);
             return pinned.each_behind(alloc, |stamp, item| {
-                stamp <= horizon.rows && prune_due(&mut tables, alloc, (stamp, item), horizon, work)
+                stamp <= horizon.rows && prune_due(&mut tables, alloc, stamp, item, horizon, work)
             });
         }
         if matches!(item, Retired::Row { .. } | Retired::InColumns { .. } | Retired::Freed) {
@@ -675,12 +681,13 @@ fn drain_pinned(db: &Instance, alloc: Allocator<'_>, horizon: Horizon, work: Wor
 fn prune_due(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, item): (u64, Retired),
+    stamp: u64,
+    item: Retired,
     horizon: Horizon,
     work: Work<'_>,
 ) -> bool {
     match item {
-        Retired::Row { table, row } => prune_row(tables, alloc, (stamp, table, row), horizon, work),
+        Retired::Row { table, row } => prune_row(tables, alloc, stamp, table, row, horizon, work),
         item => item == Retired::Freed,
     }
 }
@@ -689,7 +696,8 @@ fn prune_due(
 fn look_again(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, item): (u64, Retired),
+    stamp: u64,
+    item: Retired,
     pins: Option<&Pins<'_>>,
 ) -> bool {
     let Retired::Row { table, row } = item else { return true };
@@ -709,7 +717,8 @@ fn look_again(
 fn mark_pinned_dead(
     tables: &mut Tables<'_>,
     alloc: Allocator<'_>,
-    (stamp, item): (u64, Retired),
+    stamp: u64,
+    item: Retired,
     horizon: Horizon,
     work: Work<'_>,
 ) -> bool {
@@ -741,22 +750,22 @@ fn mark_pinned_dead(
         true => MarkOutcome::Needed,
         false => at.mark_ended_dead(alloc, row, horizon.rows, pins),
     };
-    let (dead, needed, left) = mark_some_dead((row, bits), mark);
+    let (dead, needed, left) = mark_some_dead(row, bits, mark);
     let rest = needed | left;
     if !has_room {
         let (stamp, item) = match rest {
             0 => (alloc.stamp_of_now(), Retired::Dead { table, row }),
             _ => (stamp, item),
         };
-        pinned.set_front_bits(alloc, stamp, (item, dead | rest));
+        pinned.set_front_bits(alloc, stamp, item, dead | rest);
         return false;
     }
     retired.release_many(RESERVATIONS_OF_ENDED);
     if dead != 0 {
-        retired.push_bits(alloc, alloc.stamp_of_now(), (Retired::Dead { table, row }, dead));
+        retired.push_bits(alloc, alloc.stamp_of_now(), Retired::Dead { table, row }, dead);
     }
-    if rest != 0 && !pin(alloc, stamp, (item, rest)) {
-        pinned.set_front_bits(alloc, stamp, (item, rest));
+    if rest != 0 && !pin(alloc, stamp, item, rest) {
+        pinned.set_front_bits(alloc, stamp, item, rest);
         return false;
     }
     pop();
@@ -770,11 +779,11 @@ fn push_pinned(alloc: Allocator<'_>, stamp: u64, item: Retired) {
 }
 
 /// Adds rows that have ended to the pinned ones; `false` if there is no room.
-fn pin(alloc: Allocator<'_>, stamp: u64, rows: (Retired, u64)) -> bool {
+fn pin(alloc: Allocator<'_>, stamp: u64, rows: Retired, bits: u64) -> bool {
     let room = alloc.cache.pinned.make_room(alloc, 2, AllocationClass::Emergency).is_ok();
     if room {
         pinned_until(alloc, stamp);
-        alloc.cache.pinned.push_bits(alloc, stamp, rows);
+        alloc.cache.pinned.push_bits(alloc, stamp, rows, bits);
     }
     room
 }

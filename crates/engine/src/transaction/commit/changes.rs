@@ -7,6 +7,7 @@
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::{Relaxed, Release};
+use crate::snapshot::FinalStamp;
 use crate::table::cleanup::ended::rows_of;
 use crate::table::columns::frozen_ends::Layer;
 use crate::table::rows::change::Change;
@@ -36,7 +37,7 @@ pub(crate) fn each_row_change(
     writes.each(|table, written| {
         // Others say of these rows what there is to be said.
         if !matches!(written, Written::Later { .. }) {
-            each_of(db, (table, written), &mut visit);
+            each_of(db, table, written, &mut visit);
         }
     });
 }
@@ -48,13 +49,14 @@ pub(crate) fn each_behind(
     len: u64,
     mut visit: impl FnMut(u32, RowChange<'_>),
 ) {
-    writes.each_behind(len, |table, written| each_of(db, (table, written), &mut visit));
+    writes.each_behind(len, |table, written| each_of(db, table, written, &mut visit));
 }
 
 #[inline]
 fn each_of(
     db: &Instance,
-    (table, written): (u32, Written),
+    table: u32,
+    written: Written,
     visit: &mut impl FnMut(u32, RowChange<'_>),
 ) {
     match written {
@@ -70,7 +72,7 @@ fn each_of(
         Written::Segment { first, count } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory: db.memory(), core: &core };
-            at.each_bulk_row((first, count), |row, bytes| {
+            at.each_bulk_row(first, count, |row, bytes| {
                 visit(table, RowChange::BulkInserted { row, bytes })
             });
         }
@@ -89,57 +91,57 @@ fn each_of(
 #[inline]
 pub(crate) fn stamp(
     db: &Instance,
-    (table, written): (u32, Written),
-    (own, timestamp): (u64, u64),
+    table: u32,
+    written: Written,
+    stamp: FinalStamp,
     versions_are_held: bool,
 ) {
     let memory = db.memory();
     let (first, count) = match written {
         Written::One(change) if versions_are_held => {
-            return Version::at(memory, change.version).begin.store(timestamp, Release);
+            return Version::at(memory, change.version).begin.store(stamp.timestamp, Release);
         }
         Written::One(change) => (change.row, 1),
         Written::Run { first, count } => (first, count),
         Written::Segment { first, .. } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory, core: &core };
-            return at.stamp_segment(first, (own, timestamp), |newest| {
-                stamp_chain(memory, newest, own, timestamp);
+            return at.stamp_segment(first, stamp, |newest| {
+                stamp_chain(memory, newest, stamp);
             });
         }
         Written::InColumns { layer, .. } => {
-            return Layer::at(memory, layer).finalize(own, timestamp);
+            return Layer::at(memory, layer).finalize(stamp.own, stamp.timestamp);
         }
         Written::Later { .. } => return,
         Written::Ended { first, bits } => {
             let Some(core) = db.catalog().by_id(table) else { return };
             let at = TableAt { memory, core: &core };
             return rows_of(first, bits)
-                .for_each(|row| at.stamp_end(row, (own, timestamp), versions_are_held));
+                .for_each(|row| at.stamp_end(row, stamp, versions_are_held));
         }
     };
     let Some(core) = db.catalog().by_id(table) else { return };
     let at = TableAt { memory, core: &core };
     if versions_are_held {
-        return at
-            .each_newest(first, count, |_, newest| stamp_chain(memory, newest, own, timestamp));
+        return at.each_newest(first, count, |_, newest| stamp_chain(memory, newest, stamp));
     }
     for row in first..first + count {
         // Behind the version that a snapshot sees, older ones are freed at once, under the latch.
         if let Some(latched) = at.directory().latch(memory, row) {
-            stamp_chain(memory, latched.newest(), own, timestamp);
+            stamp_chain(memory, latched.newest(), stamp);
         }
     }
 }
 
 /// Stamps a row's versions that carry the stamp `own`.
 #[inline]
-fn stamp_chain(memory: &Memory, newest: u64, own: u64, timestamp: u64) {
+fn stamp_chain(memory: &Memory, newest: u64, stamp: FinalStamp) {
     let mut found = false;
     // Others may have put theirs in front, and versions that nobody needs may be cut out.
     for (_, version) in chain(memory, newest) {
-        if version.begin.load(Relaxed) == own {
-            version.begin.store(timestamp, Release);
+        if version.begin.load(Relaxed) == stamp.own {
+            version.begin.store(stamp.timestamp, Release);
             found = true;
         } else if found {
             return;

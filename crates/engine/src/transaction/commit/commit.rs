@@ -23,6 +23,7 @@ use crate::log::writer::{Appended, Log, Prepared};
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::retire::Retired;
 use crate::memory::{Allocator, Memory};
+use crate::snapshot::FinalStamp;
 use crate::table::cleanup::ended::rows_of;
 use crate::table::rows::version::{Version, bytes_at};
 use crate::table::table::TableAt;
@@ -153,11 +154,11 @@ pub(crate) fn commit(
             }
             CommitStage::Publish(validated) => {
                 let latched = latched_after(validations);
-                publish(work, prepared.as_mut(), (validated, latched))?
+                publish(work, prepared.as_mut(), validated, latched)?
             }
             CommitStage::Stamp(published) => {
-                let stamps = (snapshot.own, published.timestamp);
-                finalize::stamp_or_defer(transaction.db, &transaction.held, writes, stamps);
+                let stamp = FinalStamp { own: snapshot.own, timestamp: published.timestamp };
+                finalize::stamp_or_defer(transaction.db, &transaction.held, writes, stamp);
                 CommitStage::Retire(published)
             }
             CommitStage::Retire(published) => {
@@ -266,7 +267,8 @@ pub(crate) fn advance_clock(memory: &Memory) {
 fn publish(
     work: Work<'_>,
     prepared: Option<&mut Prepared<'_>>,
-    (validated, latched): (u64, Latched),
+    validated: u64,
+    latched: Latched,
 ) -> Result<CommitStage> {
     let Work { transaction, alloc, writes, definitions } = work;
     let memory = transaction.memory();
@@ -320,7 +322,7 @@ fn retire(db: &Instance, alloc: Allocator<'_>, writes: &WriteSet<'_>, timestamp:
                     let at = TableAt { memory: alloc.memory, core: &core };
                     bytes += rows_of(row, bits).map(|row| at.ended_bytes(row)).sum::<u64>();
                 }
-                return queue.push_bits(alloc, timestamp, (Retired::Ended { table, row }, bits));
+                return queue.push_bits(alloc, timestamp, Retired::Ended { table, row }, bits);
             }
             Written::InColumns { first: row, .. } => {
                 return queue.push(alloc, timestamp, Retired::InColumns { table, row });

@@ -14,6 +14,7 @@ use crate::error::{ErrorKind, Result};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, Relaxed, Release, SeqCst};
+use crate::snapshot::FinalStamp;
 use crate::transaction::begin::clock::{self, HeldSlot};
 use crate::transaction::write::write_set::WriteSet;
 
@@ -29,7 +30,7 @@ pub(crate) fn stamp_or_defer(
     db: &Instance,
     held: &HeldSlot<'_>,
     writes: &WriteSet<'_>,
-    (own, timestamp): (u64, u64),
+    stamp: FinalStamp,
 ) {
     if writes.len() > IMMEDIATE_MAX {
         writes.leave(&held.cache().unstamped);
@@ -37,7 +38,7 @@ pub(crate) fn stamp_or_defer(
         db.memory().header().unstamped.fetch_add(1, SeqCst);
         return;
     }
-    writes.each(|table, written| changes::stamp(db, (table, written), (own, timestamp), true));
+    writes.each(|table, written| changes::stamp(db, table, written, stamp, true));
     held.slot().committed.store(0, Release);
 }
 
@@ -94,12 +95,13 @@ fn each_slot(db: &Instance, visit: impl Fn(&HeldSlot<'_>)) {
 fn stamp_rest(db: &Instance, held: &HeldSlot<'_>, most: u32) {
     let (slot, cache) = (held.slot(), held.cache());
     let writes = WriteSet::resume(db.memory().allocator(cache), slot, &cache.unstamped);
-    let stamps = (slot.stamp.load(Relaxed), slot.committed.load(Relaxed));
+    let stamp =
+        FinalStamp { own: slot.stamp.load(Relaxed), timestamp: slot.committed.load(Relaxed) };
     let mut left = u64::from(most);
     while left > 0
         && let Some((table, written)) = writes.pop_some(left as u32)
     {
-        changes::stamp(db, (table, written), stamps, false);
+        changes::stamp(db, table, written, stamp, false);
         left = left.saturating_sub(written.len());
     }
     writes.leave(&cache.unstamped);

@@ -81,7 +81,8 @@ pub(crate) fn record(memory: &Memory, writes: &WriteSet<'_>, timestamp: u64) {
 /// The error of `visit`.
 pub(crate) fn each_since(
     memory: &Memory,
-    (since, most): (u64, u64),
+    since: u64,
+    most: u64,
     mut visit: impl FnMut(u32, u32) -> Result<()>,
 ) -> Result<Reach> {
     let recent = &memory.header().commit.0.recent;

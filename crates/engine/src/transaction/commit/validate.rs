@@ -96,7 +96,7 @@ pub(crate) fn validate(
     let mut validation = Validation { transaction, reads, since, table: None };
     let most = if latched == Latched::Commit { LATCHED_MAX } else { u64::MAX };
     let check = |table, row| validation.check(table, row);
-    match recent::each_since(memory, (since, most), check)? {
+    match recent::each_since(memory, since, most, check)? {
         Reach::Whole => return Ok(Validated::UpTo(until)),
         Reach::Short | Reach::Long if latched == Latched::Commit => {
             return Ok(Validated::NotUnderLatch);
@@ -184,7 +184,7 @@ impl Validation<'_> {
             let table = TableAt { memory, core };
             let (mut next, limit) = (0, table.directory().limit());
             while next < limit {
-                let slots = table.directory().stretch(memory, &mut next, (limit, u64::MAX));
+                let slots = table.directory().stretch(memory, &mut next, limit, u64::MAX);
                 let first = (!slots.is_empty()).then_some(next as u32);
                 let frozen = first.and_then(|row| table.directory().frozen(memory, row));
                 let is_new = frozen.is_some_and(|it| !snapshot.sees(memory, &it.begin));

@@ -19,7 +19,7 @@ use crate::table::columns::copies::RowCopies;
 use crate::table::read::key_range::{KeyBound, KeyRange};
 use crate::table::read::lookup::{Cursor, View};
 use crate::table::read::neighbour::Extent;
-use crate::table::read::read_set::{End, RangeBound, ReadSet, Remember};
+use crate::table::read::read_set::{End, RangeBound, ReadSet, Remember, Side};
 use crate::table::read::reader::{Operation, Reader};
 use crate::table::read::scan::visible_row;
 use crate::table::rows::row::{Row, RowId};
@@ -444,7 +444,7 @@ impl<'db> ReadTransaction<'db> {
             if parts == view.index.plan.parts() {
                 reads.add_key(id, view.index, bytes.as_slice());
             } else {
-                let all = (RangeBound::at(bytes.as_slice()), End::Bound);
+                let all = Side { bound: RangeBound::at(bytes.as_slice()), end: End::Bound };
                 reads.add_range(id, view.index, all, all);
             }
         }

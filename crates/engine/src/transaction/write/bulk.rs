@@ -12,9 +12,8 @@ use remanent_schema::{ColumnRows, ColumnValues, Record, RowLayout, Value};
 
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::AllocationClass;
 use crate::table::columns::bulk_segment::{EncodedRows, SEGMENT_ROWS};
-use crate::table::rows::change::Change;
+use crate::table::rows::change::{Change, ChangedRow};
 use crate::table::rows::row::RowId;
 use crate::table::write::batch::{BulkRows, RowBatch};
 use crate::table::{Table, TypedTable};
@@ -346,8 +345,7 @@ impl Batches<'_> {
     #[inline]
     fn add(&mut self, length: usize, fill: impl Fn(&mut [u8]) -> Result<()>) -> Result<()> {
         let version = Cell::new(0);
-        let target = (None, AllocationClass::Normal);
-        let row = self.tx.change(self.table, target, |at, alloc, snapshot| {
+        let row = self.tx.change(self.table, ChangedRow::NEW, |at, alloc, snapshot| {
             let change = at.insert_unindexed(alloc, snapshot, length, &fill)?;
             version.set(change.version);
             Ok(change)

@@ -7,7 +7,7 @@ use remanent_schema::KeyBuffer;
 
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::AllocationClass;
+use crate::table::rows::change::ChangedRow;
 use crate::table::rows::row::{Row, RowId};
 use crate::table::{IndexHandle, RowDraft, Table};
 use crate::transaction::read::reading::ReadTransaction;
@@ -34,7 +34,7 @@ impl WriteTransaction<'_> {
     #[inline]
     pub fn insert_draft(&self, draft: &RowDraft) -> Result<RowId> {
         let bytes = draft.bytes.as_slice();
-        self.change(&draft.table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+        self.change(&draft.table, ChangedRow::NEW, |at, alloc, snapshot| {
             at.insert(alloc, snapshot, bytes.len(), |out| {
                 out.copy_from_slice(bytes);
                 Ok(())

@@ -12,8 +12,8 @@ use remanent_schema::KeyBuffer;
 
 use super::transaction::WriteTransaction;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::AllocationClass;
 use crate::table::Table;
+use crate::table::rows::change::ChangedRow;
 use crate::table::rows::row::RowId;
 use crate::table::rows::version::{Version, bytes_at};
 use crate::table::set::{Link, MemberRef, Set, SetCore};
@@ -95,10 +95,11 @@ impl WriteTransaction<'_> {
         &self,
         set: &Set,
         owner: RowId,
-        (table, row): (&Table, RowId),
+        member: (&Table, RowId),
         after: Option<(&Table, RowId)>,
     ) -> Result<()> {
         let _tracking = self.force_read_tracking();
+        let (table, row) = member;
         let set = &*set.core;
         let member = member_ref(set, table, row)?;
         self.together(|| {
@@ -338,8 +339,7 @@ impl WriteTransaction<'_> {
     }
 
     fn insert_link(&self, set: &SetCore, link: &Link<'_>) -> Result<()> {
-        let target = (None, AllocationClass::Normal);
-        let inserted = self.change_any(&set.relation, target, |at, alloc, snapshot| {
+        let inserted = self.change_any(&set.relation, ChangedRow::NEW, |at, alloc, snapshot| {
             at.insert(alloc, snapshot, set.link_len(link), |row| {
                 set.write_link(link, row);
                 Ok(())
@@ -360,8 +360,8 @@ impl WriteTransaction<'_> {
     }
 
     fn update_link(&self, set: &SetCore, row: RowId, link: &Link<'_>) -> Result<()> {
-        let target = (Some(row), AllocationClass::Normal);
-        let updated = self.change_any(&set.relation, target, |at, alloc, snapshot| {
+        let changed = ChangedRow::to_update(row);
+        let updated = self.change_any(&set.relation, changed, |at, alloc, snapshot| {
             at.update(
                 alloc,
                 snapshot,

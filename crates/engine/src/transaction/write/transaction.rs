@@ -18,14 +18,14 @@ use super::write_set::WriteSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::log::Durability;
+use crate::memory::Allocator;
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::counts::Counted;
-use crate::memory::{AllocationClass, Allocator};
 use crate::slot::WRITING;
 use crate::snapshot::Snapshot;
 use crate::table::columns::bulk_segment::EncodedRows;
 use crate::table::read::read_set::{ReadSet, ReadTracking, Remember};
-use crate::table::rows::change::Change;
+use crate::table::rows::change::{Change, ChangedRow};
 use crate::table::rows::row::RowId;
 use crate::table::rows::version::bytes_at;
 use crate::table::table::{IN_SETS, TableAt};
@@ -196,7 +196,7 @@ impl<'db> WriteTransaction<'db> {
         R::At<'a>: Record,
     {
         let length = record.encoded_len()?;
-        self.change(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+        self.change(table, ChangedRow::NEW, |at, alloc, snapshot| {
             at.insert(alloc, snapshot, length, |bytes| {
                 record.encode(bytes);
                 Ok(())
@@ -230,7 +230,7 @@ impl<'db> WriteTransaction<'db> {
     pub fn insert_values(&self, table: &Table, values: &[Option<Value<'_>>]) -> Result<RowId> {
         let layout = &table.core.layout;
         let length = layout.encoded_len(values)?;
-        self.change(table, (None, AllocationClass::Normal), |at, alloc, snapshot| {
+        self.change(table, ChangedRow::NEW, |at, alloc, snapshot| {
             at.insert(alloc, snapshot, length, |bytes| {
                 layout.encode(values, bytes)?;
                 Ok(())
@@ -376,8 +376,7 @@ impl<'db> WriteTransaction<'db> {
 
     /// As [`WriteTransaction::delete`], of a row of any table, linked or not.
     pub(crate) fn delete_any(&self, table: &Table, row: RowId) -> Result<()> {
-        let target = (Some(row), AllocationClass::Emergency);
-        let changed = self.change_any(table, target, |at, alloc, snapshot| {
+        let changed = self.change_any(table, ChangedRow::to_delete(row), |at, alloc, snapshot| {
             let reservations = self.writes.reservations_of_end(at.core.id, row.0);
             at.delete(alloc, snapshot, row.0, reservations)
         });
@@ -498,13 +497,13 @@ impl<'db> WriteTransaction<'db> {
     pub(super) fn change<'t>(
         &'t self,
         table: &'t Table,
-        target: (Option<RowId>, AllocationClass),
+        row: ChangedRow,
         make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         if table.core.schema.set.is_some() {
             return Err(change_of_set(table));
         }
-        self.change_any(table, target, make)
+        self.change_any(table, row, make)
     }
 
     /// A change of a row's content, and of its place in the sets that are sorted by it.
@@ -515,12 +514,12 @@ impl<'db> WriteTransaction<'db> {
         row: RowId,
         make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<()> {
-        let target = (Some(row), AllocationClass::Normal);
+        let changed = ChangedRow::to_update(row);
         if !Self::sorts_members(table) {
-            return self.change(table, target, make).map(|_| ());
+            return self.change(table, changed, make).map(|_| ());
         }
         self.together(|| {
-            self.change(table, target, make)?;
+            self.change(table, changed, make)?;
             self.follow_sort_keys(table, row)
         })
     }
@@ -571,16 +570,16 @@ impl<'db> WriteTransaction<'db> {
     pub(crate) fn change_any<'t>(
         &'t self,
         table: &'t Table,
-        (row, class): (Option<RowId>, AllocationClass),
+        row: ChangedRow,
         make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<RowId> {
         self.check_active()?;
         let at = self.read.table_at(table)?;
-        let changed = self.attempt(at, (row, class), make);
+        let changed = self.attempt(at, row, make);
         self.rest();
         let change = changed?;
-        self.writes.push(at.core.id, change, row.is_none());
-        if row.is_none() {
+        self.writes.push(at.core.id, change, row.id.is_none());
+        if row.id.is_none() {
             self.read.extent.set(None);
         }
         self.read.db.warn_if_due();
@@ -594,7 +593,7 @@ impl<'db> WriteTransaction<'db> {
         let insert = |at: TableAt<'_>, alloc: Allocator<'_>, snapshot| {
             Ok(Change::new(at.insert_bulk_segment(alloc, snapshot, rows)?, 0))
         };
-        let first = self.attempt(at, (None, AllocationClass::Normal), insert)?.row;
+        let first = self.attempt(at, ChangedRow::NEW, insert)?.row;
         self.writes.push_segment(at.core.id, first, rows.count());
         self.read.extent.set(None);
         self.read.db.warn_if_due();
@@ -606,14 +605,14 @@ impl<'db> WriteTransaction<'db> {
     fn attempt<'t>(
         &'t self,
         at: TableAt<'t>,
-        (row, class): (Option<RowId>, AllocationClass),
+        row: ChangedRow,
         make: impl Fn(TableAt<'t>, Allocator<'t>, Snapshot) -> Result<Change>,
     ) -> Result<Change> {
         let attempt = || {
-            self.writes.make_room(class)?;
+            self.writes.make_room(row.class)?;
             make(at, self.alloc, self.read.snapshot.get())
         };
-        attempt().or_else(|error| self.counted(self.attempt_again(at, row, error, &attempt)))
+        attempt().or_else(|error| self.counted(self.attempt_again(at, row.id, error, &attempt)))
     }
 
     /// A table, the allocator and the snapshot to change its rows with.
@@ -792,7 +791,7 @@ impl Drop for WriteTransaction<'_> {
         if self.has_defined.get() {
             free_dropped(self.read.db, self.alloc, own);
         }
-        reclaim::after_transaction(self.read.db, self.alloc, own, (stamp, self.undone.get()));
+        reclaim::after_transaction(self.read.db, self.alloc, own, stamp, self.undone.get());
         finalize::drain_some(self.read.db);
         self.let_others_in();
         drop(self.exclusive.take().then(|| ClosedGate::left(self.read.db.memory())));

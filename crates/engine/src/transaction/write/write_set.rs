@@ -25,7 +25,7 @@ use crate::slot::Slot;
 use crate::table::columns::frozen_ends::Layer;
 use crate::table::rows::change::Change;
 use crate::table::rows::segment::SEGMENT_SHIFT;
-use stretch::Condensed;
+use stretch::{Condensed, EntryAt};
 
 const CHUNK_ENTRIES: usize = 31;
 /// In an entry's word: it is a run, and the word's other bits are how many rows it has.
@@ -271,7 +271,7 @@ impl<'m> WriteSet<'m> {
         let (known, since) = (layer.entry.load(Relaxed), layer.since.load(Relaxed));
         if known == 0 {
             let word = at << LAYER_SHIFT;
-            let entry = self.push_entry((table | IN_COLUMNS, row & SEGMENT_MASK), word);
+            let entry = self.push_entry(table | IN_COLUMNS, row & SEGMENT_MASK, word);
             layer.entry.store(self.alloc.region().offset_of(entry), Relaxed);
             layer.since.store(self.len.get() - 1, Relaxed);
         } else if since >= self.marked.get() {
@@ -286,12 +286,12 @@ impl<'m> WriteSet<'m> {
             if let Some(entry) = newest.filter(|entry| entry.key() == key) {
                 entry.word.store(entry.word.load(Relaxed) | bit, Relaxed);
             } else {
-                self.push_entry(key, bit);
+                self.push_entry(key.0, key.1, bit);
             }
         }
     }
 
-    fn push_entry(&self, (table, row): (u32, u32), word: u64) -> &'m Entry {
+    fn push_entry(&self, table: u32, row: u32, word: u64) -> &'m Entry {
         let index = self.index();
         let entry = &self.chunk(self.current.get()).entries[index];
         entry.table.store(table, Relaxed);
@@ -336,11 +336,12 @@ impl<'m> WriteSet<'m> {
         if !self.in_stretch.get() {
             return false;
         }
-        let (memory, end) = (self.alloc.memory, (self.current.get(), self.index()));
         let [chunk, index] = self.alloc.cache.stretch.each_ref().map(|word| word.load(Relaxed));
-        let (condensed, gone) = Condensed::of(memory, (chunk, index as usize), end);
+        let first = EntryAt { chunk, index: index as usize };
+        let end = EntryAt { chunk: self.current.get(), index: self.index() };
+        let (condensed, gone) = Condensed::of(self.alloc.memory, first, end);
         self.alloc.cache.retired.release_many(gone as u64 * RESERVATIONS_OF_ENDED);
-        let (chunk, index) = condensed.end();
+        let EntryAt { chunk, index } = condensed.end();
         let mut freed = self.chunk(chunk).next.load(Relaxed);
         self.chunk(chunk).next.store(0, Relaxed);
         while freed != 0 {
@@ -457,7 +458,7 @@ impl<'m> WriteSet<'m> {
     /// Calls `visit` with each entry, oldest first.
     #[inline]
     pub(crate) fn each(&self, visit: impl FnMut(u32, Written)) {
-        self.each_from((self.first, 0), visit);
+        self.each_from(self.first, 0, visit);
     }
 
     /// As [`WriteSet::each`], of those behind the oldest `len` changes alone, where it can be
@@ -471,12 +472,12 @@ impl<'m> WriteSet<'m> {
             index -= 1;
             left -= self.chunk(at).entries[index].read().1.len();
         }
-        self.each_from((at, index), visit);
+        self.each_from(at, index, visit);
     }
 
     #[inline]
-    fn each_from(&self, (first, index): (u64, usize), mut visit: impl FnMut(u32, Written)) {
-        let (mut at, mut from) = (first, index);
+    fn each_from(&self, chunk: u64, index: usize, mut visit: impl FnMut(u32, Written)) {
+        let (mut at, mut from) = (chunk, index);
         while self.len.get() > 0 {
             let chunk = self.chunk(at);
             let last = at == self.current.get();

@@ -220,14 +220,14 @@ impl WriteTransaction<'_> {
                     self.alloc.cache.retired.release_many(reservations);
                 }
                 Written::Later { first, bits } => {
-                    at.undo_ends((first, bits), self.read.snapshot.get().own);
+                    at.undo_ends(first, bits, self.read.snapshot.get().own);
                 }
                 Written::Run { first, count } => {
-                    at.undo_run(self.alloc, (first, count), reservations);
+                    at.undo_run(self.alloc, first, count, reservations);
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
                 Written::Segment { first, count } => {
-                    at.undo_segment(self.alloc, (first, count));
+                    at.undo_segment(self.alloc, first, count);
                     self.undone.set(self.undone.get() + u64::from(count));
                 }
             }

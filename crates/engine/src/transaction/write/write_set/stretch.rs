@@ -9,6 +9,13 @@ use super::{CHUNK_ENTRIES, Chunk, Entry};
 use crate::memory::atomic::Relaxed;
 use crate::memory::{Memory, Ref};
 
+/// The place of an entry: its chunk, and the index in it.
+#[derive(Clone, Copy)]
+pub(super) struct EntryAt {
+    pub(super) chunk: u64,
+    pub(super) index: usize,
+}
+
 /// Entries in order.
 pub(super) struct Condensed {
     /// The chunks that they lie in, the index of the first entry in the first of them, and how many
@@ -19,31 +26,27 @@ pub(super) struct Condensed {
 }
 
 impl Condensed {
-    /// Puts the entries from one position to before another in order, each a chunk and an index in
-    /// it, and says how many have become parts of others. There is one at least.
-    pub(super) fn of(
-        memory: &Memory,
-        (chunk, first): (u64, usize),
-        (last, end): (u64, usize),
-    ) -> (Self, usize) {
-        let mut chunks = vec![chunk];
+    /// Puts the entries from one place to before another in order, and says how many have become
+    /// parts of others. There is one at least.
+    pub(super) fn of(memory: &Memory, first: EntryAt, end: EntryAt) -> (Self, usize) {
+        let mut chunks = vec![first.chunk];
         while let Some(&newest) = chunks.last()
-            && newest != last
+            && newest != end.chunk
         {
             chunks.push(memory.get(Ref::<Chunk>::new(newest)).next.load(Relaxed));
         }
-        let before = (chunks.len() - 1) * CHUNK_ENTRIES + end - first;
-        let mut all = Self { chunks, first, count: before };
+        let before = (chunks.len() - 1) * CHUNK_ENTRIES + end.index - first.index;
+        let mut all = Self { chunks, first: first.index, count: before };
         all.sort(memory);
         all.merge(memory);
         let gone = before - all.count;
         (all, gone)
     }
 
-    /// The chunk that the last entry lies in, and the index behind it there.
-    pub(super) fn end(&self) -> (u64, usize) {
+    /// The place behind the last entry, in the chunk that this lies in.
+    pub(super) fn end(&self) -> EntryAt {
         let last = self.first + self.count - 1;
-        (self.chunks[last / CHUNK_ENTRIES], last % CHUNK_ENTRIES + 1)
+        EntryAt { chunk: self.chunks[last / CHUNK_ENTRIES], index: last % CHUNK_ENTRIES + 1 }
     }
 
     /// The entry with this key.
