@@ -525,18 +525,17 @@ impl Log {
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        let (files, names, position, header) = {
+        let (earlier, open, names, position, header) = {
             let mut file = lock(&self.file);
             self.write_out(&mut file)?;
-            let mut files = std::mem::take(&mut file.unsynced);
-            files.push(Arc::clone(&file.file));
-            let names = std::mem::take(&mut file.names_unsynced);
-            (files, names, self.written.load(Ordering::Acquire), file.header)
+            let earlier = std::mem::take(&mut file.unsynced);
+            let (open, names) = (Arc::clone(&file.file), std::mem::take(&mut file.names_unsynced));
+            (earlier, open, names, self.written.load(Ordering::Acquire), file.header)
         };
         let is_new = self.file_synced.load(Ordering::Acquire) < header.number;
         // Before the sync, so that the disk has as much of it.
-        let file_len = if is_new { files[files.len() - 1].len()? } else { 0 };
-        for file in files {
+        let file_len = if is_new { open.len()? } else { 0 };
+        for file in earlier.iter().chain([&open]) {
             self.counts.syncs.fetch_add(1, Ordering::Relaxed);
             file.sync()?;
         }
