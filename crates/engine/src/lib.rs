@@ -53,7 +53,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use log::reader::Damage;
 pub use log::record::Operation as LogOperation;
 pub use log::writer::LogStatistics;
-pub use log::{Batch, Durability, LogEntry, LogEntryKind, Progress};
+pub use log::{Batch, Durability, LogEntry, LogEntryKind, LogFeed, LoggedCommit, Progress};
 #[doc(hidden)]
 pub use memory::Blocks;
 pub use memory::{CallerMemory, MemoryUse, Purpose};

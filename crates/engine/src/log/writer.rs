@@ -80,6 +80,7 @@ pub(crate) struct LogEnd {
 #[derive(Debug)]
 pub(crate) struct Log {
     storage: Arc<dyn Storage>,
+    database: DatabaseId,
     settings: LogSettings,
     /// See [`LogSettings::fragment`].
     pub(crate) fragment: usize,
@@ -225,6 +226,7 @@ impl Log {
         };
         let log = Self {
             storage,
+            database,
             fragment: settings.fragment(),
             settings,
             redo: (0..slots.div_ceil(REDO_CHUNK)).map(|_| OnceLock::new()).collect(),
@@ -266,7 +268,7 @@ impl Log {
 
     /// The id of the log's database.
     pub(crate) fn database(&self) -> DatabaseId {
-        lock(&self.file).header.database
+        self.database
     }
 
     /// Whether images and files that are not needed any more are kept.
@@ -339,6 +341,11 @@ impl Log {
     #[inline]
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
+    }
+
+    /// The position before which all is on the disk: nothing before it is written again.
+    pub(crate) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
     }
 
     /// The position behind everything that was appended.
