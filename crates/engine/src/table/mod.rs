@@ -3,10 +3,10 @@
 //! [`handle`] is what a program holds to name a table, [`table`] the table itself: it makes a
 //! change to a row and its indexes together and takes it back. Then the rooms, in the order in
 //! which a transaction meets them: [`rows`] from row id to versions, [`read`] by key or all of
-//! them, [`write`] many at once, [`cleanup`] of what nobody sees, [`columns`] in place of rows.
-//! Beside them [`structure`] makes and frees tables and indexes, [`life`] says for whom they are
-//! there, [`describe`] formats rows for errors, [`set`] keeps network sets in tables, [`measure`]
-//! adds up what they take. Nothing here knows how transactions commit, or of any log.
+//! them, [`write`](mod@write) many at once, [`cleanup`] of what nobody sees, [`columns`] in place
+//! of rows. Beside them [`structure`] makes and frees tables and indexes, [`life`] says for whom
+//! they are there, [`describe`] formats rows for errors, [`set`] keeps network sets in tables,
+//! [`measure`] adds up what they take. Nothing here knows how transactions commit, or of any log.
 
 pub(crate) mod cleanup;
 pub(crate) mod columns;

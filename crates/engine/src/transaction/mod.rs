@@ -1,7 +1,7 @@
 //! Transactions: begin, read, write, commit or roll back.
 //!
 //! The rooms, in the order in which a transaction meets them: [`begin`] decides who may run, and
-//! gives a snapshot; [`read`] is what every transaction can do; [`write`](self::write) changes
+//! gives a snapshot; [`read`] is what every transaction can do; [`write`](mod@write) changes
 //! rows, sets and tables, and remembers what it changed; [`commit`] validates, publishes and
 //! stamps; [`cleanup`] frees what transactions before have left behind. Rows and indexes are
 //! changed in `table/`; here is who may see what, and when.

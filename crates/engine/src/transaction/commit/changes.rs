@@ -42,7 +42,7 @@ pub(crate) fn each_row_change(
     });
 }
 
-/// As [`each`], of the changes behind the oldest `len`, and perhaps more deletions.
+/// As [`each_row_change`], of the changes behind the oldest `len`, and perhaps more deletions.
 pub(crate) fn each_behind(
     db: &Instance,
     writes: &WriteSet<'_>,
