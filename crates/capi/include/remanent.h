@@ -661,6 +661,9 @@ typedef struct rem_savepoint {
 // The database can only be read, for something that was logged is missing.
 #define REM_DATABASE_READ_ONLY 40
 
+// The log does not reach back so far: a checkpoint has removed what was there.
+#define REM_LOG_POSITION_GONE 41
+
 // The handle refers to nothing, or not any more.
 #define REM_BAD_HANDLE 1000
 

@@ -19,7 +19,7 @@ use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::storage::Storage;
 use crate::storage::stream::FileWriter;
-use crate::transaction::freeze::{self, Extent};
+use crate::transaction::cleanup::freeze::{self, Extent};
 
 /// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
 const IMAGE: &str = "image-";

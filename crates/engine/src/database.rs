@@ -14,10 +14,12 @@ use crate::memory::MemoryUse;
 use crate::memory::atomic::Relaxed;
 use crate::options::Options;
 use crate::table::{IndexHandle, Set, Table, TypedTable};
-use crate::transaction::define::Beside;
+use crate::transaction::begin::retry;
+use crate::transaction::cleanup::{reclaim, snapshots};
+use crate::transaction::write::define;
+use crate::transaction::write::define::Beside;
 use crate::transaction::{
-    CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction, define,
-    reclaim, retry, snapshots,
+    CommitTicket, ReadTransaction, SnapshotInfo, TransactionOptions, WriteTransaction,
 };
 
 /// A main-memory database. Share it between threads by reference or in an `Arc`.

@@ -1,7 +1,7 @@
 //! What a change of tables or indexes says, as it stands in the log.
 //!
-//! A commit makes all of its definitions with its rows or nothing (`transaction/defining.rs`);
-//! here they are only bytes, and text for whoever looks at a log.
+//! A commit makes all of its definitions with its rows or nothing
+//! (`transaction/write/defining.rs`); here they are bytes, and text for whoever looks at a log.
 
 use remanent_schema::TableSchema;
 

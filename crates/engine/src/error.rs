@@ -234,6 +234,8 @@ error_kinds! {
     DatabaseInUse = 39, "55R01", "the database is in use";
     /// The database can only be read, for something that was logged is missing.
     DatabaseReadOnly = 40, "25006", "the database can only be read";
+    /// The log does not reach back so far: a checkpoint has removed what was there.
+    LogPositionGone = 41, "55R02", "the log does not reach back so far";
 }
 
 impl Error {

@@ -34,6 +34,7 @@ mod observation;
 mod options;
 mod owned;
 mod recovery;
+mod replay;
 mod seed;
 mod slot;
 mod snapshot;
@@ -52,7 +53,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use log::reader::Damage;
 pub use log::record::Operation as LogOperation;
 pub use log::writer::LogStatistics;
-pub use log::{Batch, Durability, LogEntry, LogEntryKind, Progress};
+pub use log::{Batch, Durability, LogEntry, LogEntryKind, LogFeed, LoggedCommit, Progress};
 #[doc(hidden)]
 pub use memory::Blocks;
 pub use memory::{CallerMemory, MemoryUse, Purpose};
@@ -65,8 +66,8 @@ pub use owned::{
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;
 pub use storage::{Folder, Storage, StorageFile};
-pub use table::lookup::{Cursor, Find};
-pub use table::scan::BATCH_ROWS;
+pub use table::read::lookup::{Cursor, Find};
+pub use table::read::scan::BATCH_ROWS;
 pub use table::{
     ColumnHandle, Found, FrozenRows, IndexHandle, KeyBound, KeyPosition, Piece, Pieces,
     ReadTracking, Records, Row, RowDraft, RowId, RowPredicate, SEGMENT_ROWS, Scan, Set, Table,

@@ -6,8 +6,9 @@
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::Table;
-use crate::transaction::freeze::{self, Extent};
-use crate::transaction::{FreezeReport, compact};
+use crate::transaction::FreezeReport;
+use crate::transaction::cleanup::compact;
+use crate::transaction::cleanup::freeze::{self, Extent};
 
 impl Database {
     /// Makes columns of the rows of a table, of every segment of 65,536 row ids that have all been

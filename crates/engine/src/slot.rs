@@ -5,9 +5,9 @@
 //! *serial*, the number of the transaction in its slot, so that a begin need not clear them. Slots
 //! are made a block at a time, when all others are taken, and stay; the number of one is shown to
 //! others only when its block is there. The protocols are explained where they are used:
-//! `snapshot.rs` (whose a version is), `transaction/clock.rs` (what may be reclaimed),
-//! `transaction/precedence.rs` (who yields), `table/pins.rs` and `transaction/snapshots.rs` (old
-//! snapshots).
+//! `snapshot.rs` (whose a version is), `transaction/begin/clock.rs` (what may be reclaimed),
+//! `transaction/begin/precedence.rs` (who yields), `table/cleanup/pins.rs` and
+//! `transaction/cleanup/snapshots.rs` (old snapshots).
 
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
@@ -30,7 +30,7 @@ pub(crate) const SLOT_FREE: u64 = 0;
 pub(crate) const SLOT_TAKEN: u64 = 1;
 pub(crate) const SLOT_WRITES: u64 = 2;
 /// The state of a slot whose transaction has committed and ended, while versions of it still carry
-/// its stamp (`transaction/finalize.rs`). It holds no snapshot.
+/// its stamp (`transaction/commit/finalize.rs`). It holds no snapshot.
 pub(crate) const SLOT_UNSTAMPED: u64 = u64::MAX << SLOT_SNAPSHOT_SHIFT;
 const SLOT_SNAPSHOT_SHIFT: u32 = 2;
 

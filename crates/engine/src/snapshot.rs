@@ -23,6 +23,14 @@ pub(crate) struct Snapshot {
     pub(crate) own: u64,
 }
 
+/// The stamp that the versions of a transaction carry, and the timestamp that they get for it when
+/// it has committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FinalStamp {
+    pub(crate) own: u64,
+    pub(crate) timestamp: u64,
+}
+
 /// The commit state of a version: committed at a timestamp, or still owned by a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {

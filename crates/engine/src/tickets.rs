@@ -2,13 +2,13 @@
 //! besides.
 //!
 //! A commit has reached the durability level that it asked for when it returns; its ticket shows
-//! later whether it has come further meanwhile. Nothing here writes: the log does, in the thread
-//! that asks.
+//! later whether it has come further meanwhile, and a feed gives what has come as far as the disk.
+//! Nothing here writes: the log does, in the thread that asks.
 
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::Durability;
 use crate::log::writer::{Log, LogStatistics};
+use crate::log::{Durability, LogFeed};
 use crate::transaction::CommitTicket;
 
 impl Database {
@@ -96,6 +96,45 @@ impl Database {
         match self.instance.log() {
             Some(log) => log.make_durable(log.end(), durability),
             None if durability == Durability::Memory => Ok(()),
+            None => Err(Error::new(ErrorKind::InvalidOptions)
+                .because("the database is in memory alone, it has no log")),
+        }
+    }
+
+    /// Follows the log: the transactions that were committed from a position on, in the order of
+    /// their commits, up to what is on the disk. The feed ends there, and goes on when it is asked
+    /// again later. A checkpoint removes files that a feed has yet to read, unless
+    /// [`Options::keep_history`](crate::Options::keep_history) says otherwise. 0 is where the log
+    /// of a database begins, [`LogStatistics::bytes_synced`] is up to where it is on the disk.
+    ///
+    /// # Errors
+    /// `LogPositionGone` if the log does not reach back so far, `InvalidOptions` if no commit, nor
+    /// anything else, begins or ends there, or the database is in memory alone; `StorageFailed`,
+    /// `DamagedLog`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Durability, LogOperation, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-feed-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().durability(Durability::Disk))?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let start = db.log_statistics().expect("it has a log").bytes_synced;
+    /// let mut feed = db.log_feed(start)?;
+    /// assert!(feed.next().is_none());
+    /// db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// let commit = feed.next().expect("it is on the disk")?;
+    /// for operation in commit.operations() {
+    ///     assert!(matches!(operation?, LogOperation::Insert { row: 0, bytes: [7, ..], .. }));
+    /// }
+    /// assert_eq!(feed.position(), commit.end);
+    /// assert!(db.log_feed(commit.end)?.next().is_none());
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn log_feed(&self, position: u64) -> Result<LogFeed<'_>> {
+        match self.instance.log() {
+            Some(log) => LogFeed::open(log, position),
             None => Err(Error::new(ErrorKind::InvalidOptions)
                 .because("the database is in memory alone, it has no log")),
         }

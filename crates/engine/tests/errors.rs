@@ -5,6 +5,7 @@
 //! last test checks that no kind was left out.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -654,7 +655,9 @@ fn databases_in_folders() -> Result<()> {
     full.store(false, Ordering::Relaxed);
     check(insert(1001), ErrorKind::LogFailed, "storage space");
     assert_eq!(db.read(|tx| Ok(tx.scan(&table)?.count()))?, 1000);
+    check(db.log_feed(1).map(|_| ()), ErrorKind::InvalidOptions, "position 1 ");
     drop((table, db));
+    positions_that_are_gone(&path.join("followed"))?;
 
     let first = path.join("log-0000000000000001");
     let mut bytes = std::fs::read(&first).expect("the log");
@@ -686,6 +689,18 @@ fn databases_in_folders() -> Result<()> {
     check(Database::open_at(&path, options()), ErrorKind::DamagedLog, "another database");
     check(Database::open_at(path.join(second), options()), ErrorKind::StorageFailed, "");
     std::fs::remove_dir_all(&path).expect("to be removed");
+    Ok(())
+}
+
+fn positions_that_are_gone(path: &Path) -> Result<()> {
+    let db = Database::open_at(path, Options::new().log_file_size(64 << 10))?;
+    let table = table(&db)?;
+    (0..1000).try_for_each(|id| {
+        db.write(|tx| tx.insert_values(&table, &values(id, id as i16)).map(|_| ()))
+    })?;
+    assert!(db.log_feed(0)?.next().is_some_and(|commit| commit.is_ok()));
+    db.checkpoint()?;
+    check(db.log_feed(0).map(|_| ()), ErrorKind::LogPositionGone, "position 0");
     Ok(())
 }
 

@@ -93,6 +93,8 @@ pub const REM_STORAGE_FAILED: rem_status = 38;
 pub const REM_DATABASE_IN_USE: rem_status = 39;
 /// The database can only be read, for something that was logged is missing.
 pub const REM_DATABASE_READ_ONLY: rem_status = 40;
+/// The log does not reach back so far: a checkpoint has removed what was there.
+pub const REM_LOG_POSITION_GONE: rem_status = 41;
 /// The handle refers to nothing, or not any more.
 pub const REM_BAD_HANDLE: rem_status = 1000;
 /// The transaction belongs to another thread.
@@ -174,6 +176,7 @@ const NAMES: &[(rem_status, &CStr, &CStr)] = &[
     (REM_STORAGE_FAILED, c"REM_STORAGE_FAILED", c"58R03"),
     (REM_DATABASE_IN_USE, c"REM_DATABASE_IN_USE", c"55R01"),
     (REM_DATABASE_READ_ONLY, c"REM_DATABASE_READ_ONLY", c"25006"),
+    (REM_LOG_POSITION_GONE, c"REM_LOG_POSITION_GONE", c"55R02"),
     (REM_BAD_HANDLE, c"REM_BAD_HANDLE", c"HY000"),
     (REM_WRONG_THREAD, c"REM_WRONG_THREAD", c"HY010"),
     (REM_BUFFER_TOO_SMALL, c"REM_BUFFER_TOO_SMALL", c"22001"),

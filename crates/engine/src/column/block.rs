@@ -66,7 +66,7 @@ impl EncodedBlock {
             let of_leaf = &layout.leaves()[leaf];
             let kind = Kind::of(&of_leaf.column_type);
             if is_narrow(of_leaf) && has_all && !of_leaf.nullable {
-                columns.push(encode_narrow(&mut numbers, (&[], Vec::new()), kind));
+                columns.push(encode_narrow(&mut numbers, &[], Vec::new(), kind));
                 continue;
             }
             let mut nulls = vec![0; rows.len().div_ceil(64)];
@@ -78,7 +78,7 @@ impl EncodedBlock {
                 *value = found.flatten().map(|bytes| trimmed(of_leaf, bytes));
             }
             columns.push(match of_leaf.column_type {
-                _ if is_narrow(of_leaf) => encode_narrow(&mut numbers, (&values, nulls), kind),
+                _ if is_narrow(of_leaf) => encode_narrow(&mut numbers, &values, nulls, kind),
                 ColumnType::String { .. } => in_symbols(encode(kind, &values, nulls)?, &values),
                 _ => encode(kind, &values, nulls)?,
             });
@@ -265,7 +265,7 @@ impl<'b> Block<'b> {
             if leaf.variable_index.is_some() {
                 end += column.write_text_of(row, &mut out[end..]);
             }
-            column.write_leaf(layout, leaf, row, (out, end));
+            column.write_leaf(layout, leaf, row, out, end);
         }
         debug_assert_eq!(end, out.len());
     }
@@ -282,7 +282,7 @@ impl<'b> Block<'b> {
                     column.append_text_of(row as usize, out);
                 }
                 let end = out.len();
-                column.write_leaf(layout, leaf, row as usize, (out, end));
+                column.write_leaf(layout, leaf, row as usize, out, end);
             } else if leaf.variable_index.is_some() {
                 let (offset, end) = (leaf.offset as usize, out.len() as u32);
                 out[offset..offset + 4].copy_from_slice(&end.to_le_bytes());
@@ -424,13 +424,7 @@ impl<'b> BlockColumn<'b> {
     /// Writes what a row's value has in the fixed part and among the null bits; of text in the
     /// variable part, where it ends.
     #[inline]
-    fn write_leaf(
-        &self,
-        layout: &RowLayout,
-        leaf: &Leaf,
-        row: usize,
-        (out, end): (&mut [u8], usize),
-    ) {
+    fn write_leaf(&self, layout: &RowLayout, leaf: &Leaf, row: usize, out: &mut [u8], end: usize) {
         let is_null = self.is_null(row);
         if is_null && leaf.null_bit != NO_NULL_BIT {
             let byte = layout.null_offset() + usize::from(leaf.null_bit / 8);

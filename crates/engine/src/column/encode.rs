@@ -52,7 +52,8 @@ pub(crate) fn encode(kind: Kind, values: &Values<'_>, nulls: Vec<u64>) -> Option
 /// if no row lacks one, only that a row has none is of interest: its number is changed.
 pub(crate) fn encode_narrow(
     numbers: &mut [i64],
-    (values, nulls): (&Values<'_>, Vec<u64>),
+    values: &Values<'_>,
+    nulls: Vec<u64>,
     kind: Kind,
 ) -> EncodedColumn {
     let null_count = nulls.iter().map(|word| word.count_ones()).sum();
@@ -70,7 +71,7 @@ pub(crate) fn encode_narrow(
                     *number = least;
                 }
             }
-            encode_between(numbers, values, (least, greatest), kind)
+            encode_between(numbers, values, least, greatest, kind)
         }
     };
     column.head.null_count = null_count;
@@ -89,7 +90,8 @@ fn extremes(numbers: impl Iterator<Item = i64>) -> Option<(i64, i64)> {
 fn encode_between(
     numbers: &[i64],
     values: &Values<'_>,
-    (least, greatest): (i64, i64),
+    least: i64,
+    greatest: i64,
     kind: Kind,
 ) -> EncodedColumn {
     let Kind::Integer { size, signed } = kind else { return EncodedColumn::of(ALL_NULL) };

@@ -66,7 +66,7 @@ pub(super) fn in_symbols(column: EncodedColumn, values: &Values<'_>) -> EncodedC
     let mut start = 0;
     for value in values {
         let end = start + value.map_or(0, <[u8]>::len);
-        matcher.write(text, (start, end), &mut codes);
+        matcher.write(text, start, end, &mut codes);
         start = end;
         if codes.len() > most {
             return column;
@@ -151,7 +151,7 @@ impl Matcher {
     }
 
     /// Writes the part of a text up to `end` in codes.
-    fn write(&self, text: &[u8], (start, end): (usize, usize), codes: &mut Vec<u8>) {
+    fn write(&self, text: &[u8], start: usize, end: usize, codes: &mut Vec<u8>) {
         let mut at = start;
         while at < end {
             // A few codes at a time, so that there is room for each.

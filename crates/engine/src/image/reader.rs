@@ -15,13 +15,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Allocator;
 use crate::options::Options;
 use crate::snapshot::Snapshot;
-use crate::table::batch::RowBatch;
-use crate::table::change::Change;
-use crate::table::freeze::install;
-use crate::table::row::RowId;
+use crate::table::columns::freeze::install;
+use crate::table::rows::change::Change;
+use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
+use crate::table::write::batch::RowBatch;
 use crate::table::{Set, Table};
-use crate::transaction::clock::{self, HeldSlot};
+use crate::transaction::begin::clock::{self, HeldSlot};
 
 /// Rows that go into the indexes at a time, at most.
 const ROWS_PER_BATCH: usize = 64 << 10;

@@ -199,9 +199,9 @@ impl<'m> IndexCursor<'m> {
         node.validate(version)?;
         let walk = Walk { index: self.index, keys, direction };
         if let Some(bundle) = bundle {
-            return self.step_in_bundle(walk, (node, version), bundle, byte);
+            return self.step_in_bundle(walk, node, version, bundle, byte);
         }
-        Ok(walk.go((node, version), walk.beyond(byte), None, &mut self.path)?.hit())
+        Ok(walk.go(node, version, walk.beyond(byte), None, &mut self.path)?.hit())
     }
 
     /// As [`IndexCursor::step_in_node`], from the entry under `byte` of a bundle that hangs at a
@@ -209,7 +209,8 @@ impl<'m> IndexCursor<'m> {
     fn step_in_bundle(
         &mut self,
         walk: Walk<'_, 'm>,
-        (node, version): (Node<'m>, State),
+        node: Node<'m>,
+        version: State,
         bundle: Bundle,
         byte: u8,
     ) -> Result<Option<Hit<'m>>, Restart> {
@@ -222,7 +223,7 @@ impl<'m> IndexCursor<'m> {
         let Some(depth) = self.path.len().checked_sub(len + 1) else { return Err(Restart) };
         let under = self.path.as_slice()[depth];
         self.path.truncate(depth);
-        let found = walk.go((node, version), walk.beyond(under), None, &mut self.path);
+        let found = walk.go(node, version, walk.beyond(under), None, &mut self.path);
         if found.is_err() {
             // The walk that follows begins beyond this bundle.
             self.path.truncate(depth);
@@ -320,7 +321,7 @@ impl<'m> Walk<'_, 'm> {
             Some((from, limit)) => (Some(from), limit),
             None => (None, None),
         };
-        self.go((root, version), from, limit, path)
+        self.go(root, version, from, limit, path)
     }
 
     /// The first entry at or beyond `bound` under the children of a node from byte `from` on, to
@@ -330,7 +331,8 @@ impl<'m> Walk<'_, 'm> {
     /// nodes above are remembered, which is enough but for keys that are nested in each other.
     fn go(
         &self,
-        (mut node, mut version): (Node<'m>, State),
+        mut node: Node<'m>,
+        mut version: State,
         mut from: Option<u8>,
         mut bound: Option<Bound<'_>>,
         path: &mut KeyBuffer,
@@ -340,7 +342,7 @@ impl<'m> Walk<'_, 'm> {
         let mut depth = path.len();
         loop {
             let found = match from {
-                Some(from) => self.next_child((node, version), from, depth, bound, path)?,
+                Some(from) => self.next_child(node, version, from, depth, bound, path)?,
                 None => Below::Nothing,
             };
             if let Below::Node { byte, at, limit } = found {
@@ -381,7 +383,8 @@ impl<'m> Walk<'_, 'm> {
     /// lead to.
     fn descend_bundle(
         &self,
-        (node, version): (Node<'m>, State),
+        node: Node<'m>,
+        version: State,
         bundle: Bundle,
         depth: usize,
         bound: Option<Bound<'_>>,
@@ -440,7 +443,8 @@ impl<'m> Walk<'_, 'm> {
     #[inline]
     fn next_child<'k>(
         &self,
-        (node, version): (Node<'m>, State),
+        node: Node<'m>,
+        version: State,
         from: u8,
         depth: usize,
         bound: Option<Bound<'k>>,
@@ -468,8 +472,7 @@ impl<'m> Walk<'_, 'm> {
                 }
                 Child::Bundle(bundle) => {
                     path.push(&[byte]).map_err(|_| Restart)?;
-                    let hit =
-                        self.descend_bundle((node, version), bundle, depth + 1, limit, path)?;
+                    let hit = self.descend_bundle(node, version, bundle, depth + 1, limit, path)?;
                     if let Some(hit) = hit {
                         return Ok(Below::Hit(hit));
                     }

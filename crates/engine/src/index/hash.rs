@@ -295,7 +295,7 @@ impl<'m> HashIndex<'m> {
         };
         if let Some(postings) = self.postings(bucket.entry(entry_index)) {
             let removed = postings.remove(alloc, row);
-            match self.shorten(alloc, first, (bucket, entry_index), postings) {
+            match self.shorten(alloc, first, bucket, entry_index, postings) {
                 true => first.unlock(),
                 false => first.unlock_unchanged(),
             }
@@ -313,7 +313,8 @@ impl<'m> HashIndex<'m> {
         &self,
         alloc: Allocator<'m>,
         first: &'m Bucket,
-        (bucket, entry_index): (&'m Bucket, usize),
+        bucket: &'m Bucket,
+        entry_index: usize,
         postings: Postings<'m>,
     ) -> bool {
         let left = postings.left();

@@ -534,6 +534,20 @@ impl<'m> Node<'m> {
     }
 }
 
+/// A node and the version under which it is being read.
+#[derive(Clone, Copy)]
+pub(super) struct ReadNode<'m> {
+    pub(super) node: Node<'m>,
+    pub(super) version: State,
+}
+
+/// Where a node hangs: the node above it, and the byte there.
+#[derive(Clone, Copy)]
+pub(super) struct Parent<'m> {
+    pub(super) above: ReadNode<'m>,
+    pub(super) byte: u8,
+}
+
 impl State {
     #[inline]
     pub(crate) fn kind(self) -> Kind {

@@ -11,7 +11,8 @@ use remanent_schema::KeyBuffer;
 
 use super::key_block::KeyBlock;
 use super::node::{
-    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Restart, State, larger, size_of_kind, smaller,
+    Child, Kind, Leaf, Node, NodeHeader, PREFIX_MAX, Parent, ReadNode, Restart, larger,
+    size_of_kind, smaller,
 };
 use super::pack::unpack;
 use super::{EntryKey, LeafKeys};
@@ -60,8 +61,22 @@ enum Stop {
     Failed(crate::error::Error),
 }
 
-/// A node and the version under which it is being read.
-type Read<'m> = (Node<'m>, State);
+/// The node at which a new entry leaves the path of those that are there.
+struct Fork<'m> {
+    parent: Option<Parent<'m>>,
+    at: ReadNode<'m>,
+    /// Bytes of the key up to there.
+    depth: usize,
+}
+
+/// The way to an entry: its node, and the byte and the child there, which is its leaf or the bundle
+/// that it is in.
+struct FoundEntry<'m> {
+    parent: Option<Parent<'m>>,
+    at: ReadNode<'m>,
+    byte: u8,
+    child: Child,
+}
 
 impl<'m> OrderedIndex<'m> {
     /// The tree with this root.
@@ -260,15 +275,15 @@ impl<'m> OrderedIndex<'m> {
         entry: EntryKey<'_>,
         leaf: Leaf,
     ) -> Result<Placement, Stop> {
-        let mut parent: Option<(Read<'m>, u8)> = None;
+        let mut parent: Option<Parent<'m>> = None;
         let mut node = self.root();
         let mut version = node.read()?;
         let mut depth = 0;
         loop {
             let matched = matching_prefix(node, entry, depth);
             if matched < node.prefix_len() {
-                let place = (parent, (node, version), depth, matched);
-                self.split_prefix(alloc, place, entry, leaf)?;
+                let fork = Fork { parent, at: ReadNode { node, version }, depth };
+                self.split_prefix(alloc, fork, matched, entry, leaf)?;
                 return Ok(placed(entry, depth + matched));
             }
             depth += matched;
@@ -277,24 +292,23 @@ impl<'m> OrderedIndex<'m> {
             node.validate(version)?;
             match child {
                 Child::None => {
-                    self.add_to(alloc, parent, (node, version), byte, leaf)?;
+                    self.add_to(alloc, parent, ReadNode { node, version }, byte, leaf)?;
                     return Ok(placed(entry, depth));
                 }
                 Child::Leaf(other) => {
-                    let place = ((node, version), depth);
-                    return self.split_leaf(alloc, keys, place, other, entry, leaf);
+                    let fork = Fork { parent, at: ReadNode { node, version }, depth };
+                    return self.split_leaf(alloc, keys, fork, other, entry, leaf);
                 }
                 Child::Bundle(bundle) => {
-                    unpack(alloc, (node, version), byte, bundle)?;
+                    unpack(alloc, node, version, byte, bundle)?;
                     return Err(Stop::Restart);
                 }
                 Child::Node(at) => {
-                    parent = Some(((node, version), byte));
+                    let above = ReadNode { node, version };
+                    parent = Some(Parent { above, byte });
                     node = Node::at(self.region, at);
                     let child_version = node.read()?;
-                    if let Some(((above, above_version), _)) = parent {
-                        above.validate(above_version)?;
-                    }
+                    above.node.validate(above.version)?;
                     version = child_version;
                     depth += 1;
                 }
@@ -306,12 +320,14 @@ impl<'m> OrderedIndex<'m> {
     fn split_prefix(
         &self,
         alloc: Allocator<'m>,
-        place: (Option<(Read<'m>, u8)>, Read<'m>, usize, usize),
+        place: Fork<'m>,
+        matched: usize,
         entry: EntryKey<'_>,
         leaf: Leaf,
     ) -> Result<(), Stop> {
-        let (parent, (node, version), depth, matched) = place;
-        let Some(((above, above_version), byte)) = parent else {
+        let Fork { parent, at: ReadNode { node, version }, depth } = place;
+        let Some(Parent { above: ReadNode { node: above, version: above_version }, byte }) = parent
+        else {
             return Err(Stop::Restart);
         };
         let (prefix, len) = node.prefix();
@@ -339,20 +355,22 @@ impl<'m> OrderedIndex<'m> {
     fn add_to(
         &self,
         alloc: Allocator<'m>,
-        parent: Option<(Read<'m>, u8)>,
-        (node, version): Read<'m>,
+        parent: Option<Parent<'m>>,
+        at: ReadNode<'m>,
         byte: u8,
         leaf: Leaf,
     ) -> Result<(), Stop> {
+        let ReadNode { node, version } = at;
         if !node.is_full() {
             node.lock(version)?;
             node.add_child(self.region, byte, Child::Leaf(leaf));
             node.unlock();
             return Ok(());
         }
-        let Some(((above, above_version), above_byte)) = parent else {
+        let Some(Parent { above, byte: above_byte }) = parent else {
             return Err(Stop::Restart);
         };
+        let ReadNode { node: above, version: above_version } = above;
         let kind = larger(node.kind());
         node.validate(version)?;
         alloc.stock(size_of_kind(kind), AllocationClass::Normal)?;
@@ -382,11 +400,12 @@ impl<'m> OrderedIndex<'m> {
         &self,
         alloc: Allocator<'m>,
         keys: &dyn LeafKeys,
-        ((node, version), depth): (Read<'m>, usize),
+        place: Fork<'m>,
         other: Leaf,
         entry: EntryKey<'_>,
         leaf: Leaf,
     ) -> Result<Placement, Stop> {
+        let Fork { at: ReadNode { node, version }, depth, .. } = place;
         let byte = entry.byte(depth);
         let mut other_key = KeyBuffer::new();
         let loaded = self.load_leaf_key(keys, other, &mut other_key);
@@ -420,14 +439,9 @@ impl<'m> OrderedIndex<'m> {
         })
     }
 
-    /// Walks to the leaf of `entry`. The tuple holds the node above the leaf's, with its byte, the
-    /// leaf's node, its byte and the child there: the leaf, or the bundle that it is in.
-    #[expect(clippy::type_complexity, reason = "used by the two functions below alone")]
-    fn find_entry(
-        &self,
-        entry: EntryKey<'_>,
-    ) -> Result<Option<(Option<(Read<'m>, u8)>, Read<'m>, u8, Child)>, Restart> {
-        let mut parent: Option<(Read<'m>, u8)> = None;
+    /// Walks to the leaf of `entry`.
+    fn find_entry(&self, entry: EntryKey<'_>) -> Result<Option<FoundEntry<'m>>, Restart> {
+        let mut parent: Option<Parent<'m>> = None;
         let mut node = self.root();
         let mut version = node.read()?;
         let mut depth = 0;
@@ -448,19 +462,21 @@ impl<'m> OrderedIndex<'m> {
                     let same_key = self.key_of(leaf).is_none_or(|key| key == entry.key);
                     node.validate(version)?;
                     let found = row.to_be_bytes() == entry.row && same_key;
-                    return Ok(found.then_some((parent, (node, version), byte, child)));
+                    let at = ReadNode { node, version };
+                    return Ok(found.then_some(FoundEntry { parent, at, byte, child }));
                 }
                 Child::Bundle(bundle) => {
                     let leaf = bundle.leaf_of(entry, depth + 1);
                     let row = leaf.map(|leaf| self.row_of(leaf).to_be_bytes());
                     let found = row == Some(entry.row);
-                    return Ok(found.then_some((parent, (node, version), byte, child)));
+                    let at = ReadNode { node, version };
+                    return Ok(found.then_some(FoundEntry { parent, at, byte, child }));
                 }
                 Child::Node(at) => {
                     let child = Node::at(self.region, at);
                     let child_version = child.read()?;
                     node.validate(version)?;
-                    parent = Some(((node, version), byte));
+                    parent = Some(Parent { above: ReadNode { node, version }, byte });
                     (node, version) = (child, child_version);
                     depth += 1;
                 }
@@ -474,15 +490,14 @@ impl<'m> OrderedIndex<'m> {
         entry: EntryKey<'_>,
         leaf: Leaf,
     ) -> Result<bool, Stop> {
-        let Some((_, (node, version), byte, child)) = self.find_entry(entry)? else {
-            return Ok(false);
-        };
+        let Some(found) = self.find_entry(entry)? else { return Ok(false) };
+        let FoundEntry { at: ReadNode { node, version }, byte, child, .. } = found;
         let old = match child {
             Child::Leaf(old) => old,
             // Its leaves are plain as they are.
             Child::Bundle(_) if leaf.block().is_none() => return Ok(true),
             Child::Bundle(bundle) => {
-                unpack(alloc, (node, version), byte, bundle)?;
+                unpack(alloc, node, version, byte, bundle)?;
                 return Err(Stop::Restart);
             }
             Child::Node(_) | Child::None => return Ok(false),
@@ -495,9 +510,9 @@ impl<'m> OrderedIndex<'m> {
     }
 
     fn try_remove(&self, alloc: Allocator<'m>, entry: EntryKey<'_>) -> Result<bool, Restart> {
-        let Some((parent, (node, version), byte, child)) = self.find_entry(entry)? else {
-            return Ok(false);
-        };
+        let Some(found) = self.find_entry(entry)? else { return Ok(false) };
+        let FoundEntry { parent, at, byte, child } = found;
+        let ReadNode { node, version } = at;
         let leaf = match child {
             Child::Leaf(leaf) => leaf,
             Child::Bundle(bundle) => {
@@ -524,12 +539,13 @@ impl<'m> OrderedIndex<'m> {
             .is_ok();
         let mut thin = false;
         match parent {
-            Some((above, above_byte)) if !is_root && room && merges => {
-                self.merge(alloc, above, above_byte, (node, version), byte)?;
-                thin = above.0.reference() != self.root && above.0.count() <= 1;
+            Some(parent) if !is_root && room && merges => {
+                self.merge(alloc, parent, at, byte)?;
+                let above = parent.above.node;
+                thin = above.reference() != self.root && above.count() <= 1;
             }
-            Some((above, above_byte)) if !is_root && room && shrinks => {
-                self.shrink(alloc, above, above_byte, (node, version), byte)?;
+            Some(parent) if !is_root && room && shrinks => {
+                self.shrink(alloc, parent, at, byte)?;
             }
             _ => {
                 node.lock(version)?;
@@ -570,7 +586,9 @@ impl<'m> OrderedIndex<'m> {
             child.validate(child_version)?;
             node.validate(version)?;
             if count == 0 || (count == 1 && matches!(last, Some((_, Child::Leaf(_))))) {
-                self.take_out(alloc, (node, version), byte, (child, child_version))?;
+                let parent = Parent { above: ReadNode { node, version }, byte };
+                let child = ReadNode { node: child, version: child_version };
+                self.take_out(alloc, parent, child)?;
                 return Ok(true);
             }
             (node, version) = (child, child_version);
@@ -582,10 +600,12 @@ impl<'m> OrderedIndex<'m> {
     pub(super) fn take_out(
         &self,
         alloc: Allocator<'m>,
-        (above, above_version): Read<'m>,
-        above_byte: u8,
-        (node, version): Read<'m>,
+        parent: Parent<'m>,
+        at: ReadNode<'m>,
     ) -> Result<(), Restart> {
+        let Parent { above, byte: above_byte } = parent;
+        let ReadNode { node: above, version: above_version } = above;
+        let ReadNode { node, version } = at;
         above.lock(above_version)?;
         if let Err(restart) = node.lock(version) {
             above.unlock_unchanged();
@@ -604,11 +624,13 @@ impl<'m> OrderedIndex<'m> {
     fn merge(
         &self,
         alloc: Allocator<'m>,
-        (above, above_version): Read<'m>,
-        above_byte: u8,
-        (node, version): Read<'m>,
+        parent: Parent<'m>,
+        at: ReadNode<'m>,
         byte: u8,
     ) -> Result<(), Restart> {
+        let Parent { above, byte: above_byte } = parent;
+        let ReadNode { node: above, version: above_version } = above;
+        let ReadNode { node, version } = at;
         above.lock(above_version)?;
         if let Err(restart) = node.lock(version) {
             above.unlock_unchanged();
@@ -663,11 +685,13 @@ impl<'m> OrderedIndex<'m> {
     fn shrink(
         &self,
         alloc: Allocator<'m>,
-        (above, above_version): Read<'m>,
-        above_byte: u8,
-        (node, version): Read<'m>,
+        parent: Parent<'m>,
+        at: ReadNode<'m>,
         byte: u8,
     ) -> Result<(), Restart> {
+        let Parent { above, byte: above_byte } = parent;
+        let ReadNode { node: above, version: above_version } = above;
+        let ReadNode { node, version } = at;
         if let Some(kind) = smaller(node.kind(), node.count().saturating_sub(1)) {
             // Where there is none, the node stays as large as it is.
             let _ = alloc.stock(size_of_kind(kind), AllocationClass::Normal);

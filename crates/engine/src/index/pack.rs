@@ -54,7 +54,7 @@ impl<'m> Visit<'m> for Pack<'_, 'm> {
         if is_new && self.left == 0 {
             return Next::Stop;
         }
-        match self.make_bundle(above, node) {
+        match self.make_bundle(above.0, above.1, node) {
             Ok(true) => {
                 self.left = self.left.saturating_sub(1);
                 Next::Skip
@@ -69,7 +69,8 @@ impl<'m> Pack<'_, 'm> {
     /// Makes a bundle of a node, if it can be one; whether it was.
     fn make_bundle(
         &self,
-        (above, byte): (Node<'m>, u8),
+        above: Node<'m>,
+        byte: u8,
         node: Node<'m>,
     ) -> std::result::Result<bool, Restart> {
         let alloc = self.alloc;
@@ -115,7 +116,8 @@ impl<'m> Pack<'_, 'm> {
 /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
 pub(super) fn unpack<'m>(
     alloc: Allocator<'m>,
-    (above, version): (Node<'m>, State),
+    above: Node<'m>,
+    version: State,
     byte: u8,
     bundle: Bundle,
 ) -> Result<()> {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::key_block::KeyBlock;
-use super::node::{Child, NODE_LEAVES_MAX, Node, Restart};
+use super::node::{Child, NODE_LEAVES_MAX, Node, Parent, ReadNode, Restart};
 use super::ordered::OrderedIndex;
 use crate::memory::{AllocationClass, Allocator};
 
@@ -115,7 +115,9 @@ impl<'m> Sweep<'_, 'm> {
         node.validate(state)?;
         let leaf = count == 1 && matches!(last, Some((_, Child::Leaf(_))));
         if (count == 0 || leaf) && self.make_room() {
-            self.index.take_out(self.alloc, (node, state), byte, (child, child_state))?;
+            let above = ReadNode { node, version: state };
+            let child = ReadNode { node: child, version: child_state };
+            self.index.take_out(self.alloc, Parent { above, byte }, child)?;
         }
         Ok(())
     }

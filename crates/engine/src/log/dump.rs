@@ -90,14 +90,19 @@ impl<'l> LogEntry<'l> {
     /// # Examples
     /// See [`Database::read_log`](crate::Database::read_log).
     pub fn operations(&self) -> impl Iterator<Item = Result<Operation<'l>>> + use<'l> {
-        let mut operations = Operations::new(self.operations);
-        let mut failed = false;
-        std::iter::from_fn(move || {
-            let next = if failed { Ok(None) } else { operations.next() };
-            failed |= next.is_err();
-            next.map_err(|what| Error::new(ErrorKind::DamagedLog).because(what)).transpose()
-        })
+        decoded(self.operations)
     }
+}
+
+/// The operations of a transaction, up to the first that cannot be read.
+pub(super) fn decoded(bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>>> {
+    let mut operations = Operations::new(bytes);
+    let mut failed = false;
+    std::iter::from_fn(move || {
+        let next = if failed { Ok(None) } else { operations.next() };
+        failed |= next.is_err();
+        next.map_err(|what| Error::new(ErrorKind::DamagedLog).because(what)).transpose()
+    })
 }
 
 /// Shows every frame to `visit` until that says that it is enough; `describe` is asked what a

@@ -1,12 +1,14 @@
 //! The log: what every commit has changed, in files, so that it can be repeated.
 //!
-//! [`record`] is what stands in it, [`file`] a file of it, [`head`] what is known about it besides;
-//! [`writer`] takes commits in and makes them as durable as they ask, [`reader`] reads them
-//! back and distinguishes an end from damage, [`dump`] shows them to whoever looks.
-//! `FORMAT.md` has the bytes. Nothing here knows what a row or a table is.
+//! [`record`] is what stands in it, [`file`](mod@file) a file of it, [`head`] what is known about
+//! it besides; [`writer`] takes commits in and makes them as durable as they ask, [`reader`] reads
+//! them back and distinguishes an end from damage, [`dump`] shows them to whoever looks, [`feed`]
+//! gives them to whoever follows an open log. `FORMAT.md` has the bytes. Nothing here knows what a
+//! row or a table is.
 
 pub(crate) mod dump;
 pub(crate) mod durability;
+pub(crate) mod feed;
 pub(crate) mod file;
 pub(crate) mod head;
 pub(crate) mod progress;
@@ -16,4 +18,5 @@ pub(crate) mod writer;
 
 pub use dump::{LogEntry, LogEntryKind};
 pub use durability::{Batch, Durability};
+pub use feed::{LogFeed, LoggedCommit};
 pub use progress::Progress;

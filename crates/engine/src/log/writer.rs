@@ -80,6 +80,7 @@ pub(crate) struct LogEnd {
 #[derive(Debug)]
 pub(crate) struct Log {
     storage: Arc<dyn Storage>,
+    database: DatabaseId,
     settings: LogSettings,
     /// See [`LogSettings::fragment`].
     pub(crate) fragment: usize,
@@ -225,6 +226,7 @@ impl Log {
         };
         let log = Self {
             storage,
+            database,
             fragment: settings.fragment(),
             settings,
             redo: (0..slots.div_ceil(REDO_CHUNK)).map(|_| OnceLock::new()).collect(),
@@ -266,7 +268,7 @@ impl Log {
 
     /// The id of the log's database.
     pub(crate) fn database(&self) -> DatabaseId {
-        lock(&self.file).header.database
+        self.database
     }
 
     /// Whether images and files that are not needed any more are kept.
@@ -339,6 +341,11 @@ impl Log {
     #[inline]
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
+    }
+
+    /// The position before which all is on the disk: nothing before it is written again.
+    pub(crate) fn synced(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
     }
 
     /// The position behind everything that was appended.
@@ -525,18 +532,17 @@ impl Log {
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        let (files, names, position, header) = {
+        let (earlier, open, names, position, header) = {
             let mut file = lock(&self.file);
             self.write_out(&mut file)?;
-            let mut files = std::mem::take(&mut file.unsynced);
-            files.push(Arc::clone(&file.file));
-            let names = std::mem::take(&mut file.names_unsynced);
-            (files, names, self.written.load(Ordering::Acquire), file.header)
+            let earlier = std::mem::take(&mut file.unsynced);
+            let (open, names) = (Arc::clone(&file.file), std::mem::take(&mut file.names_unsynced));
+            (earlier, open, names, self.written.load(Ordering::Acquire), file.header)
         };
         let is_new = self.file_synced.load(Ordering::Acquire) < header.number;
         // Before the sync, so that the disk has as much of it.
-        let file_len = if is_new { files[files.len() - 1].len()? } else { 0 };
-        for file in files {
+        let file_len = if is_new { open.len()? } else { 0 };
+        for file in earlier.iter().chain([&open]) {
             self.counts.syncs.fetch_add(1, Ordering::Relaxed);
             file.sync()?;
         }

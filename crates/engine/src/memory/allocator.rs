@@ -77,7 +77,8 @@ pub(crate) struct Cache {
     pub(crate) row_page: RowPage,
     /// Where the newest entries of the write set begin, if they are of rows that have ended.
     pub(crate) stretch: [AtomicU64; 2],
-    /// Where the write set ends whose versions are left unstamped: `transaction/write_set.rs`.
+    /// Where the write set ends whose versions are left unstamped
+    /// (`transaction/write/write_set.rs`).
     pub(crate) unstamped: [AtomicU64; 3],
     magazines: [Magazine; CLASSES],
 }

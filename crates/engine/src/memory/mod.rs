@@ -11,7 +11,7 @@
 //!
 //! The one contract of this module: a `Ref<T>` is only made by allocating a `T` here, and nobody
 //! follows it after the grace period that follows its retirement. Under that contract the safe
-//! functions of [`Memory`] are sound; the transaction layer keeps it (see `transaction/clock.rs`).
+//! functions of [`Memory`] are sound; transactions keep it (see `transaction/begin/clock.rs`).
 
 pub(crate) mod account;
 pub(crate) mod aligned;

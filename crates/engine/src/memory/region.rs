@@ -86,11 +86,11 @@ pub(crate) struct CommitState {
 /// How many blocks of transaction slots there can be.
 pub(crate) const SLOT_BLOCKS: usize = 512;
 
-/// Bytes of the first ring of `transaction/recent.rs`, few for models; the word in the header is
-/// then its offset.
+/// Bytes of the first ring of `transaction/commit/recent.rs`, few for models; the word in the
+/// header is then its offset.
 pub(crate) const FIRST_RING_SIZE: usize = if cfg!(shuttle) { 64 } else { 8 << 10 };
 
-/// The words of `transaction/recent.rs`.
+/// The words of `transaction/commit/recent.rs`.
 #[repr(C)]
 pub(crate) struct RecentState {
     /// The ring's offset and size.

@@ -314,7 +314,7 @@ impl RetireQueue {
     }
 
     /// Adds rows that have ended, or are dead, by their bits; it takes two entries.
-    pub(crate) fn push_bits(&self, alloc: Allocator<'_>, stamp: u64, (item, bits): (Retired, u64)) {
+    pub(crate) fn push_bits(&self, alloc: Allocator<'_>, stamp: u64, item: Retired, bits: u64) {
         self.push(alloc, stamp, item);
         self.push(alloc, bits, item);
     }
@@ -329,7 +329,8 @@ impl RetireQueue {
         &self,
         alloc: Allocator<'_>,
         stamp: u64,
-        (item, bits): (Retired, u64),
+        item: Retired,
+        bits: u64,
     ) {
         let front = &self.chunk(alloc, &self.head).entries[self.head_at.load(Relaxed) as usize];
         front.stamp.store(stamp, Relaxed);

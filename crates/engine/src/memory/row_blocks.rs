@@ -355,7 +355,7 @@ fn take_free(region: &Region, granules: usize) -> Option<u64> {
     let _latched = bins.latch.lock();
     let bin = bins.filled_from(granules)?;
     let block = bins.bins[bin].load(Relaxed);
-    bins.take(region, block, (granules, bin));
+    bins.take(region, block, granules, bin);
     Some(block)
 }
 
@@ -372,7 +372,7 @@ fn take_beside(region: &Region, granules: usize, free: u64) -> Option<u64> {
                 break;
             }
             if free_beside(region, block).is_some_and(|beside| beside < free) {
-                bins.take(region, block, (granules, bin));
+                bins.take(region, block, granules, bin);
                 return Some(block);
             }
             block = region.get::<FreeBlock>(Ref::new(block)).next.load(Relaxed);
@@ -428,7 +428,7 @@ pub(crate) fn free_beside(region: &Region, block: u64) -> Option<u64> {
 
 impl RowBins {
     /// Takes a free block of a bin, and gives back what is more of it than so many granules.
-    fn take(&self, region: &Region, block: u64, (granules, bin): (usize, usize)) {
+    fn take(&self, region: &Region, block: u64, granules: usize, bin: usize) {
         self.unlink(region, block);
         if bin > granules {
             self.put(region, block + (granules * GRANULE) as u64, bin - granules);

@@ -11,7 +11,7 @@ use crate::log::writer::{Log, LogStatistics};
 use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::counts::Counted;
 use crate::slot::{SLOT_FREE, SLOT_WRITES, slot};
-use crate::transaction::snapshots;
+use crate::transaction::cleanup::snapshots;
 
 /// What has happened in a database since it was opened, and how it stands.
 ///

@@ -10,7 +10,7 @@ use std::cell::UnsafeCell;
 
 use crate::database::Database;
 use crate::error::Result;
-use crate::table::lookup::Cursor;
+use crate::table::read::lookup::Cursor;
 use crate::table::{FrozenRows, IndexHandle, Pieces, Scan, Table};
 use crate::transaction::{CommitTicket, ReadTransaction, TransactionOptions, WriteTransaction};
 

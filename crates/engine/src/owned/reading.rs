@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::raw::without_lifetime;
 use super::transaction::OwnedTransaction;
 use crate::error::Result;
-use crate::table::lookup::Cursor;
+use crate::table::read::lookup::Cursor;
 use crate::table::{FrozenRows, IndexHandle, KeyBound, Piece, Pieces, RowPredicate, Table};
 
 /// Something that borrows from a transaction and a table, with both.

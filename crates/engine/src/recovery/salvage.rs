@@ -7,26 +7,24 @@
 //! the end. What comes of it may be a state that never was: each row is right, but rows that
 //! belong to it may be older or not there.
 
+use std::collections::HashMap;
 use std::io;
 
-use super::{
-    CHANGES_TOGETHER, ProgressReporter, RecoverUntil, Replay, change, finish_recovery,
-    storage_failed, table_of,
-};
+use super::{ProgressReporter, storage_failed};
 use crate::checkpoint::image_timestamp;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{self, Columns, ImageHead, Lost, Piece, Pieces};
+use crate::image::{self, Columns, Lost, Piece, Pieces};
 use crate::log::Progress;
 use crate::log::dump::first_position;
-use crate::log::reader::{Damage, Next, Reader};
+use crate::log::reader::{Damage, FrameAt, Next, Reader};
 use crate::log::record::{Frame, Operation, Operations};
 use crate::options::Options;
+use crate::replay::{self, CHANGES_TOGETHER, Replay, table_of};
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
-use crate::table::row::RowId;
+use crate::table::rows::row::RowId;
 use crate::table::{Set, Table};
-use crate::transaction::{Isolation, TransactionOptions};
 
 /// What was taken out of a damaged folder, and what was not.
 ///
@@ -137,7 +135,7 @@ impl Database {
         let mut reporter =
             ProgressReporter { progress: Progress::default(), options: &log_options, next: 0 };
         let mut done = take_all(&db, storage, &begin, &mut reporter)?;
-        done.timestamp = finish_recovery(&db, done.timestamp)?;
+        done.timestamp = replay::finish(&db, done.timestamp)?;
         reporter.report();
         Ok((db, done))
     }
@@ -149,9 +147,14 @@ fn take_all(
     begin: &Begin,
     reporter: &mut ProgressReporter<'_>,
 ) -> Result<Salvaged> {
-    let head = ImageHead { timestamp: begin.timestamp, ..ImageHead::default() };
-    let replay = Replay::new(db, &head, RecoverUntil::End, None);
-    let mut salvage = Salvage { db, replay, reporter, done: Salvaged::default() };
+    let mut salvage = Salvage {
+        db,
+        replay: Replay::new(db),
+        since: begin.timestamp,
+        fragments: HashMap::new(),
+        reporter,
+        done: Salvaged::default(),
+    };
     if let Some(name) = &begin.image {
         salvage.image(storage, name)?;
     }
@@ -185,7 +188,7 @@ impl Begin {
             }
         }
         if let Some(position) = start.filter(|&start| start == 0 || choices.is_empty()) {
-            choices.push(Self::found(storage, None, (0, None, position), position == 0)?);
+            choices.push(Self::found(storage, None, 0, None, position, position == 0)?);
         }
         // Of equals the last is taken.
         choices.sort_by_key(|choice| choice.timestamp);
@@ -215,18 +218,20 @@ impl Begin {
             }
         }
         // Without its head nobody knows where the log goes on; what is too old is passed over.
-        let place = match head {
+        let (timestamp, database, position) = match head {
             // A file may have got another name.
             Some(head) => (head.timestamp, Some(head.database), head.position),
             None => (timestamp, None, start.unwrap_or(0)),
         };
-        Self::found(storage, Some(name), place, is_whole)
+        Self::found(storage, Some(name), timestamp, database, position, is_whole)
     }
 
     fn found(
         storage: &dyn Storage,
         image: Option<String>,
-        (timestamp, database, position): (u64, Option<[u8; 16]>, u64),
+        timestamp: u64,
+        database: Option<[u8; 16]>,
+        position: u64,
         is_whole: bool,
     ) -> Result<Self> {
         let reached = match Reader::open(storage, database, position) {
@@ -247,6 +252,10 @@ impl Begin {
 struct Salvage<'d, 't, 'o> {
     db: &'d Database,
     replay: Replay<'d>,
+    /// What the image has already.
+    since: u64,
+    /// Parts of transactions, by the place of the first.
+    fragments: HashMap<u64, Vec<FrameAt>>,
     reporter: &'t mut ProgressReporter<'o>,
     done: Salvaged,
 }
@@ -374,7 +383,7 @@ impl Salvage<'_, '_, '_> {
             self.reporter.progress.bytes_done = before + at.position - start;
             match frame {
                 Frame::Fragment { first, .. } => {
-                    self.replay.fragments.entry(first).or_default().push(at);
+                    self.fragments.entry(first).or_default().push(at);
                 }
                 Frame::Mark { .. } | Frame::Close => {}
                 Frame::Commit { timestamp, operations } => {
@@ -382,7 +391,7 @@ impl Salvage<'_, '_, '_> {
                 }
                 Frame::CommitOf { timestamp, first, operations } => {
                     let last = operations.to_vec();
-                    let parts = self.replay.fragments.remove(&first).unwrap_or_default();
+                    let parts = self.fragments.remove(&first).unwrap_or_default();
                     let mut bytes = Vec::new();
                     for &part in &parts {
                         bytes.extend(reader.fragment(part).map_err(failed)?);
@@ -399,7 +408,7 @@ impl Salvage<'_, '_, '_> {
 
     /// Repeats a commit as far as that is possible; without operations it is not.
     fn commit(&mut self, timestamp: u64, operations: Option<&[u8]>) -> Result<()> {
-        if timestamp <= self.replay.since {
+        if timestamp <= self.since {
             return Ok(());
         }
         let Some(operations) = operations else {
@@ -427,7 +436,7 @@ impl Salvage<'_, '_, '_> {
     }
 
     fn define(&mut self, timestamp: u64, definition: &[u8]) -> Result<()> {
-        if timestamp <= self.replay.since {
+        if timestamp <= self.since {
             return Ok(());
         }
         match self.make(definition)? {
@@ -445,7 +454,7 @@ impl Salvage<'_, '_, '_> {
             Err(error) if error.is_out_of_memory() => Err(error),
             Err(_) => {
                 // What is left of it is taken back.
-                self.replay.transaction = None;
+                self.replay.roll_back();
                 Ok(false)
             }
             Ok(()) => Ok(true),
@@ -456,7 +465,7 @@ impl Salvage<'_, '_, '_> {
     fn apply(&mut self, operation: &Operation<'_>) -> Result<bool> {
         let table = table_of(operation).map(|table| self.replay.table(table));
         let Some(Ok(table)) = table else { return Ok(false) };
-        if self.replay.changes >= CHANGES_TOGETHER {
+        if self.replay.is_long() {
             self.replay.end_transaction()?;
         }
         let made = match (self.attempt(&table, operation), *operation) {
@@ -481,13 +490,7 @@ impl Salvage<'_, '_, '_> {
         if let Operation::Insert { row, .. } = *operation {
             self.replay.make_vacant(table, row)?;
         }
-        if self.replay.transaction.is_none() {
-            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
-            self.replay.transaction = Some(self.db.begin_write_with(&options)?);
-        }
-        self.replay.changes += 1;
-        let Some(tx) = &self.replay.transaction else { unreachable!("it was begun above") };
-        change(tx, table, operation)
+        self.replay.change(table, operation)
     }
 
     /// Takes links out whose owner or member is not there.

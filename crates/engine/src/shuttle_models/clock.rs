@@ -4,9 +4,10 @@ use super::{Rows, check, race, settings};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::{AllocationClass, Allocator, Purpose, Ref, modelled};
-use crate::table::copies::RowCopies;
-use crate::table::reader::Reader;
-use crate::transaction::{clock, reclaim};
+use crate::table::columns::copies::RowCopies;
+use crate::table::read::reader::Reader;
+use crate::transaction::begin::clock;
+use crate::transaction::cleanup::reclaim;
 
 /// A block as the models below share it: two words that go together.
 #[repr(C)]
@@ -49,7 +50,7 @@ fn shuttle_retired_blocks_outlive_their_readers() {
             let alloc = memory.allocator(held.cache());
             shared.store(new, Release);
             alloc.retire(old, Purpose::Indexes);
-            reclaim::after_transaction(&db, alloc, held.number(), (snapshot.own, 0));
+            reclaim::after_transaction(&db, alloc, held.number(), snapshot.own, 0);
         };
         let commit = || {
             let _latched = memory.header().commit.0.latch.lock();

@@ -7,8 +7,8 @@ use crate::memory::atomic::{AtomicU32, Relaxed};
 use crate::memory::modelled;
 use crate::schema::{ColumnType, TableSchema};
 use crate::table::table::TableAt;
-use crate::transaction::clock;
-use crate::transaction::define::{self, Beside};
+use crate::transaction::begin::clock;
+use crate::transaction::write::define::{self, Beside};
 
 /// Three threads take ids and give some of them back, over the list's head and over the end of a
 /// chunk; nobody gets an id that somebody else has.

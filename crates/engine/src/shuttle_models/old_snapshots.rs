@@ -4,7 +4,7 @@
 use super::{Rows, check, content, race};
 use crate::error::ErrorKind;
 use crate::memory::modelled;
-use crate::table::lookup::Find;
+use crate::table::read::lookup::Find;
 use crate::transaction::{Isolation, TransactionOptions};
 
 /// Changes a row's value so often.

@@ -8,7 +8,9 @@ use super::{Rows, check, race};
 use crate::memory::atomic::Relaxed;
 use crate::memory::modelled;
 use crate::table::table::TableAt;
-use crate::transaction::{WriteTransaction, clock, compact};
+use crate::transaction::WriteTransaction;
+use crate::transaction::begin::clock;
+use crate::transaction::cleanup::compact;
 
 /// Reads rows 1 and 3 twice under one snapshot.
 fn read_twice(rows: &Rows) {

@@ -3,8 +3,8 @@
 //! A row is named by its key in the first unique index of its table, or in the first index, or by
 //! its row id if there is none.
 
+use super::rows::version::bytes_at;
 use super::table::{IndexCore, TableAt};
-use super::version::bytes_at;
 use crate::error::{Error, ErrorKind};
 
 /// The conflict of a statement with a row that another transaction changed first; `holder` is that

@@ -7,11 +7,11 @@
 //! the snapshot sees are freed under the row's latch as soon as no older snapshot needs them. So a
 //! row that has some is latched while they are counted, unless somebody else has it just then.
 
-use super::reader::Reader;
-use super::scan::sees_frozen;
-use super::segment::{is_frozen, newest_of};
+use super::read::reader::Reader;
+use super::read::scan::sees_frozen;
+use super::rows::segment::{is_frozen, newest_of};
+use super::rows::version::{Version, chain};
 use super::table::{IndexCore, TableAt};
-use super::version::{Version, chain};
 use crate::index::size::IndexSize;
 use crate::memory::atomic::{Acquire, Relaxed};
 use crate::memory::row_blocks;
@@ -55,7 +55,7 @@ impl TableAt<'_> {
         let (mut next, limit) = (0, directory.limit());
         while next < limit {
             let _operation = reader.enter(memory);
-            let slots = directory.stretch(memory, &mut next, (limit, AT_ONCE));
+            let slots = directory.stretch(memory, &mut next, limit, AT_ONCE);
             for (i, slot) in slots.iter().enumerate() {
                 // Whatever else the word may be, to ask for it does no harm.
                 let ahead = slots.get(i + AHEAD).unwrap_or(slot);

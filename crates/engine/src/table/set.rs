@@ -5,7 +5,7 @@
 //! their own. The index `members` has them by owner and place, so first, last and next cost what a
 //! key costs however many members there are; `membership` has them by member, is unique, and so
 //! keeps a row from being in a set twice. Who checks that rows exist, and when links are made, is
-//! in `transaction/sets.rs`.
+//! in `transaction/write/sets.rs`.
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ impl SetTables {
             let table = Table { core: find(&member.table)? };
             let sort = sort_plan(schema, number, &table)?;
             if let (Some(first), Some(sort)) = (members.first(), &sort) {
-                check_same_types(schema, first, (&table, sort))?;
+                check_same_types(schema, first, &table, sort)?;
             }
             members.push(MemberTable { table, sort });
         }
@@ -350,7 +350,8 @@ fn sort_plan(schema: &SetSchema, member: usize, table: &Table) -> Result<Option<
 fn check_same_types(
     schema: &SetSchema,
     first: &MemberTable,
-    (table, sort): (&Table, &KeyPlan),
+    table: &Table,
+    sort: &KeyPlan,
 ) -> Result<()> {
     let types = |table: &Table, plan: &KeyPlan| {
         let leaves = table.core.layout.leaves();

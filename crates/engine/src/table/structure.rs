@@ -6,10 +6,10 @@
 
 use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
-use super::constraint::check_unique;
-use super::segment::{is_frozen, last_of, newest_of};
+use super::rows::segment::{is_frozen, last_of, newest_of};
+use super::rows::version::{Version, bytes_at, chain, visible};
 use super::table::{IndexCore, IndexHead, TableAt, TableCore, TableRoot};
-use super::version::{Version, bytes_at, chain, visible};
+use super::write::constraint::check_unique;
 use crate::error::Result;
 use crate::index::build::{self, BuildEntry};
 use crate::index::key_block::KeyBlock;
@@ -161,7 +161,7 @@ impl<'m> TableAt<'m> {
         let limit = self.directory().limit();
         let mut next = 0;
         while next < limit {
-            let slots = self.directory().stretch(self.memory, &mut next, (limit, u64::MAX));
+            let slots = self.directory().stretch(self.memory, &mut next, limit, u64::MAX);
             for (row, slot) in (next as u32..).zip(slots) {
                 visit(row, slot.load(Relaxed))?;
                 next = u64::from(row) + 1;

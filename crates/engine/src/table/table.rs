@@ -12,13 +12,13 @@ use remanent_schema::{
     IndexKind, IndexSchema, KeyBuffer, KeyError, KeyPlan, RowLayout, TableSchema,
 };
 
-use super::change::Change;
-use super::constraint::check_unique;
 use super::describe::write_conflict;
 use super::life::first_life;
-use super::read_set::ReadSet;
-use super::segment::{Directory, LatchedRow, is_frozen, newest_of};
-use super::version::{Content, Version, bytes_at, chain, fresh_bytes_at};
+use super::read::read_set::ReadSet;
+use super::rows::change::Change;
+use super::rows::segment::{Directory, LatchedRow, is_frozen, newest_of};
+use super::rows::version::{Content, Kept, Version, bytes_at, chain, fresh_bytes_at};
+use super::write::constraint::check_unique;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::hash::HashIndex;
 use crate::index::key_block::KeyBlock;
@@ -110,6 +110,12 @@ pub(crate) struct TableAt<'m> {
     pub(crate) core: &'m TableCore,
 }
 
+/// The key of a row in an index before a change, and after it.
+struct MovedKey<'k> {
+    old: &'k [u8],
+    new: &'k [u8],
+}
+
 /// Reads the keys of a table's rows for one of its indexes.
 pub(crate) struct RowKeys<'m> {
     pub(crate) table: TableAt<'m>,
@@ -187,16 +193,16 @@ impl TableCore {
         self.indexes.get(ordinal)?.get()
     }
 
-    /// The ordinal and the serial number that the next index gets.
+    /// The numbers that the next index gets.
     ///
     /// # Errors
     /// `LimitReached`.
-    pub(crate) fn next_index(&self) -> Result<(usize, u32)> {
+    pub(crate) fn next_index(&self) -> Result<IndexNumbers> {
         let is_free = |place: &Succession<IndexCore>| place.get().is_none_or(IndexCore::is_gone);
         let ordinal = self.indexes.iter().position(is_free);
         let serial = self.index_serial.load(Acquire);
         match ordinal.filter(|_| serial < u32::MAX) {
-            Some(ordinal) => Ok((ordinal, serial)),
+            Some(ordinal) => Ok(IndexNumbers { ordinal, serial }),
             None => Err(Error::new(ErrorKind::LimitReached)
                 .because("the table has 64 indexes, with those that are not gone yet")),
         }
@@ -211,14 +217,22 @@ impl TableCore {
     }
 }
 
+/// The numbers of an index: its place among those of the table, and how many were made before it.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexNumbers {
+    pub(crate) ordinal: usize,
+    pub(crate) serial: u32,
+}
+
 impl IndexCore {
     /// Compiles an index whose root lies at `root`.
     pub(crate) fn new(
         core: &TableCore,
-        (ordinal, serial): (usize, u32),
+        numbers: IndexNumbers,
         schema: IndexSchema,
         root: u64,
     ) -> Result<Self> {
+        let IndexNumbers { ordinal, serial } = numbers;
         let plan = KeyPlan::new(&core.layout, &schema)?;
         let life = AtomicU8::new(first_life(core));
         Ok(Self { ordinal, serial, schema, plan, root, life })
@@ -286,7 +300,7 @@ impl<'m> TableAt<'m> {
         self.insert_as(alloc, snapshot, row, length, fill)
     }
 
-    /// As [`TableAt::insert`], but the row is in no index yet: `batch.rs`.
+    /// As [`TableAt::insert`], but the row is in no index yet: `write/batch.rs`.
     #[inline]
     pub(crate) fn insert_unindexed(
         &self,
@@ -320,7 +334,7 @@ impl<'m> TableAt<'m> {
         Ok(change)
     }
 
-    /// As [`TableAt::insert_as`], but the row is in no index yet: `batch.rs`.
+    /// As [`TableAt::insert_as`], but the row is in no index yet: `write/batch.rs`.
     #[inline]
     pub(crate) fn insert_unindexed_as(
         &self,
@@ -451,7 +465,7 @@ impl<'m> TableAt<'m> {
         let (older, queue) = (version.older(), &alloc.cache.retired);
         if !version.is_tombstone() && (older == 0 || version.key_changed()) {
             queue.allow_keyed(change.reserved.into());
-            self.drop_entries(alloc, change.row, change.version, (older, 0));
+            self.drop_entries(alloc, change.row, change.version, Kept::from(older));
             queue.end_keyed();
         } else {
             queue.release_many(change.reserved.into());
@@ -464,28 +478,20 @@ impl<'m> TableAt<'m> {
         alloc.retire(change.version, Purpose::Rows);
     }
 
-    /// Removes the entries of the version at `gone` that no version needs of those that stay: from
-    /// the first of `kept` to before the second, which is 0 for all.
-    pub(crate) fn drop_entries(&self, alloc: Allocator<'m>, row: u32, gone: u64, kept: (u64, u64)) {
+    /// Removes the entries of the version at `gone` that none of the versions needs that stay.
+    pub(crate) fn drop_entries(&self, alloc: Allocator<'m>, row: u32, gone: u64, kept: Kept) {
         self.core.indexes().for_each(|index| self.drop_entry(alloc, index, row, gone, kept));
     }
 
     /// As [`TableAt::drop_entries`], in one index. Unless it is needed, the entry must be there: an
     /// ordered index takes the row's only entry for the one that is looked for.
-    fn drop_entry(
-        &self,
-        alloc: Allocator<'m>,
-        index: &IndexCore,
-        row: u32,
-        gone: u64,
-        (kept, end): (u64, u64),
-    ) {
+    fn drop_entry(&self, alloc: Allocator<'m>, index: &IndexCore, row: u32, gone: u64, kept: Kept) {
         let mut key = KeyBuffer::new();
         let mut other = KeyBuffer::new();
         if index.plan.encode_row(bytes_at(self.memory, gone), &mut key).is_err() {
             return;
         }
-        let mut stay = chain(self.memory, kept).take_while(|&(at, _)| at != end);
+        let mut stay = chain(self.memory, kept.first).take_while(|&(at, _)| at != kept.end);
         let needed = stay.any(|(at, version)| {
             !version.is_tombstone()
                 && index.plan.encode_row(bytes_at(self.memory, at), &mut other).is_ok()
@@ -664,7 +670,7 @@ impl<'m> TableAt<'m> {
                     if old_key.as_slice() == new_key.as_slice() {
                         return Ok(());
                     }
-                    let keys = (old_key.as_slice(), new_key.as_slice());
+                    let keys = MovedKey { old: old_key.as_slice(), new: new_key.as_slice() };
                     let more = u8::from(index.is_ordered());
                     queue.reserve_many(alloc, more.into(), AllocationClass::Normal)?;
                     reserved += more;
@@ -673,7 +679,7 @@ impl<'m> TableAt<'m> {
             if let Err(error) = moved {
                 queue.allow_keyed(reserved.into());
                 for index in self.core.indexes().take(moved_before) {
-                    self.drop_entry(alloc, index, row, new, (old, 0));
+                    self.drop_entry(alloc, index, row, new, Kept::from(old));
                 }
                 queue.end_keyed();
                 return Err(error);
@@ -682,15 +688,17 @@ impl<'m> TableAt<'m> {
         Ok(reserved)
     }
 
+    /// Gives a row the entry of its new key in an index, beside that of the old one.
     fn move_entry(
         &self,
         alloc: Allocator<'m>,
         snapshot: Snapshot,
         index: &'m IndexCore,
         row: u32,
-        (old_key, new_key): (&[u8], &[u8]),
+        keys: MovedKey<'_>,
         new: u64,
     ) -> Result<()> {
+        let MovedKey { old: old_key, new: new_key } = keys;
         Version::at(self.memory, new).set_key_changed();
         let placement = if index.is_ordered() {
             let tree = self.ordered(index);
@@ -711,7 +719,7 @@ impl<'m> TableAt<'m> {
             let older = Version::at(self.memory, new).older();
             let changed = (row, bytes_at(self.memory, new));
             check_unique(*self, index, new_key, changed, placement, snapshot)
-                .inspect_err(|_| self.drop_entry(alloc, index, row, new, (older, 0)))?;
+                .inspect_err(|_| self.drop_entry(alloc, index, row, new, Kept::from(older)))?;
         }
         Ok(())
     }

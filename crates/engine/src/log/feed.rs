@@ -1,0 +1,360 @@
+//! Following the log: the committed transactions from a position on, in the order of their commits.
+//!
+//! A feed reads files beside the log that writes them, and takes no lock that a commit waits for.
+//! It goes up to the position before which all is on the disk: bytes before that position are never
+//! written again, and it lies between two frames. Asked again later, it goes on.
+//!
+//! Files go when a checkpoint has made them needless, and may be used again under another name; a
+//! feed keeps none. A frame is whole in one place of one file only, so what a file holds since is
+//! never taken for what it held: where a frame that was on the disk is not there, and its file is
+//! gone, so is the position. Parts of a transaction are found by the places that were noted as they
+//! were passed; a feed that began behind the first of them goes back for it.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use super::dump::decoded;
+use super::file::{self, Header};
+use super::record::{
+    FRAME_EXTRA_MAX, Frame, FrameAddress, Operation, PAYLOAD_MAX, Redo, find_frame,
+};
+use super::writer::Log;
+use crate::error::{Error, ErrorKind, Result};
+use crate::storage::{StorageFile, read_at_most};
+
+/// Bytes that are read at once.
+const STEP: u64 = 1 << 20;
+/// The longest frame.
+const FRAME_MAX: u64 = (PAYLOAD_MAX + FRAME_EXTRA_MAX) as u64;
+
+const _: () = assert!(STEP >= FRAME_MAX);
+
+/// The committed transactions of a log, from a position on.
+///
+/// It ends where the disk has no more of the log, and gives what has come since when it is asked
+/// again. After an error it stays where it is. What it gives has all changes of a transaction in
+/// memory.
+///
+/// # Examples
+/// See [`Database::log_feed`](crate::Database::log_feed).
+#[derive(Debug)]
+pub struct LogFeed<'l> {
+    log: &'l Log,
+    file: FeedFile,
+    /// The position of the next frame, and the timestamp of the last commit before it.
+    position: u64,
+    timestamp: u64,
+    /// Bytes of the file, and the position of the first of them.
+    bytes: Vec<u8>,
+    start: u64,
+    /// Parts of transactions that may commit later, by the position of the first. What never
+    /// commits stays: a few bytes for each 64 KiB of log.
+    parts: HashMap<u64, Vec<Part>>,
+}
+
+/// A committed transaction, as the log has it.
+///
+/// # Examples
+/// See [`Database::log_feed`](crate::Database::log_feed).
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LoggedCommit {
+    /// The commit timestamp.
+    pub timestamp: u64,
+    /// The log position behind the commit: a feed from there on begins with the next one.
+    pub end: u64,
+    operations: Vec<u8>,
+}
+
+/// A file that is read.
+#[derive(Debug)]
+struct FeedFile {
+    header: Header,
+    file: Box<dyn StorageFile>,
+}
+
+/// The place of a part of a transaction.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// The file.
+    number: u64,
+    /// The byte of the file at which it begins.
+    byte: u64,
+    address: FrameAddress,
+}
+
+/// A frame that was passed; its operations are a range of the bytes that were read.
+struct Passed {
+    kind: PassedKind,
+    address: FrameAddress,
+    operations: Range<usize>,
+}
+
+/// The kind of a frame, as far as a feed is concerned.
+enum PassedKind {
+    Commit,
+    Part { first: u64 },
+    CommitOf { first: u64 },
+    Definition,
+    Neither,
+}
+
+impl LoggedCommit {
+    /// What it has changed, in the order in which it is to be applied.
+    ///
+    /// # Errors
+    /// Each may be `DamagedLog`; nothing comes behind that.
+    ///
+    /// # Examples
+    /// See [`Database::log_feed`](crate::Database::log_feed).
+    pub fn operations(&self) -> impl Iterator<Item = Result<Operation<'_>>> {
+        decoded(&self.operations)
+    }
+}
+
+impl Iterator for LogFeed<'_> {
+    type Item = Result<LoggedCommit>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_commit().transpose()
+    }
+}
+
+impl<'l> LogFeed<'l> {
+    /// A feed from a position on, which is the beginning or the end of a frame.
+    ///
+    /// # Errors
+    /// `LogPositionGone` if the log does not reach back so far, `InvalidOptions` if no frame begins
+    /// there, or none that is on the disk; `StorageFailed`, `DamagedLog`.
+    pub(crate) fn open(log: &'l Log, position: u64) -> Result<Self> {
+        let durable = log.synced();
+        if position > durable {
+            return Err(no_boundary(position));
+        }
+        let file = file_at(log, position)?.ok_or_else(|| gone(position))?;
+        let Header { start, timestamp, .. } = file.header;
+        let (bytes, parts) = (Vec::new(), HashMap::new());
+        let mut feed = Self { log, file, position: start, timestamp, bytes, start, parts };
+        while feed.position < position {
+            let Some(passed) = feed.next_frame(durable)? else { break };
+            feed.note_part(&passed);
+        }
+        if feed.position == position { Ok(feed) } else { Err(no_boundary(position)) }
+    }
+
+    /// The position from which another feed would go on as this one does.
+    ///
+    /// # Examples
+    /// See [`Database::log_feed`](crate::Database::log_feed).
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn next_commit(&mut self) -> Result<Option<LoggedCommit>> {
+        let durable = self.log.synced();
+        loop {
+            let timestamp_before = self.timestamp;
+            let Some(passed) = self.next_frame(durable)? else { return Ok(None) };
+            self.note_part(&passed);
+            let operations = self.operations_of(&passed).inspect_err(|_| {
+                // It was not given, so it is the next one still.
+                self.position = passed.address.position;
+                self.timestamp = timestamp_before;
+            })?;
+            if let Some(operations) = operations {
+                let (timestamp, end) = (self.timestamp, self.position);
+                return Ok(Some(LoggedCommit { timestamp, end, operations }));
+            }
+        }
+    }
+
+    /// The operations of the whole transaction that a frame commits, if it commits one.
+    fn operations_of(&mut self, passed: &Passed) -> Result<Option<Vec<u8>>> {
+        let last = &self.bytes[passed.operations.clone()];
+        Ok(match passed.kind {
+            PassedKind::Part { .. } | PassedKind::Neither => None,
+            PassedKind::Commit => Some(last.to_vec()),
+            PassedKind::Definition => {
+                let mut redo = Redo::default();
+                redo.define(last);
+                Some(redo.bytes().to_vec())
+            }
+            PassedKind::CommitOf { first } => {
+                let last = last.to_vec();
+                let mut operations = self.parts_of(first, passed.address.position)?;
+                self.parts.remove(&first);
+                operations.extend_from_slice(&last);
+                Some(operations)
+            }
+        })
+    }
+
+    /// The operations in the parts of a transaction that commits at `end`.
+    fn parts_of(&self, first: u64, end: u64) -> Result<Vec<u8>> {
+        let earlier;
+        let mut parts = self.parts.get(&first);
+        if parts.is_none_or(|parts| parts[0].address.position != first) {
+            earlier = self.parts_from(first, end)?;
+            parts = earlier.get(&first);
+        }
+        let mut operations = Vec::new();
+        let mut open: Option<FeedFile> = None;
+        let mut bytes = vec![0; FRAME_MAX as usize];
+        for part in parts.into_iter().flatten() {
+            if open.as_ref().is_none_or(|file| file.header.number != part.number) {
+                open = open_file(self.log, part.number)?;
+            }
+            let Some(FeedFile { file, .. }) = &open else { return Err(gone(first)) };
+            let count = read_at_most(&**file, part.byte, &mut bytes).map_err(failed)?;
+            match find_frame(&bytes[..count], part.address, 0).map(|found| found.frame) {
+                Some(Frame::Fragment { operations: part, .. }) => operations.extend(part),
+                // It was whole when it was passed: the file is another one.
+                _ => return Err(gone(first)),
+            }
+        }
+        Ok(operations)
+    }
+
+    /// All parts from a position on and before another.
+    #[cold]
+    fn parts_from(&self, first: u64, end: u64) -> Result<HashMap<u64, Vec<Part>>> {
+        let mut feed = Self::open(self.log, first)?;
+        while feed.position < end
+            && let Some(passed) = feed.next_frame(end)?
+        {
+            feed.note_part(&passed);
+        }
+        Ok(feed.parts)
+    }
+
+    fn note_part(&mut self, passed: &Passed) {
+        if let PassedKind::Part { first } = passed.kind {
+            let Header { number, start, .. } = self.file.header;
+            let byte = self.file.header.len() + passed.address.position - start;
+            let part = Part { number, byte, address: passed.address };
+            self.parts.entry(first).or_default().push(part);
+        }
+    }
+
+    /// Passes the next frame before `durable`, in this file or the next; `None` if there is none.
+    fn next_frame(&mut self, durable: u64) -> Result<Option<Passed>> {
+        while self.position < durable {
+            if let Some(passed) = self.pass() {
+                return Ok(Some(passed));
+            }
+            self.fill(durable)?;
+            if let Some(passed) = self.pass() {
+                return Ok(Some(passed));
+            }
+            self.next_file()?;
+        }
+        Ok(None)
+    }
+
+    /// Passes the next frame, if all of it was read.
+    fn pass(&mut self) -> Option<Passed> {
+        let offset = self.position.checked_sub(self.start)? as usize;
+        let address = FrameAddress { position: self.position, salt: self.file.header.salt() };
+        let found = find_frame(self.bytes.get(offset..)?, address, self.timestamp)?;
+        let (kind, timestamp, operations) = match found.frame {
+            Frame::Commit { timestamp, operations } => {
+                (PassedKind::Commit, Some(timestamp), operations.len())
+            }
+            Frame::Fragment { first, operations } => {
+                (PassedKind::Part { first }, None, operations.len())
+            }
+            Frame::CommitOf { timestamp, first, operations } => {
+                (PassedKind::CommitOf { first }, Some(timestamp), operations.len())
+            }
+            Frame::Define { timestamp, definition } => {
+                (PassedKind::Definition, Some(timestamp), definition.len())
+            }
+            Frame::Mark { .. } | Frame::Close => (PassedKind::Neither, None, 0),
+        };
+        // Operations are the last bytes of a frame.
+        let end = offset + found.length;
+        self.position += found.length as u64;
+        self.timestamp = timestamp.unwrap_or(self.timestamp);
+        Some(Passed { kind, address, operations: end - operations..end })
+    }
+
+    /// Reads on from the position: what is before `durable`, and of that a frame at least.
+    fn fill(&mut self, durable: u64) -> Result<()> {
+        let at = self.file.header.len() + (self.position - self.file.header.start);
+        self.bytes.resize(STEP.min(durable - self.position) as usize, 0);
+        self.start = self.position;
+        let read = read_at_most(&*self.file.file, at, &mut self.bytes);
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        read.map(|_| ()).map_err(failed)
+    }
+
+    /// Goes on in the next file, which begins at the position.
+    fn next_file(&mut self) -> Result<()> {
+        let (number, position) = (self.file.header.number, self.position);
+        let numbers = file::numbers(&**self.log.storage()).map_err(failed)?;
+        for later in numbers.into_iter().filter(|&later| later > number) {
+            let Some(next) = open_file(self.log, later)? else { continue };
+            if next.header.start == position && next.header.timestamp >= self.timestamp {
+                (self.timestamp, self.start) = (next.header.timestamp, position);
+                self.file = next;
+                self.bytes.clear();
+                return Ok(());
+            }
+            break;
+        }
+        let is_there = open_file(self.log, number)?
+            .is_some_and(|file| file.header.nonce == self.file.header.nonce);
+        Err(match is_there {
+            false => gone(position),
+            true => Error::new(ErrorKind::DamagedLog)
+                .because(format!("what was on the disk at position {position} is not readable")),
+        })
+    }
+}
+
+/// The file in which a position lies, the first one if several begin there.
+fn file_at(log: &Log, position: u64) -> Result<Option<FeedFile>> {
+    let numbers = file::numbers(&**log.storage()).map_err(failed)?;
+    let mut found: Option<FeedFile> = None;
+    for number in numbers.into_iter().rev() {
+        let Some(file) = open_file(log, number)? else { continue };
+        if found.as_ref().is_some_and(|found| file.header.start < found.header.start) {
+            break;
+        }
+        if file.header.start <= position {
+            found = Some(file);
+        }
+    }
+    Ok(found)
+}
+
+/// The file with this number, if it is there and has the header of one of this log.
+fn open_file(log: &Log, number: u64) -> Result<Option<FeedFile>> {
+    let file = match log.storage().open(&file::name_of(number)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    let header = Header::read(&*file, number).map_err(failed)?;
+    let header = header.filter(|header| header.database == log.database());
+    Ok(header.map(|header| FeedFile { header, file }))
+}
+
+#[cold]
+fn gone(position: u64) -> Error {
+    Error::new(ErrorKind::LogPositionGone).because(format!("position {position}"))
+}
+
+#[cold]
+fn no_boundary(position: u64) -> Error {
+    Error::new(ErrorKind::InvalidOptions)
+        .because(format!("nothing on the disk begins or ends at position {position} of the log"))
+}
+
+#[cold]
+fn failed(error: io::Error) -> Error {
+    Error::new(ErrorKind::StorageFailed).because(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

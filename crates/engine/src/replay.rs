@@ -1,0 +1,301 @@
+//! Applying what was logged: commits are repeated by the same functions that statements use.
+//!
+//! [`Replay`] is given the operations of one transaction after the other, in the order of their
+//! timestamps, and changes a database as they say. Several small ones are repeated in one
+//! transaction, which commits as any other; so whoever reads meanwhile sees states that were
+//! there, though not all of them. Row ids stay what they were. Where the operations come from is
+//! the caller's business: recovery takes them from files, and leaves out what an image has.
+//! [`finish`] sees to what is to be done once, when all was repeated.
+
+use std::collections::HashMap;
+
+use crate::database::Database;
+use crate::definition::Definition;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::record::{Operation, Operations};
+use crate::memory::AllocationClass;
+use crate::memory::atomic::{Acquire, Release};
+use crate::table::Table;
+use crate::table::rows::change::ChangedRow;
+use crate::table::rows::row::RowId;
+use crate::table::table::TableAt;
+use crate::transaction::cleanup::reclaim;
+use crate::transaction::{Isolation, TransactionOptions, WriteTransaction};
+
+/// Changes that are applied in one transaction, if they are those of small ones.
+pub(crate) const CHANGES_TOGETHER: usize = 4096;
+
+/// Repeats commits.
+pub(crate) struct Replay<'d> {
+    db: &'d Database,
+    tables: HashMap<u32, Table>,
+    transaction: Option<WriteTransaction<'d>>,
+    changes: usize,
+}
+
+/// How far a transaction has been repeated.
+#[derive(Default)]
+struct Applied {
+    count: u64,
+    /// Whether it defines anything.
+    defines: bool,
+    /// The table that its last operation was about.
+    table: Option<u32>,
+}
+
+impl<'d> Replay<'d> {
+    pub(crate) fn new(db: &'d Database) -> Self {
+        Self { db, tables: HashMap::new(), transaction: None, changes: 0 }
+    }
+
+    /// Repeats a transaction, and says how many rows it changed.
+    ///
+    /// # Errors
+    /// `DamagedLog` if it cannot be repeated, memory.
+    pub(crate) fn commit(&mut self, operations: &[u8]) -> Result<u64> {
+        let mut applied = Applied::default();
+        self.apply_whole(operations, &mut applied, true)?;
+        self.end_applied(applied)
+    }
+
+    /// As [`Replay::commit`], of all parts of a transaction, one part after the other: what is in
+    /// memory of them is a part, and an operation that goes on in the next.
+    ///
+    /// # Errors
+    /// As [`Replay::commit`]; what a part could not be read for.
+    pub(crate) fn commit_in_parts(
+        &mut self,
+        parts: impl Iterator<Item = Result<Vec<u8>>>,
+        last: &[u8],
+    ) -> Result<u64> {
+        let (mut bytes, mut applied) = (Vec::new(), Applied::default());
+        for part in parts {
+            bytes.extend_from_slice(&part?);
+            let whole = self.apply_whole(&bytes, &mut applied, false)?;
+            bytes.drain(..whole);
+        }
+        bytes.extend_from_slice(last);
+        self.apply_whole(&bytes, &mut applied, true)?;
+        self.end_applied(applied)
+    }
+
+    /// Repeats a change of tables or indexes that was a transaction of its own.
+    ///
+    /// # Errors
+    /// As [`Replay::commit`].
+    pub(crate) fn commit_definition(&mut self, definition: &[u8]) -> Result<()> {
+        self.end_transaction()?;
+        self.define(definition)?;
+        self.end_transaction()
+    }
+
+    /// Commits what was repeated so far.
+    pub(crate) fn end_transaction(&mut self) -> Result<()> {
+        self.changes = 0;
+        match self.transaction.take() {
+            Some(tx) => tx.commit().map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes back what has not committed.
+    pub(crate) fn roll_back(&mut self) {
+        self.transaction = None;
+    }
+
+    /// Whether so much was changed that the transaction should end here.
+    pub(crate) fn is_long(&self) -> bool {
+        self.changes >= CHANGES_TOGETHER
+    }
+
+    /// The table with this number.
+    pub(crate) fn table(&mut self, id: u32) -> Result<Table> {
+        if let Some(table) = self.tables.get(&id) {
+            return Ok(table.clone());
+        }
+        let core = self.db.instance.catalog().by_id(id);
+        let core = core.ok_or_else(|| damaged(format!("there is no table {id}")))?;
+        let table = Table { core };
+        self.tables.insert(id, table.clone());
+        Ok(table)
+    }
+
+    /// Sees to it that a row id has no version: what deleted it was repeated, but its versions may
+    /// still be there.
+    pub(crate) fn make_vacant(&mut self, table: &Table, row: u32) -> Result<()> {
+        let at = TableAt { memory: self.db.instance.memory(), core: &table.core };
+        if at.is_taken(row) {
+            self.end_transaction()?;
+            reclaim::drain_all(&self.db.instance);
+        }
+        if at.is_taken(row) {
+            return Err(damaged(format!("row {row} of `{}` is there twice", table.name())));
+        }
+        Ok(())
+    }
+
+    /// Makes one change of a row, as a statement would, in the transaction that is open.
+    pub(crate) fn change(&mut self, table: &Table, operation: &Operation<'_>) -> Result<()> {
+        self.changes += 1;
+        change_row(self.transaction()?, table, operation)
+    }
+
+    /// Makes a definition, in the transaction that is open.
+    pub(crate) fn define(&mut self, bytes: &[u8]) -> Result<()> {
+        self.tables.clear();
+        let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
+        self.transaction()?.repeat(definition).map_err(|error| match error.is_out_of_memory() {
+            true => error,
+            false => damaged(error.to_string()),
+        })
+    }
+
+    /// Applies the operations that are whole in some bytes, and says how many bytes they are. What
+    /// is behind the last of them may go on elsewhere, unless these are the last bytes.
+    fn apply_whole(&mut self, bytes: &[u8], applied: &mut Applied, last: bool) -> Result<usize> {
+        let mut operations = Operations::behind(bytes, applied.table);
+        let mut whole = 0;
+        loop {
+            let operation = match operations.next() {
+                Ok(None) => break,
+                Ok(Some(operation)) => operation,
+                Err(what) if last => return Err(damaged(what)),
+                Err(_) => break,
+            };
+            match operation {
+                Operation::Define { bytes } => {
+                    if !applied.defines {
+                        self.end_transaction()?;
+                    }
+                    applied.defines = true;
+                    self.define(bytes)?;
+                }
+                _ => {
+                    self.apply(&operation)?;
+                    applied.count += 1;
+                }
+            }
+            let (rest, table) = operations.rest();
+            (whole, applied.table) = (bytes.len() - rest, table);
+        }
+        Ok(whole)
+    }
+
+    fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
+        let Some(table) = table_of(operation) else { return Ok(()) };
+        let table = self.table(table)?;
+        if let Operation::Insert { row, .. } = *operation {
+            self.make_vacant(&table, row)?;
+        }
+        self.changes += 1;
+        change_row(self.transaction()?, &table, operation).map_err(|error| {
+            match error.is_out_of_memory() {
+                true => error,
+                false => damaged(error.to_string()),
+            }
+        })
+    }
+
+    fn end_applied(&mut self, applied: Applied) -> Result<u64> {
+        if applied.defines || self.is_long() {
+            self.end_transaction()?;
+        }
+        Ok(applied.count)
+    }
+
+    /// The transaction in which commits are repeated.
+    fn transaction(&mut self) -> Result<&WriteTransaction<'d>> {
+        if self.transaction.is_none() {
+            let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+            self.transaction = Some(self.db.begin_write_with(&options)?);
+        }
+        let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
+        Ok(tx)
+    }
+}
+
+/// What is to be seen to when all was repeated: the row ids that are free, the places in sets that
+/// come next, and the clock, which is never behind a commit that was repeated, nor behind the
+/// transactions that repeated it.
+pub(crate) fn finish(db: &Database, timestamp: u64) -> Result<u64> {
+    let memory = db.instance.memory();
+    reclaim::drain_all(&db.instance);
+    memory.header().account.open_reserve(false);
+    db.instance.forget_counts();
+    for core in db.instance.catalog().all() {
+        memory.get(core.root).directory.thread_free(memory);
+    }
+    db.set_names().iter().try_for_each(|name| crate::image::check_links(db, &db.set(name)?))?;
+    let clock = &memory.header().clock.0;
+    let timestamp = timestamp.max(clock.load(Acquire));
+    clock.store(timestamp, Release);
+    Ok(timestamp)
+}
+
+/// The number of the table that a change of a row is about.
+pub(crate) fn table_of(operation: &Operation<'_>) -> Option<u32> {
+    match *operation {
+        Operation::Insert { table, .. }
+        | Operation::Update { table, .. }
+        | Operation::Patch { table, .. }
+        | Operation::Delete { table, .. } => Some(table),
+        Operation::Define { .. } => None,
+    }
+}
+
+/// Makes one change, as a statement would.
+fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
+    // What recovery repeats may take the reserve: it had room before.
+    let changed = |row| ChangedRow { id: Some(RowId(row)), class: AllocationClass::Emergency };
+    let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
+        true => Ok(()),
+        false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
+    };
+    match *operation {
+        Operation::Insert { row, bytes, .. } => {
+            check(bytes)?;
+            tx.change_any(table, ChangedRow::NEW, |at, alloc, snapshot| {
+                at.directory().claim(alloc, row)?;
+                at.insert_as(alloc, snapshot, row, bytes.len(), |out| {
+                    out.copy_from_slice(bytes);
+                    Ok(())
+                })
+            })
+        }
+        Operation::Update { row, bytes, .. } => {
+            check(bytes)?;
+            tx.change_any(table, changed(row), |at, alloc, snapshot| {
+                let fill = |_: &[u8], out: &mut [u8]| {
+                    out.copy_from_slice(bytes);
+                    Ok(())
+                };
+                at.update(alloc, snapshot, row, |_| Ok(bytes.len()), fill)
+            })
+        }
+        Operation::Patch { row, first, last, bytes, .. } => {
+            tx.change_any(table, changed(row), |at, alloc, snapshot| {
+                let length = |old: &[u8]| match first + last <= old.len() {
+                    true => Ok(first + bytes.len() + last),
+                    false => Err(damaged("a change does not fit its row")),
+                };
+                let fill = |old: &[u8], out: &mut [u8]| {
+                    out[..first].copy_from_slice(&old[..first]);
+                    out[first..first + bytes.len()].copy_from_slice(bytes);
+                    out[first + bytes.len()..].copy_from_slice(&old[old.len() - last..]);
+                    check(out)
+                };
+                at.update(alloc, snapshot, row, length, fill)
+            })
+        }
+        Operation::Delete { row, .. } => {
+            return tx.delete_any(table, RowId(row));
+        }
+        Operation::Define { .. } => return Ok(()),
+    }
+    .map(|_| ())
+}
+
+#[cold]
+pub(crate) fn damaged(because: impl Into<String>) -> Error {
+    Error::new(ErrorKind::DamagedLog).because(because.into())
+}

@@ -1,0 +1,309 @@
+//! Reading a table in pieces: hot rows as rows, frozen segments as columns.
+//!
+//! In the order of row ids. A frozen segment comes with a bitmap of the rows for which its columns
+//! are what the snapshot sees; rows that have changed since it was frozen follow it as rows. Both
+//! are taken from one look at each slot, so every row that is seen comes once. Columns are
+//! references into the database, which stay until the transaction ends.
+
+use super::frozen::{FrozenSegment, GROUP};
+use crate::column::FrozenColumn;
+use crate::column::block::Block;
+use crate::error::Result;
+use crate::memory::aligned::as_u64s;
+use crate::memory::atomic::Acquire;
+use crate::table::handle::{ColumnHandle, Table};
+use crate::table::read::reader::Reader;
+use crate::table::rows::row::{Row, RowId};
+use crate::table::rows::segment::{SEGMENT_SHIFT, is_frozen, newest_of};
+use crate::table::rows::version::visible;
+use crate::table::table::TableAt;
+
+/// Slots of hot rows that one piece is made of.
+const HOT_SLOTS: u64 = 1024;
+
+/// A table in pieces, in the order of row ids.
+///
+/// # Examples
+/// See [`ReadTransaction::scan_pieces`](crate::ReadTransaction::scan_pieces).
+pub struct Pieces<'t> {
+    table: TableAt<'t>,
+    handle: &'t Table,
+    reader: Reader<'t>,
+    /// The next row id to look at, and the end.
+    next: u64,
+    limit: u64,
+    rows: Vec<Row<'t>>,
+    /// Whether there are rows that belong to the frozen segment given last.
+    rows_follow: bool,
+}
+
+/// Some rows of a table.
+///
+/// # Examples
+/// See [`ReadTransaction::scan_pieces`](crate::ReadTransaction::scan_pieces).
+pub enum Piece<'p, 't> {
+    /// Rows that lie by themselves, at most 65,536; never none.
+    Rows(&'p [Row<'t>]),
+    /// The rows of a frozen segment that are as they were frozen; some of them are seen.
+    Frozen(FrozenRows<'t>),
+}
+
+/// The rows of a frozen segment, as columns.
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options, Piece, schema::*};
+/// let db = Database::open(Options::new())?;
+/// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+/// let a = table.column("a")?;
+/// let rows = (0..100_i64).map(|i| [Some(Value::I64(i))]);
+/// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+/// db.freeze_all(&table)?;
+/// db.write(|tx| {
+///     let third = tx.scan(&table)?.nth(3).expect("there are 100").id();
+///     tx.update_values(&table, third, &[(a, Value::I64(1000))])
+/// })?;
+/// let tx = db.begin_read()?;
+/// let mut pieces = tx.scan_pieces(&table)?;
+/// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
+/// assert_eq!((rows.first_row(), rows.len()), (0, 100));
+/// // The row that has changed is hidden in the columns.
+/// assert_eq!(rows.visible().map(|bits| bits[0]), Some(!(1 << 3)));
+/// assert_eq!(rows.visible_count(), 99);
+/// assert_eq!(rows.column(a)?.value(4, &mut Vec::new()), Value::I64(4));
+/// // It comes as a row.
+/// let Some(Piece::Rows(rows)) = pieces.next_piece() else { unreachable!() };
+/// assert_eq!(rows.iter().filter_map(|row| row.get::<i64>(a)).collect::<Vec<_>>(), [1000]);
+/// assert!(pieces.next_piece().is_none());
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct FrozenRows<'t> {
+    handle: &'t Table,
+    block: Block<'t>,
+    first: u64,
+    visible: Visible<'t>,
+    /// Whether it begins with the segment: else rows of it were given before it was frozen.
+    is_whole: bool,
+}
+
+/// For which rows the columns are what is seen.
+#[derive(Clone)]
+enum Visible<'t> {
+    All,
+    /// All that were there.
+    Present(&'t [u64]),
+    Some(Box<[u64]>),
+}
+
+impl<'t> Pieces<'t> {
+    pub(crate) fn new(table: TableAt<'t>, handle: &'t Table, reader: Reader<'t>) -> Self {
+        let limit = table.directory().limit();
+        Self { table, handle, reader, next: 0, limit, rows: Vec::new(), rows_follow: false }
+    }
+
+    /// The next piece; `None` after the last, and after the snapshot has expired.
+    pub fn next_piece(&mut self) -> Option<Piece<'_, 't>> {
+        if std::mem::take(&mut self.rows_follow) {
+            return Some(Piece::Rows(&self.rows));
+        }
+        self.rows.clear();
+        while self.next < self.limit {
+            let _operation = self.reader.enter(self.table.memory);
+            if self.reader.is_expired() {
+                self.next = self.limit;
+                break;
+            }
+            let directory = self.table.directory();
+            if let Some(frozen) = directory.frozen(self.table.memory, self.next as u32) {
+                if let Some(rows) = self.take_frozen(frozen) {
+                    self.rows_follow = !self.rows.is_empty();
+                    return Some(Piece::Frozen(rows));
+                }
+            } else {
+                self.take_hot();
+            }
+            if !self.rows.is_empty() {
+                return Some(Piece::Rows(&self.rows));
+            }
+        }
+        None
+    }
+
+    fn take_hot(&mut self) {
+        let memory = self.table.memory;
+        let first = self.next as u32;
+        let end = self.limit.min(self.next + HOT_SLOTS);
+        let slots = self.table.directory().slots_beside(memory, first, end);
+        self.next += slots.len() as u64;
+        for (row, slot) in (first..).zip(slots) {
+            self.push(row, newest_of(slot.load(Acquire)));
+        }
+    }
+
+    /// The rest of a frozen segment from the next row on, and the rows beside its columns; `None`
+    /// if the snapshot sees nothing of what is in the columns.
+    fn take_frozen(&mut self, frozen: &'t FrozenSegment) -> Option<FrozenRows<'t>> {
+        let memory = self.table.memory;
+        let number = self.next >> SEGMENT_SHIFT;
+        let first = number << SEGMENT_SHIFT;
+        let passed = (self.next - first) as usize;
+        self.next = self.limit.min((number + 1) << SEGMENT_SHIFT);
+        if !self.reader.snapshot.sees(memory, &frozen.begin) {
+            // Row ids of rows deleted since may have been given to this very transaction.
+            self.take_changed(frozen, first, passed, |_| {});
+            return None;
+        }
+        let block = frozen.block(memory);
+        let present = block.present().map(as_u64s);
+        if passed == 0 && !frozen.is_changed() && frozen.ends.is_none() {
+            let visible = present.map_or(Visible::All, Visible::Present);
+            return Some(FrozenRows { handle: self.handle, block, first, visible, is_whole: true });
+        }
+        let rows = block.rows() as usize;
+        let mut bits: Box<[u64]> = match present {
+            Some(present) => present.into(),
+            None => all_of(rows),
+        };
+        for (number, bits) in bits.iter_mut().enumerate() {
+            let before = passed.saturating_sub(number * GROUP).min(GROUP);
+            *bits &= u64::MAX.checked_shl(before as u32).unwrap_or(0);
+        }
+        self.take_changed(frozen, first, passed, |ordinal| {
+            if let Some(bits) = bits.get_mut(ordinal / GROUP) {
+                *bits &= !(1 << (ordinal % GROUP));
+            }
+        });
+        frozen.ends.hide(memory, self.reader.snapshot, &mut bits);
+        if bits.iter().all(|bits| *bits == 0) {
+            // Columns of which nothing is seen may go while the transaction lasts.
+            return None;
+        }
+        let (visible, is_whole) = (Visible::Some(bits), passed == 0);
+        Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
+    }
+
+    /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
+    /// `visit` with the ordinal of each, whether it is seen or not.
+    fn take_changed(
+        &mut self,
+        frozen: &FrozenSegment,
+        first: u64,
+        passed: usize,
+        mut visit: impl FnMut(usize),
+    ) {
+        let memory = self.table.memory;
+        if !frozen.is_changed() {
+            return;
+        }
+        for number in passed / GROUP..1 << (SEGMENT_SHIFT - 6) {
+            let Some(slots) = frozen.changed(memory, number) else { continue };
+            for (ordinal, slot) in (number * GROUP..).zip(slots) {
+                let word = slot.load(Acquire);
+                if !is_frozen(word) && ordinal >= passed {
+                    visit(ordinal);
+                    self.push((first as usize + ordinal) as u32, newest_of(word));
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, row: u32, newest: u64) {
+        if let Some(at) = visible(self.table.memory, newest, self.reader.snapshot) {
+            if let Some(reads) = self.reader.reads {
+                reads.hand_out(self.table.core.id, row);
+            }
+            self.rows.push(Row::at(self.table, at));
+        }
+    }
+}
+
+impl<'t> FrozenRows<'t> {
+    /// The id of the first row, as [`RowId::number`] gives it; row `i` has this and `i` more.
+    pub fn first_row(&self) -> u64 {
+        self.first
+    }
+
+    /// The number of rows in the columns, at most 65,536, including those that are not visible.
+    #[expect(clippy::len_without_is_empty, reason = "a frozen segment has rows")]
+    pub fn len(&self) -> usize {
+        self.block.rows() as usize
+    }
+
+    /// For which rows the columns are what this snapshot sees: bit `i % 64` of word `i / 64`.
+    /// `None` if for all. Rows that are not were deleted, or have changed; what is seen of those
+    /// comes as rows, in the piece that follows.
+    pub fn visible(&self) -> Option<&[u64]> {
+        match &self.visible {
+            Visible::All => None,
+            Visible::Present(bits) => Some(bits),
+            Visible::Some(bits) => Some(bits),
+        }
+    }
+
+    /// Whether row `i` is visible.
+    pub(crate) fn sees(&self, i: usize) -> bool {
+        self.visible().is_none_or(|bits| bits[i / 64] >> (i % 64) & 1 == 1)
+    }
+
+    /// Whether the columns are of all rows of the segment that were not passed before.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// The columns as they lie in memory.
+    pub(crate) fn block(&self) -> Block<'t> {
+        self.block
+    }
+
+    /// Puts row `i` together.
+    pub(crate) fn copy_row(&self, i: usize, bytes: &mut Vec<u8>) {
+        let layout = &self.handle.core.layout;
+        bytes.resize(self.block.row_len(layout, i as u32), 0);
+        self.block.write_row(layout, i as u32, bytes);
+    }
+
+    /// The number of visible rows.
+    pub fn visible_count(&self) -> usize {
+        let count = |bits: &[u64]| bits.iter().map(|word| word.count_ones() as usize).sum();
+        self.visible().map_or(self.len(), count)
+    }
+
+    /// The id of row `i`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row_id(&self, i: usize) -> RowId {
+        assert!(i < self.len(), "row {i} is not of the segment");
+        RowId((self.first + i as u64) as u32)
+    }
+
+    /// A column.
+    ///
+    /// # Errors
+    /// `UnknownColumn` if it is of another table.
+    pub fn column(&self, column: ColumnHandle) -> Result<FrozenColumn<'t>> {
+        self.handle.check_column(column)?;
+        let leaf = column.leaf();
+        let column_type = &self.handle.core.layout.leaves()[leaf].column_type;
+        Ok(FrozenColumn::new(self.block.column(leaf), column_type))
+    }
+
+    /// The columns in the order of the layout's leaves.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = FrozenColumn<'t>> {
+        let (block, leaves) = (self.block, self.handle.core.layout.leaves());
+        let types = leaves.iter().map(|leaf| &leaf.column_type);
+        types.enumerate().map(move |(i, of)| FrozenColumn::new(block.column(i), of))
+    }
+}
+
+/// A bitmap of so many rows.
+fn all_of(rows: usize) -> Box<[u64]> {
+    let mut bits = vec![u64::MAX; rows.div_ceil(64)];
+    if !rows.is_multiple_of(64)
+        && let Some(last) = bits.last_mut()
+    {
+        *last = (1 << (rows % 64)) - 1;
+    }
+    bits.into()
+}

@@ -1,0 +1,152 @@
+//! Freezing a table: segment by segment, each in a slot of its own.
+//!
+//! So no snapshot is held for longer than one segment takes, and what a segment has left behind is
+//! freed before the next one is begun, if nobody reads. The definition lock is held: nobody else
+//! freezes, and no index is made of rows that are on their way.
+
+use std::sync::PoisonError;
+
+use super::reclaim;
+use crate::error::Result;
+use crate::index::pack::Packing;
+use crate::instance::Instance;
+use crate::memory::Allocator;
+use crate::table::columns::freeze::{Inspected, Outcome};
+use crate::table::rows::segment::SEGMENT_SHIFT;
+use crate::table::table::{TableAt, TableCore};
+use crate::transaction::begin::clock;
+use crate::transaction::commit::finalize;
+use crate::transaction::write::defining::{WAIT_MAX, busy};
+
+/// Which segments to freeze.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// Those whose row ids have all been given out.
+    Full,
+    /// All; no more row ids are given out in the last one.
+    All,
+}
+
+/// The result of freezing a table.
+///
+/// # Examples
+/// See [`Database::freeze`](crate::Database::freeze).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FreezeReport {
+    /// Segments that are frozen now and were not before, and rows in them.
+    pub segments: u64,
+    /// Rows in those segments.
+    pub rows: u64,
+    /// Segments that were skipped, since a row in them has old versions, is being changed, or
+    /// is not seen by every snapshot that is held.
+    pub skipped: u64,
+    /// Bytes that the rows of the segments took: versions and slots.
+    pub bytes_before: u64,
+    /// Bytes that they take now: columns, and what leads there.
+    pub bytes_after: u64,
+}
+
+/// Freezes the segments of a table that can be, and in which nothing was inserted or changed after
+/// the timestamp `unchanged_since`.
+///
+/// # Errors
+/// `UnknownTable`, `TableBusy` if tables are changed for 5 seconds, `TooManyTransactions`, and
+/// memory; then some segments are frozen and others not.
+pub(crate) fn freeze(
+    db: &Instance,
+    core: &TableCore,
+    extent: Extent,
+    unchanged_since: u64,
+) -> Result<FreezeReport> {
+    let turn = db.definition_turn().take_within(WAIT_MAX);
+    let _turn = turn.ok_or_else(|| busy("a change of tables"))?;
+    let _maintenance = db.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+    core.check_live()?;
+    db.check_owner(core)?;
+    finalize::drain_all(db);
+    reclaim::drain_all(db);
+    let at = TableAt { memory: db.memory(), core };
+    let (numbers, skipped) = candidates(db, at, extent, unchanged_since)?;
+    let mut report = FreezeReport { skipped, ..FreezeReport::default() };
+    if numbers.is_empty() && extent == Extent::Full {
+        return Ok(report);
+    }
+    at.directory().withdraw_gaps(db.memory(), &numbers);
+    let frozen: Result<()> = numbers.iter().try_for_each(|&number| {
+        let outcome = in_slot(db, |alloc, horizon| {
+            at.freeze_segment(alloc, number, horizon.min(unchanged_since))
+        })?;
+        report.count(outcome);
+        reclaim::drain_all(db);
+        Ok(())
+    });
+    at.directory().return_gaps(db.memory(), &numbers);
+    frozen?;
+    if extent == Extent::All {
+        pack_indexes(db, at)?;
+    }
+    Ok(report)
+}
+
+/// Makes the ordered indexes of a table smaller that was loaded and is frozen now.
+fn pack_indexes(db: &Instance, at: TableAt<'_>) -> Result<()> {
+    for index in at.core.indexes().filter(|index| index.is_ordered()) {
+        let mut packing = Packing::default();
+        while in_slot(db, |alloc, _| Ok(at.pack(alloc, index, &mut packing)))? {
+            reclaim::drain_all(db);
+        }
+    }
+    reclaim::drain_all(db);
+    Ok(())
+}
+
+/// The segments that can be frozen as it seems, and how many others there are that are not.
+fn candidates(
+    db: &Instance,
+    at: TableAt<'_>,
+    extent: Extent,
+    unchanged_since: u64,
+) -> Result<(Vec<u32>, u64)> {
+    let limit = at.directory().limit();
+    let count = match extent {
+        Extent::Full => limit >> SEGMENT_SHIFT,
+        Extent::All => limit.div_ceil(1 << SEGMENT_SHIFT),
+    };
+    let (mut numbers, mut skipped) = (Vec::new(), 0);
+    for number in 0..count as u32 {
+        let inspected =
+            in_slot(db, |_, horizon| Ok(at.inspect_segment(number, horizon.min(unchanged_since))));
+        match inspected? {
+            Inspected::Freezable => numbers.push(number),
+            Inspected::Busy => skipped += 1,
+            Inspected::Nothing => {}
+        }
+    }
+    Ok((numbers, skipped))
+}
+
+/// Does something as a writer that has taken a slot, with what every snapshot has reached.
+fn in_slot<'d, T>(
+    db: &'d Instance,
+    work: impl FnOnce(Allocator<'d>, u64) -> Result<T>,
+) -> Result<T> {
+    let (held, _) = finalize::with_free_slot(db, clock::begin_past_gate)?;
+    let horizon = clock::horizon(db.memory(), held.number()).rows;
+    work(db.memory().allocator(held.cache()), horizon)
+}
+
+impl FreezeReport {
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Frozen { rows, bytes_before, bytes_after } => {
+                self.segments += 1;
+                self.rows += rows;
+                self.bytes_before += bytes_before;
+                self.bytes_after += bytes_after;
+            }
+            Outcome::Nothing => {}
+            Outcome::Busy => self.skipped += 1,
+        }
+    }
+}

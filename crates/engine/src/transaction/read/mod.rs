@@ -1,0 +1,10 @@
+//! Reading under a transaction's snapshot, which a transaction that writes does in the same way.
+//!
+//! In the order in which a program meets them: [`reading`] is a transaction that reads, with its
+//! look-ups; [`blob_keys`] are look-ups by a key that is one blob, [`scanning`] goes through all
+//! rows, [`members`] follows network sets.
+
+pub(crate) mod blob_keys;
+pub(crate) mod members;
+pub(crate) mod reading;
+pub(crate) mod scanning;
