@@ -111,8 +111,10 @@ fn from_offsets(
         ColumnType::U64 => numbers!(U64, u64),
         ColumnType::Decimal { .. } => Vector::I128(match i64::try_from(min) {
             // In 8 bytes as long as it can be: the wider addition costs twice as much.
-            Ok(min) => offsets.gather(rows, |offset| i128::from(min.wrapping_add(offset.into()))),
-            Err(_) => offsets.gather(rows, |offset| min + i128::from(offset)),
+            Ok(min) if min <= i64::MAX - i64::from(u32::MAX) => {
+                offsets.gather(rows, |offset| i128::from(min + i64::from(offset)))
+            }
+            _ => offsets.gather(rows, |offset| min + i128::from(offset)),
         }),
         _ => return None,
     })

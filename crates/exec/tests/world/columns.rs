@@ -106,6 +106,19 @@ pub(crate) fn numbers() -> Vec<Shape> {
         shape("wide price", "offsets 2", decimal(38), |random, row| {
             within(random, row, 1_i128 << 100, 50_000)
         }),
+        // The least is a number of 8 bytes, the greatest is not.
+        shape("price across 8 bytes", "offsets 1", decimal(38), |random, row| {
+            within(random, row, i128::from(i64::MAX) - 50, 100)
+        }),
+        shape("price far across 8 bytes", "offsets 4", decimal(20), |random, row| {
+            within(random, row, i128::from(i64::MAX) - 5, 1 << 30)
+        }),
+        shape("least price", "offsets 2", decimal(38), |random, row| {
+            within(random, row, 1 - 10_i128.pow(38), 5000)
+        }),
+        shape("greatest price", "offsets 3", decimal(38), |random, row| {
+            within(random, row, 10_i128.pow(38) - 10_000_000, 9_999_999)
+        }),
         shape("i64", "plain 8", T::I64, |random, row| match row {
             0 => Cell::Number(i64::MIN.into()),
             1 => Cell::Number(i64::MAX.into()),
