@@ -70,7 +70,8 @@ pub enum KnownKeys {
 
 impl KnownKeys {
     /// The keys within these bounds, for a column of integers or days, in a table of so many rows.
-    /// `look_up` says which of some numbers are keys, and is asked where there is no list.
+    /// `look_up` says which of some numbers are keys, and is asked where there is no list; what it
+    /// says of numbers beyond those that the type has does not matter, for no row has them.
     ///
     /// # Errors
     /// What `look_up` meets.

@@ -5,6 +5,9 @@
 //! say where it begins in the buffer. (Neumann and Freitag, Umbra: A Disk-Based System with
 //! In-Memory Performance, CIDR 2020; Arrow's Utf8View.)
 
+#[cfg(test)]
+mod tests;
+
 use remanent_engine::{Ends, Symbols};
 
 use crate::rows::Rows;

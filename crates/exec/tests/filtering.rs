@@ -5,64 +5,15 @@ mod world;
 use std::sync::Arc;
 
 use remanent_engine::schema::ColumnType;
-use remanent_exec::{BATCH_ROWS, Evaluation, KeyBounds, KeySet, KnownKeys, Matches, SegmentFilter};
+use remanent_exec::{
+    Decoded, Evaluation, KeyBounds, KeySet, KnownKeys, Matches, SegmentFilter, consecutive,
+};
 
-use world::asked::{Asked, Given, is_like, matches_of, parse};
-use world::columns::{Nulls, ROWS, Shape, every, numbers, texts};
+use world::asked::{Asked, Given, matches_of};
+use world::check::{assert_same, check, left};
+use world::columns::{Nulls, ROWS, Shape, every, numbers};
 use world::random::Random;
 use world::{Cell, World, cells_of};
-
-/// The rows that a filter leaves, in stretches as a scan has them.
-fn left(world: &World, filter: &SegmentFilter) -> Vec<usize> {
-    world.show(|rows, _| {
-        let mut left = Vec::new();
-        for from in (0..rows.len()).step_by(BATCH_ROWS) {
-            let to = rows.len().min(from + BATCH_ROWS);
-            let selection = filter.select(rows, from..to).expect("rows of the table");
-            let list = match selection.rows() {
-                remanent_exec::Rows::Stretch(from, to) => (from..to).collect(),
-                remanent_exec::Rows::List(list) => {
-                    list.iter().map(|row| *row as usize).collect::<Vec<_>>()
-                }
-            };
-            assert_eq!(list.len(), selection.len());
-            left.extend(list);
-        }
-        left
-    })
-}
-
-/// Says where two lists of rows differ first.
-#[track_caller]
-fn assert_same(found: &[usize], expected: &[usize], context: &str) {
-    let differs = found.iter().zip(expected).find(|(found, expected)| found != expected);
-    assert_eq!(differs, None, "{context}");
-    assert_eq!(found.len(), expected.len(), "{context}");
-}
-
-/// Checks a predicate by itself; where it was evaluated.
-fn check(world: &World, asked: &Asked, context: &str) -> Evaluation {
-    let mut filter = SegmentFilter::default();
-    let given = Given::new(asked.clone());
-    let evaluation = world.show(|rows, _| filter.add(rows, world.column(), &given));
-    let evaluation = evaluation.expect("a column of the table");
-    let meets = |row: &usize| asked.of(&world.cells[*row]) == Some(true);
-    let all = 0..world.cells.len();
-    match evaluation {
-        Evaluation::NoRow => {
-            let met = all.clone().find(meets);
-            assert_eq!(met, None, "{context}: no row meets {asked:?}");
-        }
-        Evaluation::Encoded => {
-            let expected: Vec<_> = all.filter(meets).collect();
-            assert_same(&left(world, &filter), &expected, &format!("{context}: {asked:?}"));
-        }
-        Evaluation::Decoded => {
-            assert_eq!(left(world, &filter).len(), all.len(), "{context}: {asked:?}");
-        }
-    }
-    evaluation
-}
 
 /// Numbers around those of a column, and at the ends of everything.
 fn bounds(world: &World) -> Vec<i128> {
@@ -170,91 +121,6 @@ fn several_predicates_leave_what_meets_all() {
     }
 }
 
-/// Patterns of pieces that columns of text have, and of some that none has.
-fn pattern(random: &mut Random) -> String {
-    let pieces = ["a", "ab", "aab", "é", "é ", "→", "parcel", "the", " was left", "1", "zz", ""];
-    let count = random.below(5) as usize;
-    let piece = |random: &mut Random| random.of(&pieces);
-    let mut pattern = piece(random).to_owned();
-    for _ in 0..count {
-        pattern.push_str(random.of(&["%", "%%", "%%%%%%%%"]));
-        pattern.push_str(piece(random));
-    }
-    pattern
-}
-
-#[test]
-fn patterns_over_text_of_every_encoding() {
-    for (seed, shape) in texts().iter().enumerate() {
-        for nulls in [Nulls::No, Nulls::Some] {
-            let world = shape.build(2_001, nulls, seed as u64);
-            let mut random = Random(seed as u64 + 77);
-            let drawn = (0..20).map(|_| pattern(&mut random));
-            let given =
-                ["%", "%%%%%%%%%%", "a%", "%a", "a%a", "%a%a%a%a%a%a%a%a%", "é%", "%\u{e8}%"];
-            for pattern in given.into_iter().map(str::to_owned).chain(drawn) {
-                for negated in [false, true] {
-                    let has_wildcard = pattern.contains('%');
-                    let asked = Asked::Like { pattern: pattern.clone(), negated };
-                    let evaluation = check(&world, &asked, shape.name);
-                    let is_value = shape.encoding == "constant" && nulls == Nulls::Some;
-                    let is_coded = shape.encoding.starts_with("dictionary")
-                        || shape.encoding == "constant" && nulls == Nulls::No;
-                    let is_encoded = is_coded || has_wildcard && !is_value;
-                    assert_eq!(evaluation != Evaluation::Decoded, is_encoded, "{pattern}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn patterns_with_other_wildcards_and_escapes_are_left_to_the_caller() {
-    for pattern in ["a_%", "_", "a\\%%", "%\\", "\\%", "a", "", "100\\%"] {
-        assert!(parse(pattern, false).is_none(), "{pattern}");
-        let shape = texts().into_iter().find(|shape| shape.encoding == "fsst").expect("symbols");
-        let world = shape.build(2_001, Nulls::Some, 5);
-        let asked = Asked::Like { pattern: pattern.to_owned(), negated: false };
-        assert_eq!(check(&world, &asked, shape.name), Evaluation::Decoded);
-    }
-}
-
-#[test]
-fn a_pattern_too_long_for_an_automaton_is_left_to_the_caller() {
-    let shape = texts().into_iter().find(|shape| shape.encoding == "fsst").expect("symbols");
-    let world = shape.build(2_001, Nulls::No, 5);
-    let asked =
-        |len: usize| Asked::Like { pattern: format!("%{}%", "a".repeat(len)), negated: true };
-    assert_eq!(check(&world, &asked(249), shape.name), Evaluation::Encoded);
-    assert_eq!(check(&world, &asked(250), shape.name), Evaluation::Decoded);
-    // Strings are searched for whatever is sought.
-    let shape = texts().into_iter().find(|shape| shape.encoding == "strings 4").expect("strings");
-    let world = shape.build(2_001, Nulls::No, 5);
-    assert_eq!(check(&world, &asked(300), shape.name), Evaluation::Encoded);
-}
-
-#[test]
-fn bytes_that_are_no_text_are_compared_as_bytes() {
-    // Parts of letters, as symbols may cut them, and bytes that no text has.
-    let bytes: [&[u8]; 7] =
-        [b"", b"\xc3", b"\xa9", b"\xc3\xa9", b"\xff\xfea", b"\xc3\xa9\xc3", b"a\xc3\xa9\x80b"];
-    for pattern in ["%", "é%", "%é", "%é%", "a%b", "%a%", "é%é"] {
-        let parsed = parse(pattern, false).expect("a pattern");
-        for text in bytes {
-            let expected = is_like(text, pattern.as_bytes());
-            assert_eq!(parsed.meets(text), expected, "{} like {pattern}", text.escape_ascii());
-        }
-    }
-}
-
-#[test]
-fn start_and_end_do_not_share_letters() {
-    let pattern = parse("aba%ba", false).expect("a pattern");
-    assert!(!pattern.meets(b"aba") && pattern.meets(b"ababa"));
-    let pattern = parse("%aba%aba%", true).expect("a pattern");
-    assert!(pattern.meets(b"ababa") && !pattern.meets(b"abaaba"));
-}
-
 /// Keys as bits, from a list or by a look-up of each number.
 fn keys(listed: bool, keys: &[i128], column_type: &ColumnType, rows: usize) -> KnownKeys {
     let (low, high) = (keys.iter().min().expect("one"), keys.iter().max().expect("one"));
@@ -262,7 +128,7 @@ fn keys(listed: bool, keys: &[i128], column_type: &ColumnType, rows: usize) -> K
     let bounds = KeyBounds { low: *low, high: *high, list };
     let known = KnownKeys::find(&bounds, column_type, rows, |values| {
         assert!(!listed, "there is a list");
-        let values = remanent_exec::Decoded { values, valid: None };
+        let values = Decoded { values, valid: None };
         let truths = cells_of(&values, &[]).into_iter().map(|cell| match cell {
             Cell::Number(number) => keys.contains(&number),
             _ => false,
@@ -270,6 +136,12 @@ fn keys(listed: bool, keys: &[i128], column_type: &ColumnType, rows: usize) -> K
         Ok::<_, ()>(matches_of(&truths.collect::<Vec<_>>()))
     });
     known.expect("nothing fails")
+}
+
+/// Whether a column of this type can have a number.
+fn is_of(column_type: &ColumnType, number: i128) -> bool {
+    let values = consecutive(number, 1, column_type).expect("a type of numbers");
+    cells_of(&Decoded { values, valid: None }, &[]) == [Cell::Number(number)]
 }
 
 #[test]
@@ -291,6 +163,12 @@ fn keys_of_joins_over_numbers_of_every_encoding() {
                 for listed in [false, true] {
                     let known = keys(listed, &wanted, &shape.column_type, ROWS);
                     let KnownKeys::Keys(keys) = known else { panic!("{known:?}") };
+                    for number in first - 70..first + 270 {
+                        // What the type cannot have is nowhere, and may be among the keys.
+                        if is_of(&shape.column_type, number) {
+                            assert_eq!(keys.has(number), wanted.contains(&number), "{number}");
+                        }
+                    }
                     check_keys(&world, keys, offsets, shape.name);
                 }
             }

@@ -68,8 +68,45 @@ fn decimal(precision: u8) -> ColumnType {
     ColumnType::Decimal { precision, scale: 2 }
 }
 
-/// Columns of whole numbers.
+/// Columns of whole numbers and of decimals.
 pub(crate) fn numbers() -> Vec<Shape> {
+    integers().into_iter().chain(decimals()).collect()
+}
+
+fn decimals() -> Vec<Shape> {
+    vec![
+        shape("price", "offsets 3", decimal(12), |random, row| {
+            within(random, row, 90_000, 10_000_000)
+        }),
+        shape("wide price", "offsets 2", decimal(38), |random, row| {
+            within(random, row, 1_i128 << 100, 50_000)
+        }),
+        // The least is a number of 8 bytes, the greatest is not.
+        shape("price across 8 bytes", "offsets 1", decimal(38), |random, row| {
+            within(random, row, i128::from(i64::MAX) - 50, 100)
+        }),
+        shape("price far across 8 bytes", "offsets 4", decimal(20), |random, row| {
+            within(random, row, i128::from(i64::MAX) - 5, 1 << 30)
+        }),
+        shape("least price", "offsets 2", decimal(38), |random, row| {
+            within(random, row, 1 - 10_i128.pow(38), 5000)
+        }),
+        shape("greatest price", "offsets 3", decimal(38), |random, row| {
+            within(random, row, 10_i128.pow(38) - 10_000_000, 9_999_999)
+        }),
+        shape("large price", "plain 8", decimal(18), |random, _| {
+            Cell::Number((random.next() as i64 / 10).into())
+        }),
+        shape("larger price", "plain 16", decimal(38), |random, _| {
+            Cell::Number(i128::from(random.next() as i64) << 50)
+        }),
+        shape("few prices", "dictionary 1", decimal(38), |random, _| {
+            Cell::Number(i128::from(random.below(99)) << 80)
+        }),
+    ]
+}
+
+fn integers() -> Vec<Shape> {
     use ColumnType as T;
     vec![
         shape("constant", "constant", T::I64, |_, _| Cell::Number(-7)),
@@ -100,25 +137,6 @@ pub(crate) fn numbers() -> Vec<Shape> {
             within(random, row, i32::MIN.into(), 1 << 32)
         }),
         shape("u32", "offsets 4", T::U32, |random, row| within(random, row, 0, 1 << 32)),
-        shape("price", "offsets 3", decimal(12), |random, row| {
-            within(random, row, 90_000, 10_000_000)
-        }),
-        shape("wide price", "offsets 2", decimal(38), |random, row| {
-            within(random, row, 1_i128 << 100, 50_000)
-        }),
-        // The least is a number of 8 bytes, the greatest is not.
-        shape("price across 8 bytes", "offsets 1", decimal(38), |random, row| {
-            within(random, row, i128::from(i64::MAX) - 50, 100)
-        }),
-        shape("price far across 8 bytes", "offsets 4", decimal(20), |random, row| {
-            within(random, row, i128::from(i64::MAX) - 5, 1 << 30)
-        }),
-        shape("least price", "offsets 2", decimal(38), |random, row| {
-            within(random, row, 1 - 10_i128.pow(38), 5000)
-        }),
-        shape("greatest price", "offsets 3", decimal(38), |random, row| {
-            within(random, row, 10_i128.pow(38) - 10_000_000, 9_999_999)
-        }),
         shape("i64", "plain 8", T::I64, |random, row| match row {
             0 => Cell::Number(i64::MIN.into()),
             1 => Cell::Number(i64::MAX.into()),
@@ -131,20 +149,11 @@ pub(crate) fn numbers() -> Vec<Shape> {
         shape("moments", "plain 8", T::Timestamp, |random, row| {
             within(random, row, 1_700_000_000_000_000, 1 << 40)
         }),
-        shape("large price", "plain 8", decimal(18), |random, _| {
-            Cell::Number((random.next() as i64 / 10).into())
-        }),
-        shape("larger price", "plain 16", decimal(38), |random, _| {
-            Cell::Number(i128::from(random.next() as i64) << 50)
-        }),
         shape("few and far", "dictionary 1", T::I64, |random, _| {
             Cell::Number(i128::from(random.below(50)) * 1_000_000_007_000 - 5)
         }),
         shape("few moments", "dictionary 1", T::Timestamp, |random, _| {
             Cell::Number(i128::from(random.below(20)) * 86_400_000_000)
-        }),
-        shape("few prices", "dictionary 1", decimal(38), |random, _| {
-            Cell::Number(i128::from(random.below(99)) << 80)
         }),
         shape("some and far", "dictionary 2", T::I64, |random, row| {
             let number = if row < 600 { row as u64 } else { random.below(600) };

@@ -6,6 +6,7 @@
 #![expect(dead_code, reason = "no test needs all of it")]
 
 pub(crate) mod asked;
+pub(crate) mod check;
 pub(crate) mod columns;
 pub(crate) mod random;
 
