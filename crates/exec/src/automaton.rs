@@ -9,7 +9,7 @@ mod tests;
 
 use remanent_engine::Symbols;
 
-use crate::pattern::Pattern;
+use crate::pattern::PatternParts;
 
 /// A pattern over the codes of one column's symbols.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ const LOST: u8 = 255;
 
 impl Automaton {
     /// The automaton over the codes of a column; `None` if the pattern is too long.
-    pub(crate) fn new(pattern: &Pattern, symbols: &Symbols<'_>) -> Option<Self> {
+    pub(crate) fn new(pattern: &PatternParts, symbols: &Symbols<'_>) -> Option<Self> {
         let (by_byte, last) = states(pattern)?;
         let (writer, mut text) = (symbols.writer(), Vec::new());
         let mut by_code = vec![[LOST; 256]; by_byte.len()];
@@ -64,8 +64,8 @@ impl Automaton {
 
 /// The states, one behind each byte of the parts that was found, and the last of them; `None` if
 /// there are too many.
-fn states(pattern: &Pattern) -> Option<(Vec<[u8; 256]>, u8)> {
-    let parts = pattern.between.iter().map(|part| part.bytes.as_slice());
+fn states(pattern: &PatternParts) -> Option<(Vec<[u8; 256]>, u8)> {
+    let parts = pattern.between.iter().map(Vec::as_slice);
     let fixed = pattern.start.len() + pattern.end.len();
     let len = parts.clone().map(<[u8]>::len).sum::<usize>() + fixed;
     if len >= STATES_MAX {

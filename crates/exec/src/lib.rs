@@ -15,6 +15,7 @@ mod text_view;
 mod vector;
 
 mod dictionary;
+mod encoded_texts;
 
 mod decode;
 
@@ -33,9 +34,10 @@ mod segment_filter;
 
 pub use decode::{consecutive, decode};
 pub use dictionary::Dictionary;
+pub use encoded_texts::EncodedTexts;
 pub use key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KnownKeys};
 pub use matches::Matches;
-pub use pattern::{Find, Pattern};
+pub use pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use predicate::ColumnPredicate;
 pub use rows::{BATCH_ROWS, Rows};
 pub use segment_filter::{Evaluation, SegmentFilter};

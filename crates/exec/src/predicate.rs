@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::matches::Matches;
-use crate::pattern::Pattern;
+use crate::pattern::TextPattern;
 use crate::vector::Decoded;
 
 /// A predicate on one column.
@@ -22,7 +22,7 @@ pub trait ColumnPredicate {
     fn range(&self) -> Option<(i128, i128)>;
 
     /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.
-    fn pattern(&self) -> Option<&Arc<Pattern>>;
+    fn pattern(&self) -> Option<&Arc<dyn TextPattern>>;
 
     /// Which of these values meet it; `None` if it fails for one, which may be one that no row has.
     fn matches(&self, values: Decoded<'_>) -> Option<Matches>;

@@ -26,7 +26,7 @@ use crate::verdict::Verdict;
 ///     fn range(&self) -> Option<(i128, i128)> {
 ///         Some((i128::MIN, self.0))
 ///     }
-///     fn pattern(&self) -> Option<&Arc<Pattern>> {
+///     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
 ///         None
 ///     }
 ///     fn matches(&self, _: Decoded<'_>) -> Option<Matches> {

@@ -8,13 +8,14 @@
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
-use remanent_engine::{Encoding, Ends, FrozenColumn};
+use remanent_engine::{Encoding, FrozenColumn};
 
 use crate::automaton::Automaton;
 use crate::decode::{consecutive, dictionary_values, from_values};
+use crate::encoded_texts::EncodedTexts;
 use crate::key_set::KeySet;
 use crate::offsets::Parts;
-use crate::pattern::Pattern;
+use crate::pattern::TextPattern;
 use crate::predicate::ColumnPredicate;
 use crate::vector::Decoded;
 
@@ -37,7 +38,7 @@ pub(crate) enum Verdict {
     /// By the number, which is the offset more than the least: one of these.
     Among { keys: Arc<KeySet>, min: i128, bytes: usize },
     /// By the text, which lies behind those of other rows.
-    Like(Arc<Pattern>),
+    Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
     LikeCodes(Automaton),
 }
@@ -86,7 +87,8 @@ impl Verdict {
             },
             Encoding::Fsst { symbols, .. } => {
                 let pattern = predicate.pattern();
-                let automaton = pattern.and_then(|pattern| Automaton::new(pattern, &symbols));
+                let automaton =
+                    pattern.and_then(|pattern| Automaton::new(pattern.parts(), &symbols));
                 automaton.map_or(Self::Unknown, Self::LikeCodes)
             }
             _ => Self::Unknown,
@@ -160,11 +162,9 @@ impl Verdict {
                 self.filter_numbers(column, codes, from, meets);
             }
             Encoding::Strings { ends, bytes } | Encoding::Fsst { ends, codes: bytes, .. } => {
-                let texts = Texts { column, ends, bytes };
+                let texts = EncodedTexts::new(column, ends, bytes);
                 match self {
-                    Self::Like(pattern) => {
-                        texts.filter(from, meets, |text| pattern.meets(text));
-                    }
+                    Self::Like(pattern) => pattern.filter(&texts, from, meets),
                     Self::LikeCodes(automaton) => {
                         texts.filter(from, meets, |codes| automaton.meets(codes));
                     }
@@ -248,26 +248,6 @@ fn filter_between(low: u32, high: u32, bytes: usize, codes: &[u8], meets: &mut [
             let code = u32::from_le_bytes(*code);
             *meet &= (code >= low) & (code <= high);
         }),
-    }
-}
-
-/// The encoded texts of a column.
-struct Texts<'c, 't> {
-    column: &'c FrozenColumn<'t>,
-    ends: Ends<'t>,
-    bytes: &'t [u8],
-}
-
-impl Texts<'_, '_> {
-    /// Takes the rows out of `meets` whose bytes do not meet a condition.
-    #[inline]
-    fn filter(&self, from: usize, meets: &mut [bool], condition: impl Fn(&[u8]) -> bool) {
-        let nulls = self.column.nulls();
-        let is_null =
-            |row: usize| nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
-        for (row, meet) in (from..).zip(meets) {
-            *meet = *meet && !is_null(row) && condition(&self.bytes[self.ends.range(row)]);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use remanent_exec::{ColumnPredicate, Decoded, Find, Matches, Pattern};
+use remanent_exec::{ColumnPredicate, Decoded, Find, Matches, Pattern, TextPattern};
 
 use super::random::Random;
 use super::{Cell, cells_of};
@@ -118,13 +118,15 @@ pub(crate) fn is_like(text: &[u8], pattern: &[u8]) -> bool {
 /// A predicate as it is given to a filter.
 pub(crate) struct Given {
     pub(crate) asked: Asked,
-    pattern: Option<Arc<Pattern>>,
+    pattern: Option<Arc<dyn TextPattern>>,
 }
 
 impl Given {
     pub(crate) fn new(asked: Asked) -> Self {
         let pattern = match &asked {
-            Asked::Like { pattern, negated } => parse(pattern, *negated).map(Arc::new),
+            Asked::Like { pattern, negated } => {
+                parse(pattern, *negated).map(|it| Arc::new(it) as Arc<dyn TextPattern>)
+            }
             _ => None,
         };
         Self { asked, pattern }
@@ -141,7 +143,7 @@ impl ColumnPredicate for Given {
         }
     }
 
-    fn pattern(&self) -> Option<&Arc<Pattern>> {
+    fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
         self.pattern.as_ref()
     }
 
@@ -169,7 +171,7 @@ pub(crate) fn matches_of(truths: &[bool]) -> Matches {
 
 /// Finds a part by looking at each place.
 #[derive(Debug)]
-struct Windows(Vec<u8>);
+pub(crate) struct Windows(Vec<u8>);
 
 impl Find for Windows {
     fn find(&self, text: &[u8]) -> Option<usize> {
@@ -177,6 +179,6 @@ impl Find for Windows {
     }
 }
 
-pub(crate) fn parse(pattern: &str, negated: bool) -> Option<Pattern> {
+pub(crate) fn parse(pattern: &str, negated: bool) -> Option<Pattern<Windows>> {
     Pattern::parse(pattern, negated, |part| Windows(part.to_vec()))
 }

@@ -21,7 +21,7 @@ use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
-use remanent_exec::{Matches, Pattern};
+use remanent_exec::{Matches, TextPattern};
 
 use super::constant::range_of;
 use super::pattern::pattern_of;
@@ -39,7 +39,7 @@ pub(crate) struct Condition {
     /// no more than that.
     pub(crate) range: Option<(i128, i128)>,
     /// The pattern of its LIKE, if it says no more than that.
-    pub(crate) pattern: Option<Arc<Pattern>>,
+    pub(crate) pattern: Option<Arc<dyn TextPattern>>,
 }
 
 /// What a condition says of some rows.
@@ -104,7 +104,7 @@ impl Condition {
             [column] => range_of(filter, &table.columns[*column].sql_type),
             _ => None,
         };
-        let pattern = pattern_of(filter).map(Arc::new);
+        let pattern = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
         Ok(Self { columns, schema, expr, range, pattern })
     }
 

@@ -12,7 +12,7 @@ use remanent_exec::{Find, Pattern};
 
 /// Parts are sought by as many bytes at once as the machine can.
 #[derive(Debug)]
-struct PartFinder(Finder<'static>);
+pub(crate) struct PartFinder(Finder<'static>);
 
 impl Find for PartFinder {
     #[inline]
@@ -22,7 +22,7 @@ impl Find for PartFinder {
 }
 
 /// The pattern of a filter that is a LIKE of a column and nothing else.
-pub(crate) fn pattern_of(filter: &Expr) -> Option<Pattern> {
+pub(crate) fn pattern_of(filter: &Expr) -> Option<Pattern<PartFinder>> {
     let Expr::Like(like) = filter else { return None };
     if like.case_insensitive || like.escape_char.is_some() {
         return None;
@@ -40,6 +40,6 @@ pub(crate) fn pattern_of(filter: &Expr) -> Option<Pattern> {
     parse(text, like.negated)
 }
 
-fn parse(text: &str, negated: bool) -> Option<Pattern> {
+fn parse(text: &str, negated: bool) -> Option<Pattern<PartFinder>> {
     Pattern::parse(text, negated, |part| PartFinder(Finder::new(part).into_owned()))
 }

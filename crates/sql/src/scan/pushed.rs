@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use remanent_engine::FrozenRows;
 use remanent_exec::{
-    ColumnPredicate, Decoded, Evaluation, KeySet, Matches, Pattern, SegmentFilter, Selection,
+    ColumnPredicate, Decoded, Evaluation, KeySet, Matches, SegmentFilter, Selection, TextPattern,
 };
 
 use super::condition::Condition;
@@ -87,7 +87,7 @@ impl ColumnPredicate for OnColumn<'_> {
         self.condition.range
     }
 
-    fn pattern(&self) -> Option<&Arc<Pattern>> {
+    fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
         self.condition.pattern.as_ref()
     }
 
