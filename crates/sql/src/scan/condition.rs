@@ -21,8 +21,10 @@ use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use remanent_exec::{Matches, TextPattern};
 
-use super::pattern::Pattern;
+use super::constant::range_of;
+use super::pattern::pattern_of;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 
@@ -37,7 +39,7 @@ pub(crate) struct Condition {
     /// no more than that.
     pub(crate) range: Option<(i128, i128)>,
     /// The pattern of its LIKE, if it says no more than that.
-    pub(crate) pattern: Option<Arc<Pattern>>,
+    pub(crate) pattern: Option<Arc<dyn TextPattern>>,
 }
 
 /// What a condition says of some rows.
@@ -46,6 +48,20 @@ pub(crate) enum Kept {
     None,
     /// True for those that meet it; never NULL.
     These(BooleanArray),
+}
+
+impl Kept {
+    /// The same as bits.
+    pub(crate) fn to_matches(&self) -> Matches {
+        match self {
+            Self::All => Matches::All,
+            Self::None => Matches::None,
+            Self::These(truths) => {
+                let words = truths.values().bit_chunks().iter_padded();
+                Matches::Some(words.take(truths.len().div_ceil(64)).collect())
+            }
+        }
+    }
 }
 
 impl Condition {
@@ -85,10 +101,10 @@ impl Condition {
         };
         let expr = session.create_physical_expr(filter.clone(), &names)?;
         let range = match columns.as_slice() {
-            [column] => super::pushed::range_of(filter, &table.columns[*column].sql_type),
+            [column] => range_of(filter, &table.columns[*column].sql_type),
             _ => None,
         };
-        let pattern = Pattern::of(filter).map(Arc::new);
+        let pattern = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
         Ok(Self { columns, schema, expr, range, pattern })
     }
 

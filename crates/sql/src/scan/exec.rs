@@ -25,11 +25,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
+use remanent_exec::KnownKeys;
 
 use super::access_path::{Access, SortColumn};
 use super::condition::{Condition, Hint};
 use super::join_keys;
-use super::key_set::{KeySet, Known};
+use super::key_hint::known_keys;
+use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
 use super::rows_of::RowsOf;
 use super::scan_rows::{Batches, Wanted};
@@ -292,10 +294,13 @@ impl ExecutionPlan for ScanExec {
             let asked = predicate_of(&wanted.table, &wanted.conditions, &hints)?;
             let mut others = Vec::new();
             for hint in hints.into_iter().filter(|_| access == Access::All) {
-                match KeySet::of(&hint, &wanted.table, count)? {
-                    Known::Nothing => others.push(Hint::new(hint)),
-                    Known::Useless => {}
-                    Known::Keys(keys) => wanted.keys.push(Arc::new(keys)),
+                match known_keys(&hint, &wanted.table, count)? {
+                    KnownKeys::Unsuitable => others.push(Hint::new(hint)),
+                    KnownKeys::Useless => {}
+                    KnownKeys::Keys(keys) => {
+                        let column = hint.columns[0];
+                        wanted.keys.push(WantedKeys { column, keys: Arc::new(keys) });
+                    }
                 }
             }
             by_sets.add(wanted.keys.len());

@@ -1,14 +1,15 @@
 //! Scans: rows of the engine as batches of Arrow, by the way that leads to the fewest.
 //!
-//! A table for the planner, the way to its rows, conditions on encoded values, the operator, the
-//! batches.
+//! A table for the planner, the way to its rows, conditions as `remanent-exec` compares them with
+//! encoded values, the operator, the batches.
 
 pub(crate) mod provider;
 
 pub(crate) mod access_path;
 
 pub(crate) mod condition;
-pub(crate) mod key_set;
+pub(crate) mod constant;
+pub(crate) mod key_hint;
 pub(crate) mod pattern;
 pub(crate) mod pushed;
 
@@ -21,9 +22,5 @@ pub(crate) mod scan_rows;
 
 pub(crate) mod frozen;
 
-/// Rows in a batch between operators.
-pub(crate) const BATCH_ROWS: usize = 8192;
-
-/// Of the numbers between the least and the greatest key of a join, the part that has to be keys
-/// for these to be found by their number, not by a hash: at most 500 bytes of memory for each.
-pub(crate) const KEY_DENSITY_MIN: f64 = 0.008;
+/// Rows in a batch between operators, and how dense keys are that are found by their number.
+pub(crate) use remanent_exec::{BATCH_ROWS, KEY_DENSITY_MIN};

@@ -10,12 +10,12 @@ use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions,
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::SchemaRef;
 use remanent_engine::{FrozenRows, Row};
+use remanent_exec::{Rows, Selection};
 
 use super::condition::{Condition, Hint, Kept};
 use super::frozen;
-use super::frozen::{Dictionary, Rows};
-use super::key_set::KeySet;
-use super::pushed::OfSegment;
+use super::frozen::Dictionary;
+use super::pushed::{OfSegment, WantedKeys};
 use super::rows_of::RowsOf;
 use crate::catalog::table::Table;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
     /// What each row given out meets.
     pub(crate) conditions: Vec<Condition>,
     /// What joins want of them.
-    pub(crate) keys: Vec<Arc<KeySet>>,
+    pub(crate) keys: Vec<WantedKeys>,
     pub(crate) schema: SchemaRef,
 }
 
@@ -188,20 +188,20 @@ impl Segment {
                 segment: self,
                 rows,
                 table: &wanted.table,
-                places: self.seen(wanted, rows, from..to)?,
+                places: self.conditions.select(rows, from..to)?,
                 arrays: Vec::new(),
             };
             for &other in &self.conditions.others {
                 chosen.keep(&wanted.conditions[other])?;
             }
             for hint in hints.iter_mut() {
-                if chosen.places.len() > 0 && hint.is_worth_it() {
+                if !chosen.places.is_empty() && hint.is_worth_it() {
                     let before = chosen.places.len();
                     chosen.keep(&hint.condition)?;
                     hint.note(before, chosen.places.len());
                 }
             }
-            if chosen.places.len() > 0 {
+            if !chosen.places.is_empty() {
                 let arrays = wanted.columns.iter().map(|&place| chosen.array(place));
                 let arrays = arrays.collect::<Result<Vec<_>>>()?;
                 return batch_of(arrays, wanted, chosen.places.len()).map(Some);
@@ -209,49 +209,6 @@ impl Segment {
         }
         Ok(None)
     }
-
-    /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
-    /// meet the conditions.
-    fn seen(
-        &self,
-        wanted: &Wanted,
-        rows: &FrozenRows<'_>,
-        stretch: std::ops::Range<usize>,
-    ) -> Result<Places> {
-        let mut meets = vec![true; stretch.len()];
-        if let Some(visible) = rows.visible() {
-            for (meet, row) in meets.iter_mut().zip(stretch.clone()) {
-                *meet = visible[row / 64] >> (row % 64) & 1 == 1;
-            }
-        } else if !self.conditions.says_anything() {
-            return Ok(Places::Stretch(stretch.start, stretch.end));
-        }
-        self.conditions.filter(&wanted.table, rows, stretch.start, &mut meets)?;
-        let count = meets.iter().filter(|meet| **meet).count();
-        if count == meets.len() {
-            return Ok(Places::Stretch(stretch.start, stretch.end));
-        }
-        Ok(Places::List(list_of(&meets, stretch.start as u32)))
-    }
-}
-
-/// The rows that meet something, from row `first` on.
-fn list_of(meets: &[bool], first: u32) -> Vec<u32> {
-    // Each row is written, and the place moves on behind those that count: without a branch, for
-    // none could be foretold where half of the rows count.
-    let mut list = vec![0; meets.len()];
-    let mut count = 0;
-    for (eight, first) in meets.chunks(8).zip((first..).step_by(8)) {
-        if eight == [false; 8] {
-            continue;
-        }
-        for (row, meet) in (first..).zip(eight) {
-            list[count] = row;
-            count += usize::from(*meet);
-        }
-    }
-    list.truncate(count);
-    list
 }
 
 /// Rows of a segment that are left, with the arrays that were made of them.
@@ -259,27 +216,8 @@ struct Chosen<'s> {
     segment: &'s Segment,
     rows: &'s FrozenRows<'s>,
     table: &'s Table,
-    places: Places,
+    places: Selection,
     arrays: Vec<(usize, ArrayRef)>,
-}
-
-/// Rows of a segment.
-enum Places {
-    Stretch(usize, usize),
-    List(Vec<u32>),
-}
-
-impl Places {
-    fn len(&self) -> usize {
-        self.rows().len()
-    }
-
-    fn rows(&self) -> Rows<'_> {
-        match self {
-            Self::Stretch(from, to) => Rows::Stretch(*from, *to),
-            Self::List(list) => Rows::List(list),
-        }
-    }
 }
 
 impl Chosen<'_> {
@@ -305,21 +243,16 @@ impl Chosen<'_> {
 
     /// Leaves the rows that meet a condition.
     fn keep(&mut self, condition: &Condition) -> Result<()> {
-        if self.places.len() == 0 {
+        if self.places.is_empty() {
             return Ok(());
         }
         let columns = condition.columns.iter().map(|&place| self.array(place));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         match condition.kept(columns, self.places.len())? {
             Kept::All => {}
-            Kept::None => self.places = Places::List(Vec::new()),
+            Kept::None => self.places = Selection::List(Vec::new()),
             Kept::These(truths) => {
-                let kept = truths.values().set_indices();
-                let list = match &self.places {
-                    Places::Stretch(from, _) => kept.map(|at| (from + at) as u32).collect(),
-                    Places::List(list) => kept.map(|at| list[at]).collect(),
-                };
-                self.places = Places::List(list);
+                self.places.keep(truths.values().set_indices());
                 for (_, array) in &mut self.arrays {
                     *array = filter(array, &truths)?;
                 }

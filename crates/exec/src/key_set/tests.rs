@@ -3,7 +3,7 @@
 use super::KeySet;
 
 fn set(low: i128, numbers: &[i128], len: usize) -> KeySet {
-    let mut set = KeySet { column: 0, low, len, bits: vec![0; len.div_ceil(64)] };
+    let mut set = KeySet { low, len, bits: vec![0; len.div_ceil(64)] };
     numbers.iter().for_each(|number| set.add((number - low) as usize));
     set
 }

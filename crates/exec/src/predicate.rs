@@ -1,0 +1,29 @@
+//! What a caller says of a predicate on one column.
+//!
+//! The trait is all that filters know of a query's language: how NULL is treated, how types are
+//! compared and what functions do is known to who implements it.
+
+use std::sync::Arc;
+
+use crate::matches::Matches;
+use crate::pattern::TextPattern;
+use crate::vector::Decoded;
+
+/// A predicate on one column.
+///
+/// It can always be evaluated on values. Where it is no more than a range or a pattern, encoded
+/// values are compared with that. A row that it says neither true nor false of does not meet it.
+///
+/// # Examples
+/// See [`SegmentFilter`](crate::SegmentFilter).
+pub trait ColumnPredicate {
+    /// The least and the greatest whole number, or unscaled decimal, that meet it, if it says no
+    /// more than that; NULL does not meet it then.
+    fn range(&self) -> Option<(i128, i128)>;
+
+    /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.
+    fn pattern(&self) -> Option<&Arc<dyn TextPattern>>;
+
+    /// Which of these values meet it; `None` if it fails for one, which may be one that no row has.
+    fn matches(&self, values: Decoded<'_>) -> Option<Matches>;
+}

@@ -1,0 +1,132 @@
+//! All that a query asks of the rows of one segment and encoded values can say.
+//!
+//! A filter is made once for a segment, and asked for each stretch of its rows. It never leaves a
+//! row out that meets what was added, and says of each addition whether it is all that is needed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use remanent_engine::{ColumnHandle, FrozenRows, Result};
+
+use crate::key_set::KeySet;
+use crate::predicate::ColumnPredicate;
+use crate::selection::Selection;
+use crate::verdict::Verdict;
+
+/// What a query asks of the rows of one segment.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use remanent_engine::{Database, Options, Piece, schema::*};
+/// use remanent_exec::*;
+/// /// Numbers up to this one.
+/// struct UpTo(i128);
+/// impl ColumnPredicate for UpTo {
+///     fn range(&self) -> Option<(i128, i128)> {
+///         Some((i128::MIN, self.0))
+///     }
+///     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
+///         None
+///     }
+///     fn matches(&self, _: Decoded<'_>) -> Option<Matches> {
+///         None // Ranges of wide offsets are not evaluated on values.
+///     }
+/// }
+/// let db = Database::open(Options::new())?;
+/// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+/// let rows = (0..1000_i64).map(|i| [Some(Value::I64(i * 7))]);
+/// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+/// db.freeze_all(&table)?;
+/// let tx = db.begin_read()?;
+/// let mut pieces = tx.scan_pieces(&table)?;
+/// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
+/// let mut filter = SegmentFilter::default();
+/// let evaluation = filter.add(&rows, table.column("a")?, &UpTo(20))?;
+/// assert_eq!(evaluation, Evaluation::Encoded);
+/// assert_eq!(filter.select(&rows, 0..rows.len())?, Selection::List(vec![0, 1, 2]));
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Default, Debug)]
+pub struct SegmentFilter {
+    /// What is said by numbers, with the column that each is about.
+    numbers: Vec<(ColumnHandle, Verdict)>,
+    /// What is said by text, which takes longest, and so has the fewest rows left.
+    texts: Vec<(ColumnHandle, Verdict)>,
+}
+
+/// Where a predicate on a segment is evaluated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Evaluation {
+    /// Nowhere: no row of the segment meets it.
+    NoRow,
+    /// On encoded values, or nowhere since all rows meet it: [`SegmentFilter::select`] does it.
+    Encoded,
+    /// On decoded values, by the caller.
+    Decoded,
+}
+
+impl SegmentFilter {
+    /// Adds a predicate on a column, and says where it is evaluated.
+    ///
+    /// # Errors
+    /// A column of another table.
+    pub fn add(
+        &mut self,
+        rows: &FrozenRows<'_>,
+        column: ColumnHandle,
+        predicate: &dyn ColumnPredicate,
+    ) -> Result<Evaluation> {
+        let verdict = Verdict::of(predicate, &rows.column(column)?);
+        Ok(self.push(column, verdict))
+    }
+
+    /// Adds the keys that a join wants of a column, and says where they are compared: where the
+    /// answer is [`Evaluation::Decoded`], by the join.
+    ///
+    /// # Errors
+    /// A column of another table.
+    pub fn add_keys(
+        &mut self,
+        rows: &FrozenRows<'_>,
+        column: ColumnHandle,
+        keys: &Arc<KeySet>,
+    ) -> Result<Evaluation> {
+        let verdict = Verdict::of_keys(keys, &rows.column(column)?);
+        Ok(self.push(column, verdict))
+    }
+
+    fn push(&mut self, column: ColumnHandle, verdict: Verdict) -> Evaluation {
+        match verdict {
+            Verdict::None => return Evaluation::NoRow,
+            Verdict::Unknown => return Evaluation::Decoded,
+            Verdict::All => {}
+            Verdict::Like(_) | Verdict::LikeCodes(_) => self.texts.push((column, verdict)),
+            _ => self.numbers.push((column, verdict)),
+        }
+        Evaluation::Encoded
+    }
+
+    /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
+    /// meet what was added.
+    ///
+    /// # Errors
+    /// Rows of another table.
+    ///
+    /// # Panics
+    /// If the stretch goes beyond the rows.
+    pub fn select(&self, rows: &FrozenRows<'_>, stretch: Range<usize>) -> Result<Selection> {
+        let mut meets = vec![true; stretch.len()];
+        if let Some(visible) = rows.visible() {
+            for (meet, row) in meets.iter_mut().zip(stretch.clone()) {
+                *meet = visible[row / 64] >> (row % 64) & 1 == 1;
+            }
+        } else if self.numbers.is_empty() && self.texts.is_empty() {
+            return Ok(Selection::Stretch(stretch.start, stretch.end));
+        }
+        for (column, verdict) in self.numbers.iter().chain(&self.texts) {
+            verdict.filter(&rows.column(*column)?, stretch.start, &mut meets);
+        }
+        Ok(Selection::of(&meets, stretch.start))
+    }
+}

@@ -1,0 +1,232 @@
+//! Rows that a filter leaves are those that meet its predicates, one by one, whatever the encoding.
+
+mod world;
+
+use std::sync::Arc;
+
+use remanent_engine::schema::ColumnType;
+use remanent_exec::{
+    Decoded, Evaluation, KeyBounds, KeySet, KnownKeys, Matches, SegmentFilter, consecutive,
+};
+
+use world::asked::{Asked, Given, matches_of};
+use world::check::{assert_same, check, left};
+use world::columns::{Nulls, ROWS, Shape, every, numbers};
+use world::random::Random;
+use world::{Cell, World, cells_of};
+
+/// Numbers around those of a column, and at the ends of everything.
+fn bounds(world: &World) -> Vec<i128> {
+    let all = world.cells.iter().filter_map(|cell| match cell {
+        Cell::Number(number) => Some(*number),
+        _ => None,
+    });
+    let all: Vec<i128> = all.collect();
+    let (least, greatest) = (*all.iter().min().expect("one"), *all.iter().max().expect("one"));
+    let middle = least / 2 + greatest / 2;
+    vec![i128::MIN, least - 1, least, least + 1, middle, greatest - 1, greatest, i128::MAX]
+}
+
+#[test]
+fn ranges_over_numbers_of_every_encoding() {
+    for (seed, shape) in numbers().iter().enumerate() {
+        for nulls in [Nulls::No, Nulls::Some] {
+            let world = shape.build(ROWS, nulls, seed as u64);
+            let bounds = bounds(&world);
+            let mut encoded = 0;
+            for low in &bounds {
+                for high in &bounds {
+                    let asked = Asked::Between(*low, *high);
+                    encoded +=
+                        usize::from(check(&world, &asked, shape.name) == Evaluation::Encoded);
+                }
+            }
+            let is_encoded = shape.encoding.starts_with("offsets")
+                || shape.encoding.starts_with("dictionary")
+                || nulls == Nulls::No;
+            assert_eq!(encoded > 0, is_encoded, "{} {nulls:?}", shape.name);
+        }
+    }
+}
+
+#[test]
+fn whatever_is_asked_of_codes_is_answered_by_codes() {
+    for (seed, shape) in every().iter().enumerate() {
+        for nulls in [Nulls::No, Nulls::Some] {
+            let world = shape.build(ROWS, nulls, seed as u64);
+            let mut random = Random(seed as u64 ^ 0xa5a5);
+            // Values of the column, of its like, and none.
+            let mut cells = vec![Cell::Null, Cell::Number(0), Cell::text("AIR"), Cell::float(1.5)];
+            cells.extend((0..9).map(|row| shape.cell(&mut random, row)));
+            for _ in 0..25 {
+                let asked = Asked::draw(&cells, &mut random, 2);
+                let evaluation = check(&world, &asked, shape.name);
+                let is_coded = shape.encoding == "offsets 1"
+                    || shape.encoding.starts_with("dictionary")
+                    || shape.encoding == "constant" && nulls == Nulls::No;
+                if is_coded {
+                    assert_ne!(evaluation, Evaluation::Decoded, "{}: {asked:?}", shape.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wide_offsets_answer_ranges_and_nothing_else() {
+    for (seed, shape) in numbers().iter().enumerate() {
+        if !["offsets 2", "offsets 3", "offsets 4"].contains(&shape.encoding) {
+            continue;
+        }
+        let world = shape.build(ROWS, Nulls::Some, seed as u64);
+        let number = world.cells.iter().find(|cell| **cell != Cell::Null).expect("one").clone();
+        let list = Asked::In(vec![number.clone(), Cell::Null]);
+        let equal = Asked::Equal(number);
+        assert_eq!(check(&world, &equal, shape.name), Evaluation::Encoded);
+        for asked in [list, Asked::IsNull, Asked::Not(Box::new(equal))] {
+            assert_eq!(check(&world, &asked, shape.name), Evaluation::Decoded);
+        }
+    }
+}
+
+#[test]
+fn several_predicates_leave_what_meets_all() {
+    let shapes: Vec<Shape> = every();
+    for (seed, shape) in shapes.iter().enumerate() {
+        let world = shape.build(ROWS, Nulls::Some, seed as u64);
+        // The last first: rows are counted without those that are gone.
+        world.delete(8_500);
+        world.delete(7);
+        let mut random = Random(seed as u64);
+        let cells: Vec<Cell> = (0..9).map(|row| shape.cell(&mut random, row)).collect();
+        for _ in 0..5 {
+            let mut filter = SegmentFilter::default();
+            let mut kept = Vec::new();
+            for _ in 0..3 {
+                let not = Box::new(Asked::draw(&cells, &mut random, 1));
+                let given =
+                    Given::new(Asked::Or(Box::new(Asked::IsNull), Box::new(Asked::Not(not))));
+                let evaluation = world.show(|rows, _| filter.add(rows, world.column(), &given));
+                if evaluation.expect("its column") == Evaluation::Encoded {
+                    kept.push(given.asked);
+                }
+            }
+            let meets = |row: &usize| {
+                let is_there = ![7, 8_500].contains(row);
+                is_there && kept.iter().all(|asked| asked.of(&world.cells[*row]) == Some(true))
+            };
+            let expected: Vec<_> = (0..ROWS).filter(meets).collect();
+            assert_same(&left(&world, &filter), &expected, &format!("{}: {kept:?}", shape.name));
+        }
+    }
+}
+
+/// Keys as bits, from a list or by a look-up of each number.
+fn keys(listed: bool, keys: &[i128], column_type: &ColumnType, rows: usize) -> KnownKeys {
+    let (low, high) = (keys.iter().min().expect("one"), keys.iter().max().expect("one"));
+    let list = listed.then(|| keys.to_vec());
+    let bounds = KeyBounds { low: *low, high: *high, list };
+    let known = KnownKeys::find(&bounds, column_type, rows, |values| {
+        assert!(!listed, "there is a list");
+        let values = Decoded { values, valid: None };
+        let truths = cells_of(&values, &[]).into_iter().map(|cell| match cell {
+            Cell::Number(number) => keys.contains(&number),
+            _ => false,
+        });
+        Ok::<_, ()>(matches_of(&truths.collect::<Vec<_>>()))
+    });
+    known.expect("nothing fails")
+}
+
+/// Whether a column of this type can have a number.
+fn is_of(column_type: &ColumnType, number: i128) -> bool {
+    let values = consecutive(number, 1, column_type).expect("a type of numbers");
+    cells_of(&Decoded { values, valid: None }, &[]) == [Cell::Number(number)]
+}
+
+#[test]
+fn keys_of_joins_over_numbers_of_every_encoding() {
+    for (seed, shape) in numbers().iter().enumerate() {
+        let is_integer =
+            !matches!(shape.column_type, ColumnType::Decimal { .. } | ColumnType::Bool);
+        if !is_integer {
+            continue;
+        }
+        for nulls in [Nulls::No, Nulls::Some] {
+            let world = shape.build(ROWS, nulls, seed as u64);
+            let offsets = shape.encoding.starts_with("offsets");
+            let [_, _, least, _, middle, _, greatest, _] = bounds(&world)[..] else {
+                unreachable!()
+            };
+            for first in [least - 200, least, middle, greatest - 5, greatest, greatest + 1] {
+                let wanted: Vec<_> = (0..9).map(|step| first + step * step * 3).collect();
+                for listed in [false, true] {
+                    let known = keys(listed, &wanted, &shape.column_type, ROWS);
+                    let KnownKeys::Keys(keys) = known else { panic!("{known:?}") };
+                    for number in first - 70..first + 270 {
+                        // What the type cannot have is nowhere, and may be among the keys.
+                        if is_of(&shape.column_type, number) {
+                            assert_eq!(keys.has(number), wanted.contains(&number), "{number}");
+                        }
+                    }
+                    check_keys(&world, keys, offsets, shape.name);
+                }
+            }
+        }
+    }
+}
+
+fn check_keys(world: &World, keys: KeySet, is_offsets: bool, context: &str) {
+    let mut filter = SegmentFilter::default();
+    let keys = Arc::new(keys);
+    let evaluation = world.show(|rows, _| filter.add_keys(rows, world.column(), &keys));
+    let meets = |row: &usize| match world.cells[*row] {
+        Cell::Number(number) => keys.has(number),
+        _ => false,
+    };
+    let expected: Vec<_> = (0..world.cells.len()).filter(meets).collect();
+    match evaluation.expect("a column of the table") {
+        Evaluation::NoRow => assert_eq!(expected, [0; 0], "{context}"),
+        Evaluation::Decoded => assert!(!is_offsets, "{context}"),
+        Evaluation::Encoded if is_offsets => {
+            assert_eq!(left(world, &filter), expected, "{context}")
+        }
+        // A constant: what is null is left to the join.
+        Evaluation::Encoded => {
+            let left = left(world, &filter);
+            assert!(expected.iter().all(|row| left.contains(row)), "{context}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_many_or_far_apart_stay_what_they_are() {
+    let find = |bounds: KeyBounds, rows, matches: Matches| {
+        KnownKeys::find(&bounds, &ColumnType::I64, rows, |_| Ok::<_, ()>(matches.clone()))
+            .expect("nothing fails")
+    };
+    let between = |low, high, list| KeyBounds { low, high, list };
+    // Nearly all of the numbers are keys.
+    assert!(matches!(find(between(0, 999, None), 10, Matches::All), KnownKeys::Useless));
+    // More numbers than rows, or than bits for a list.
+    assert!(matches!(find(between(0, 9_999, None), 5_000, Matches::None), KnownKeys::Unsuitable));
+    let list = Some(vec![0, 99_999]);
+    assert!(matches!(find(between(0, 99_999, list), 5_000, Matches::All), KnownKeys::Unsuitable));
+    let list = Some(vec![0, 39_999]);
+    assert!(matches!(find(between(0, 39_999, list), 5_000, Matches::All), KnownKeys::Keys(_)));
+    // Many numbers of which a sample says that hardly any is a key.
+    assert!(matches!(
+        find(between(0, 99_999, None), 100_000, Matches::None),
+        KnownKeys::Unsuitable
+    ));
+    // Bounds that leave nothing, or everything.
+    assert!(matches!(find(between(1, 0, None), 100, Matches::All), KnownKeys::Unsuitable));
+    let everything = between(i128::MIN, i128::MAX, Some(vec![1]));
+    assert!(matches!(find(everything, 100, Matches::All), KnownKeys::Unsuitable));
+    let bounds = between(0, 10, Some(vec![1]));
+    let known = KnownKeys::find(&bounds, &ColumnType::F64, 100, |_| Err("never asked"));
+    assert!(matches!(known, Ok(KnownKeys::Unsuitable)));
+    let failing =
+        KnownKeys::find(&between(0, 10, None), &ColumnType::I64, 100, |_| Err("it fails"));
+    assert_eq!(failing.err(), Some("it fails"));
+}

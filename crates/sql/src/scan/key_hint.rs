@@ -1,0 +1,83 @@
+//! What a join says of its keys, as bits that encoded values are compared with.
+//!
+//! A hash join tells the scan of its larger side which keys it found, as an expression that looks
+//! each key up, in a list or by itself. `remanent-exec` makes bits of it, if that is worth it.
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, DynamicFilterTracking, InListExpr, Literal,
+};
+use datafusion::physical_expr::utils::split_conjunction;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use remanent_exec::{Decoded, KeyBounds, KnownKeys};
+
+use super::condition::Condition;
+use super::constant::whole;
+use super::frozen::array_of_decoded;
+use crate::catalog::table::Table;
+use crate::error::Result;
+use crate::values::sql_type::SqlType;
+
+/// The keys that a hint about one column allows, in a table of so many rows.
+///
+/// # Errors
+/// Whatever the hint meets in evaluating.
+pub(crate) fn known_keys(hint: &Condition, table: &Table, rows: usize) -> Result<KnownKeys> {
+    let [column] = hint.columns[..] else { return Ok(KnownKeys::Unsuitable) };
+    let column = &table.columns[column];
+    let sql_type = &column.sql_type;
+    let is_final =
+        matches!(DynamicFilterTracking::classify(hint.expr()), DynamicFilterTracking::AllComplete);
+    if !is_final || !(sql_type.is_integer() || *sql_type == SqlType::Date) {
+        return Ok(KnownKeys::Unsuitable);
+    }
+    let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
+    let Some(bounds) = bounds_of(&known, sql_type) else { return Ok(KnownKeys::Unsuitable) };
+    KnownKeys::find(&bounds, &column.stored, rows, |values| {
+        let count = values.len();
+        let array = array_of_decoded(Decoded { values, valid: None }, sql_type, None)?;
+        Ok(hint.kept(vec![array], count)?.to_matches())
+    })
+}
+
+/// The keys of an expression that looks a column up in a list of them, as joins say it.
+fn list_of(known: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<Vec<i128>> {
+    let parts = split_conjunction(known);
+    let list = parts.iter().find_map(|part| part.downcast_ref::<InListExpr>())?;
+    if list.negated() || list.expr().downcast_ref::<Column>().is_none() {
+        return None;
+    }
+    let keys = list.list().iter().filter_map(|key| {
+        let value = key.downcast_ref::<Literal>().map(Literal::value);
+        // Nothing is equal to NULL.
+        match value {
+            Some(value) if value.is_null() => None,
+            value => Some(value.and_then(|value| whole(value, sql_type))),
+        }
+    });
+    keys.collect()
+}
+
+/// The least and the greatest number that an expression over one column allows, as joins say it,
+/// and the numbers, if it has them as a list.
+fn bounds_of(known: &Arc<dyn PhysicalExpr>, sql_type: &SqlType) -> Option<KeyBounds> {
+    let (mut low, mut high) = (None, None);
+    for part in split_conjunction(known) {
+        let Some(comparison) = part.downcast_ref::<BinaryExpr>() else { continue };
+        if comparison.left().downcast_ref::<Column>().is_none() {
+            continue;
+        }
+        let bound = comparison.right().downcast_ref::<Literal>();
+        let bound = bound.and_then(|literal| whole(literal.value(), sql_type));
+        match comparison.op() {
+            Operator::GtEq => low = bound,
+            Operator::LtEq => high = bound,
+            _ => {}
+        }
+    }
+    let (low, high) = (low?, high?);
+    (low <= high).then(|| KeyBounds { low, high, list: list_of(known, sql_type) })
+}
