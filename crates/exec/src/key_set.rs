@@ -24,7 +24,7 @@ pub const KEY_DENSITY_MIN: f64 = 0.008;
 /// look-up may take long.
 const ROWS_A_NUMBER: usize = 4;
 
-/// Parts of a long stretch of numbers that are looked at first, and the numbers of each.
+/// Parts of a long stretch of numbers that are checked first, and the numbers of each.
 const SAMPLES: usize = 16;
 const SAMPLE: usize = 1024;
 

@@ -2,7 +2,7 @@
 //!
 //! What is read of each row is read in one loop for a stretch and in another one for a list.
 
-/// Rows that are looked at and decoded at once.
+/// Rows that are checked and decoded at once.
 pub const BATCH_ROWS: usize = 8192;
 
 /// Rows of a segment, by their index.

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use super::graph::{Graph, Method, Set, join_cost, ones};
 
-/// Ways of splitting that are looked at before the greedy algorithm takes over: enough for a star
+/// Ways of splitting that are checked before the greedy algorithm takes over: enough for a star
 /// of twelve relations or ten that are all equal to each other, a few milliseconds at the most.
 const SPLITS_MAX: usize = 30_000;
 

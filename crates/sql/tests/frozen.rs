@@ -124,7 +124,7 @@ fn frozen_rows_answer_as_hot_ones() {
         assert_eq!(frozen_rows(&db), 3000, "seed {seed}");
         let join = "explain select * from hot join cold on hot.id = cold.tiny where hot.small = 5";
         let plan = session.query(join, &[]).expect("a join is explained").rows;
-        assert!(format!("{plan:?}").contains("hints: "), "{plan:?}");
+        assert!(format!("{plan:?}").contains("runtime filters: "), "{plan:?}");
         for round in 0..3 {
             for _ in 0..8 {
                 let condition = condition(&mut random);

@@ -5,7 +5,7 @@ use remanent_engine::schema::ColumnType;
 use super::random::Random;
 use super::{Cell, World, encoding_of};
 
-/// Rows of a column: an odd number, more than are looked at at once.
+/// Rows of a column: an odd number, more than are checked at once.
 pub(crate) const ROWS: usize = 9_001;
 
 /// How the nulls of a column lie.

@@ -1,7 +1,7 @@
 //! The join orders of TPC-H, as the statistics of scale factor 0.01 decide them.
 //!
 //! `tpch_statistics.txt` has the tables' statistics and `tpch_orders.txt` the expected shapes,
-//! which somebody has looked at. `UPDATE_SHAPES=1` writes what is found.
+//! which somebody has checked. `UPDATE_SHAPES=1` writes what is found.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -38,7 +38,7 @@ pub(crate) enum Access {
     },
 }
 
-/// A column by which rows are wanted in order, and whether the greatest comes first.
+/// A column by which rows are requested in order, and whether the greatest comes first.
 pub(crate) struct SortColumn {
     pub(crate) column: usize,
     pub(crate) descending: bool,
@@ -84,7 +84,7 @@ impl Access {
     }
 
     /// The same rows in this order, if there is an index for it: the one of a range that is read,
-    /// or any if only so many of all rows are wanted.
+    /// or any if only so many of all rows are requested.
     pub(crate) fn in_order(
         &self,
         table: &Table,

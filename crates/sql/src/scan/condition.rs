@@ -2,7 +2,7 @@
 //!
 //! Conditions of a query's text are known when it is planned, and a row that does not meet them all
 //! is not given out. What a join above expects of its other side's keys is known when it runs: such
-//! a condition is looked at as long as it keeps rows away.
+//! a condition is checked as long as it keeps rows away.
 
 use std::sync::Arc;
 
@@ -43,20 +43,20 @@ pub(crate) struct Condition {
 }
 
 /// What a condition says of some rows.
-pub(crate) enum Kept {
+pub(crate) enum FilterResult {
     All,
     None,
     /// True for those that meet it; never NULL.
-    These(BooleanArray),
+    Some(BooleanArray),
 }
 
-impl Kept {
+impl FilterResult {
     /// The same as bits.
     pub(crate) fn to_matches(&self) -> Matches {
         match self {
             Self::All => Matches::All,
             Self::None => Matches::None,
-            Self::These(truths) => {
+            Self::Some(truths) => {
                 let words = truths.values().bit_chunks().iter_padded();
                 Matches::Some(words.take(truths.len().div_ceil(64)).collect())
             }
@@ -165,14 +165,16 @@ impl Condition {
     ///
     /// # Errors
     /// Whatever it meets in evaluating.
-    pub(crate) fn kept(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<Kept> {
+    pub(crate) fn kept(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<FilterResult> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(&self.schema);
         let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
         let truths = match self.expr.evaluate(&batch)? {
             ColumnarValue::Array(array) => array,
-            ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))) => return Ok(Kept::All),
-            ColumnarValue::Scalar(_) => return Ok(Kept::None),
+            ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))) => {
+                return Ok(FilterResult::All);
+            }
+            ColumnarValue::Scalar(_) => return Ok(FilterResult::None),
         };
         let truths = truths.as_boolean_opt();
         let truths = truths.ok_or_else(|| Error::internal("a condition that is no truth"))?;
@@ -181,9 +183,9 @@ impl Condition {
             None => truths.clone(),
         };
         Ok(match truths.true_count() {
-            0 => Kept::None,
-            count if count == rows => Kept::All,
-            _ => Kept::These(truths),
+            0 => FilterResult::None,
+            count if count == rows => FilterResult::All,
+            _ => FilterResult::Some(truths),
         })
     }
 }
@@ -196,14 +198,14 @@ const LEFT_OUT: u32 = 64;
 
 /// A condition that a join above has, which checks it again.
 #[derive(Debug)]
-pub(crate) struct Hint {
+pub(crate) struct RuntimeFilter {
     pub(crate) condition: Condition,
     seen: usize,
     kept: usize,
     left_out: u32,
 }
 
-impl Hint {
+impl RuntimeFilter {
     pub(crate) fn new(condition: Condition) -> Self {
         Self { condition, seen: 0, kept: 0, left_out: 0 }
     }

@@ -28,19 +28,19 @@ use datafusion::physical_plan::{
 use remanent_exec::KnownKeys;
 
 use super::access_path::{Access, SortColumn};
-use super::condition::{Condition, Hint};
+use super::condition::{Condition, RuntimeFilter};
 use super::join_keys;
-use super::key_hint::known_keys;
 use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
 use super::rows_of::RowsOf;
-use super::scan_rows::{Batches, Wanted};
+use super::runtime_keys::known_keys;
+use super::scan_rows::{Batches, ScanRequest};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 
-/// Rows that are read at once though fewer may be wanted.
+/// Rows that are read at once though fewer may be requested.
 const FEW: usize = 64;
 
 /// What a running plan finds in its context.
@@ -57,7 +57,7 @@ pub(crate) struct ScanExec {
     /// What each row given out meets.
     conditions: Vec<Condition>,
     /// What operators above will ask of the rows, known when they run.
-    hints: Vec<Condition>,
+    runtime_filters: Vec<Condition>,
     /// The most rows to give out.
     fetch: Option<usize>,
     schema: SchemaRef,
@@ -84,8 +84,18 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let (hints, fetch) = (Vec::new(), None);
-        Ok(Self { table, columns, access, conditions, hints, fetch, schema, properties, metrics })
+        let (runtime_filters, fetch) = (Vec::new(), None);
+        Ok(Self {
+            table,
+            columns,
+            access,
+            conditions,
+            runtime_filters,
+            fetch,
+            schema,
+            properties,
+            metrics,
+        })
     }
 
     /// The scan that gives rows in this order, and only the first of them, if an index has it.
@@ -102,7 +112,12 @@ impl ScanExec {
         let schema = Arc::clone(&self.schema);
         let ordered = EquivalenceProperties::new_with_orderings(schema, [order.clone()]);
         let properties = PlanProperties::clone(&self.properties).with_eq_properties(ordered);
-        Some(Self { access, fetch, hints: Vec::new(), ..self.again(Arc::new(properties)) })
+        Some(Self {
+            access,
+            fetch,
+            runtime_filters: Vec::new(),
+            ..self.again(Arc::new(properties))
+        })
     }
 
     fn again(&self, properties: Arc<PlanProperties>) -> Self {
@@ -111,7 +126,7 @@ impl ScanExec {
             columns: self.columns.clone(),
             access: self.access.clone(),
             conditions: self.conditions.clone(),
-            hints: self.hints.clone(),
+            runtime_filters: self.runtime_filters.clone(),
             fetch: self.fetch,
             schema: Arc::clone(&self.schema),
             properties,
@@ -182,8 +197,8 @@ impl DisplayAs for ScanExec {
         if !self.conditions.is_empty() {
             write!(f, ", where {}", list(&self.conditions))?;
         }
-        if !self.hints.is_empty() {
-            write!(f, ", hints: {}", list(&self.hints))?;
+        if !self.runtime_filters.is_empty() {
+            write!(f, ", runtime filters: {}", list(&self.runtime_filters))?;
         }
         Ok(())
     }
@@ -213,7 +228,7 @@ impl ExecutionPlan for ScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
     ) -> PlanResult<TreeNodeRecursion> {
-        for condition in self.conditions.iter().chain(&self.hints) {
+        for condition in self.conditions.iter().chain(&self.runtime_filters) {
             if f(condition.expr())? == TreeNodeRecursion::Stop {
                 return Ok(TreeNodeRecursion::Stop);
             }
@@ -229,7 +244,7 @@ impl ExecutionPlan for ScanExec {
         result: ChildPushdownResult,
         _: &ConfigOptions,
     ) -> PlanResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
-        let mut hints = self.hints.clone();
+        let mut runtime_filters = self.runtime_filters.clone();
         if self.access == Access::All {
             for parent in &result.parent_filters {
                 let filter = &parent.filter;
@@ -240,17 +255,21 @@ impl ExecutionPlan for ScanExec {
                     }
                 };
                 if is_known_later {
-                    hints.extend(Condition::of_output(&self.table, &self.columns, filter)?);
+                    runtime_filters.extend(Condition::of_output(
+                        &self.table,
+                        &self.columns,
+                        filter,
+                    )?);
                 }
             }
         }
         let unmet = vec![PushedDown::No; result.parent_filters.len()];
         let answer = FilterPushdownPropagation::with_parent_pushdown_result(unmet);
-        if hints.len() == self.hints.len() {
+        if runtime_filters.len() == self.runtime_filters.len() {
             return Ok(answer);
         }
-        let with_hints = Self { hints, ..self.again(Arc::clone(&self.properties)) };
-        Ok(answer.with_updated_node(Arc::new(with_hints)))
+        let with_filters = Self { runtime_filters, ..self.again(Arc::clone(&self.properties)) };
+        Ok(answer.with_updated_node(Arc::new(with_filters)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -265,47 +284,49 @@ impl ExecutionPlan for ScanExec {
         let config = context.session_config();
         let current = config.get_extension::<Current>();
         let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
-        // Of few rows that are wanted, not many more are read.
+        // Of few rows that are requested, not many more are read.
         let mut left = self.fetch.unwrap_or(usize::MAX);
         let size = config.batch_size().min(left.max(FEW));
         let transaction = Arc::clone(&current.transaction);
         let access = self.access.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut wanted = Wanted {
+        let mut request = ScanRequest {
             table: Arc::clone(&self.table),
             columns: self.columns.clone(),
             conditions: self.conditions.clone(),
             keys: Vec::new(),
             schema: Arc::clone(&self.schema),
         };
-        let hints = self.hints.clone();
+        let runtime_filters = self.runtime_filters.clone();
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
         let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
         let start = move || {
             let access = match access {
-                Access::All => join_keys::access_by(&hints, &transaction, &wanted.table)?,
+                Access::All => {
+                    join_keys::access_by(&runtime_filters, &transaction, &request.table)?
+                }
                 _ => None,
             }
             .unwrap_or(access);
-            if let (Access::Keys { keys, .. }, false) = (&access, hints.is_empty()) {
+            if let (Access::Keys { keys, .. }, false) = (&access, runtime_filters.is_empty()) {
                 by_keys.add(keys.len());
             }
-            let count = transaction.reading()?.rows_max(&wanted.table.handle)? as usize;
-            let asked = predicate_of(&wanted.table, &wanted.conditions, &hints)?;
+            let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
+            let asked = predicate_of(&request.table, &request.conditions, &runtime_filters)?;
             let mut others = Vec::new();
-            for hint in hints.into_iter().filter(|_| access == Access::All) {
-                match known_keys(&hint, &wanted.table, count)? {
-                    KnownKeys::Unsuitable => others.push(Hint::new(hint)),
+            for runtime_filter in runtime_filters.into_iter().filter(|_| access == Access::All) {
+                match known_keys(&runtime_filter, &request.table, count)? {
+                    KnownKeys::Unsuitable => others.push(RuntimeFilter::new(runtime_filter)),
                     KnownKeys::Useless => {}
                     KnownKeys::Keys(keys) => {
-                        let column = hint.columns[0];
-                        wanted.keys.push(WantedKeys { column, keys: Arc::new(keys) });
+                        let column = runtime_filter.columns[0];
+                        request.keys.push(WantedKeys { column, keys: Arc::new(keys) });
                     }
                 }
             }
-            by_sets.add(wanted.keys.len());
-            let rows = RowsOf::start(&transaction, &wanted.table, (&access, asked))?;
-            Ok::<_, Error>(Batches::new(rows, wanted, others, size))
+            by_sets.add(request.keys.len());
+            let rows = RowsOf::start(&transaction, &request.table, (&access, asked))?;
+            Ok::<_, Error>(Batches::new(rows, request, others, size))
         };
         // What joins say of keys is known when the first row is asked for, and not before.
         let mut batches = Reading { start: Some(start), batches: None };

@@ -32,21 +32,23 @@ const ROWS_A_KEY: usize = 500;
 /// # Errors
 /// As the engine; a fault in an expression.
 pub(crate) fn access_by(
-    hints: &[Condition],
+    runtime_filters: &[Condition],
     transaction: &Arc<Transaction>,
     table: &Table,
 ) -> Result<Option<Access>> {
     let rows = transaction.reading()?.rows_max(&table.handle)? as usize;
     let mut best: Option<(usize, Vec<Vec<Datum>>)> = None;
-    for hint in hints {
-        let known = hint.as_it_is_now()?;
+    for runtime_filter in runtime_filters {
+        let known = runtime_filter.as_it_is_now()?;
         for part in split_conjunction(known.expr()) {
             let Some((column, values)) = values_of(part) else { continue };
             // A single key is that of a subquery, and looked up in whatever table.
             if values.len() > 1 && values.len().saturating_mul(ROWS_A_KEY) >= rows {
                 continue;
             }
-            let Some((index, keys)) = keys_of((column, values), hint, table) else { continue };
+            let Some((index, keys)) = keys_of((column, values), runtime_filter, table) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
                 best = Some((index, keys));
             }
@@ -73,10 +75,10 @@ fn values_of(condition: &Arc<dyn PhysicalExpr>) -> Option<(&Column, &[Arc<dyn Ph
 /// The index of a column with the values that it may have, each once.
 fn keys_of(
     (column, values): (&Column, &[Arc<dyn PhysicalExpr>]),
-    hint: &Condition,
+    runtime_filter: &Condition,
     table: &Table,
 ) -> Option<(usize, Vec<Vec<Datum>>)> {
-    let column = *hint.columns.get(column.index())?;
+    let column = *runtime_filter.columns.get(column.index())?;
     let index = table.indexes.iter().position(|index| index.columns == [column])?;
     let values = values.iter().map(|value| {
         let value = value.downcast_ref::<Literal>()?.value();

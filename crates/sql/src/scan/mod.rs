@@ -9,9 +9,9 @@ pub(crate) mod access_path;
 
 pub(crate) mod condition;
 pub(crate) mod constant;
-pub(crate) mod key_hint;
 pub(crate) mod pattern;
 pub(crate) mod pushed;
+pub(crate) mod runtime_keys;
 
 pub(crate) mod exec;
 

@@ -26,20 +26,20 @@ pub(crate) struct WantedKeys {
 }
 
 /// The conditions on one segment.
-pub(crate) struct OfSegment {
+pub(crate) struct SegmentConditions {
     filter: SegmentFilter,
     /// Places of the conditions that have to be evaluated on values.
     pub(crate) others: Vec<usize>,
 }
 
-impl OfSegment {
+impl SegmentConditions {
     /// What the conditions say of a segment; `None` if no row of it can meet them.
     ///
     /// # Errors
     /// As the engine.
     pub(crate) fn new(
         conditions: &[Condition],
-        wanted: &[WantedKeys],
+        request: &[WantedKeys],
         table: &Table,
         rows: &FrozenRows<'_>,
     ) -> Result<Option<Self>> {
@@ -57,7 +57,7 @@ impl OfSegment {
                 Evaluation::Decoded => others.push(place),
             }
         }
-        for WantedKeys { column, keys } in wanted {
+        for WantedKeys { column, keys } in request {
             let column = table.columns[*column].handle;
             if filter.add_keys(rows, column, keys)? == Evaluation::NoRow {
                 return Ok(None);

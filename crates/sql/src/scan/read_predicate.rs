@@ -11,24 +11,25 @@ use std::sync::Arc;
 use datafusion::error::Result as PlanResult;
 use remanent_engine::{Row, RowPredicate};
 
-use super::condition::{Condition, Kept};
+use super::condition::{Condition, FilterResult};
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::arrow_in::ColumnBuilder;
 
-/// The predicate of a scan with these conditions and these hints of joins; `None` if all rows meet
-/// it. Hints are taken as they are now: later they let fewer rows through, never more.
+/// The predicate of a scan with these conditions and runtime filters of joins; `None` if all rows
+/// meet it. Runtime filters are taken as they are now: later they let fewer rows through, never
+/// more.
 ///
 /// # Errors
-/// A fault in a hint.
+/// A fault in a runtime filter.
 pub(crate) fn predicate_of(
     table: &Arc<Table>,
     conditions: &[Condition],
-    hints: &[Condition],
+    runtime_filters: &[Condition],
 ) -> PlanResult<Option<RowPredicate>> {
     let mut asked = conditions.to_vec();
-    for hint in hints {
-        asked.push(hint.as_it_is_now()?);
+    for runtime_filter in runtime_filters {
+        asked.push(runtime_filter.as_it_is_now()?);
     }
     if asked.is_empty() {
         return Ok(None);
@@ -51,5 +52,5 @@ fn meets(table: &Table, condition: &Condition, row: &Row<'_>) -> Result<bool> {
         builder.finish()
     });
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
-    Ok(!matches!(condition.kept(arrays, 1)?, Kept::None))
+    Ok(!matches!(condition.kept(arrays, 1)?, FilterResult::None))
 }

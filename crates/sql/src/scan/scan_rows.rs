@@ -12,18 +12,18 @@ use datafusion::arrow::datatypes::SchemaRef;
 use remanent_engine::{FrozenRows, Row};
 use remanent_exec::{Rows, Selection};
 
-use super::condition::{Condition, Hint, Kept};
+use super::condition::{Condition, FilterResult, RuntimeFilter};
 use super::frozen;
 use super::frozen::Dictionary;
-use super::pushed::{OfSegment, WantedKeys};
+use super::pushed::{SegmentConditions, WantedKeys};
 use super::rows_of::RowsOf;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::transaction::owned::HeldFrozen;
 use crate::values::arrow_in::{ColumnBuilder, row_numbers};
 
-/// What is wanted of the rows.
-pub(crate) struct Wanted {
+/// What is requested of the rows.
+pub(crate) struct ScanRequest {
     pub(crate) table: Arc<Table>,
     /// Places of the columns; one beyond the last is the number of the row.
     pub(crate) columns: Vec<usize>,
@@ -37,9 +37,9 @@ pub(crate) struct Wanted {
 /// Rows on their way into batches.
 pub(crate) struct Batches {
     rows: RowsOf,
-    wanted: Wanted,
-    hints: Vec<Hint>,
-    /// Places of the columns that are read: those wanted, then those of conditions alone.
+    request: ScanRequest,
+    runtime_filters: Vec<RuntimeFilter>,
+    /// Places of the columns that are read: those requested, then those of conditions alone.
     read: Vec<usize>,
     /// A builder for each; none for the number of the row.
     builders: Vec<Option<ColumnBuilder>>,
@@ -48,28 +48,38 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    pub(crate) fn new(rows: RowsOf, wanted: Wanted, hints: Vec<Hint>, size: usize) -> Self {
-        let mut read = wanted.columns.clone();
-        let conditions = wanted.conditions.iter().chain(hints.iter().map(|hint| &hint.condition));
+    pub(crate) fn new(
+        rows: RowsOf,
+        request: ScanRequest,
+        runtime_filters: Vec<RuntimeFilter>,
+        size: usize,
+    ) -> Self {
+        let mut read = request.columns.clone();
+        let conditions = request
+            .conditions
+            .iter()
+            .chain(runtime_filters.iter().map(|runtime_filter| &runtime_filter.condition));
         for &place in conditions.flat_map(|condition| &condition.columns) {
             if !read.contains(&place) {
                 read.push(place);
             }
         }
         let builders = read.iter().map(|&place| {
-            let column = wanted.table.columns.get(place)?;
+            let column = request.table.columns.get(place)?;
             let types = (&column.stored, &column.sql_type);
             Some(ColumnBuilder::new(column.handle, types, size.min(1024)))
         });
         let builders = builders.collect();
-        Self { rows, wanted, hints, read, builders, size, frozen: None }
+        Self { rows, request, runtime_filters, read, builders, size, frozen: None }
     }
 
     /// The next batch, of at most so many rows.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(segment) = &mut self.frozen {
-                if let Some(batch) = segment.next(&self.wanted, &mut self.hints, self.size)? {
+                if let Some(batch) =
+                    segment.next(&self.request, &mut self.runtime_filters, self.size)?
+                {
                     return Ok(Some(batch));
                 }
                 self.frozen = None;
@@ -102,7 +112,7 @@ impl Batches {
             more = self.rows.next(take, |rows| met = Some(rows))?;
         }
         if let Some(rows) = met {
-            self.frozen = Segment::new(rows, &self.wanted, &self.read)?;
+            self.frozen = Segment::new(rows, &self.request, &self.read)?;
         }
         if count == 0 {
             return Ok((None, more));
@@ -118,15 +128,15 @@ impl Batches {
 
     /// A batch of those of the rows that meet the conditions, if there are any.
     fn kept_of(&self, mut arrays: Vec<ArrayRef>, mut count: usize) -> Result<Option<RecordBatch>> {
-        for condition in &self.wanted.conditions {
+        for condition in &self.request.conditions {
             let columns = condition.columns.iter().filter_map(|place| {
                 let at = self.read.iter().position(|read| read == place)?;
                 Some(Arc::clone(&arrays[at]))
             });
             match condition.kept(columns.collect(), count)? {
-                Kept::All => {}
-                Kept::None => return Ok(None),
-                Kept::These(truths) => {
+                FilterResult::All => {}
+                FilterResult::None => return Ok(None),
+                FilterResult::Some(truths) => {
                     count = truths.true_count();
                     for array in &mut arrays {
                         *array = filter(array, &truths)?;
@@ -134,21 +144,21 @@ impl Batches {
                 }
             }
         }
-        arrays.truncate(self.wanted.columns.len());
-        batch_of(arrays, &self.wanted, count).map(Some)
+        arrays.truncate(self.request.columns.len());
+        batch_of(arrays, &self.request, count).map(Some)
     }
 }
 
-fn batch_of(arrays: Vec<ArrayRef>, wanted: &Wanted, count: usize) -> Result<RecordBatch> {
+fn batch_of(arrays: Vec<ArrayRef>, request: &ScanRequest, count: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(count));
-    let schema = Arc::clone(&wanted.schema);
+    let schema = Arc::clone(&request.schema);
     Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
 }
 
 /// A frozen segment that is being read.
 struct Segment {
     rows: HeldFrozen,
-    conditions: OfSegment,
+    conditions: SegmentConditions,
     /// The place of each column that is read, with the views of its dictionary, if it has one of
     /// text.
     dictionaries: Vec<(usize, Option<Dictionary>)>,
@@ -158,15 +168,15 @@ struct Segment {
 
 impl Segment {
     /// A segment to read; `None` if no row of it can meet the conditions.
-    fn new(held: HeldFrozen, wanted: &Wanted, read: &[usize]) -> Result<Option<Self>> {
+    fn new(held: HeldFrozen, request: &ScanRequest, read: &[usize]) -> Result<Option<Self>> {
         let rows = held.rows()?;
         let Some(conditions) =
-            OfSegment::new(&wanted.conditions, &wanted.keys, &wanted.table, rows)?
+            SegmentConditions::new(&request.conditions, &request.keys, &request.table, rows)?
         else {
             return Ok(None);
         };
         let dictionaries = read.iter().map(|&place| {
-            let Some(column) = wanted.table.columns.get(place) else { return Ok((place, None)) };
+            let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
             Ok((place, frozen::dictionary(&rows.column(column.handle)?)))
         });
         let dictionaries = dictionaries.collect::<Result<Vec<_>>>()?;
@@ -176,35 +186,35 @@ impl Segment {
     /// The next rows that are seen and meet the conditions; `None` after the last.
     fn next(
         &mut self,
-        wanted: &Wanted,
-        hints: &mut [Hint],
+        request: &ScanRequest,
+        runtime_filters: &mut [RuntimeFilter],
         size: usize,
     ) -> Result<Option<RecordBatch>> {
         let rows = self.rows.rows()?;
         while self.at < rows.len() {
             let (from, to) = (self.at, rows.len().min(self.at + size));
             self.at = to;
-            let mut chosen = Chosen {
+            let mut chosen = SelectedRows {
                 segment: self,
                 rows,
-                table: &wanted.table,
+                table: &request.table,
                 places: self.conditions.select(rows, from..to)?,
                 arrays: Vec::new(),
             };
             for &other in &self.conditions.others {
-                chosen.keep(&wanted.conditions[other])?;
+                chosen.keep(&request.conditions[other])?;
             }
-            for hint in hints.iter_mut() {
-                if !chosen.places.is_empty() && hint.is_worth_it() {
+            for runtime_filter in runtime_filters.iter_mut() {
+                if !chosen.places.is_empty() && runtime_filter.is_worth_it() {
                     let before = chosen.places.len();
-                    chosen.keep(&hint.condition)?;
-                    hint.note(before, chosen.places.len());
+                    chosen.keep(&runtime_filter.condition)?;
+                    runtime_filter.note(before, chosen.places.len());
                 }
             }
             if !chosen.places.is_empty() {
-                let arrays = wanted.columns.iter().map(|&place| chosen.array(place));
+                let arrays = request.columns.iter().map(|&place| chosen.array(place));
                 let arrays = arrays.collect::<Result<Vec<_>>>()?;
-                return batch_of(arrays, wanted, chosen.places.len()).map(Some);
+                return batch_of(arrays, request, chosen.places.len()).map(Some);
             }
         }
         Ok(None)
@@ -212,7 +222,7 @@ impl Segment {
 }
 
 /// Rows of a segment that are left, with the arrays that were made of them.
-struct Chosen<'s> {
+struct SelectedRows<'s> {
     segment: &'s Segment,
     rows: &'s FrozenRows<'s>,
     table: &'s Table,
@@ -220,7 +230,7 @@ struct Chosen<'s> {
     arrays: Vec<(usize, ArrayRef)>,
 }
 
-impl Chosen<'_> {
+impl SelectedRows<'_> {
     /// The array of a column.
     fn array(&mut self, place: usize) -> Result<ArrayRef> {
         if let Some((_, array)) = self.arrays.iter().find(|(of, _)| *of == place) {
@@ -249,9 +259,9 @@ impl Chosen<'_> {
         let columns = condition.columns.iter().map(|&place| self.array(place));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         match condition.kept(columns, self.places.len())? {
-            Kept::All => {}
-            Kept::None => self.places = Selection::List(Vec::new()),
-            Kept::These(truths) => {
+            FilterResult::All => {}
+            FilterResult::None => self.places = Selection::List(Vec::new()),
+            FilterResult::Some(truths) => {
                 self.places.keep(truths.values().set_indices());
                 for (_, array) in &mut self.arrays {
                     *array = filter(array, &truths)?;

@@ -21,25 +21,31 @@ use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::sql_type::SqlType;
 
-/// The keys that a hint about one column allows, in a table of so many rows.
+/// The keys that a runtime filter about one column allows, in a table of so many rows.
 ///
 /// # Errors
-/// Whatever the hint meets in evaluating.
-pub(crate) fn known_keys(hint: &Condition, table: &Table, rows: usize) -> Result<KnownKeys> {
-    let [column] = hint.columns[..] else { return Ok(KnownKeys::Unsuitable) };
+/// Whatever the runtime filter meets in evaluating.
+pub(crate) fn known_keys(
+    runtime_filter: &Condition,
+    table: &Table,
+    rows: usize,
+) -> Result<KnownKeys> {
+    let [column] = runtime_filter.columns[..] else { return Ok(KnownKeys::Unsuitable) };
     let column = &table.columns[column];
     let sql_type = &column.sql_type;
-    let is_final =
-        matches!(DynamicFilterTracking::classify(hint.expr()), DynamicFilterTracking::AllComplete);
+    let is_final = matches!(
+        DynamicFilterTracking::classify(runtime_filter.expr()),
+        DynamicFilterTracking::AllComplete
+    );
     if !is_final || !(sql_type.is_integer() || *sql_type == SqlType::Date) {
         return Ok(KnownKeys::Unsuitable);
     }
-    let known = snapshot_physical_expr(Arc::clone(hint.expr()))?;
+    let known = snapshot_physical_expr(Arc::clone(runtime_filter.expr()))?;
     let Some(bounds) = bounds_of(&known, sql_type) else { return Ok(KnownKeys::Unsuitable) };
     KnownKeys::find(&bounds, &column.stored, rows, |values| {
         let count = values.len();
         let array = array_of_decoded(Decoded { values, valid: None }, sql_type, None)?;
-        Ok(hint.kept(vec![array], count)?.to_matches())
+        Ok(runtime_filter.kept(vec![array], count)?.to_matches())
     })
 }
 
