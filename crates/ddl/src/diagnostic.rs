@@ -22,12 +22,12 @@ use crate::source::{File, Span};
 /// ```
 pub const ERRORS_MAX: usize = 20;
 
-/// A longer line, in bytes, is not shown: only its place is.
+/// A longer line, in bytes, is not shown: only its location is.
 const LINE_LEN_MAX: usize = 400;
 
 /// An error or a warning.
 ///
-/// Its `Display` is what a terminal shows: message, place, the line with carets, and the hint.
+/// Its `Display` is what a terminal shows: message, location, the line with carets, and the hint.
 ///
 /// # Examples
 /// ```
@@ -35,8 +35,8 @@ const LINE_LEN_MAX: usize = 400;
 /// let source = Source::new("a.mco", "declare database a;\nclass A { uint5 x; };\n");
 /// let errors = parse(&source, &Options::default()).unwrap_err();
 /// let first = &errors.0[0];
-/// let place = first.place.as_ref().expect("it has a place");
-/// assert_eq!((place.line, place.column), (2, 11));
+/// let location = first.location.as_ref().expect("it has a location");
+/// assert_eq!((location.line, location.column), (2, 11));
 /// assert!(first.to_string().contains("a.mco:2:11"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct Diagnostic {
     /// What to write instead.
     pub hint: Option<String>,
     /// Where.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 /// How bad it is.
@@ -69,17 +69,17 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in a file, with the line that it is on.
+/// A location in a file, with the line that it is on.
 ///
 /// # Examples
 /// ```
 /// use remanent_ddl::{Options, Source, parse};
 /// let errors = parse(&Source::new("a.ddl", "database {"), &Options::default()).unwrap_err();
-/// let place = errors.0[0].place.clone().expect("it has a place");
-/// assert_eq!((place.file.as_str(), place.line, place.column), ("a.ddl", 1, 10));
+/// let location = errors.0[0].location.clone().expect("it has a location");
+/// assert_eq!((location.file.as_str(), location.line, location.column), ("a.ddl", 1, 10));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file's name.
     pub file: String,
     /// The line, counted from 1.
@@ -98,16 +98,16 @@ impl fmt::Display for Diagnostic {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()));
-        if let Some(place) = &self.place {
-            group = match &place.line_text {
+        if let Some(location) = &self.location {
+            group = match &location.line_text {
                 Some(text) => {
-                    let mark = AnnotationKind::Primary.span(place.marked.clone());
-                    let snippet = Snippet::source(text.as_str()).line_start(place.line);
-                    group.element(snippet.path(place.file.as_str()).annotation(mark))
+                    let mark = AnnotationKind::Primary.span(location.marked.clone());
+                    let snippet = Snippet::source(text.as_str()).line_start(location.line);
+                    group.element(snippet.path(location.file.as_str()).annotation(mark))
                 }
                 None => {
-                    let origin = Origin::path(place.file.as_str()).line(place.line);
-                    group.element(origin.char_column(place.column))
+                    let origin = Origin::path(location.file.as_str()).line(location.line);
+                    group.element(origin.char_column(location.column))
                 }
             };
         }
@@ -199,7 +199,7 @@ impl Reporter {
                 severity: Severity::Error,
                 message: format!("more than {ERRORS_MAX} errors; the others are not shown"),
                 hint: None,
-                place: None,
+                location: None,
             });
         } else {
             self.errors.append(&mut self.warnings);
@@ -214,13 +214,13 @@ impl Reporter {
         message: String,
         hint: String,
     ) -> Diagnostic {
-        let place = self.files.get(span.file as usize).map(|file| place_of(file, span));
+        let location = self.files.get(span.file as usize).map(|file| location_of(file, span));
         let hint = Some(hint).filter(|hint| !hint.is_empty());
-        Diagnostic { severity, message, hint, place }
+        Diagnostic { severity, message, hint, location }
     }
 }
 
-fn place_of(file: &File, span: Span) -> Place {
+fn location_of(file: &File, span: Span) -> Location {
     let at = floor(&file.text, span.start as usize);
     let (line, range) = file.line_at(at as u32);
     let text = &file.text[range.clone()];
@@ -231,7 +231,7 @@ fn place_of(file: &File, span: Span) -> Place {
     let marked_max = line_text.as_ref().map_or(0, String::len);
     let start = start.min(marked_max);
     let marked = start..end.min(marked_max).max(start);
-    Place { file: file.name.clone(), line: line + 1, column, line_text, marked }
+    Location { file: file.name.clone(), line: line + 1, column, line_text, marked }
 }
 
 /// The nearest character boundary at or before this offset.

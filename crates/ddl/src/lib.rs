@@ -47,7 +47,7 @@ mod source;
 mod text;
 
 pub use c_layout::{CField, CKind, CStruct};
-pub use diagnostic::{Diagnostic, Diagnostics, ERRORS_MAX, Place, Severity};
+pub use diagnostic::{Diagnostic, Diagnostics, ERRORS_MAX, Location, Severity};
 pub use model::field_type::{CType, FieldType, VarType, Width};
 pub use model::{
     Class, DataFile, Dialect, EnumType, Event, EventKind, Field, FieldKey, Index, Literal, Member,

@@ -16,8 +16,8 @@ fn check(name: &str, cases: &[(&str, &str, usize, usize)]) {
         let first = &errors.0[0];
         let shown = first.to_string();
         assert!(shown.contains(words), "{text}\n{shown}");
-        let place = first.place.as_ref().expect("it has a place");
-        assert_eq!((place.line, place.column), (*line, *column), "{text}\n{shown}");
+        let location = first.location.as_ref().expect("it has a location");
+        assert_eq!((location.line, location.column), (*line, *column), "{text}\n{shown}");
         assert!(shown.contains(&format!("{name}:{line}:{column}")), "{shown}");
         assert!(first.hint.is_some(), "{text}\n{shown}");
     }
@@ -148,7 +148,7 @@ fn several_errors_come_in_one_run() {
                 clas B {};\nclass C { event<foo> e; };\n";
     let errors = refused("a.mco", text);
     let lines: Vec<usize> =
-        errors.0.iter().filter_map(|e| e.place.as_ref()).map(|p| p.line).collect();
+        errors.0.iter().filter_map(|e| e.location.as_ref()).map(|p| p.line).collect();
     assert_eq!(lines, [4, 5, 7, 8]);
 }
 
@@ -156,9 +156,9 @@ fn several_errors_come_in_one_run() {
 #[test]
 fn a_forgotten_semicolon_hides_nothing() {
     let errors = refused("a.mco", "declare database d;\nclass A {\n  float a\n  tree<> t;\n};");
-    let places = errors.0.iter().filter_map(|error| error.place.as_ref());
-    let places: Vec<_> = places.map(|place| (place.line, place.column)).collect();
-    assert_eq!(places, [(4, 3), (4, 8)]);
+    let locations = errors.0.iter().filter_map(|error| error.location.as_ref());
+    let locations: Vec<_> = locations.map(|at| (at.line, at.column)).collect();
+    assert_eq!(locations, [(4, 3), (4, 8)]);
 }
 
 #[test]

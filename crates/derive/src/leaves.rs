@@ -85,22 +85,22 @@ pub(crate) fn measures(model: &Model<'_>) -> TokenStream {
     quote!(#(#statements)*)
 }
 
-/// Statements that write each field to `row`; `place` makes a field's place of its base.
-pub(crate) fn writes(model: &Model<'_>, place: impl Fn(&Ident) -> TokenStream) -> TokenStream {
+/// Statements that write each field to `row`; `slot` makes a field's slot of its base.
+pub(crate) fn writes(model: &Model<'_>, slot: impl Fn(&Ident) -> TokenStream) -> TokenStream {
     let statements = model.fields.iter().enumerate().map(|(index, field)| {
-        let (value, place) = (field.borrowed(), place(&base_of(index)));
-        quote!(__schema::Field::write(#value, #place, row);)
+        let (value, slot) = (field.borrowed(), slot(&base_of(index)));
+        quote!(__schema::Field::write(#value, #slot, row);)
     });
     quote!(#(#statements)*)
 }
 
 /// The struct, with each field read from `row`.
-pub(crate) fn reads(model: &Model<'_>, place: impl Fn(&Ident) -> TokenStream) -> TokenStream {
+pub(crate) fn reads(model: &Model<'_>, slot: impl Fn(&Ident) -> TokenStream) -> TokenStream {
     let ident = model.ident;
     let fields = model.fields.iter().enumerate().map(|(index, field)| {
         let (name, field_type) = (field.ident, field.static_type());
-        let place = place(&base_of(index));
-        let value = field.unwrapped(quote!(<#field_type as __schema::Field>::read(#place, row)));
+        let slot = slot(&base_of(index));
+        let value = field.unwrapped(quote!(<#field_type as __schema::Field>::read(#slot, row)));
         quote!(#name: #value)
     });
     quote!(#ident { #(#fields),* })

@@ -40,8 +40,8 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
     let (impl_generics, self_type) = (model.impl_generics(), model.self_type(quote!('a)));
     let at_type = model.self_type(quote!('t));
     let (name, columns, measures) = (&model.name, columns(model), measures(model));
-    let place = |base: &syn::Ident| quote!(__schema::Place { slots: __SLOTS, leaf: #base });
-    let (writes, reads) = (writes(model, place), reads(model, place));
+    let slot = |base: &syn::Ident| quote!(__schema::FieldSlot { slots: __SLOTS, leaf: #base });
+    let (writes, reads) = (writes(model, slot), reads(model, slot));
     let indexes = model
         .indexes
         .iter()

@@ -42,11 +42,11 @@ fn plain_field_impl(model: &Model<'_>) -> TokenStream {
     let (impl_generics, self_type) = (model.impl_generics(), model.self_type(quote!('a)));
     let at_type = model.self_type(quote!('t));
     let (columns, measures) = (columns(model), measures(model));
-    let place = |base: &syn::Ident| quote!(place.after(#base));
-    let (writes, reads) = (writes(model, place), reads(model, place));
+    let slot = |base: &syn::Ident| quote!(slot.after(#base));
+    let (writes, reads) = (writes(model, slot), reads(model, slot));
     let absents = model.fields.iter().enumerate().map(|(index, field)| {
         let (field_type, base) = (field.static_type(), base_of(index));
-        quote!(<#field_type as __schema::Field>::write_absent(place.after(#base), row);)
+        quote!(<#field_type as __schema::Field>::write_absent(slot.after(#base), row);)
     });
     quote! {
         impl #impl_generics __schema::PlainField for #self_type {
@@ -69,17 +69,20 @@ fn plain_field_impl(model: &Model<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn write(&self, place: __schema::Place<'_>, row: &mut __schema::RowWriter<'_>) {
+            fn write(&self, slot: __schema::FieldSlot<'_>, row: &mut __schema::RowWriter<'_>) {
                 #writes
             }
 
             #[inline]
-            fn write_absent(place: __schema::Place<'_>, row: &mut __schema::RowWriter<'_>) {
+            fn write_absent(slot: __schema::FieldSlot<'_>, row: &mut __schema::RowWriter<'_>) {
                 #(#absents)*
             }
 
             #[inline]
-            fn read<'t>(place: __schema::Place<'_>, row: __schema::RowBytes<'t>) -> Self::At<'t> {
+            fn read<'t>(
+                slot: __schema::FieldSlot<'_>,
+                row: __schema::RowBytes<'t>,
+            ) -> Self::At<'t> {
                 #reads
             }
         }

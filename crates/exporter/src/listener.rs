@@ -27,10 +27,10 @@ pub const SOCKET_NAME: &str = "metrics.sock";
 /// # let _ = (local, in_folder);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Listen(Place);
+pub struct Listen(Address);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Address {
     Socket(PathBuf),
     Loopback(SocketAddr),
     Anywhere(SocketAddr),
@@ -66,7 +66,7 @@ impl Listen {
     /// # let _ = listen;
     /// ```
     pub fn socket(path: impl Into<PathBuf>) -> Self {
-        Self(Place::Socket(path.into()))
+        Self(Address::Socket(path.into()))
     }
 
     /// At a TCP port of 127.0.0.1; 0 is any that is free.
@@ -99,7 +99,7 @@ impl Listen {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn address(address: SocketAddr) -> Self {
-        Self(Place::Loopback(address))
+        Self(Address::Loopback(address))
     }
 
     /// At any address. Whoever can reach it may read the metrics, which have the names of tables,
@@ -114,13 +114,13 @@ impl Listen {
     /// # }
     /// ```
     pub fn open_address(address: SocketAddr) -> Self {
-        Self(Place::Anywhere(address))
+        Self(Address::Anywhere(address))
     }
 
     pub(crate) fn bind(&self) -> io::Result<Listener> {
         let listener = match &self.0 {
-            Place::Socket(path) => return bind_socket(path).map_err(|error| at(path, &error)),
-            Place::Loopback(address) if !address.ip().is_loopback() => {
+            Address::Socket(path) => return bind_socket(path).map_err(|error| at(path, &error)),
+            Address::Loopback(address) if !address.ip().is_loopback() => {
                 return Err(io::Error::new(
                     ErrorKind::PermissionDenied,
                     format!(
@@ -128,7 +128,7 @@ impl Listen {
                     ),
                 ));
             }
-            Place::Loopback(address) | Place::Anywhere(address) => TcpListener::bind(address)?,
+            Address::Loopback(address) | Address::Anywhere(address) => TcpListener::bind(address)?,
         };
         listener.set_nonblocking(true)?;
         Ok(Listener::Tcp(listener))

@@ -108,8 +108,8 @@ fn of_scan(scan: &TableScan) -> Estimate {
         }
         _ => vec![ColumnEstimate::unknown(rows); schema.fields().len()],
     };
-    let places = |column: &Column| schema.index_of(&column.name).ok();
-    let mut kept = Rows { columns: &mut columns, places: &places };
+    let positions = |column: &Column| schema.index_of(&column.name).ok();
+    let mut kept = Rows { columns: &mut columns, positions: &positions };
     let share: f64 = scan.filters.iter().map(|filter| kept.keep(filter)).product();
     if let Some(projection) = &scan.projection {
         columns = projection.iter().map(|&at| columns[at].clone()).collect();
@@ -134,8 +134,8 @@ fn of_filter(filter: &Filter) -> Estimate {
 
 /// Applies a predicate to an estimate's columns; the share of rows that stays.
 pub(super) fn keep(input: &mut Estimate, schema: &DFSchema, predicate: &Expr) -> f64 {
-    let places = |column: &Column| schema.maybe_index_of_column(column);
-    Rows { columns: &mut input.columns, places: &places }.keep(predicate)
+    let positions = |column: &Column| schema.maybe_index_of_column(column);
+    Rows { columns: &mut input.columns, positions: &positions }.keep(predicate)
 }
 
 fn of_projection(projection: &Projection) -> Estimate {
@@ -157,8 +157,9 @@ pub(super) fn of_expr(expr: &Expr, schema: &DFSchema, input: &Estimate) -> Colum
         },
         _ => {
             let columns = expr.column_refs();
-            let places = columns.iter().filter_map(|column| schema.maybe_index_of_column(column));
-            let most: f64 = places.map(|at| input.columns[at].distinct).product();
+            let positions =
+                columns.iter().filter_map(|column| schema.maybe_index_of_column(column));
+            let most: f64 = positions.map(|at| input.columns[at].distinct).product();
             ColumnEstimate::unknown(most.min(input.rows_before))
         }
     }

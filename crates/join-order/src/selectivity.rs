@@ -28,13 +28,13 @@ const UNKNOWN: f64 = 0.25;
 /// No predicate is believed to let nothing through.
 const LEAST: f64 = 1e-9;
 
-/// Finds the place of a column among the estimates.
-pub(super) type Places<'a> = dyn Fn(&Column) -> Option<usize> + 'a;
+/// Finds the position of a column among the estimates.
+pub(super) type Positions<'a> = dyn Fn(&Column) -> Option<usize> + 'a;
 
 /// Columns that a predicate is applied to.
 pub(super) struct Rows<'a> {
     pub(super) columns: &'a mut [ColumnEstimate],
-    pub(super) places: &'a Places<'a>,
+    pub(super) positions: &'a Positions<'a>,
 }
 
 impl Rows<'_> {
@@ -65,7 +65,7 @@ impl Rows<'_> {
     /// The share of a predicate that is not alone: it narrows nothing.
     fn untouched(&self, expr: &Expr) -> f64 {
         let mut columns = self.columns.to_vec();
-        Rows { columns: &mut columns, places: self.places }.keep(expr)
+        Rows { columns: &mut columns, positions: self.positions }.keep(expr)
     }
 
     fn binary(&mut self, left: &Expr, op: Operator, right: &Expr) -> f64 {
@@ -150,7 +150,7 @@ impl Rows<'_> {
     /// The column that an expression is, whatever it is cast to.
     fn column(&self, expr: &Expr) -> Option<usize> {
         match expr {
-            Expr::Column(column) => (self.places)(column),
+            Expr::Column(column) => (self.positions)(column),
             Expr::Cast(cast) => self.column(&cast.expr),
             Expr::TryCast(cast) => self.column(&cast.expr),
             Expr::Alias(alias) => self.column(&alias.expr),

@@ -1,6 +1,6 @@
 //! Rust types that a field of a record can be, and how each reads and writes its leaves.
 //!
-//! Derived code gives every field a [`Place`]: the record's layout, a constant, and the field's
+//! Derived code gives every field a [`FieldSlot`]: the record's layout, a constant, and the field's
 //! first leaf, a constant too. All of it inlines to loads and stores at fixed offsets. The bytes
 //! are the ones that `RowLayout` writes for the same schema.
 //!
@@ -73,7 +73,7 @@ pub trait Field {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// // The layout has a text and a number that may be NULL.
     /// let mut row = [0; 12];
     /// let mut writer = RowWriter::new(&mut row, &slots);
@@ -81,7 +81,7 @@ pub trait Field {
     /// Field::write(&Some(7u32), first.after(1), &mut writer);
     /// assert_eq!(row, [12, 0, 0, 0, 7, 0, 0, 0, 0, b'U', b'l', b'm']);
     /// ```
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>);
 
     /// Writes the leaves as those of an absent struct.
     ///
@@ -90,7 +90,7 @@ pub trait Field {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// // The layout has a text and a number that may be NULL.
     /// let mut row = [0xff; 9];
     /// let mut writer = RowWriter::new(&mut row, &slots);
@@ -98,7 +98,7 @@ pub trait Field {
     /// <u32 as Field>::write_absent(first.after(1), &mut writer);
     /// assert_eq!(row, [9, 0, 0, 0, 0, 0, 0, 0, 0]);
     /// ```
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
     ///
@@ -107,7 +107,7 @@ pub trait Field {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// # let mut row = vec![0; slots.fixed_size as usize + 3];
     /// # let mut writer = RowWriter::new(&mut row, &slots);
     /// # Field::write(&"Ulm", first, &mut writer);
@@ -117,7 +117,7 @@ pub trait Field {
     /// assert_eq!(<&str as Field>::read(first, row), "Ulm");
     /// assert_eq!(<Option<u32> as Field>::read(first.after(1), row), None);
     /// ```
-    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
+    fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// A type that a field can have when it is never NULL.
@@ -176,7 +176,7 @@ pub trait PlainField {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// // The layout has a text and a number that may be NULL.
     /// let mut row = [0; 12];
     /// let mut writer = RowWriter::new(&mut row, &slots);
@@ -184,7 +184,7 @@ pub trait PlainField {
     /// PlainField::write(&7u32, first.after(1), &mut writer);
     /// assert_eq!(row, [12, 0, 0, 0, 7, 0, 0, 0, 0, b'U', b'l', b'm']);
     /// ```
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>);
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>);
 
     /// Writes the leaves of no value: zeros, or nothing; null bits of its own fields only.
     ///
@@ -193,7 +193,7 @@ pub trait PlainField {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// // The layout has a text and a number that may be NULL.
     /// let mut row = [0xff; 9];
     /// let mut writer = RowWriter::new(&mut row, &slots);
@@ -201,7 +201,7 @@ pub trait PlainField {
     /// <u32 as PlainField>::write_absent(first.after(1), &mut writer);
     /// assert_eq!(row, [9, 0, 0, 0, 0, 0, 0, 0, 0]);
     /// ```
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>);
 
     /// Reads the value's leaves.
     ///
@@ -210,7 +210,7 @@ pub trait PlainField {
     /// # use remanent_schema::*;
     /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
     /// # let slots = layout.slots();
-    /// # let first = Place { slots: &slots, leaf: 0 };
+    /// # let first = FieldSlot { slots: &slots, leaf: 0 };
     /// # let mut row = vec![0; slots.fixed_size as usize + 3];
     /// # let mut writer = RowWriter::new(&mut row, &slots);
     /// # Field::write(&"Ulm", first, &mut writer);
@@ -219,7 +219,7 @@ pub trait PlainField {
     /// let row = unsafe { RowBytes::trusted(&row) };
     /// assert_eq!(<&str as PlainField>::read(first, row), "Ulm");
     /// ```
-    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t>;
+    fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> Self::At<'t>;
 }
 
 /// The leaves of a field.
@@ -229,33 +229,33 @@ pub trait PlainField {
 /// # use remanent_schema::*;
 /// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(8, 8)]);
 /// let slots = layout.slots();
-/// let place = Place { slots: &slots, leaf: 1 };
+/// let slot = FieldSlot { slots: &slots, leaf: 1 };
 /// // SAFETY: two numbers of these sizes lie here, whatever the bytes.
 /// let row = unsafe { RowBytes::trusted(&[5, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]) };
-/// assert_eq!(<u64 as Field>::read(place, row), 5);
+/// assert_eq!(<u64 as Field>::read(slot, row), 5);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'s> {
+pub struct FieldSlot<'s> {
     /// The record's layout.
     pub slots: &'s Slots<'s>,
     /// The field's first leaf.
     pub leaf: usize,
 }
 
-impl<'s> Place<'s> {
-    /// The place `leaves` further on.
+impl<'s> FieldSlot<'s> {
+    /// The slot `leaves` further on.
     ///
     /// # Examples
     /// ```
     /// # use remanent_schema::*;
     /// let layout = fixed_layout(&[LeafShape::fixed(4, 4), LeafShape::fixed(8, 8)]);
     /// let slots = layout.slots();
-    /// let second = Place { slots: &slots, leaf: 0 }.after(1);
+    /// let second = FieldSlot { slots: &slots, leaf: 0 }.after(1);
     /// assert_eq!(slots.offsets[second.leaf], 0);
     /// ```
     #[inline]
-    pub const fn after(self, leaves: usize) -> Place<'s> {
-        Place { slots: self.slots, leaf: self.leaf + leaves }
+    pub const fn after(self, leaves: usize) -> FieldSlot<'s> {
+        FieldSlot { slots: self.slots, leaf: self.leaf + leaves }
     }
 
     #[inline]
@@ -294,7 +294,7 @@ impl<'s> Place<'s> {
 /// # use remanent_schema::*;
 /// # let layout = fixed_layout(&[LeafShape::VARIABLE, LeafShape::fixed(4, 4).nullable()]);
 /// # let slots = layout.slots();
-/// # let first = Place { slots: &slots, leaf: 0 };
+/// # let first = FieldSlot { slots: &slots, leaf: 0 };
 /// # let mut row = vec![0; slots.fixed_size as usize + 3];
 /// # let mut writer = RowWriter::new(&mut row, &slots);
 /// # Field::write(&"Ulm", first, &mut writer);
@@ -328,7 +328,7 @@ impl<'o> RowWriter<'o> {
     /// let slots = layout.slots();
     /// let mut row = [0; 4];
     /// let mut writer = RowWriter::new(&mut row, &slots);
-    /// Field::write(&7u32, Place { slots: &slots, leaf: 0 }, &mut writer);
+    /// Field::write(&7u32, FieldSlot { slots: &slots, leaf: 0 }, &mut writer);
     /// assert_eq!(row, [7, 0, 0, 0]);
     /// ```
     #[inline]
@@ -339,24 +339,24 @@ impl<'o> RowWriter<'o> {
     }
 
     #[inline]
-    fn set_null(&mut self, place: Place<'_>) {
-        if let Some((byte, mask)) = place.null_bit() {
+    fn set_null(&mut self, slot: FieldSlot<'_>) {
+        if let Some((byte, mask)) = slot.null_bit() {
             self.fixed[byte] |= mask;
         }
     }
 
     #[inline]
-    fn fixed(&mut self, place: Place<'_>, size: usize) -> &mut [u8] {
-        &mut self.fixed[place.offset()..place.offset() + size]
+    fn fixed(&mut self, slot: FieldSlot<'_>, size: usize) -> &mut [u8] {
+        &mut self.fixed[slot.offset()..slot.offset() + size]
     }
 
     /// The next `len` bytes of the variable part, which become the leaf's.
     #[inline]
-    fn variable(&mut self, place: Place<'_>, len: usize) -> &mut [u8] {
+    fn variable(&mut self, slot: FieldSlot<'_>, len: usize) -> &mut [u8] {
         let start = self.written;
         self.written += len;
-        let end = place.slots.fixed_size + self.written as u32;
-        self.fixed(place, 4).copy_from_slice(&end.to_le_bytes());
+        let end = slot.slots.fixed_size + self.written as u32;
+        self.fixed(slot, 4).copy_from_slice(&end.to_le_bytes());
         &mut self.variable[start..start + len]
     }
 }
@@ -377,18 +377,18 @@ impl<T: PlainField> Field for T {
     }
 
     #[inline]
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
-        self.write(place, row);
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        self.write(slot, row);
     }
 
     #[inline]
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
-        T::write_absent(place, row);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        T::write_absent(slot, row);
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> T::At<'t> {
-        T::read(place, row)
+    fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> T::At<'t> {
+        T::read(slot, row)
     }
 }
 
@@ -408,22 +408,22 @@ impl<T: PlainField> Field for Option<T> {
     }
 
     #[inline]
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
         match self {
-            Some(value) => value.write(place.after(presence::<T>()), row),
-            None => Self::write_absent(place, row),
+            Some(value) => value.write(slot.after(presence::<T>()), row),
+            None => Self::write_absent(slot, row),
         }
     }
 
     #[inline]
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
-        row.set_null(place);
-        T::write_absent(place.after(presence::<T>()), row);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        row.set_null(slot);
+        T::write_absent(slot.after(presence::<T>()), row);
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Option<T::At<'t>> {
-        if place.is_null(&row) { None } else { Some(T::read(place.after(presence::<T>()), row)) }
+    fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> Option<T::At<'t>> {
+        if slot.is_null(&row) { None } else { Some(T::read(slot.after(presence::<T>()), row)) }
     }
 }
 
@@ -449,18 +449,18 @@ impl<T: FixedField> PlainField for T {
     }
 
     #[inline]
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
-        FixedField::write(*self, row.fixed(place, T::SIZE));
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        FixedField::write(*self, row.fixed(slot, T::SIZE));
     }
 
     #[inline]
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
-        row.fixed(place, T::SIZE).fill(0);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        row.fixed(slot, T::SIZE).fill(0);
     }
 
     #[inline]
-    fn read(place: Place<'_>, row: RowBytes<'_>) -> T {
-        T::read(&row[place.offset()..place.offset() + T::SIZE])
+    fn read(slot: FieldSlot<'_>, row: RowBytes<'_>) -> T {
+        T::read(&row[slot.offset()..slot.offset() + T::SIZE])
     }
 }
 
@@ -482,19 +482,19 @@ macro_rules! variable_field {
             }
 
             #[inline]
-            fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
+            fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
                 let bytes: &[u8] = self.as_ref();
-                row.variable(place, bytes.len()).copy_from_slice(bytes);
+                row.variable(slot, bytes.len()).copy_from_slice(bytes);
             }
 
             #[inline]
-            fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
-                row.variable(place, 0);
+            fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+                row.variable(slot, 0);
             }
 
             #[inline]
-            fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> Self::At<'t> {
-                $read(row, place.variable(row.bytes()))
+            fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> Self::At<'t> {
+                $read(row, slot.variable(row.bytes()))
             }
         }
     };
@@ -522,18 +522,18 @@ impl<T: Scalar + 'static> PlainField for VectorRef<'_, T> {
     }
 
     #[inline]
-    fn write(&self, place: Place<'_>, row: &mut RowWriter<'_>) {
-        self.write_packed(row.variable(place, self.len() * T::SIZE));
+    fn write(&self, slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        self.write_packed(row.variable(slot, self.len() * T::SIZE));
     }
 
     #[inline]
-    fn write_absent(place: Place<'_>, row: &mut RowWriter<'_>) {
-        row.variable(place, 0);
+    fn write_absent(slot: FieldSlot<'_>, row: &mut RowWriter<'_>) {
+        row.variable(slot, 0);
     }
 
     #[inline]
-    fn read<'t>(place: Place<'_>, row: RowBytes<'t>) -> VectorRef<'t, T> {
-        VectorRef::from_packed(place.variable(row.bytes()))
+    fn read<'t>(slot: FieldSlot<'_>, row: RowBytes<'t>) -> VectorRef<'t, T> {
+        VectorRef::from_packed(slot.variable(row.bytes()))
     }
 }
 

@@ -31,7 +31,7 @@ mod schema_bytes;
 pub use definition::set_schema::{SetMember, SetOrder, SetSchema};
 pub use definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
 pub use error::{KeyError, KeyTooLong, RowError, SchemaError};
-pub use field::{Field, Place, PlainField, RowWriter};
+pub use field::{Field, FieldSlot, PlainField, RowWriter};
 pub use key::buffer::{KEY_LEN_MAX, KeyBuffer};
 pub use key::field::KeyValue;
 pub use key::hash::hash_key;

@@ -6,7 +6,7 @@
 //! other one is in the midst of its inserts, and read when it has ended.
 
 use crate::pairs::{Key, Pair, Seen};
-use crate::setting::{Outcome, Place, Setting};
+use crate::setting::{Location, Outcome, Setting};
 
 /// How many pairs a store is given at a time unless it asks for more: ten kilobytes, which lie in
 /// the innermost cache.
@@ -14,7 +14,7 @@ pub const AT_A_TIME: usize = 256;
 
 /// Opens an empty database for one large transaction, beside which so many snapshots will be open;
 /// fails with whatever the engine reports, and where it has no snapshots but is asked for some.
-pub type OpenBurst = fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>>;
+pub type OpenBurst = fn(&Setting, &Location<'_>, u64) -> Outcome<Box<dyn BurstStore>>;
 
 /// An open database for one large transaction.
 pub trait BurstStore {

@@ -27,4 +27,4 @@ pub use clock::{Clock, last_core};
 pub use contender::{Contender, Missing};
 pub use footprint::Footprint;
 pub use recovery::RecoveryDriver;
-pub use setting::{Driver, Failure, Medium, Outcome, Place, Promise, Setting, Tier};
+pub use setting::{Driver, Failure, Location, Medium, Outcome, Promise, Setting, Tier};

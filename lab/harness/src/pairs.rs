@@ -7,7 +7,7 @@
 //! thread; of a `CommitStore` each thread has a committer of its own.
 
 use crate::readers::Ended;
-use crate::setting::{Outcome, Place, Setting};
+use crate::setting::{Location, Outcome, Setting};
 
 /// Bytes of a key.
 pub const KEY_LEN: usize = 8;
@@ -25,10 +25,10 @@ pub type Value = [u8; VALUE_LEN];
 pub type Pair = (Key, Value);
 
 /// Opens a database of pairs; fails with whatever the engine reports.
-pub type OpenPairs = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>;
+pub type OpenPairs = fn(&Setting, &Location<'_>) -> Outcome<Box<dyn PairStore>>;
 
 /// Opens an empty database of pairs for threads that commit; fails as [`OpenPairs`].
-pub type OpenCommits = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>>;
+pub type OpenCommits = fn(&Setting, &Location<'_>) -> Outcome<Box<dyn CommitStore>>;
 
 /// An open database of pairs that one thread owns.
 pub trait PairStore {
@@ -89,7 +89,7 @@ pub trait PairStore {
         Ok(())
     }
 
-    /// Writes an image of the whole database into the directory of its place.
+    /// Writes an image of the whole database into the directory of its location.
     ///
     /// # Errors
     ///

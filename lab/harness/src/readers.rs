@@ -7,7 +7,7 @@
 //! is shown where the engine has it: by reference where it lends one, else from the copy that it
 //! made. Stores of plain bytes use the packing at the end of this file.
 
-use crate::setting::{Outcome, Place, Setting};
+use crate::setting::{Location, Outcome, Setting};
 
 /// Characters of a row's payload.
 pub const PAYLOAD_LEN: usize = 200;
@@ -63,7 +63,7 @@ pub struct MemoryHeld {
 
 /// Opens an empty database with the schema of this workload; fails with whatever the engine
 /// reports.
-pub type OpenShared = fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>;
+pub type OpenShared = fn(&Setting, &Location<'_>) -> Outcome<Box<dyn SharedStore>>;
 
 /// An open database that threads share.
 pub trait SharedStore: Sync {

@@ -5,7 +5,7 @@
 //! one whole transaction. A read copies every field into the application's buffer, for every
 //! contender alike. Stores of plain bytes use the packing at the end of this file.
 
-use crate::setting::{Outcome, Place, Setting};
+use crate::setting::{Location, Outcome, Setting};
 
 /// The longest `spectra`, in bytes.
 pub const SPECTRA_LEN_MAX: usize = 1000;
@@ -74,7 +74,7 @@ pub struct Offers {
 
 /// Opens an empty database with the schema of this workload; fails with whatever the engine
 /// reports, and the case is then recorded as skipped with that reason.
-pub type OpenSensors = fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>;
+pub type OpenSensors = fn(&Setting, &Location<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>;
 
 /// An open database of measures. Each call is one whole transaction.
 pub trait SensorStore {

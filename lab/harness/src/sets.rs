@@ -5,7 +5,7 @@
 //! comes to into the application's memory, in the order in which it came. Numbers are compared with
 //! what is expected outside the clock.
 
-use crate::setting::{Outcome, Place, Setting};
+use crate::setting::{Location, Outcome, Setting};
 
 /// What stands in place of a number where there is no member.
 pub const NOBODY: u32 = u32::MAX;
@@ -33,7 +33,7 @@ pub enum End {
 }
 
 /// Opens an empty database with one set of this order; fails with whatever the engine reports.
-pub type OpenSet = fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>;
+pub type OpenSet = fn(&Setting, &Location<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>;
 
 /// An open database with one owner.
 pub trait SetStore {

@@ -101,7 +101,7 @@ impl<Open> Driver<Open> {
 
 /// Where a database is to be made, and how large it will become.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     /// An empty directory on the setting's medium; `None` for [`Medium::Memory`].
     pub directory: Option<&'a Path>,
     /// How many rows will be inserted; sizes caches and maps, not data structures.
@@ -110,12 +110,12 @@ pub struct Place<'a> {
     pub data_bytes: u64,
 }
 
-impl Place<'_> {
+impl Location<'_> {
     /// The directory, for a setting that needs one.
     ///
     /// # Errors
     ///
-    /// When the place is in memory.
+    /// When the location is in memory.
     pub fn files(&self) -> Outcome<&Path> {
         self.directory.ok_or_else(|| "this setting needs a directory".into())
     }

@@ -110,14 +110,15 @@ fn follow(tree: &Tree, module: Module, owns_folder: bool, modules: &mut Vec<Modu
     let children = if owns_folder { folder.clone() } else { format!("{folder}/{stem}") };
     let syntax = tree.get(&module.file).and_then(|source| source.rust.as_ref());
     if let Some(Ok(syntax)) = syntax.map(|rust| &rust.syntax) {
-        let place = Place { path: module.path.clone(), folder, children, is_test: module.is_test };
-        follow_items(tree, &module, &syntax.items, &place, modules);
+        let position =
+            ModulePosition { path: module.path.clone(), folder, children, is_test: module.is_test };
+        follow_items(tree, &module, &syntax.items, &position, modules);
     }
     modules.push(module);
 }
 
 /// Where the items being read stand: their module path and the folders `mod` lines look into.
-struct Place {
+struct ModulePosition {
     path: Vec<String>,
     /// What `#[path = ".."]` is relative to.
     folder: String,
@@ -129,7 +130,7 @@ fn follow_items(
     tree: &Tree,
     module: &Module,
     items: &[Item],
-    place: &Place,
+    position: &ModulePosition,
     modules: &mut Vec<Module>,
 ) {
     for item in items {
@@ -137,13 +138,13 @@ fn follow_items(
             continue;
         };
         let name = declaration.ident.to_string();
-        let path = [place.path.as_slice(), std::slice::from_ref(&name)].concat();
-        let is_test = place.is_test || is_test_only(&declaration.attrs);
-        let children = format!("{}/{name}", place.children);
+        let path = [position.path.as_slice(), std::slice::from_ref(&name)].concat();
+        let is_test = position.is_test || is_test_only(&declaration.attrs);
+        let children = format!("{}/{name}", position.children);
         if let Some((_, items)) = &declaration.content {
-            let inner = Place { path, folder: children.clone(), children, is_test };
+            let inner = ModulePosition { path, folder: children.clone(), children, is_test };
             follow_items(tree, module, items, &inner, modules);
-        } else if let Some((file, owns_folder)) = file_of(tree, declaration, place, &children) {
+        } else if let Some((file, owns_folder)) = file_of(tree, declaration, position, &children) {
             let child = Module {
                 package: module.package.clone(),
                 in_main_crate: module.in_main_crate,
@@ -160,11 +161,11 @@ fn follow_items(
 fn file_of(
     tree: &Tree,
     declaration: &ItemMod,
-    place: &Place,
+    position: &ModulePosition,
     children: &str,
 ) -> Option<(String, bool)> {
     if let Some(path) = path_attribute(&declaration.attrs) {
-        let file = normal(&format!("{}/{path}", place.folder));
+        let file = normal(&format!("{}/{path}", position.folder));
         return tree.get(&file).map(|_| (file, true));
     }
     let candidates = [(format!("{children}.rs"), false), (format!("{children}/mod.rs"), true)];

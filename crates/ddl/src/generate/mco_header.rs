@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::c_text;
-use super::mco_field::{self, Place};
+use super::mco_field::{self, FieldAccess};
 use crate::model::field_type::{FieldType, Width};
 use crate::model::{Class, Event, EventKind, Field, Index, Name, Part, Schema};
 
@@ -62,7 +62,7 @@ impl Header<'_, '_> {
             for field in &declared.fields {
                 let shape = self.shape(field);
                 offset = offset.next_multiple_of(shape.1);
-                mco_field::write(self, &Place::in_struct(&declared.name, field, offset));
+                mco_field::write(self, &FieldAccess::in_struct(&declared.name, field, offset));
                 offset = offset.saturating_add(shape.0);
             }
         }
@@ -218,7 +218,7 @@ impl Header<'_, '_> {
         }
         self.special_ids(ordinal, class);
         for field in &class.fields {
-            mco_field::write(self, &Place::in_class(name, field));
+            mco_field::write(self, &FieldAccess::in_class(name, field));
         }
         for index in &class.indexes {
             self.index(ordinal, class, index);

@@ -63,8 +63,8 @@ fn files_are_included_and_places_name_them() {
         "7 x"
     );
     let (_, errors) = run("#include \"a\"\n", &[("a", "\n  #nonsense\n")]);
-    let place = errors[0].place.as_ref().expect("it has a place");
-    assert_eq!((place.file.as_str(), place.line, place.column), ("a", 2, 3));
+    let location = errors[0].location.as_ref().expect("it has a location");
+    assert_eq!((location.file.as_str(), location.line, location.column), ("a", 2, 3));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn what_is_wrong_is_said() {
     for (text, message) in cases {
         let (_, errors) = run(text, &[("a", "#include \"a\"\n")]);
         assert_eq!(errors.first().map(|error| error.message.as_str()), Some(message), "{text}");
-        assert!(errors[0].place.is_some(), "{text}");
+        assert!(errors[0].location.is_some(), "{text}");
     }
 }
 

@@ -112,11 +112,11 @@ impl Options {
 
 /// Where numbers are reserved.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'t> {
+pub(crate) enum ReserveIn<'t> {
     /// In a transaction of its own.
-    Alone,
+    OwnTransaction,
     /// In one that keeps all other writers out.
-    In(&'t WriteTransaction<'t>),
+    Writer(&'t WriteTransaction<'t>),
 }
 
 impl Sequence {
@@ -151,13 +151,13 @@ impl Sequence {
     /// # Errors
     /// `NUMBER_OUT_OF_RANGE` after the last; `LOCK_NOT_AVAILABLE` while a transaction that has
     /// reserved numbers does not end; as the engine.
-    pub(crate) fn next(&self, store: &Store, place: Place<'_>) -> Result<i64> {
+    pub(crate) fn next(&self, store: &Store, reserve_in: ReserveIn<'_>) -> Result<i64> {
         let exhausted = || {
             let text = format!("sequence {} has no more values", self.name);
             Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
         };
         loop {
-            let mut state = self.known(store, place)?;
+            let mut state = self.known(store, reserve_in)?;
             let next = self.options.after(state.last).ok_or_else(exhausted)?;
             if state.last != state.reserved {
                 state.last = Some(next);
@@ -166,7 +166,7 @@ impl Sequence {
             let ahead = self.options.increment.saturating_mul(RESERVED - 1);
             let last = next.saturating_add(ahead).clamp(self.options.min, self.options.max);
             let last = if self.options.cycle { next } else { last };
-            if let Place::In(tx) = place {
+            if let ReserveIn::Writer(tx) = reserve_in {
                 store.reserve(tx, self.id, Some(last))?;
                 *state = State {
                     is_known: true,
@@ -195,7 +195,7 @@ impl Sequence {
     pub(crate) fn set(
         &self,
         store: &Store,
-        place: Place<'_>,
+        reserve_in: ReserveIn<'_>,
         (number, is_called): (i64, bool),
     ) -> Result<()> {
         if !(self.options.min..=self.options.max).contains(&number) {
@@ -206,11 +206,11 @@ impl Sequence {
             true => number,
             false => number.wrapping_sub(self.options.increment),
         };
-        let in_doubt = matches!(place, Place::In(_));
-        drop(self.known(store, place)?);
-        match place {
-            Place::Alone => drop(store.reserve_alone(self.id, (None, last))?),
-            Place::In(tx) => store.reserve(tx, self.id, Some(last))?,
+        let in_doubt = matches!(reserve_in, ReserveIn::Writer(_));
+        drop(self.known(store, reserve_in)?);
+        match reserve_in {
+            ReserveIn::OwnTransaction => drop(store.reserve_alone(self.id, (None, last))?),
+            ReserveIn::Writer(tx) => store.reserve(tx, self.id, Some(last))?,
         }
         *self.lock() = State { is_known: true, in_doubt, last: Some(last), reserved: Some(last) };
         Ok(())
@@ -245,10 +245,10 @@ impl Sequence {
     }
 
     /// How far it has come, once nobody else's transaction may take that back.
-    fn known(&self, store: &Store, place: Place<'_>) -> Result<MutexGuard<'_, State>> {
+    fn known(&self, store: &Store, reserve_in: ReserveIn<'_>) -> Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
         let started = Instant::now();
-        while state.in_doubt && matches!(place, Place::Alone) {
+        while state.in_doubt && matches!(reserve_in, ReserveIn::OwnTransaction) {
             drop(state);
             if started.elapsed() > DOUBT_MAX {
                 let text = format!("a definition that uses sequence {} has not ended", self.name);
@@ -258,9 +258,11 @@ impl Sequence {
             state = self.lock();
         }
         if !state.is_known {
-            state.reserved = match place {
-                Place::Alone => store.reserved(&store.database.begin_read()?, self.id)?,
-                Place::In(tx) => store.reserved(tx, self.id)?,
+            state.reserved = match reserve_in {
+                ReserveIn::OwnTransaction => {
+                    store.reserved(&store.database.begin_read()?, self.id)?
+                }
+                ReserveIn::Writer(tx) => store.reserved(tx, self.id)?,
             };
             state.last = state.reserved;
             state.is_known = true;

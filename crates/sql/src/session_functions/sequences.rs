@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::catalog::privilege::Privilege;
-use crate::catalog::sequence::{Place, Sequence};
+use crate::catalog::sequence::{ReserveIn, Sequence};
 use crate::catalog::snapshot::Snapshot;
 use crate::context::caller::Caller;
 use crate::database::SqlDatabase;
@@ -41,10 +41,10 @@ pub(crate) fn take(
     sequence: &Arc<Sequence>,
 ) -> Result<i64> {
     let next = match caller.numbering.transaction() {
-        None => sequence.next(&database.store, Place::Alone)?,
+        None => sequence.next(&database.store, ReserveIn::OwnTransaction)?,
         Some(transaction) => {
             caller.numbering.note(sequence);
-            sequence.next(&database.store, Place::In(&*transaction.writing()?))?
+            sequence.next(&database.store, ReserveIn::Writer(&*transaction.writing()?))?
         }
     };
     database.taken.note(caller.session, sequence.id, next);
@@ -62,10 +62,10 @@ pub(crate) fn put(
     number: (i64, bool),
 ) -> Result<()> {
     match caller.numbering.transaction() {
-        None => sequence.set(&database.store, Place::Alone, number),
+        None => sequence.set(&database.store, ReserveIn::OwnTransaction, number),
         Some(transaction) => {
             caller.numbering.note(sequence);
-            sequence.set(&database.store, Place::In(&*transaction.writing()?), number)
+            sequence.set(&database.store, ReserveIn::Writer(&*transaction.writing()?), number)
         }
     }
 }
@@ -192,11 +192,13 @@ impl ScalarUDFImpl for SequenceFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
         let database = self.caller.database()?;
         let rows = args.number_rows;
-        let arrays = args.args.iter().enumerate().map(|(place, value)| {
+        let arrays = args.args.iter().enumerate().map(|(reserve_in, value)| {
             let array = value.clone().into_array(rows)?;
             let to = match array.data_type() {
                 // A number in quotes.
-                DataType::Utf8 | DataType::Utf8View if place == 1 && self.call == Call::Set => {
+                DataType::Utf8 | DataType::Utf8View
+                    if reserve_in == 1 && self.call == Call::Set =>
+                {
                     return Ok(assign(&array, &SqlType::BigInt)?);
                 }
                 DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,

@@ -12,7 +12,7 @@ use std::ptr;
 
 use lab_harness::burst::{Burst, BurstStore};
 use lab_harness::pairs::{KEY_LEN, Pair, Seen, VALUE_LEN};
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 
 use crate::database::{FILE, LOG_IN_MEMORY, NOSYNC, TRANSACTIONS, WRITE_NOSYNC, check};
 use crate::pairs::show_all_from;
@@ -71,7 +71,7 @@ struct Inserts<'s> {
 /// Opens an empty database.
 pub(crate) fn open(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     snapshots: u64,
 ) -> Outcome<Box<dyn BurstStore>> {
     if snapshots > 0 {
@@ -79,7 +79,7 @@ pub(crate) fn open(
     }
     let home = match setting.medium {
         Medium::Memory => None,
-        _ => Some(CString::new(place.files()?.as_os_str().as_bytes())?),
+        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
     };
     let promise = match setting.promise {
         Promise::None => 0,
@@ -89,12 +89,12 @@ pub(crate) fn open(
         Promise::Disk => TRANSACTIONS,
     };
     let log_bytes = match setting.promise {
-        Promise::Memory => place.rows * LOG_BYTES_OF_PAIR + LOG_BUFFER_BYTES,
+        Promise::Memory => location.rows * LOG_BYTES_OF_PAIR + LOG_BUFFER_BYTES,
         _ => LOG_BUFFER_BYTES,
     };
     let flags = promise | if home.is_some() { FILE } else { 0 };
     let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
-    let cache_bytes = place.data_bytes * 4 + (64 << 20);
+    let cache_bytes = location.data_bytes * 4 + (64 << 20);
     let log_bytes = u32::try_from(log_bytes.min(LOG_BYTES_MAX))?;
     let mut handle = ptr::null_mut();
     // SAFETY: `home_text` is null or ends in a zero and outlives the call; `handle` is a live

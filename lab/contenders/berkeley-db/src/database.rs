@@ -15,7 +15,7 @@ use lab_harness::sensors::{
     Measure, MeasureBuffer, PACKED_HEAD_LEN, SPECTRA_LEN_MAX, SensorKey, SensorStore, pack,
     packed_len, unpack,
 };
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 
 pub(crate) const TRANSACTIONS: c_int = 1;
 pub(crate) const LOG_IN_MEMORY: c_int = 2;
@@ -114,10 +114,10 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Self> {
+    pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Self> {
         let home = match setting.medium {
             Medium::Memory => None,
-            _ => Some(CString::new(place.files()?.as_os_str().as_bytes())?),
+            _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
         };
         let promise = match setting.promise {
             Promise::None => 0,
@@ -128,7 +128,7 @@ impl Database {
         };
         let flags = if home.is_some() { promise | FILE } else { promise };
         let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
-        let cache_bytes = place.data_bytes * 2 + (32 << 20);
+        let cache_bytes = location.data_bytes * 2 + (32 << 20);
         let mut handle = ptr::null_mut();
         // SAFETY: `home_text` is null or ends in a zero and outlives the call; `handle` is a
         // live local that receives the handle on success.
@@ -231,9 +231,9 @@ pub(crate) struct Walk<'t> {
 
 impl Shared {
     /// Opens a new one whose log is in memory as well.
-    pub(crate) fn open(place: &Place<'_>) -> Outcome<Self> {
+    pub(crate) fn open(location: &Location<'_>) -> Outcome<Self> {
         // Old versions of pages are in the cache too.
-        let cache_bytes = place.data_bytes * 8 + (256 << 20);
+        let cache_bytes = location.data_bytes * 8 + (256 << 20);
         let mut handle = ptr::null_mut();
         let flags = TRANSACTIONS | LOG_IN_MEMORY | SHARED;
         // SAFETY: there is no home; `handle` is a live local that receives the handle on success.

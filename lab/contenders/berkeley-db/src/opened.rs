@@ -5,7 +5,7 @@
 use lab_harness::pairs::{CommitStore, PairStore};
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 
 use crate::{burst, database, pairs};
 
@@ -14,24 +14,27 @@ pub(crate) use database::version;
 
 pub(crate) fn sensors(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
-    Ok(Box::new(database::Database::open(setting, place)?))
+    Ok(Box::new(database::Database::open(setting, location)?))
 }
 
-pub(crate) fn shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(database::Shared::open(place)?))
+pub(crate) fn shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(database::Shared::open(location)?))
 }
 
-pub(crate) fn pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(pairs::open(setting, place, false)?))
+pub(crate) fn pairs(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, location, false)?))
 }
 
-pub(crate) fn recovered_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(pairs::open(setting, place, true)?))
+pub(crate) fn recovered_pairs(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, location, true)?))
 }
 
-pub(crate) fn commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Ok(Box::new(pairs::open_commits(setting, place)?))
+pub(crate) fn commits(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(pairs::open_commits(setting, location)?))
 }

@@ -12,7 +12,7 @@ use lab_harness::pairs::{
     CommitStore, Committer, KEY_LEN, Key, Pair, PairStore, Seen, VALUE_LEN, Value,
 };
 use lab_harness::readers::Ended;
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 
 use crate::database::{
     Done, FILE, LOG_IN_MEMORY, NOSYNC, SHARED, TRANSACTIONS, WRITE_NOSYNC, check, done,
@@ -84,19 +84,19 @@ pub(crate) struct Commits(Pairs);
 unsafe impl Sync for Commits {}
 
 /// Opens a database for one thread: an empty one, or with `recover` what a process left behind.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>, recover: bool) -> Outcome<Pairs> {
-    open_with(setting, place, if recover { RECOVER } else { 0 })
+pub(crate) fn open(setting: &Setting, location: &Location<'_>, recover: bool) -> Outcome<Pairs> {
+    open_with(setting, location, if recover { RECOVER } else { 0 })
 }
 
 /// Opens an empty database for threads that commit.
-pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Commits> {
-    Ok(Commits(open_with(setting, place, SHARED)?))
+pub(crate) fn open_commits(setting: &Setting, location: &Location<'_>) -> Outcome<Commits> {
+    Ok(Commits(open_with(setting, location, SHARED)?))
 }
 
-fn open_with(setting: &Setting, place: &Place<'_>, flags: c_int) -> Outcome<Pairs> {
+fn open_with(setting: &Setting, location: &Location<'_>, flags: c_int) -> Outcome<Pairs> {
     let home = match setting.medium {
         Medium::Memory => None,
-        _ => Some(CString::new(place.files()?.as_os_str().as_bytes())?),
+        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
     };
     let promise = match setting.promise {
         Promise::None => 0,
@@ -109,7 +109,7 @@ fn open_with(setting: &Setting, place: &Place<'_>, flags: c_int) -> Outcome<Pair
     let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
     let cache_bytes = match setting.variant {
         "32mb" => SMALL_CACHE_BYTES,
-        _ => place.data_bytes * 4 + (64 << 20),
+        _ => location.data_bytes * 4 + (64 << 20),
     };
     let mut handle = ptr::null_mut();
     // SAFETY: `home_text` is null or ends in a zero and outlives the call; `handle` is a live

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lab_harness::burst::BurstStore;
 use lab_harness::sensors::RecordShape;
-use lab_harness::{Contender, Driver, Outcome, Place, Setting};
+use lab_harness::{Contender, Driver, Location, Outcome, Setting};
 
 use crate::burst::Bare;
 use crate::pairs::Ordered;
@@ -37,7 +37,7 @@ pub static BTREE: Contender = Contender {
     ..Contender::named("btreemap", crate::standard_library_version)
 };
 
-fn open_burst(_: &Setting, _: &Place<'_>, snapshots: u64) -> Outcome<Box<dyn BurstStore>> {
+fn open_burst(_: &Setting, _: &Location<'_>, snapshots: u64) -> Outcome<Box<dyn BurstStore>> {
     match snapshots {
         0 => Ok(Box::new(Bare::default())),
         _ => Err("nobody reads a map while somebody inserts".into()),

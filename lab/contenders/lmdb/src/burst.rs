@@ -6,7 +6,7 @@
 
 use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::pairs::{Key, Pair, Seen, VALUE_LEN};
-use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting, Tier};
 use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
 
 use crate::environment::{Environment, Move, Reading, Writing};
@@ -49,7 +49,7 @@ struct Open<'e>(Reading<'e>);
 /// Opens an empty database.
 pub(crate) fn open(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _snapshots: u64,
 ) -> Outcome<Box<dyn BurstStore>> {
     let flags = match setting.promise {
@@ -57,8 +57,8 @@ pub(crate) fn open(
         Promise::Memory => MDB_NOSYNC | MDB_WRITEMAP,
         _ => MDB_NOSYNC,
     };
-    let map_bytes = place.data_bytes as usize * 4 + (1 << 30);
-    let environment = Environment::open(place.files()?, flags, map_bytes)?;
+    let map_bytes = location.data_bytes as usize * 4 + (1 << 30);
+    let environment = Environment::open(location.files()?, flags, map_bytes)?;
     Ok(Box::new(Store { environment, append: setting.variant == APPEND }))
 }
 

@@ -19,7 +19,7 @@ use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
 use lab_harness::{
-    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+    Contender, Driver, Location, Medium, Outcome, Promise, RecoveryDriver, Setting, Tier,
 };
 use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
 
@@ -91,7 +91,7 @@ struct Store {
 
 fn open_sensors(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
     let flags = match (setting.promise, setting.variant) {
@@ -99,24 +99,24 @@ fn open_sensors(
         (_, "nowritemap") => MDB_NOSYNC,
         _ => MDB_NOSYNC | MDB_WRITEMAP,
     };
-    let map_bytes = place.data_bytes as usize * 3 + (64 << 20);
-    let environment = Environment::open(place.files()?, flags, map_bytes)?;
+    let map_bytes = location.data_bytes as usize * 3 + (64 << 20);
+    let environment = Environment::open(location.files()?, flags, map_bytes)?;
     Ok(Box::new(Store { environment }))
 }
 
-fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+fn open_shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
     let flags = MDB_NOSYNC | MDB_WRITEMAP;
     // Pages that a snapshot keeps are not reused meanwhile.
-    let map_bytes = place.data_bytes as usize * 8 + (1 << 30);
-    Ok(Box::new(threads::Shared(Environment::open(place.files()?, flags, map_bytes)?)))
+    let map_bytes = location.data_bytes as usize * 8 + (1 << 30);
+    Ok(Box::new(threads::Shared(Environment::open(location.files()?, flags, map_bytes)?)))
 }
 
-fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(pairs::open(setting, place)?))
+fn open_pairs(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, location)?))
 }
 
-fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Ok(Box::new(pairs::open(setting, place)?))
+fn open_commits(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(pairs::open(setting, location)?))
 }
 
 impl SensorStore for Store {

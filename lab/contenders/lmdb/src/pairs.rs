@@ -6,7 +6,7 @@
 
 use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, VALUE_LEN, Value};
 use lab_harness::readers::Ended;
-use lab_harness::{Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Outcome, Promise, Setting};
 use lmdb_master_sys::{MDB_NOSYNC, MDB_WRITEMAP};
 
 use crate::environment::{Environment, Move, Reading};
@@ -19,14 +19,14 @@ struct Thread<'e> {
 }
 
 /// Opens a database, new or not.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Pairs> {
+pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Pairs> {
     let flags = match setting.promise {
         Promise::Disk => 0,
         Promise::Memory => MDB_NOSYNC | MDB_WRITEMAP,
         _ => MDB_NOSYNC,
     };
-    let map_bytes = place.data_bytes as usize * 4 + (1 << 30);
-    Ok(Pairs(Environment::open_bytes(place.files()?, flags, map_bytes)?))
+    let map_bytes = location.data_bytes as usize * 4 + (1 << 30);
+    Ok(Pairs(Environment::open_bytes(location.files()?, flags, map_bytes)?))
 }
 
 impl PairStore for Pairs {

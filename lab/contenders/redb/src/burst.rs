@@ -6,7 +6,7 @@
 
 use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::pairs::{Key, Pair, Seen, Value};
-use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting, Tier};
 use redb::backends::InMemoryBackend;
 use redb::{
     Builder, Database, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable,
@@ -43,14 +43,14 @@ struct Open(ReadOnlyTable<u64, &'static Value>);
 /// Opens an empty database.
 pub(crate) fn open(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _snapshots: u64,
 ) -> Outcome<Box<dyn BurstStore>> {
     let mut builder = Builder::new();
-    builder.set_cache_size((place.data_bytes as usize * 4).max(1 << 30));
+    builder.set_cache_size((location.data_bytes as usize * 4).max(1 << 30));
     let database = match setting.medium {
         Medium::Memory => builder.create_with_backend(InMemoryBackend::new())?,
-        _ => builder.create(place.files()?.join("burst.redb"))?,
+        _ => builder.create(location.files()?.join("burst.redb"))?,
     };
     let durability = match setting.promise {
         Promise::Disk => Durability::Immediate,

@@ -15,7 +15,7 @@ use lab_harness::sensors::{
     Measure, MeasureBuffer, RecordShape, SensorKey, SensorStore, pack, packed_len, unpack,
 };
 use lab_harness::{
-    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+    Contender, Driver, Location, Medium, Outcome, Promise, RecoveryDriver, Setting, Tier,
 };
 use redb::backends::InMemoryBackend;
 use redb::{Builder, Database, Durability, ReadableDatabase, TableDefinition};
@@ -76,14 +76,14 @@ struct Store {
 
 fn open_sensors(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
     let mut builder = Builder::new();
-    builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
+    builder.set_cache_size((location.data_bytes as usize * 3).max(1 << 30));
     let database = match setting.medium {
         Medium::Memory => builder.create_with_backend(InMemoryBackend::new())?,
-        _ => builder.create(place.files()?.join("measures.redb"))?,
+        _ => builder.create(location.files()?.join("measures.redb"))?,
     };
     let durability = match setting.promise {
         Promise::Disk => Durability::Immediate,
@@ -95,16 +95,16 @@ fn open_sensors(
     Ok(Box::new(Store { database, durability }))
 }
 
-fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(threads::Shared::open(place)?))
+fn open_shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::open(location)?))
 }
 
-fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(pairs::open(setting, place)?))
+fn open_pairs(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(pairs::open(setting, location)?))
 }
 
-fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Ok(Box::new(pairs::open(setting, place)?))
+fn open_commits(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(pairs::open(setting, location)?))
 }
 
 impl SensorStore for Store {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, Value};
 use lab_harness::readers::Ended;
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{
     Builder, Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
@@ -36,14 +36,14 @@ struct Counting {
 }
 
 /// Opens an empty database, or one that a process left behind.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Pairs> {
+pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Pairs> {
     let mut builder = Builder::new();
-    builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
+    builder.set_cache_size((location.data_bytes as usize * 3).max(1 << 30));
     let syncs = Arc::new(AtomicU64::new(0));
     let database = match setting.medium {
         Medium::Memory => builder.create_with_backend(InMemoryBackend::new())?,
         _ => {
-            let file = FileBackend::new(file_of(place)?)?;
+            let file = FileBackend::new(file_of(location)?)?;
             builder.create_with_backend(Counting { file, syncs: Arc::clone(&syncs) })?
         }
     };
@@ -57,8 +57,8 @@ pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Pairs> {
     Ok(Pairs { database, durability, syncs })
 }
 
-fn file_of(place: &Place<'_>) -> Outcome<File> {
-    let path = place.files()?.join(FILE);
+fn file_of(location: &Location<'_>) -> Outcome<File> {
+    let path = location.files()?.join(FILE);
     Ok(OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?)
 }
 

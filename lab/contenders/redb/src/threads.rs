@@ -8,7 +8,7 @@ use lab_harness::readers::{
     Deleted, Ended, HEXKEY_LEN, Row, RowReader, RowWriter, See, SharedStore, VALUE_LEN, pack,
     unpack,
 };
-use lab_harness::{Outcome, Place};
+use lab_harness::{Location, Outcome};
 use redb::backends::InMemoryBackend;
 use redb::{
     Builder, Database, Durability, ReadableDatabase, ReadableTable, TableDefinition,
@@ -25,9 +25,9 @@ pub(crate) struct Shared {
 struct Thread<'s>(&'s Database);
 
 impl Shared {
-    pub(crate) fn open(place: &Place<'_>) -> Outcome<Self> {
+    pub(crate) fn open(location: &Location<'_>) -> Outcome<Self> {
         let mut builder = Builder::new();
-        builder.set_cache_size((place.data_bytes as usize * 3).max(1 << 30));
+        builder.set_cache_size((location.data_bytes as usize * 3).max(1 << 30));
         let database = builder.create_with_backend(InMemoryBackend::new())?;
         let transaction = database.begin_write()?;
         transaction.open_table(ROWS)?;

@@ -10,7 +10,7 @@ mod sets;
 
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
-use lab_harness::{Contender, Driver, Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Contender, Driver, Location, Medium, Outcome, Promise, Setting, Tier};
 // The programs call its functions; named here, it is linked.
 use lab_remanent_capi as _;
 
@@ -20,7 +20,7 @@ use crate::programs::Program;
 pub static NATIVE: Contender = Contender {
     sensors: Some(Driver {
         settings: NATIVE_SETTINGS,
-        open: |_, place, shape| open_sensors(&programs::NATIVE, place, shape),
+        open: |_, location, shape| open_sensors(&programs::NATIVE, location, shape),
     }),
     ..Contender::named("remanent-c", version)
 };
@@ -29,7 +29,7 @@ pub static NATIVE: Contender = Contender {
 pub static MCO: Contender = Contender {
     sensors: Some(Driver {
         settings: MCO_SETTINGS,
-        open: |_, place, shape| open_sensors(&programs::MCO, place, shape),
+        open: |_, location, shape| open_sensors(&programs::MCO, location, shape),
     }),
     ..Contender::named("remanent-mco", version)
 };
@@ -38,10 +38,10 @@ pub static MCO: Contender = Contender {
 pub static D: Contender = Contender {
     sensors: Some(Driver {
         settings: D_SETTINGS,
-        open: |setting, place, shape| {
+        open: |setting, location, shape| {
             let strings = setting.variant == STRINGS;
             let program = if strings { &programs::D_STRINGS } else { &programs::D };
-            open_sensors(program, place, shape)
+            open_sensors(program, location, shape)
         },
     }),
     sets: Some(Driver { settings: SETS, open: open_set }),
@@ -91,18 +91,18 @@ fn version() -> String {
 
 fn open_sensors(
     program: &'static programs::Functions,
-    place: &Place<'_>,
+    location: &Location<'_>,
     shape: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
     if shape == RecordShape::Fixed {
         return Err("its program writes records of variable length alone".into());
     }
-    Ok(Box::new(Program::open(program, place)?))
+    Ok(Box::new(Program::open(program, location)?))
 }
 
-fn open_set(_: &Setting, place: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
+fn open_set(_: &Setting, location: &Location<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
     match order {
-        SetOrder::Last => Ok(Box::new(sets::Sets::open(place)?)),
+        SetOrder::Last => Ok(Box::new(sets::Sets::open(location)?)),
         _ => Err("its program keeps a d_-style set in order last alone".into()),
     }
 }

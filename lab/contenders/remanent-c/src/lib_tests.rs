@@ -13,11 +13,11 @@ const LENGTHS: [usize; 14] =
 fn every_interface_gives_back_what_was_put() {
     let folder = std::env::temp_dir().join(format!("lab-remanent-c-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let place = Place { directory: Some(&folder), rows: 100, data_bytes: 100_000 };
+    let location = Location { directory: Some(&folder), rows: 100, data_bytes: 100_000 };
     for interface in [&NATIVE, &MCO, &D] {
         let (driver, name) = (interface.sensors.unwrap(), interface.name);
         for setting in driver.settings {
-            let mut store = (driver.open)(setting, &place, RecordShape::Variable).unwrap();
+            let mut store = (driver.open)(setting, &location, RecordShape::Variable).unwrap();
             let texts: Vec<String> = LENGTHS.iter().map(|&length| "abc".repeat(length)).collect();
             for (row, &length) in LENGTHS.iter().enumerate() {
                 let measure = Measure {
@@ -49,8 +49,8 @@ fn every_interface_gives_back_what_was_put() {
 fn a_set_is_connected_followed_and_disconnected() {
     let folder = std::env::temp_dir().join(format!("lab-remanent-c-sets-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let place = Place { directory: Some(&folder), rows: 5, data_bytes: 20 };
-    let mut store = open_set(&SETS[0], &place, SetOrder::Last).unwrap();
+    let location = Location { directory: Some(&folder), rows: 5, data_bytes: 20 };
+    let mut store = open_set(&SETS[0], &location, SetOrder::Last).unwrap();
     store.fill(5).unwrap();
     store.connect(&[3, 0]).unwrap();
     store.connect(&[4]).unwrap();

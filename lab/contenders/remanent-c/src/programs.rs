@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 
 use lab_harness::sensors::{Measure, MeasureBuffer, SensorKey, SensorStore};
-use lab_harness::{Outcome, Place};
+use lab_harness::{Location, Outcome};
 
 /// `FAILURE_SIZE` of store.h.
 pub(crate) const FAILURE_SIZE: usize = 256;
@@ -79,16 +79,17 @@ program!(
 );
 
 impl Program {
-    pub(crate) fn open(functions: &'static Functions, place: &Place<'_>) -> Outcome<Self> {
-        let folder = match place.directory {
+    pub(crate) fn open(functions: &'static Functions, location: &Location<'_>) -> Outcome<Self> {
+        let folder = match location.directory {
             Some(directory) => CString::new(directory.as_os_str().as_bytes())?,
             None => CString::default(),
         };
         let mut failure = [0; FAILURE_SIZE];
         // SAFETY: the folder ends in a zero, the buffer has the size that C knows, and both outlive
         // the call.
-        let opened =
-            unsafe { (functions.open)(folder.as_ptr(), memory_for(place), failure.as_mut_ptr()) };
+        let opened = unsafe {
+            (functions.open)(folder.as_ptr(), memory_for(location), failure.as_mut_ptr())
+        };
         let program = Self { functions, opened, failure };
         if opened.is_null() { Err(program.words().into()) } else { Ok(program) }
     }
@@ -145,6 +146,6 @@ impl SensorStore for Program {
 }
 
 /// Memory for a database that lives in its program's: twice what it will hold.
-fn memory_for(place: &Place<'_>) -> u64 {
-    (place.data_bytes + place.rows * 96) * 2 + (8 << 20)
+fn memory_for(location: &Location<'_>) -> u64 {
+    (location.data_bytes + location.rows * 96) * 2 + (8 << 20)
 }

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 
 use lab_harness::sets::{End, SetStore};
-use lab_harness::{Outcome, Place};
+use lab_harness::{Location, Outcome};
 
 use crate::programs::{DONE, FAILURE_SIZE};
 
@@ -60,8 +60,8 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    pub(crate) fn open(place: &Place<'_>) -> Outcome<Self> {
-        let folder = CString::new(place.files()?.as_os_str().as_bytes())?;
+    pub(crate) fn open(location: &Location<'_>) -> Outcome<Self> {
+        let folder = CString::new(location.files()?.as_os_str().as_bytes())?;
         let mut failure = [0; FAILURE_SIZE];
         // SAFETY: the folder ends in a zero, the buffer has the size that C knows, and both outlive
         // the call.

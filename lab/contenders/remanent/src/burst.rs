@@ -8,7 +8,7 @@
 
 use lab_harness::burst::{AT_A_TIME, Burst, BurstSnapshot, BurstStore};
 use lab_harness::pairs::{Key, Pair, Seen, VALUE_LEN};
-use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting, Tier};
 use remanent::schema::BinaryArray;
 use remanent::{Database, Options, ReadTransaction, Record, TypedTable, WriteTransaction};
 
@@ -70,14 +70,14 @@ struct Open<'s> {
 /// Opens an empty database for a setting.
 pub(crate) fn open(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _snapshots: u64,
 ) -> Outcome<Box<dyn BurstStore>> {
     let ahead = match setting.variant {
-        "ahead" => place.data_bytes + place.rows * BESIDE_DATA,
+        "ahead" => location.data_bytes + location.rows * BESIDE_DATA,
         _ => 0,
     };
-    let db = database(setting, place, Options::new().commit_ahead(ahead))?;
+    let db = database(setting, location, Options::new().commit_ahead(ahead))?;
     let table = db.create_table_of::<Row>()?;
     Ok(Box::new(Store { db, table, bulk: setting.variant == "bulk" }))
 }

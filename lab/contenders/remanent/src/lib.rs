@@ -18,7 +18,7 @@ use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
 use lab_harness::{
-    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+    Contender, Driver, Location, Medium, Outcome, Promise, RecoveryDriver, Setting, Tier,
 };
 use remanent::{Database, Durability, Options};
 
@@ -71,12 +71,12 @@ const fn logged(promise: Promise, tier: Tier, note: &'static str) -> Setting {
 }
 
 /// An empty database that keeps the promise of a setting.
-fn database(setting: &Setting, place: &Place<'_>, options: Options) -> Outcome<Database> {
+fn database(setting: &Setting, location: &Location<'_>, options: Options) -> Outcome<Database> {
     Ok(match level(setting.promise) {
         None => Database::open(options)?,
         Some(level) => {
             let options = options.durability(level).checkpoint_after(0);
-            Database::open_at(place.files()?, options)?
+            Database::open_at(location.files()?, options)?
         }
     })
 }
@@ -97,11 +97,11 @@ fn version() -> String {
 
 fn open_sensors(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     shape: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
-    let ahead = if setting.variant == "ahead" { memory_for(place) } else { 0 };
-    let db = database(setting, place, Options::new().commit_ahead(ahead))?;
+    let ahead = if setting.variant == "ahead" { memory_for(location) } else { 0 };
+    let db = database(setting, location, Options::new().commit_ahead(ahead))?;
     Ok(match (shape, setting.variant) {
         (RecordShape::Variable, "hash") => Box::new(stores::VariableHashed::over(db)?),
         (RecordShape::Variable, _) => Box::new(stores::Variable::over(db)?),
@@ -110,15 +110,15 @@ fn open_sensors(
     })
 }
 
-fn open_shared(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(threads::Shared::over(database(setting, place, Options::new())?)?))
+fn open_shared(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::over(database(setting, location, Options::new())?)?))
 }
 
-fn open_set(_: &Setting, _: &Place<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
+fn open_set(_: &Setting, _: &Location<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {
     Ok(Box::new(sets::Sets::open(Options::new(), order)?))
 }
 
 /// What the rows will take: data, 64 bytes a row for header, slot and index entry, an eighth spare.
-fn memory_for(place: &Place<'_>) -> u64 {
-    (place.data_bytes + place.rows * 64) * 9 / 8
+fn memory_for(location: &Location<'_>) -> u64 {
+    (location.data_bytes + location.rows * 64) * 9 / 8
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, Value};
 use lab_harness::readers::Ended;
-use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting, Tier};
 use remanent::{Database, Options};
 use remanent_kv::{AutoCommit, Environment, KvDatabase, KvOptions};
 
@@ -64,8 +64,8 @@ const fn setting(
 }
 
 /// Opens an empty database for a setting.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    let pairs = Pairs::open(setting, place)?;
+pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    let pairs = Pairs::open(setting, location)?;
     Ok(match setting.promise {
         Promise::None => Box::new(AutoCommitted::over(pairs)),
         _ => Box::new(pairs),
@@ -73,8 +73,11 @@ pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn Pair
 }
 
 /// Opens an empty database in which threads commit.
-pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Ok(Box::new(Pairs::open(setting, place)?))
+pub(crate) fn open_commits(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(Pairs::open(setting, location)?))
 }
 
 /// Whether a file is read when a database comes back.
@@ -83,10 +86,10 @@ pub(crate) fn is_returned_from(file: &str) -> bool {
 }
 
 /// Opens the database that [`open`] made in the same place and saved or left behind.
-pub(crate) fn reopen(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    let image = place.files()?.join(IMAGE_FILE);
+pub(crate) fn reopen(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    let image = location.files()?.join(IMAGE_FILE);
     let database = match level(setting.promise) {
-        Some(_) => database(setting, place, Options::new())?,
+        Some(_) => database(setting, location, Options::new())?,
         None => {
             let file = File::open(&image)?;
             let mut stream = BufReader::with_capacity(IMAGE_BUFFER_BYTES, file);
@@ -106,14 +109,14 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Self> {
-        let environment = Environment::over(database(setting, place, Options::new())?);
+    fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Self> {
+        let environment = Environment::over(database(setting, location, Options::new())?);
         let kind = match setting.variant {
             "hash" => KvOptions::hashed(),
             _ => KvOptions::ordered(),
         };
         let database = environment.create(NAME, kind)?;
-        let image = place.directory.map(|directory: &Path| directory.join(IMAGE_FILE));
+        let image = location.directory.map(|directory: &Path| directory.join(IMAGE_FILE));
         Ok(Self { environment, database, image })
     }
 

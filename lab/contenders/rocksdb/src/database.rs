@@ -14,7 +14,7 @@ use lab_harness::pairs::{
     CommitStore, Committer, KEY_LEN, Key, Pair, PairStore, Seen, VALUE_LEN, Value,
 };
 use lab_harness::readers::Ended;
-use lab_harness::{Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Outcome, Promise, Setting};
 
 const MEMTABLE_BYTES: usize = 256 << 20;
 
@@ -135,18 +135,27 @@ pub(crate) fn version() -> String {
 }
 
 /// Opens an empty database of pairs.
-pub(crate) fn open_pairs(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(Pairs::open(setting, place, Purpose::Ladder)?))
+pub(crate) fn open_pairs(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(Pairs::open(setting, location, Purpose::Ladder)?))
 }
 
 /// Opens a database of pairs that is to come back, or has.
-pub(crate) fn open_to_return(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    Ok(Box::new(Pairs::open(setting, place, Purpose::Return)?))
+pub(crate) fn open_to_return(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn PairStore>> {
+    Ok(Box::new(Pairs::open(setting, location, Purpose::Return)?))
 }
 
 /// Opens an empty database in which threads commit.
-pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    Ok(Box::new(Pairs::open(setting, place, Purpose::Commits)?))
+pub(crate) fn open_commits(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn CommitStore>> {
+    Ok(Box::new(Pairs::open(setting, location, Purpose::Commits)?))
 }
 
 /// An open database and its options.
@@ -164,8 +173,8 @@ unsafe impl Sync for Pairs {}
 
 impl Pairs {
     /// Opens a database, new or not.
-    fn open(setting: &Setting, place: &Place<'_>, purpose: Purpose) -> Outcome<Self> {
-        let path = CString::new(place.files()?.as_os_str().as_bytes())?;
+    fn open(setting: &Setting, location: &Location<'_>, purpose: Purpose) -> Outcome<Self> {
+        let path = CString::new(location.files()?.as_os_str().as_bytes())?;
         let counts = purpose == Purpose::Commits;
         // SAFETY: constructors without conditions; what they make is freed by the drop of `made`.
         let mut made = unsafe {

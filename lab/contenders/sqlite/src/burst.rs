@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::pairs::{Key, Pair, Seen};
 use lab_harness::readers::Ended;
-use lab_harness::{Medium, Outcome, Place, Promise, Setting, Tier};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting, Tier};
 
 use crate::connection::{Bound, Session};
 
@@ -72,7 +72,7 @@ struct Open(Session);
 /// Opens an empty database, and a connection for each snapshot.
 pub(crate) fn open(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     snapshots: u64,
 ) -> Outcome<Box<dyn BurstStore>> {
     if setting.medium == Medium::Memory {
@@ -82,8 +82,8 @@ pub(crate) fn open(
         let writer = RefCell::new(Session::open_alone(c":memory:", TABLE, WRITES)?);
         return Ok(Box::new(Store { readers: RefCell::default(), writer }));
     }
-    let path = CString::new(place.files()?.join("burst.sqlite").as_os_str().as_bytes())?;
-    let own = pragmas(setting, place);
+    let path = CString::new(location.files()?.join("burst.sqlite").as_os_str().as_bytes())?;
+    let own = pragmas(setting, location);
     if snapshots == 0 {
         let alone =
             format!("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=TRUNCATE; {own} {TABLE}");
@@ -97,10 +97,10 @@ pub(crate) fn open(
     Ok(Box::new(Store { readers: RefCell::new(readers), writer }))
 }
 
-fn pragmas(setting: &Setting, place: &Place<'_>) -> String {
+fn pragmas(setting: &Setting, location: &Location<'_>) -> String {
     let synchronous = if setting.promise == Promise::Disk { "FULL" } else { "OFF" };
-    let cache_kib = place.data_bytes * 3 / 1024 + 65_536;
-    let map_bytes = place.data_bytes * 3 + (64 << 20);
+    let cache_kib = location.data_bytes * 3 / 1024 + 65_536;
+    let map_bytes = location.data_bytes * 3 + (64 << 20);
     format!(
         "PRAGMA synchronous={synchronous}; PRAGMA temp_store=MEMORY; \
          PRAGMA cache_size=-{cache_kib}; PRAGMA mmap_size={map_bytes};"

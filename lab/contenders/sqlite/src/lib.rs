@@ -20,7 +20,7 @@ pub use points::Points;
 use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::{
-    Contender, Driver, Medium, Outcome, Place, Promise, RecoveryDriver, Setting, Tier,
+    Contender, Driver, Location, Medium, Outcome, Promise, RecoveryDriver, Setting, Tier,
 };
 
 /// The `sqlite` contender.
@@ -87,12 +87,12 @@ const fn setting(
 
 fn open_sensors(
     setting: &Setting,
-    place: &Place<'_>,
+    location: &Location<'_>,
     _: RecordShape,
 ) -> Outcome<Box<dyn SensorStore>> {
-    store::open(setting, place)
+    store::open(setting, location)
 }
 
-fn open_shared(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(threads::Shared::create(place)?))
+fn open_shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::create(location)?))
 }

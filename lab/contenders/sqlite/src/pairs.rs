@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use lab_harness::pairs::{CommitStore, Committer, Key, Pair, PairStore, Seen, Value};
 use lab_harness::readers::Ended;
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 
 use crate::connection::{Bound, Session};
 
@@ -48,38 +48,44 @@ struct Commits {
 }
 
 /// Opens a database, new or not, for one thread.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
     let (path, setting_up) = match setting.medium {
         Medium::Memory => (c":memory:".to_owned(), TABLE.to_owned()),
         _ => {
             let alone = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;";
-            (path(place)?, format!("{alone} {} {TABLE}", pragmas(setting, place.data_bytes)))
+            (path(location)?, format!("{alone} {} {TABLE}", pragmas(setting, location.data_bytes)))
         }
     };
     Ok(Box::new(Pairs(Session::open_alone(&path, &setting_up, STATEMENTS)?)))
 }
 
 /// As [`open`], for a database that is to be killed: the log keeps everything.
-pub(crate) fn open_to_return(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+pub(crate) fn open_to_return(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn PairStore>> {
     let setting_up = format!(
         "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; {} \
          PRAGMA wal_autocheckpoint=0; {TABLE}",
-        pragmas(setting, place.data_bytes)
+        pragmas(setting, location.data_bytes)
     );
-    Ok(Box::new(Pairs(Session::open_alone(&path(place)?, &setting_up, STATEMENTS)?)))
+    Ok(Box::new(Pairs(Session::open_alone(&path(location)?, &setting_up, STATEMENTS)?)))
 }
 
 /// Opens an empty database for several threads.
-pub(crate) fn open_commits(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
-    let path = path(place)?;
-    let own = pragmas(setting, place.data_bytes);
+pub(crate) fn open_commits(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<Box<dyn CommitStore>> {
+    let path = path(location)?;
+    let own = pragmas(setting, location.data_bytes);
     let pragmas = format!("PRAGMA busy_timeout=10000; {own}");
     Session::open(&path, &format!("PRAGMA journal_mode=WAL; {pragmas} {TABLE}"), &[])?;
     Ok(Box::new(Commits { path, pragmas }))
 }
 
-fn path(place: &Place<'_>) -> Outcome<CString> {
-    Ok(CString::new(place.files()?.join(FILE).as_os_str().as_bytes())?)
+fn path(location: &Location<'_>) -> Outcome<CString> {
+    Ok(CString::new(location.files()?.join(FILE).as_os_str().as_bytes())?)
 }
 
 fn pragmas(setting: &Setting, data_bytes: u64) -> String {

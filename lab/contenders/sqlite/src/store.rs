@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
 use lab_harness::sensors::{Measure, MeasureBuffer, SensorKey, SensorStore};
-use lab_harness::{Medium, Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Medium, Outcome, Promise, Setting};
 
 use crate::connection::Connection;
 
@@ -28,13 +28,13 @@ struct TwoColumns(Connection);
 struct Packed(Connection);
 
 /// Opens a database for a setting and makes the table.
-pub(crate) fn open(setting: &Setting, place: &Place<'_>) -> Outcome<Box<dyn SensorStore>> {
+pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SensorStore>> {
     let mut connection = match setting.medium {
         Medium::Memory => Connection::open(c":memory:")?,
         _ => {
-            let path = place.files()?.join("measures.sqlite");
+            let path = location.files()?.join("measures.sqlite");
             let connection = Connection::open(&CString::new(path.as_os_str().as_bytes())?)?;
-            connection.execute(&file_pragmas(setting, place.data_bytes))?;
+            connection.execute(&file_pragmas(setting, location.data_bytes))?;
             connection
         }
     };

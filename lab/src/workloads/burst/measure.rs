@@ -12,7 +12,7 @@ use lab_harness::burst::{Burst, BurstSnapshot, BurstStore};
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::{self, Footprint};
 use lab_harness::pairs::{Check, Seen};
-use lab_harness::{Outcome, Place, Promise, Setting, prefault};
+use lab_harness::{Location, Outcome, Promise, Setting, prefault};
 use serde_json::Value;
 
 use super::{ABORT, ENDING, ORDER, RANDOM, SNAPSHOTS};
@@ -49,20 +49,20 @@ struct Phases<'s> {
 /// Measures one case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>>,
+    open: impl Fn(&Setting, &Location<'_>, u64) -> Outcome<Box<dyn BurstStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let data_bytes = request.rows * PAIR_BYTES;
     let directory = request.directory.as_deref();
-    let place = Place { directory, rows: request.rows, data_bytes };
+    let location = Location { directory, rows: request.rows, data_bytes };
     let parameter = |name| request.parameters.get(name);
     let snapshots = parameter(SNAPSHOTS).and_then(Value::as_u64).unwrap_or(0);
     let keys = Keys::new(request.rows, parameter(ORDER).is_some_and(|order| order == RANDOM))?;
     prefault::touch(usize::try_from(data_bytes * PREFAULT)?)?;
     footprint::forget_resident_peak();
-    let footprint = Footprint::begin(place.directory)?;
+    let footprint = Footprint::begin(location.directory)?;
     let clock = Clock::start();
-    let store = open(setting, &place, snapshots)?;
+    let store = open(setting, &location, snapshots)?;
     let mut samples = vec![sample("open", 1, clock.elapsed())];
     let empty_bytes = footprint.held_bytes()?;
     let limit_ns = request.seconds_max.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64);

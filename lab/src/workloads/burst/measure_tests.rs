@@ -149,7 +149,7 @@ fn request(order: &str, ending: &str, snapshots: u64) -> CaseRequest {
     CaseRequest { per_transaction: ROWS, parameters, ..testing::request("burst", &SETTING, ROWS) }
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, u64) -> Outcome<Box<dyn BurstStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>, u64) -> Outcome<Box<dyn BurstStore>> {
     move |_, _, _| Ok(Box::new(Fake { lie, pairs: RefCell::default(), opened: RefCell::default() }))
 }
 

@@ -13,7 +13,7 @@ use std::thread;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::pairs::{CommitStore, Committer, VALUE_LEN};
 use lab_harness::readers::Ended;
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 
 use super::content::{PAIR_BYTES, key, value};
 use crate::protocol::{CaseRequest, Line, PhaseSample};
@@ -39,16 +39,16 @@ struct Signal {
 /// Measures one number of threads.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>>,
+    open: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn CommitStore>>,
     setting: &Setting,
     threads: u64,
 ) -> Outcome<Vec<Line>> {
-    let place = Place {
+    let location = Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: request.rows * PAIR_BYTES,
     };
-    let store = open(setting, &place)?;
+    let store = open(setting, &location)?;
     let limit_ns = (request.seconds_max.unwrap_or(SECONDS_MAX) * 1e9) as u64;
     let (done, elapsed, syncs) = run(store.as_ref(), threads, limit_ns)?;
     let difference = difference(store.as_ref(), &done)?;

@@ -67,7 +67,7 @@ fn measured(lie: Lie, threads: u64) -> Outcome<PhaseSample> {
     }
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn CommitStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn CommitStore>> {
     move |_, _| Ok(Box::new(Fake { lie, pairs: Mutex::default(), calls: AtomicU64::new(0) }))
 }
 

@@ -13,7 +13,7 @@ use fastrand::Rng;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::Footprint;
 use lab_harness::pairs::{Check, PairStore, Seen, VALUE_LEN};
-use lab_harness::{Outcome, Place, Promise, Setting};
+use lab_harness::{Location, Outcome, Promise, Setting};
 
 use super::content::{self, PAIR_BYTES, key, value};
 use crate::protocol::{CaseRequest, Held, Line, PhaseSample};
@@ -49,16 +49,16 @@ struct Phases<'s> {
 /// Measures every phase of a case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
+    open: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let data_bytes = request.rows * PAIR_BYTES;
     let directory = request.directory.as_deref();
-    let place = Place { directory, rows: request.rows, data_bytes };
+    let location = Location { directory, rows: request.rows, data_bytes };
     let generations = vec![0; usize::try_from(request.rows)?];
     let limit_ns = request.seconds_max.map_or(u64::MAX, |seconds| (seconds * 1e9) as u64);
-    let footprint = Footprint::begin(place.directory)?;
-    let mut store = open(setting, &place)?;
+    let footprint = Footprint::begin(location.directory)?;
+    let mut store = open(setting, &location)?;
     let empty_bytes = footprint.held_bytes()?;
     let mut phases = Phases { store: store.as_mut(), generations, limit_ns, samples: Vec::new() };
     phases.write()?;

@@ -90,7 +90,7 @@ fn measured(lie: Lie, promise: Promise) -> Vec<PhaseSample> {
     phases.collect()
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn PairStore>> {
     move |_, _| Ok(Box::new(Fake { lie, pairs: BTreeMap::new() }))
 }
 

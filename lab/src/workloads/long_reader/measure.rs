@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lab_harness::readers::{Ended, RowReader, RowWriter, SharedStore};
-use lab_harness::{Outcome, Place, Setting, clock};
+use lab_harness::{Location, Outcome, Setting, clock};
 use serde_json::Value;
 
 use super::{MINUTES, UPDATES_WORD};
@@ -58,15 +58,15 @@ struct Updates {
 /// Measures the one phase of a case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
+    open: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let place = Place {
+    let location = Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: request.rows * ROW_BYTES,
     };
-    let store = open(setting, &place)?;
+    let store = open(setting, &location)?;
     let store = store.as_ref();
     let mut writer = store.writer()?;
     insert(writer.as_mut(), request.rows as i32)?;

@@ -72,7 +72,7 @@ fn measured(lie: Lie, seconds_max: Option<f64>) -> PhaseSample {
     sample.clone()
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
     move |_, _| Ok(Box::new(Fake { lie, rows: Mutex::default() }))
 }
 

@@ -62,13 +62,13 @@ struct Run<'a> {
 
 /// A phase with so many operations in a transaction beside so many readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct CaseKey {
     phase: &'static str,
     per_transaction: u64,
     readers: u64,
 }
 
-impl Place {
+impl CaseKey {
     fn all() -> impl Iterator<Item = Self> {
         PHASES.into_iter().flat_map(|phase| {
             PER_TRANSACTION.into_iter().flat_map(move |per_transaction| {
@@ -84,25 +84,26 @@ impl Place {
 }
 
 impl<'a> Run<'a> {
-    fn at(&self, place: Place) -> impl Iterator<Item = &'a Record> {
+    fn at(&self, key: CaseKey) -> impl Iterator<Item = &'a Record> {
         self.records.iter().filter(move |record| {
-            record.phase == place.phase
-                && record.per_transaction == Some(place.per_transaction)
-                && record.readers == Some(place.readers)
+            record.phase == key.phase
+                && record.per_transaction == Some(key.per_transaction)
+                && record.readers == Some(key.readers)
         })
     }
 
-    fn of(&self, contender: &str, place: Place) -> Option<&'a Record> {
+    fn of(&self, contender: &str, key: CaseKey) -> Option<&'a Record> {
         // What is logged is compared with nothing here.
         let in_memory = |record: &&Record| record.setting.is_none_or(|own| own <= Promise::Memory);
-        self.at(place).filter(in_memory).find(|record| record.contender == contender)
+        self.at(key).filter(in_memory).find(|record| record.contender == contender)
     }
 }
 
 fn writer_cost(run: &Run<'_>, phase: &'static str, per_transaction: u64) -> Figure {
     let most = READERS[READERS.len() - 1];
-    let beside =
-        |readers| run.of(OURS, Place { phase, per_transaction, readers }).and_then(Record::cpu_ns);
+    let beside = |readers| {
+        run.of(OURS, CaseKey { phase, per_transaction, readers }).and_then(Record::cpu_ns)
+    };
     let ratio = beside(most).zip(beside(0)).map(|(with, without)| with / without);
     Figure {
         what: format!(
@@ -117,17 +118,17 @@ fn writer_cost(run: &Run<'_>, phase: &'static str, per_transaction: u64) -> Figu
 
 /// The least of what readers keep in a phase, over all numbers of readers and sizes.
 fn reader_share(run: &Run<'_>, phase: &'static str) -> Figure {
-    let share = |place: Place| {
-        let with = run.of(OURS, place)?.reader_cpu_ns()?;
-        let alone = run.of(OURS, Place { phase: ALONE, ..place })?.reader_cpu_ns()?;
-        Some((alone / with, place))
+    let share = |key: CaseKey| {
+        let with = run.of(OURS, key)?.reader_cpu_ns()?;
+        let alone = run.of(OURS, CaseKey { phase: ALONE, ..key })?.reader_cpu_ns()?;
+        Some((alone / with, key))
     };
-    let places = Place::all().filter(|place| place.phase == phase);
-    let least = places.filter_map(share).min_by(|left, right| left.0.total_cmp(&right.0));
+    let keys = CaseKey::all().filter(|key| key.phase == phase);
+    let least = keys.filter_map(share).min_by(|left, right| left.0.total_cmp(&right.0));
     Figure {
         what: format!("reads per CPU second of readers, with / without a writer: {phase}"),
         asked: format!(">= {READERS_MIN} everywhere"),
-        measured: least.map(|(share, place)| format!("{share:.2} at {}", place.words())),
+        measured: least.map(|(share, key)| format!("{share:.2} at {}", key.words())),
         reached: least.map(|(share, _)| share >= READERS_MIN),
     }
 }
@@ -136,19 +137,19 @@ fn reader_share(run: &Run<'_>, phase: &'static str) -> Figure {
 fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Figure {
     let mut measured = 0;
     let mut lost = Vec::new();
-    for place in Place::all() {
+    for key in CaseKey::all() {
         let others = run
-            .at(place)
+            .at(key)
             .filter(|record| record.contender != OURS && record.setting.is_some_and(&takes_part));
         let fastest = others
             .filter_map(|record| Some((record.wall_ns()?, record)))
             .min_by(|left, right| left.0.total_cmp(&right.0));
-        let ours = run.of(OURS, place).and_then(Record::wall_ns);
+        let ours = run.of(OURS, key).and_then(Record::wall_ns);
         let Some((ours, (theirs, record))) = ours.zip(fastest) else { continue };
         measured += 1;
         if ours >= theirs {
             let behind = quantity::factor(ours / theirs);
-            lost.push(format!("{} ({} is {behind} faster)", place.words(), record.contender));
+            lost.push(format!("{} ({} is {behind} faster)", key.words(), record.contender));
         }
     }
     // The maps promise nothing: that they are slower is nothing that was asked.
@@ -176,17 +177,17 @@ fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Fig
 
 /// How far a contender is behind where it is nearest, with one operation in a transaction.
 fn behind(run: &Run<'_>, contender: &str) -> Figure {
-    let ratio = |place: Place| {
-        let theirs = run.of(contender, place)?.wall_ns()?;
-        Some((theirs / run.of(OURS, place)?.wall_ns()?, place))
+    let ratio = |key: CaseKey| {
+        let theirs = run.of(contender, key)?.wall_ns()?;
+        Some((theirs / run.of(OURS, key)?.wall_ns()?, key))
     };
-    let places = Place::all().filter(|place| place.per_transaction == 1);
-    let least = places.filter_map(ratio).min_by(|left, right| left.0.total_cmp(&right.0));
+    let keys = CaseKey::all().filter(|key| key.per_transaction == 1);
+    let least = keys.filter_map(ratio).min_by(|left, right| left.0.total_cmp(&right.0));
     Figure {
         what: format!("writer's wall time, {contender} / Remanent, 1 a transaction"),
         asked: format!(">= {BEHIND_MIN}x everywhere"),
         measured: least
-            .map(|(ratio, place)| format!("{} at {}", quantity::factor(ratio), place.words())),
+            .map(|(ratio, key)| format!("{} at {}", quantity::factor(ratio), key.words())),
         reached: least.map(|(ratio, _)| ratio >= BEHIND_MIN),
     }
 }

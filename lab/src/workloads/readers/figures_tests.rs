@@ -4,24 +4,24 @@ use crate::record::Spread;
 /// All 54 cases of a contender, every one with the same times; and its readers alone.
 fn cases(contender: &str, setting: Promise, wall_ns: f64) -> Vec<Record> {
     let mut all = Vec::new();
-    for place in Place::all() {
-        all.push(record(contender, setting, place, wall_ns));
-        if place.phase == PHASES[0] && place.readers > 0 {
-            all.push(record(contender, setting, Place { phase: ALONE, ..place }, 50.0));
+    for key in CaseKey::all() {
+        all.push(record(contender, setting, key, wall_ns));
+        if key.phase == PHASES[0] && key.readers > 0 {
+            all.push(record(contender, setting, CaseKey { phase: ALONE, ..key }, 50.0));
         }
     }
     all
 }
 
-fn record(contender: &str, setting: Promise, place: Place, wall_ns: f64) -> Record {
-    let look_up_ns = if place.phase == ALONE { 50.0 } else { 100.0 };
-    let reading = Spread::of(vec![look_up_ns]).filter(|_| place.readers > 0);
+fn record(contender: &str, setting: Promise, key: CaseKey, wall_ns: f64) -> Record {
+    let look_up_ns = if key.phase == ALONE { 50.0 } else { 100.0 };
+    let reading = Spread::of(vec![look_up_ns]).filter(|_| key.readers > 0);
     Record {
         contender: contender.to_owned(),
         setting: Some(setting),
-        phase: place.phase.to_owned(),
-        readers: Some(place.readers),
-        per_transaction: Some(place.per_transaction),
+        phase: key.phase.to_owned(),
+        readers: Some(key.readers),
+        per_transaction: Some(key.per_transaction),
         wall_ns_per_op: Spread::of(vec![wall_ns]),
         cpu_ns_per_op: Spread::of(vec![wall_ns / 2.0]),
         reader_cpu_ns_per_read: reading,
@@ -30,12 +30,12 @@ fn record(contender: &str, setting: Promise, place: Place, wall_ns: f64) -> Reco
     }
 }
 
-fn at<'r>(records: &'r mut [Record], contender: &str, place: Place) -> &'r mut Record {
+fn at<'r>(records: &'r mut [Record], contender: &str, key: CaseKey) -> &'r mut Record {
     let of_place = |record: &&mut Record| {
         record.contender == contender
-            && record.phase == place.phase
-            && record.readers == Some(place.readers)
-            && record.per_transaction == Some(place.per_transaction)
+            && record.phase == key.phase
+            && record.readers == Some(key.readers)
+            && record.per_transaction == Some(key.per_transaction)
     };
     records.iter_mut().find(of_place).unwrap()
 }
@@ -46,7 +46,7 @@ fn figure(records: &[Record], what: &str) -> Figure {
     found.unwrap_or_else(|| panic!("no {what} in {all:?}")).clone()
 }
 
-const PLACE: Place = Place { phase: "update", per_transaction: 10, readers: 10 };
+const PLACE: CaseKey = CaseKey { phase: "update", per_transaction: 10, readers: 10 };
 
 #[test]
 fn readers_cost_the_writer_cpu_time() {
@@ -118,7 +118,7 @@ fn the_smallest_lead_is_named() {
     let sqlite = figure(&records, "sqlite / Remanent");
     assert_eq!(sqlite.reached, Some(true));
     assert!(sqlite.measured.unwrap().starts_with("9.00x at "));
-    let one = Place { per_transaction: 1, ..PLACE };
+    let one = CaseKey { per_transaction: 1, ..PLACE };
     at(&mut records, "sqlite", one).wall_ns_per_op = Spread::of(vec![450.0]);
     at(&mut records, "sqlite", PLACE).wall_ns_per_op = Spread::of(vec![1.0]);
     let sqlite = figure(&records, "sqlite / Remanent");

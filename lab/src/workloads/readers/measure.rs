@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lab_harness::readers::{Ended, Row, RowReader, RowWriter, SharedStore};
-use lab_harness::{Outcome, Place, Setting, clock};
+use lab_harness::{Location, Outcome, Setting, clock};
 
 use super::check::{self, Model};
 use super::content::row;
@@ -51,18 +51,18 @@ const PHASES: [(Stage, &str); 3] =
 /// Measures every phase of a case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>>,
+    open: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn SharedStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     if request.rows > ROWS_MAX {
         return Err(format!("at most {ROWS_MAX} rows").into());
     }
-    let place = Place {
+    let location = Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: request.rows * ROW_BYTES,
     };
-    let store = open(setting, &place)?;
+    let store = open(setting, &location)?;
     let board = Board::default();
     let (timings, tally) = thread::scope(|scope| {
         let mut case = Case::new(store.as_ref(), &board, request)?;

@@ -117,7 +117,7 @@ fn request(readers: u64, per_transaction: u64) -> CaseRequest {
     }
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn SharedStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
     move |_, _| Ok(Box::new(Fake { lie, rows: Mutex::default() }))
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 
 use lab_harness::pairs::PairStore;
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 use serde_json::Value;
 
 use super::{LEAVES, is_image};
@@ -23,11 +23,11 @@ const SIGKILL: i32 = 9;
 /// Writes every pair, says so, and waits to be killed.
 pub(super) fn write_and_wait(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
+    open: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn PairStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let place = place(request);
-    let mut store = open(setting, &place)?;
+    let location = location(request);
+    let mut store = open(setting, &location)?;
     write_all(store.as_mut(), request, setting)?;
     writeln!(io::stdout().lock(), "{WRITTEN}")?;
     // Nothing is ever sent: this returns when the parent is gone.
@@ -72,8 +72,8 @@ pub(super) fn kill_one(request: &CaseRequest) -> Outcome<()> {
 }
 
 /// Where writer and reader have the database.
-pub(super) fn place(request: &CaseRequest) -> Place<'_> {
-    Place {
+pub(super) fn location(request: &CaseRequest) -> Location<'_> {
+    Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: request.rows * PAIR_BYTES,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use lab_harness::clock::Clock;
 use lab_harness::pairs::{PairStore, VALUE_LEN};
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 
 use super::{crash_child, is_image};
 use crate::protocol::{CaseRequest, Line, PhaseSample};
@@ -18,15 +18,15 @@ use crate::workloads::ladder::content::{self, key};
 /// Measures one return.
 pub(super) fn measure(
     request: &CaseRequest,
-    reopen: impl Fn(&Setting, &Place<'_>) -> Outcome<Box<dyn PairStore>>,
+    reopen: impl Fn(&Setting, &Location<'_>) -> Outcome<Box<dyn PairStore>>,
     reads: fn(&str) -> bool,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
-    let place = crash_child::place(request);
-    let bytes = bytes_of(place.files()?, reads)?;
+    let location = crash_child::location(request);
+    let bytes = bytes_of(location.files()?, reads)?;
     let mut found = [0; VALUE_LEN];
     let clock = Clock::start();
-    let mut store = reopen(setting, &place)?;
+    let mut store = reopen(setting, &location)?;
     let answered = store.read(&key(request.rows.saturating_sub(1)), &mut found)?;
     let elapsed = clock.elapsed();
     let generations = vec![0; usize::try_from(request.rows)?];

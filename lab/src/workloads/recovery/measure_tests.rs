@@ -50,24 +50,24 @@ fn returned(fake: Fake) -> PhaseSample {
         directory: Some(directory.path().to_path_buf()),
         ..testing::request("recovery", &setting, ROWS)
     };
-    let mut store = create(&setting, &crash_child::place(&request)).unwrap();
+    let mut store = create(&setting, &crash_child::location(&request)).unwrap();
     crash_child::write_all(store.as_mut(), &request, &setting).unwrap();
     drop(store);
-    let reopen = |_: &Setting, place: &Place<'_>| fake.reopen(place);
+    let reopen = |_: &Setting, location: &Location<'_>| fake.reopen(location);
     match measure(&request, reopen, |file| file == "log", &setting).unwrap().pop() {
         Some(Line::Phase(sample)) => sample,
         line => panic!("{line:?}"),
     }
 }
 
-fn create(_: &Setting, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-    let path = place.files()?.join("log");
+fn create(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+    let path = location.files()?.join("log");
     Ok(Box::new(Store { pairs: BTreeMap::new(), log: Vec::new(), path }))
 }
 
 impl Fake {
-    fn reopen(self, place: &Place<'_>) -> Outcome<Box<dyn PairStore>> {
-        let path = place.files()?.join("log");
+    fn reopen(self, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {
+        let path = location.files()?.join("log");
         let log = fs::read(&path)?;
         let mut pairs = BTreeMap::new();
         for record in log.chunks(40) {

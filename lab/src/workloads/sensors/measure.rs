@@ -10,7 +10,7 @@ use std::hint::black_box;
 use lab_harness::clock::{self, Clock, Elapsed};
 use lab_harness::footprint::Footprint;
 use lab_harness::sensors::{BATCH_LEN, MeasureBuffer, RecordShape, SensorKey, SensorStore};
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 use serde_json::Value;
 
 use super::check::{self, CheckValue};
@@ -56,7 +56,7 @@ struct Timed {
 /// Measures every phase of a case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>,
+    open: impl Fn(&Setting, &Location<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let part = request.parameters.get(PART).and_then(Value::as_str).unwrap_or_default();
@@ -66,14 +66,14 @@ pub(super) fn measure(
     };
     let data = Dataset::new(request.rows, shape);
     let mut reads = read_plans(&data, part);
-    let place = Place {
+    let location = Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: data.data_bytes(data.rows()),
     };
     let limit_ns = request.seconds_max.map(|seconds| (seconds * 1e9) as u64);
-    let footprint = Footprint::begin(place.directory)?;
-    let mut store = open(setting, &place, shape)?;
+    let footprint = Footprint::begin(location.directory)?;
+    let mut store = open(setting, &location, shape)?;
     let empty_bytes = footprint.held_bytes()?;
 
     let (written, mut phases) = write(store.as_mut(), &data, limit_ns)?;
@@ -201,9 +201,9 @@ fn one_by_one(
         read(key, &mut buffer)?;
     }
     let mut seen = CheckValue::default();
-    let timed = timed(keys.len(), limit_ns, 1, |place, _| {
-        if read(keys[place], &mut buffer)? {
-            seen.add(keys[place], black_box(&buffer));
+    let timed = timed(keys.len(), limit_ns, 1, |location, _| {
+        if read(keys[location], &mut buffer)? {
+            seen.add(keys[location], black_box(&buffer));
         }
         Ok(())
     })?;

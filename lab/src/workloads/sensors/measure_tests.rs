@@ -125,7 +125,9 @@ fn request() -> CaseRequest {
     CaseRequest { ..testing::request("sensors", &SETTING, ROWS) }
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>> {
+fn open(
+    lie: Lie,
+) -> impl Fn(&Setting, &Location<'_>, RecordShape) -> Outcome<Box<dyn SensorStore>> {
     move |_, _, _| Ok(Box::new(Fake { lie, rows: BTreeMap::new() }))
 }
 

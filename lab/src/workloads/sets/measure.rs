@@ -10,7 +10,7 @@
 use fastrand::Rng;
 use lab_harness::clock::{Clock, Elapsed};
 use lab_harness::sets::{End, NOBODY, SetOrder, SetStore};
-use lab_harness::{Outcome, Place, Setting};
+use lab_harness::{Location, Outcome, Setting};
 use serde_json::Value;
 
 use super::ORDER;
@@ -50,19 +50,19 @@ struct Phases<'s> {
 /// Measures every phase of a case.
 pub(super) fn measure(
     request: &CaseRequest,
-    open: impl Fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>,
+    open: impl Fn(&Setting, &Location<'_>, SetOrder) -> Outcome<Box<dyn SetStore>>,
     setting: &Setting,
 ) -> Outcome<Vec<Line>> {
     let word = request.parameters.get(ORDER).and_then(Value::as_str).unwrap_or_default();
     let order = SetOrder::of_word(word).ok_or("no such order")?;
     let members = u32::try_from(request.rows)?;
     let lists = Lists::new(members, order);
-    let place = Place {
+    let location = Location {
         directory: request.directory.as_deref(),
         rows: request.rows,
         data_bytes: request.rows * MEMBER_BYTES,
     };
-    let mut store = open(setting, &place, order)?;
+    let mut store = open(setting, &location, order)?;
     store.fill(members)?;
     let longest = lists.connected.len().max(READS_MIN);
     let mut phases = Phases {

@@ -101,14 +101,14 @@ fn measured(lie: Lie, order: SetOrder) -> Vec<PhaseSample> {
     phases.collect()
 }
 
-fn open(lie: Lie) -> impl Fn(&Setting, &Place<'_>, SetOrder) -> Outcome<Box<dyn SetStore>> {
+fn open(lie: Lie) -> impl Fn(&Setting, &Location<'_>, SetOrder) -> Outcome<Box<dyn SetStore>> {
     move |_, _, order| Ok(Box::new(Fake { lie, order, members: Vec::new() }))
 }
 
 impl Fake {
     fn behind(&self, member: u32) -> u32 {
-        let place = self.members.iter().position(|&other| other == member);
-        let next = place.and_then(|place| self.members.get(place + 1));
+        let location = self.members.iter().position(|&other| other == member);
+        let next = location.and_then(|location| self.members.get(location + 1));
         next.copied().unwrap_or(NOBODY)
     }
 }
@@ -120,13 +120,13 @@ impl SetStore for Fake {
 
     fn connect(&mut self, members: &[u32]) -> Outcome<()> {
         for &member in members.iter() {
-            let place = match self.order {
+            let location = match self.order {
                 _ if self.lie == Lie::AlwaysLast => self.members.len(),
                 SetOrder::First => 0,
                 SetOrder::Last | SetOrder::Next => self.members.len(),
                 SetOrder::Ascending => self.members.partition_point(|&other| other < member),
             };
-            self.members.insert(place, member);
+            self.members.insert(location, member);
         }
         Ok(())
     }

@@ -23,9 +23,9 @@ use crate::table::Table;
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that vanishes with the test.
-struct Place(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("remanent-feed-{}-{number}", std::process::id());
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -135,21 +135,21 @@ fn log_files(path: &Path) -> usize {
 
 #[test]
 fn all_commits_of_many_files() {
-    let place = Place::new();
-    let mut db = place.open(Durability::Os);
+    let home = TestFolder::new();
+    let mut db = home.open(Durability::Os);
     work(&db, 60);
     drop(db);
-    db = place.open(Durability::Os);
+    db = home.open(Durability::Os);
     work(&db, 60);
     db.flush(Durability::Disk).expect("to be synced");
-    assert!(log_files(&place.0) > 20);
+    assert!(log_files(&home.0) > 20);
 
     let commits = feed(&db, 0);
     assert!(commits.is_sorted_by(|a, b| a.timestamp < b.timestamp && a.end < b.end));
     assert_eq!(content(&replica(&commits)), content(&db));
     // The log as whoever looks at files sees it has the same commits.
     let mut seen = Vec::new();
-    let folder = Folder::existing(&place.0).expect("a folder");
+    let folder = Folder::existing(&home.0).expect("a folder");
     let damage = Database::read_log(&folder, &mut |entry| {
         if let LogEntryKind::Commit { timestamp, .. } = entry.kind {
             seen.push((timestamp, entry.operations().count()));
@@ -168,15 +168,15 @@ fn all_commits_of_many_files() {
 
 #[test]
 fn a_feed_begins_between_frames() {
-    let place = Place::new();
-    let db = place.open(Durability::Disk);
+    let home = TestFolder::new();
+    let db = home.open(Durability::Disk);
     work(&db, 15);
     let commits = feed(&db, 0);
     let durable = db.log_statistics().expect("a log").bytes_synced;
     // Those of parts are among them, also of parts that were taken back.
     let mut boundaries = BTreeSet::from([durable]);
     let mut parts = 0;
-    let folder = Folder::existing(&place.0).expect("a folder");
+    let folder = Folder::existing(&home.0).expect("a folder");
     let walked = Database::read_log(&folder, &mut |entry| {
         boundaries.insert(entry.position);
         parts += u64::from(matches!(entry.kind, LogEntryKind::Part { .. }));
@@ -205,8 +205,8 @@ fn a_feed_begins_between_frames() {
 
 #[test]
 fn only_what_the_disk_has() {
-    let place = Place::new();
-    let db = place.open(Durability::Os);
+    let home = TestFolder::new();
+    let db = home.open(Durability::Os);
     let table = db.create_table(numbers("Number")).expect("a table");
     db.flush(Durability::Disk).expect("to be synced");
     let mut feed = db.log_feed(0).expect("a feed");
@@ -224,8 +224,8 @@ fn only_what_the_disk_has() {
 #[test]
 fn beside_a_thread_that_writes() {
     const ROWS: u64 = 3000;
-    let place = Place::new();
-    let db = place.open(Durability::Buffered);
+    let home = TestFolder::new();
+    let db = home.open(Durability::Buffered);
     let is_done = AtomicBool::new(false);
     let mut commits = Vec::new();
     std::thread::scope(|scope| {
@@ -259,8 +259,8 @@ fn beside_a_thread_that_writes() {
 
 #[test]
 fn a_checkpoint_removes_the_beginning() {
-    let place = Place::new();
-    let db = place.open(Durability::Disk);
+    let home = TestFolder::new();
+    let db = home.open(Durability::Disk);
     work(&db, 30);
     // It has read a little, and stays behind.
     let mut late = db.log_feed(0).expect("a feed");
@@ -289,9 +289,9 @@ fn a_checkpoint_removes_the_beginning() {
 
 #[test]
 fn what_is_kept_can_be_followed_from_the_beginning() {
-    let place = Place::new();
+    let home = TestFolder::new();
     let options = options(Durability::Disk).keep_history(true);
-    let db = Database::open_at(&place.0, options).expect("a database");
+    let db = Database::open_at(&home.0, options).expect("a database");
     for _ in 0..3 {
         work(&db, 20);
         db.checkpoint().expect("a checkpoint");
@@ -302,23 +302,23 @@ fn what_is_kept_can_be_followed_from_the_beginning() {
 /// The machine stops while the last file is written: it ends in the middle of a frame.
 #[test]
 fn a_torn_tail() {
-    let place = Place::new();
-    let db = place.open(Durability::Os);
+    let home = TestFolder::new();
+    let db = home.open(Durability::Os);
     work(&db, 8);
     db.flush(Durability::Disk).expect("to be synced");
     let durable = feed(&db, 0);
     let table = db.table("Of0").expect("a table");
     (1000..1100).for_each(|n| insert(&db, &table, n, "perhaps lost"));
 
-    let torn = Place::new();
+    let torn = TestFolder::new();
     std::fs::create_dir_all(&torn.0).expect("a folder");
-    let mut names: Vec<_> = std::fs::read_dir(&place.0)
+    let mut names: Vec<_> = std::fs::read_dir(&home.0)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name())
         .collect();
     names.sort();
     for name in &names {
-        std::fs::copy(place.0.join(name), torn.0.join(name)).expect("to be copied");
+        std::fs::copy(home.0.join(name), torn.0.join(name)).expect("to be copied");
     }
     let last = names.iter().rfind(|name| name.to_string_lossy().starts_with("log-0"));
     let last = torn.0.join(last.expect("a file of the log"));
@@ -340,8 +340,8 @@ fn a_torn_tail() {
 /// A feed is part of the database it borrows from, and goes to another thread with it.
 #[test]
 fn a_feed_in_another_thread() {
-    let place = Place::new();
-    let db = Arc::new(place.open(Durability::Disk));
+    let home = TestFolder::new();
+    let db = Arc::new(home.open(Durability::Disk));
     work(&db, 5);
     let feed = db.log_feed(0).expect("a feed");
     let count = std::thread::scope(|scope| scope.spawn(|| feed.count()).join());

@@ -33,7 +33,7 @@ const MEMBER: &str = "\u{1}member";
 
 /// Where in an expression a subquery stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// A condition of a WHERE clause by itself.
     Condition,
     /// Below OR in one.
@@ -78,15 +78,15 @@ fn rewritten(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
         }
         let columns = merge_schema(&node.inputs());
         let around = Around { anchor: anchor(&node), columns: &columns };
-        let place = match &node {
-            LogicalPlan::Filter(_) => Place::Condition,
-            LogicalPlan::Projection(_) => Place::Item,
-            _ => Place::Other,
+        let position = match &node {
+            LogicalPlan::Filter(_) => Position::Condition,
+            LogicalPlan::Projection(_) => Position::Item,
+            _ => Position::Other,
         };
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            Ok(Transformed::yes(name.restore(expression(expr, &around, place)?)))
+            Ok(Transformed::yes(name.restore(expression(expr, &around, position)?)))
         })?;
         node.map_data(LogicalPlan::recompute_schema)
     })?;
@@ -137,57 +137,58 @@ fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
-fn expression(expr: Expr, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
+fn expression(expr: Expr, around: &Around<'_>, position: Position) -> PlanResult<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: op @ (Operator::And | Operator::Or), right })
-            if matches!(place, Place::Condition | Place::Alternative) =>
+            if matches!(position, Position::Condition | Position::Alternative) =>
         {
-            let place = if op == Operator::Or { Place::Alternative } else { place };
-            let left = Box::new(expression(*left, around, place)?);
-            let right = Box::new(expression(*right, around, place)?);
+            let position = if op == Operator::Or { Position::Alternative } else { position };
+            let left = Box::new(expression(*left, around, position)?);
+            let right = Box::new(expression(*right, around, position)?);
             Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
         }
         Expr::Not(inner) => match *inner {
             Expr::InSubquery(member) => {
                 let negated = !member.negated;
-                membership(InSubquery { negated, ..member }, around, place)
+                membership(InSubquery { negated, ..member }, around, position)
             }
             Expr::Exists(exists) => {
                 let negated = !exists.negated;
-                existence(Exists { negated, ..exists }, around, place)
+                existence(Exists { negated, ..exists }, around, position)
             }
-            other => within(Expr::Not(Box::new(other)), around, place),
+            other => within(Expr::Not(Box::new(other)), around, position),
         },
-        Expr::InSubquery(member) => membership(member, around, place),
-        Expr::Exists(exists) => existence(exists, around, place),
+        Expr::InSubquery(member) => membership(member, around, position),
+        Expr::Exists(exists) => existence(exists, around, position),
         Expr::ScalarSubquery(subquery) => {
             let subquery = inner(subquery)?;
             let is_left =
-                place != Place::Other && is_joined_value(&subquery.subquery, around.columns)?;
+                position != Position::Other && is_joined_value(&subquery.subquery, around.columns)?;
             match is_left && !is_deep(&subquery.subquery)? {
                 true => Ok(Expr::ScalarSubquery(subquery)),
                 false => call(Asked::Value, None, subquery.subquery, around),
             }
         }
-        other => within(other, around, place),
+        other => within(other, around, position),
     }
 }
 
 /// The subqueries below an expression whose own value may be seen.
-fn within(expr: Expr, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
-    let place = match place {
-        Place::Condition | Place::Alternative => Place::Within,
+fn within(expr: Expr, around: &Around<'_>, position: Position) -> PlanResult<Expr> {
+    let position = match position {
+        Position::Condition | Position::Alternative => Position::Within,
         other => other,
     };
     let mapped =
-        expr.map_children(|child| Ok(Transformed::yes(expression(child, around, place)?)))?;
+        expr.map_children(|child| Ok(Transformed::yes(expression(child, around, position)?)))?;
     Ok(mapped.data)
 }
 
-fn existence(exists: Exists, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
+fn existence(exists: Exists, around: &Around<'_>, position: Position) -> PlanResult<Expr> {
     let negated = exists.negated;
     let subquery = inner(exists.subquery)?;
-    let in_filter = matches!(place, Place::Condition | Place::Alternative | Place::Within);
+    let in_filter =
+        matches!(position, Position::Condition | Position::Alternative | Position::Within);
     let is_correlated = !subquery.outer_ref_columns.is_empty();
     let may_be_left = in_filter && is_correlated && !is_deep(&subquery.subquery)?;
     if may_be_left && is_join(&subquery.subquery, around.columns)? {
@@ -196,15 +197,15 @@ fn existence(exists: Exists, around: &Around<'_>, place: Place) -> PlanResult<Ex
     Ok(negate(call(Asked::Existence, None, subquery.subquery, around)?, negated))
 }
 
-fn membership(member: InSubquery, around: &Around<'_>, place: Place) -> PlanResult<Expr> {
+fn membership(member: InSubquery, around: &Around<'_>, position: Position) -> PlanResult<Expr> {
     let negated = member.negated;
     let subquery = inner(member.subquery)?;
-    let value = within(*member.expr, around, place)?;
-    let is_left = match (place, negated) {
-        (Place::Condition | Place::Alternative, false) => {
+    let value = within(*member.expr, around, position)?;
+    let is_left = match (position, negated) {
+        (Position::Condition | Position::Alternative, false) => {
             is_join(&subquery.subquery, around.columns)?
         }
-        (Place::Condition, true) => {
+        (Position::Condition, true) => {
             subquery.outer_ref_columns.is_empty()
                 && !is_constant(&value, around)
                 && !is_null_by_itself(&value, around)?
