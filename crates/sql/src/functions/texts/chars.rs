@@ -6,13 +6,13 @@
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use jiff::civil;
 
-use super::moments::{DAY, day_of};
 use super::numbers;
-use super::{Function, INTERVAL, TEXT, is_number, is_text};
 use crate::error::{Error, Result};
+use crate::functions::moments::{DAY, day_of};
+use crate::functions::{Function, INTERVAL, TEXT, is_number, is_text};
 use crate::values::datum::Datum;
 
-pub(crate) const FUNCTIONS: &[Function] =
+pub(in crate::functions) const FUNCTIONS: &[Function] =
     &[Function { name: "to_char", types: of_value, answer: to_char, is_strict: true }];
 
 fn of_value(types: &[DataType]) -> Option<(Vec<DataType>, DataType)> {

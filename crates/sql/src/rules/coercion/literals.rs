@@ -24,10 +24,11 @@ use datafusion::logical_expr::{
     Values, Volatility,
 };
 
-use super::{floats, united, windows};
+use super::{floats, united};
 use crate::catalog::table::plain_text;
-use crate::functions::{any_numeric, division, linked};
+use crate::functions::arithmetic::{any_numeric, division, linked};
 use crate::limits::cancel::Cancel;
+use crate::rules::windows;
 use crate::values::sql_type::SqlType;
 
 /// Texts up to so many bytes may be copied for each row.

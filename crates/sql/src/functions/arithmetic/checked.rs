@@ -26,9 +26,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::expressions::rewrite_all;
 use super::{any_numeric, converted, decimal, linked};
 use crate::error::{Error, Result, SqlState};
+use crate::functions::expressions::rewrite_all;
 use crate::values::sql_type::SqlType;
 
 /// The rule.
