@@ -13,3 +13,10 @@ pub(crate) mod linked;
 pub(crate) mod logarithms;
 pub(crate) mod operators;
 pub(crate) mod rounding;
+
+/// What stands on both sides of an operator, or what is known of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands<T> {
+    pub(crate) left: T,
+    pub(crate) right: T,
+}
