@@ -11,12 +11,12 @@ use datafusion::execution::SessionState;
 use remanent_engine::{Database, TransactionOptions};
 
 use crate::activity::Activities;
-use crate::catalog::load;
+use crate::catalog::load::{self, EngineTable};
 use crate::catalog::role::{Role, SECRET};
 use crate::catalog::sequence_numbers::Taken;
 use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
-use crate::catalog::store::{Kind, Store};
+use crate::catalog::store::{Kind, NewObject, Store};
 use crate::error::Result;
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
@@ -78,7 +78,7 @@ impl SqlDatabase {
         state: SessionState,
     ) -> Result<Self> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
-        let catalog = committed(&store, (&Snapshot::default(), 1))?;
+        let catalog = committed(&store, &Snapshot::default(), 1)?;
         Ok(Self {
             engine,
             budget,
@@ -153,7 +153,7 @@ impl SqlDatabase {
     pub fn refresh_catalog(&self) -> Result<()> {
         let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.catalog();
-        let next = committed(&self.store, (&before, self.next_version()))?;
+        let next = committed(&self.store, &before, self.next_version())?;
         self.exchange(Arc::new(next));
         Ok(())
     }
@@ -178,8 +178,9 @@ impl SqlDatabase {
     pub(crate) fn keep_secret(&self, secret: &str) -> Result<()> {
         let options = TransactionOptions::new().patience(PATIENCE);
         let tx = self.engine.begin_write_with(&options)?;
-        let what = (Kind::Secret, &Name::new("", SECRET));
-        self.store.add(&tx, what, None, None, secret)?;
+        let (kind, name) = (Kind::Secret, &Name::new("", SECRET));
+        let new = NewObject { kind, name, owner: None, engine: None, definition: secret };
+        self.store.add(&tx, new)?;
         tx.commit()?;
         self.refresh_catalog()
     }
@@ -234,18 +235,18 @@ impl SqlDatabase {
 }
 
 /// The catalog as it is committed.
-fn committed(store: &Store, before: (&Snapshot, u64)) -> Result<Snapshot> {
+fn committed(store: &Store, before: &Snapshot, version: u64) -> Result<Snapshot> {
     let database = &store.database;
     let tx = database.begin_read()?;
     // A table dropped this moment is none.
     let names = database.table_names();
     let tables = names.iter().filter_map(|name| {
-        let table = database.table(name).ok()?;
-        let indexes = table.indexes().map(|(_, index)| index).collect();
-        Some((table, indexes))
+        let handle = database.table(name).ok()?;
+        let indexes = handle.indexes().map(|(_, index)| index).collect();
+        Some(EngineTable { handle, indexes })
     });
     let tables = tables.collect();
-    load::load(store, (&tx, tables), before)
+    load::load(store, &tx, tables, before, version)
 }
 
 /// Bytes that nobody can guess, as text.

@@ -95,7 +95,7 @@ impl Taking<'_> {
             if self.database.table(&name.in_engine()).is_ok() && self.relation(&name).is_none() {
                 self.ids.insert((Kind::Table, name.clone()), ObjectId(next));
                 let id = ObjectId(next);
-                self.push(id, (Kind::Table, &name), String::new());
+                self.push(id, Kind::Table, &name, String::new());
                 next += 1;
             }
         }
@@ -109,7 +109,7 @@ impl Taking<'_> {
         [Kind::Table, Kind::View].into_iter().find_map(|kind| self.id(kind, name))
     }
 
-    fn push(&mut self, id: ObjectId, (kind, name): (Kind, &Name), definition: String) {
+    fn push(&mut self, id: ObjectId, kind: Kind, name: &Name, definition: String) {
         let table = (kind == Kind::Table).then(|| self.database.table(&name.in_engine()).ok());
         let engine = table.flatten().map(|table| table.number());
         let name = name.clone();
@@ -129,7 +129,7 @@ impl Taking<'_> {
             Kind::View => Ok(old.definition.clone()),
             _ => sequence(old),
         };
-        self.push(id, (kind, &old.name), converted.unwrap_or_else(|_| old.definition.clone()));
+        self.push(id, kind, &old.name, converted.unwrap_or_else(|_| old.definition.clone()));
     }
 
     fn table(&self, old: &Old) -> Result<String> {
@@ -197,9 +197,9 @@ impl Taking<'_> {
         if rights.len() == 4 {
             rights.push(Privilege::Truncate);
         }
-        let pairs = objects
-            .iter()
-            .flat_map(|object| rights.iter().map(move |privilege| (role, *object, *privilege)));
+        let pairs = objects.iter().flat_map(|&object| {
+            rights.iter().map(move |&privilege| Grant { role, object, privilege })
+        });
         pairs.collect()
     }
 

@@ -24,7 +24,10 @@ use crate::names::Name;
 use crate::values::sql_type::SqlType;
 
 /// A table of the engine, with its indexes.
-pub(crate) type Found = (remanent_engine::Table, Vec<IndexHandle>);
+pub(crate) struct EngineTable {
+    pub(crate) handle: remanent_engine::Table,
+    pub(crate) indexes: Vec<IndexHandle>,
+}
 
 /// The catalog as a transaction sees it, over these tables of the engine. Sequences of the one
 /// before are kept: they have numbers in memory.
@@ -33,15 +36,17 @@ pub(crate) type Found = (remanent_engine::Table, Vec<IndexHandle>);
 /// As the engine.
 pub(crate) fn load(
     store: &Store,
-    (tx, tables): (&ReadTransaction<'_>, Vec<Found>),
-    (before, version): (&Snapshot, u64),
+    tx: &ReadTransaction<'_>,
+    tables: Vec<EngineTable>,
+    before: &Snapshot,
+    version: u64,
 ) -> Result<Snapshot> {
     let contents = store.contents(tx)?;
     let mut loading = Loading::new(&contents, before);
     loading.snapshot.version = version;
     contents.objects.iter().for_each(|object| loading.name(object));
-    for (table, _) in &tables {
-        loading.name_table(table);
+    for table in &tables {
+        loading.name_table(&table.handle);
     }
     contents.objects.iter().for_each(|object| loading.add(object));
     for table in tables {
@@ -172,16 +177,16 @@ impl<'c> Loading<'c> {
     }
 
     /// A table of the engine, as SQL sees it.
-    fn add_table(&mut self, (handle, found): Found) -> Result<()> {
-        let object = self.tables.get(&handle.number()).copied();
-        let engine_name = Name::of_engine(handle.name());
+    fn add_table(&mut self, found: EngineTable) -> Result<()> {
+        let object = self.tables.get(&found.handle.number()).copied();
+        let engine_name = Name::of_engine(found.handle.name());
         let name = match (object, engine_name) {
             (Some(object), _) => object.name.clone(),
             (None, Some(name)) => name,
             (None, None) => return Ok(()),
         };
-        let origin = self.origin(&name, (&handle, &found), object);
-        if let Some(same) = self.same(&name, (&handle, origin)) {
+        let origin = self.origin(&name, &found, object);
+        if let Some(same) = self.same(&name, &found.handle, origin) {
             self.snapshot.schemas.entry(name.schema.clone()).or_default();
             self.snapshot.tables.insert(name, same);
             return Ok(());
@@ -201,13 +206,11 @@ impl<'c> Loading<'c> {
             Err(error) => (None, Some(error.to_string())),
         };
         self.snapshot.schemas.entry(name.schema.clone()).or_default();
-        let made = self.table(&name, (handle.clone(), &found), (object, definition.as_ref()));
+        let made = self.table(&name, &found, object, definition.as_ref());
         let (mut table, fault) = match made {
             Ok(table) => (table, fault),
             // What is defined does not fit the rows.
-            Err(error) => {
-                (self.table(&name, (handle, &found), (object, None))?, Some(error.to_string()))
-            }
+            Err(error) => (self.table(&name, &found, object, None)?, Some(error.to_string())),
         };
         if let (Some(fault), Some(object)) = (&fault, object) {
             self.set_aside(object, fault);
@@ -219,14 +222,9 @@ impl<'c> Loading<'c> {
     }
 
     /// A number for all that a table is made from, but for the names of others.
-    fn origin(
-        &self,
-        name: &Name,
-        (handle, found): (&remanent_engine::Table, &[IndexHandle]),
-        object: Option<&Object>,
-    ) -> u64 {
+    fn origin(&self, name: &Name, found: &EngineTable, object: Option<&Object>) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (name, handle.number(), format!("{found:?}")).hash(&mut hasher);
+        (name, found.handle.number(), format!("{:?}", found.indexes)).hash(&mut hasher);
         if let Some(object) = object {
             (object.id, object.owner, &object.definition).hash(&mut hasher);
             self.texts.get(&object.id).hash(&mut hasher);
@@ -238,7 +236,8 @@ impl<'c> Loading<'c> {
     fn same(
         &self,
         name: &Name,
-        (handle, origin): (&remanent_engine::Table, u64),
+        handle: &remanent_engine::Table,
+        origin: u64,
     ) -> Option<Arc<Table>> {
         let before = self.before.tables.get(name)?;
         let is_same = before.origin == origin
@@ -254,14 +253,16 @@ impl<'c> Loading<'c> {
     fn table(
         &self,
         name: &Name,
-        (handle, found): (remanent_engine::Table, &[IndexHandle]),
-        (object, definition): (Option<&Object>, Option<&Definition>),
+        found: &EngineTable,
+        object: Option<&Object>,
+        definition: Option<&Definition>,
     ) -> Result<Table> {
+        let handle = found.handle.clone();
         let id = object.map(|object| object.id);
         let comment_of = |part: &str| id.and_then(|id| self.comment(id, part)).map(str::to_owned);
         let mut columns = Vec::new();
         for (leaf, stored) in handle.layout().leaves().iter().enumerate() {
-            let Some(found) = SqlType::from_column_type(&stored.column_type) else { continue };
+            let Some(natural) = SqlType::from_column_type(&stored.column_type) else { continue };
             if stored.is_presence() {
                 continue;
             }
@@ -274,7 +275,7 @@ impl<'c> Loading<'c> {
             });
             columns.push(Column {
                 name: stored.path.clone(),
-                sql_type: defined.map_or(found, |column| column.sql_type.clone()),
+                sql_type: defined.map_or(natural, |column| column.sql_type.clone()),
                 stored: stored.column_type.clone(),
                 handle: handle.column_at(leaf)?,
                 leaf,
@@ -293,8 +294,7 @@ impl<'c> Loading<'c> {
             }
         }
         let comment_of_index = |index: &str| comment_of(&format!("index {index}"));
-        let about = (columns.as_slice(), definition);
-        let indexes = indexes(name, (&handle, found), about, comment_of_index)?;
+        let indexes = indexes(name, found, &columns, definition, comment_of_index)?;
         let references = definition.map_or(Ok(Vec::new()), |found| references(found, &columns))?;
         let (arrow, arrow_with_row) = Table::arrow_schemas(&columns);
         Ok(Table {
@@ -348,13 +348,14 @@ fn role(object: &Object) -> Result<Role> {
 
 fn indexes(
     table: &Name,
-    (handle, found): (&remanent_engine::Table, &[IndexHandle]),
-    (columns, definition): (&[Column], Option<&Definition>),
+    found: &EngineTable,
+    columns: &[Column],
+    definition: Option<&Definition>,
     comment_of: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<Index>> {
     let mut indexes = Vec::new();
-    for &index in found {
-        let schema = handle.index_schema(index)?;
+    for &index in &found.indexes {
+        let schema = found.handle.index_schema(index)?;
         let engine_name = schema.name.as_str();
         let place = |part: &remanent_engine::schema::KeyPart| {
             columns.iter().position(|column| column.name == part.column)

@@ -119,6 +119,13 @@ pub(crate) enum ReserveIn<'t> {
     Writer(&'t WriteTransaction<'t>),
 }
 
+/// Where a sequence goes on: after a number if that was given out, or else with it.
+#[derive(Clone, Copy)]
+pub(crate) struct SequenceValue {
+    pub(crate) number: i64,
+    pub(crate) is_called: bool,
+}
+
 impl Sequence {
     pub(crate) fn new(id: ObjectId, name: Name, options: Options, owner: Option<ObjectId>) -> Self {
         Self { id, name, options, owner, belongs_to: None, state: Arc::default() }
@@ -179,7 +186,7 @@ impl Sequence {
             let before = state.reserved;
             // What keeps writers out may want a number itself: nothing is held meanwhile.
             drop(state);
-            let is_ours = store.reserve_alone(self.id, (Some(before), last))?;
+            let is_ours = store.reserve_alone(self.id, Some(before), last)?;
             let mut state = self.lock();
             match is_ours && state.reserved == before && !state.in_doubt {
                 true => state.reserved = Some(last),
@@ -188,7 +195,7 @@ impl Sequence {
         }
     }
 
-    /// Goes on after this number, or with it.
+    /// Goes on after a number, or with it.
     ///
     /// # Errors
     /// As the engine; `NUMBER_OUT_OF_RANGE`.
@@ -196,8 +203,9 @@ impl Sequence {
         &self,
         store: &Store,
         reserve_in: ReserveIn<'_>,
-        (number, is_called): (i64, bool),
+        to: SequenceValue,
     ) -> Result<()> {
+        let SequenceValue { number, is_called } = to;
         if !(self.options.min..=self.options.max).contains(&number) {
             let text = format!("{number} is not among the values of sequence {}", self.name);
             return Err(Error::new(SqlState::NUMBER_OUT_OF_RANGE, text));
@@ -209,7 +217,7 @@ impl Sequence {
         let in_doubt = matches!(reserve_in, ReserveIn::Writer(_));
         drop(self.known(store, reserve_in)?);
         match reserve_in {
-            ReserveIn::OwnTransaction => drop(store.reserve_alone(self.id, (None, last))?),
+            ReserveIn::OwnTransaction => drop(store.reserve_alone(self.id, None, last)?),
             ReserveIn::Writer(tx) => store.reserve(tx, self.id, Some(last))?,
         }
         *self.lock() = State { is_known: true, in_doubt, last: Some(last), reserved: Some(last) };
@@ -227,7 +235,7 @@ impl Sequence {
         state.in_doubt = false;
         drop(state);
         if let Some(reserved) = reserved
-            && store.reserve_alone(self.id, (None, reserved)).is_err()
+            && store.reserve_alone(self.id, None, reserved).is_err()
         {
             self.lock().is_known = false;
         }

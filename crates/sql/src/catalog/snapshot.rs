@@ -185,7 +185,7 @@ impl Snapshot {
     /// The catalog with the roles and rights of a newer one. What the newer one does not have any
     /// more keeps those that it had.
     pub(crate) fn with_rights_of(&self, newer: &Self, version: u64) -> Self {
-        let gone = |grant: &&Grant| !newer.by_id.contains_key(&grant.1);
+        let gone = |grant: &&Grant| !newer.by_id.contains_key(&grant.object);
         let grants = newer.grants.iter().chain(self.grants.iter().filter(gone));
         let (grants, roles) = (grants.copied().collect(), newer.roles.clone());
         Self { version, roles, grants, ..self.clone() }

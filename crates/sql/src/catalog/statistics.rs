@@ -95,7 +95,7 @@ fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Stat
         |count: usize| if whole { Precision::Exact(count) } else { Precision::Inexact(count) };
     let described =
         table.columns.iter().enumerate().zip(columns).map(|((place, column), counted)| {
-            counted.described(column, (rows, sampled), is_key(table, place))
+            counted.described(column, rows, sampled, is_key(table, place))
         });
     Ok(Statistics {
         num_rows: told(rows),
@@ -129,7 +129,8 @@ impl Counted {
     fn described(
         self,
         column: &Column,
-        (rows, sampled): (usize, u64),
+        rows: usize,
+        sampled: u64,
         is_key: bool,
     ) -> ColumnStatistics {
         let nulls = match sampled {

@@ -77,8 +77,23 @@ pub(crate) struct Object {
     pub(crate) definition: String,
 }
 
+/// An object that is to be written down under a number of its own; its parts are those of
+/// [`Object`].
+pub(crate) struct NewObject<'n> {
+    pub(crate) kind: Kind,
+    pub(crate) name: &'n Name,
+    pub(crate) owner: Option<ObjectId>,
+    pub(crate) engine: Option<u32>,
+    pub(crate) definition: &'n str,
+}
+
 /// A right: of a role, on an object.
-pub(crate) type Grant = (ObjectId, ObjectId, Privilege);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Grant {
+    pub(crate) role: ObjectId,
+    pub(crate) object: ObjectId,
+    pub(crate) privilege: Privilege,
+}
 
 /// A text about an object or, with a name, about a part of it.
 pub(crate) type Comment = (ObjectId, String, String);
@@ -171,7 +186,8 @@ impl Store {
             let (role, object) =
                 (number(&row, &tables.grants, 0)?, number(&row, &tables.grants, 1)?);
             if let (Some(role), Some(object)) = (role, object) {
-                contents.grants.push((ObjectId(role), ObjectId(object), privilege));
+                let (role, object) = (ObjectId(role), ObjectId(object));
+                contents.grants.push(Grant { role, object, privilege });
             }
         }
         for row in tx.scan(&tables.comments)? {
@@ -189,15 +205,9 @@ impl Store {
     ///
     /// # Errors
     /// As the engine.
-    pub(crate) fn add(
-        &self,
-        tx: &WriteTransaction<'_>,
-        (kind, name): (Kind, &Name),
-        owner: Option<ObjectId>,
-        engine: Option<u32>,
-        definition: &str,
-    ) -> Result<ObjectId> {
+    pub(crate) fn add(&self, tx: &WriteTransaction<'_>, new: NewObject<'_>) -> Result<ObjectId> {
         let id = self.next_id(tx)?;
+        let NewObject { kind, name, owner, engine, definition } = new;
         let (name, definition) = (name.clone(), definition.to_owned());
         self.tables()?.put(tx, &Object { id, kind, name, owner, engine, definition })?;
         Ok(id)
@@ -247,12 +257,8 @@ impl Store {
     ///
     /// # Errors
     /// As the engine.
-    pub(crate) fn grant(
-        &self,
-        tx: &WriteTransaction<'_>,
-        (role, object, privilege): Grant,
-        gives: bool,
-    ) -> Result<()> {
+    pub(crate) fn grant(&self, tx: &WriteTransaction<'_>, grant: Grant, gives: bool) -> Result<()> {
+        let Grant { role, object, privilege } = grant;
         let grants = &self.tables()?.grants;
         let key = [Value::I64(role.0), Value::I64(object.0), Value::String(privilege.word())];
         let found = tx.find(grants, grants.index("primary")?, &key)?.map(|row| row.id());
@@ -273,7 +279,8 @@ impl Store {
     pub(crate) fn comment(
         &self,
         tx: &WriteTransaction<'_>,
-        (object, part): (ObjectId, &str),
+        object: ObjectId,
+        part: &str,
         about: Option<&str>,
     ) -> Result<()> {
         let comments = &self.tables()?.comments;
@@ -323,7 +330,8 @@ impl Store {
     pub(crate) fn reserve_alone(
         &self,
         id: ObjectId,
-        (before, last): (Option<Option<i64>>, i64),
+        before: Option<Option<i64>>,
+        last: i64,
     ) -> Result<bool> {
         let tables = self.tables()?;
         let options = TransactionOptions::new().patience(PATIENCE);
@@ -374,7 +382,7 @@ impl Tables {
         let last = old.objects.iter().map(|object| object.id.0).max();
         self.reserve(tx, ObjectId::LAST, Some(last.unwrap_or(0).max(ObjectId::FIRST)))?;
         old.objects.iter().try_for_each(|object| self.put(tx, object))?;
-        for (role, object, privilege) in &old.grants {
+        for Grant { role, object, privilege } in &old.grants {
             let row = [role.0, object.0].map(|id| Some(Value::I64(id)));
             let row = [row[0], row[1], Some(Value::String(privilege.word()))];
             tx.insert_values(&self.grants, &row)?;

@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::Schema;
 use remanent_engine::schema::{ColumnValues, Value};
 use remanent_engine::{ColumnHandle, ErrorKind, Row, RowId, RowPredicate};
 
-use super::owed::{By, Owed};
+use super::owed::{By, MovedKey, Owed};
 use super::target::Target;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::duplicate_named;
@@ -42,6 +42,23 @@ pub(super) enum Storage {
     Hot,
     /// Frozen columns, as many as fill segments; rows, what is left.
     Frozen,
+}
+
+/// Rows with other values: whole ones, the numbers of those that they become, and the places of
+/// the columns that are written.
+#[derive(Clone, Copy)]
+pub(super) struct RowUpdate<'u> {
+    pub(super) rows: &'u RecordBatch,
+    pub(super) numbers: &'u UInt64Array,
+    pub(super) places: &'u [usize],
+}
+
+/// What a change of rows means for rows that refer to them, and for those that refer to these.
+pub(super) struct Cascade<'c> {
+    pub(super) context: &'c mut StatementContext,
+    pub(super) transaction: &'c Arc<Transaction>,
+    pub(super) catalog: &'c Arc<Snapshot>,
+    pub(super) owed: &'c mut Owed,
 }
 
 /// Rows that refer to rows that refer to rows, at most so deep.
@@ -74,7 +91,8 @@ pub(super) fn insert_rows(
     transaction: &Arc<Transaction>,
     target: &Target,
     rows: &RecordBatch,
-    (storage, owed): (Storage, &mut Owed),
+    storage: Storage,
+    owed: &mut Owed,
 ) -> Result<()> {
     insert_unchecked(transaction, target, rows, storage)?;
     check_inserted(transaction, target, rows, owed)
@@ -139,11 +157,11 @@ pub(super) fn insert_unchecked(
 pub(super) fn update_rows(
     transaction: &Arc<Transaction>,
     target: &Target,
-    (rows, numbers): (&RecordBatch, &UInt64Array),
-    (places, owed): (&[usize], &mut Owed),
+    update: RowUpdate<'_>,
+    owed: &mut Owed,
 ) -> Result<()> {
-    update_at(transaction, target, (rows, numbers), places, (0, &mut *owed))?;
-    check_updated(transaction, target, (rows, numbers), places, owed)
+    update_at(transaction, target, update, 0, owed)?;
+    check_updated(transaction, target, update, owed)
 }
 
 /// The same without the references of the rows themselves, so deep in what other rows mean for
@@ -151,11 +169,11 @@ pub(super) fn update_rows(
 fn update_at(
     transaction: &Arc<Transaction>,
     target: &Target,
-    (rows, numbers): (&RecordBatch, &UInt64Array),
-    places: &[usize],
-    (depth, owed): (usize, &mut Owed),
+    update: RowUpdate<'_>,
+    depth: usize,
+    owed: &mut Owed,
 ) -> Result<()> {
-    let table = &target.table;
+    let (table, RowUpdate { rows, numbers, places }) = (&target.table, update);
     let touches = |columns: &[usize]| columns.iter().any(|column| places.contains(column));
     let mut referrers = referrers(&target.catalog, table);
     referrers.retain(|referrer| touches(&referrer.key.columns));
@@ -170,7 +188,7 @@ fn update_at(
             };
             let new: Vec<Datum> = referrer.key.columns.iter().map(new).collect();
             if let Some(old) = old.filter(|old| *old != new) {
-                owed.moved(&referrer.link, (old, new), depth)?;
+                owed.moved(&referrer.link, MovedKey { old, new }, depth)?;
             }
         }
         let changes: Vec<(ColumnHandle, Value<'_>)> = places
@@ -196,119 +214,109 @@ pub(super) fn delete_rows(
 ) -> Result<()> {
     let ids = numbers.iter().map(|number| row_id(*number));
     let ids = ids.collect::<Result<Vec<_>>>()?;
-    delete_ids(context, transaction, (&target.catalog, &target.table), &ids, (0, owed))
+    let mut cascade = Cascade { context, transaction, catalog: &target.catalog, owed };
+    cascade.delete_ids(&target.table, &ids, 0)
 }
 
-fn delete_ids(
-    context: &mut StatementContext,
-    transaction: &Arc<Transaction>,
-    (catalog, table): (&Arc<Snapshot>, &Arc<Table>),
-    ids: &[RowId],
-    (depth, owed): (usize, &mut Owed),
-) -> Result<()> {
-    let referrers = referrers(catalog, table);
-    let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
-    for &id in ids {
-        context.check_cancelled()?;
-        for (place, referrer) in referrers.iter().enumerate() {
-            let values = key_of(transaction, table, id, referrer.key)?;
-            keys[place].extend(values.map(|values| (Key::of_all(&values), values)));
+impl Cascade<'_> {
+    fn delete_ids(&mut self, table: &Arc<Table>, ids: &[RowId], depth: usize) -> Result<()> {
+        let (catalog, transaction) = (self.catalog, self.transaction);
+        let referrers = referrers(catalog, table);
+        let mut keys: Vec<Gone> = vec![Gone::new(); referrers.len()];
+        for &id in ids {
+            self.context.check_cancelled()?;
+            for (place, referrer) in referrers.iter().enumerate() {
+                let values = key_of(transaction, table, id, referrer.key)?;
+                keys[place].extend(values.map(|values| (Key::of_all(&values), values)));
+            }
+            match transaction.writing()?.delete(&table.handle, id) {
+                // A cascade may have come here before.
+                Err(error) if error.kind() == ErrorKind::RowNotFound && depth > 0 => {}
+                deleted => deleted?,
+            }
         }
-        match transaction.writing()?.delete(&table.handle, id) {
-            // A cascade may have come here before.
-            Err(error) if error.kind() == ErrorKind::RowNotFound && depth > 0 => {}
-            deleted => deleted?,
+        for (referrer, keys) in referrers.iter().zip(keys) {
+            if !keys.is_empty() {
+                self.follow(&referrer.link, &keys, None, depth)?;
+            }
         }
+        Ok(())
     }
-    for (referrer, keys) in referrers.iter().zip(keys) {
-        if !keys.is_empty() {
-            let what = (catalog, &referrer.link);
-            follow(context, transaction, what, &keys, None, (depth, &mut *owed))?;
-        }
-    }
-    Ok(())
-}
 
-/// Does with the rows of `child` that refer to keys which are gone what the reference says.
-pub(super) fn follow(
-    context: &mut StatementContext,
-    transaction: &Arc<Transaction>,
-    (catalog, link): (&Arc<Snapshot>, &Arc<Link>),
-    keys: &Gone,
-    new: Option<&[Datum]>,
-    (depth, owed): (usize, &mut Owed),
-) -> Result<()> {
-    if depth >= CASCADE_MAX {
-        let text = "rows refer to each other more deeply than can be followed";
-        return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
-    }
-    let Link { child, reference, columns } = &**link;
-    let found = referring(transaction, child, columns, keys)?;
-    if found.is_empty() {
-        return Ok(());
-    }
-    let action = if new.is_some() { reference.on_update } else { reference.on_delete };
-    match (action, new) {
-        (Action::Refuse, _) => owed.gone(link, keys),
-        (Action::Cascade, None) => {
-            delete_ids(context, transaction, (catalog, child), &found, (depth + 1, owed))
+    /// Does with the rows of `child` that refer to keys which are gone what the reference says.
+    pub(super) fn follow(
+        &mut self,
+        link: &Arc<Link>,
+        keys: &Gone,
+        new: Option<&[Datum]>,
+        depth: usize,
+    ) -> Result<()> {
+        if depth >= CASCADE_MAX {
+            let text = "rows refer to each other more deeply than can be followed";
+            return Err(Error::new(SqlState::FOREIGN_KEY_VIOLATION, text));
         }
-        (Action::Cascade, Some(new)) => {
-            let key = (columns.as_slice(), new);
-            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
+        let Link { child, reference, columns } = &**link;
+        let found = referring(self.transaction, child, columns, keys)?;
+        if found.is_empty() {
+            return Ok(());
         }
-        (Action::SetNull, _) => {
-            let nulls = vec![Datum::Null; columns.len()];
-            let key = (columns.as_slice(), nulls.as_slice());
-            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
-        }
-        (Action::SetDefault, _) => {
-            let values = defaults(child, reference)?;
-            let key = (reference.columns.as_slice(), values.as_slice());
-            set_key(context, transaction, (catalog, child), key, &found, (depth + 1, owed))
+        let action = if new.is_some() { reference.on_update } else { reference.on_delete };
+        match (action, new) {
+            (Action::Refuse, _) => self.owed.gone(link, keys),
+            (Action::Cascade, None) => self.delete_ids(child, &found, depth + 1),
+            (Action::Cascade, Some(new)) => self.set_key(child, columns, new, &found, depth + 1),
+            (Action::SetNull, _) => {
+                let nulls = vec![Datum::Null; columns.len()];
+                self.set_key(child, columns, &nulls, &found, depth + 1)
+            }
+            (Action::SetDefault, _) => {
+                let values = defaults(child, reference)?;
+                self.set_key(child, &reference.columns, &values, &found, depth + 1)
+            }
         }
     }
-}
 
-/// Gives rows other values in the columns of a reference, as an UPDATE would: what is computed
-/// from them follows, conditions are checked, and rows that refer to these rows follow too.
-/// What they refer to now is checked when all is done.
-fn set_key(
-    context: &mut StatementContext,
-    transaction: &Arc<Transaction>,
-    (catalog, child): (&Arc<Snapshot>, &Arc<Table>),
-    (columns, values): (&[usize], &[Datum]),
-    ids: &[RowId],
-    (depth, owed): (usize, &mut Owed),
-) -> Result<()> {
-    let target = target::referring_target(context, catalog, child)?;
-    let all: Vec<usize> = (0..child.columns.len()).collect();
-    let mut numbers = Vec::new();
-    let mut data: Vec<Vec<Datum>> = vec![Vec::new(); all.len()];
-    for &id in ids {
-        let reading = transaction.reading()?;
-        let Some(row) = reading.row(&child.handle, id)? else { continue };
-        numbers.push(id.number());
-        for (place, value) in values_of(child, &row, &all).into_iter().enumerate() {
-            data[place].push(match columns.iter().position(|column| *column == place) {
-                Some(part) => values[part].cast(&child.columns[place].sql_type)?,
-                None => value,
-            });
+    /// Gives rows other values in the columns of a reference, as an UPDATE would: what is computed
+    /// from them follows, conditions are checked, and rows that refer to these rows follow too.
+    /// What they refer to now is checked when all is done.
+    fn set_key(
+        &mut self,
+        child: &Arc<Table>,
+        columns: &[usize],
+        values: &[Datum],
+        ids: &[RowId],
+        depth: usize,
+    ) -> Result<()> {
+        let target = target::referring_target(self.context, self.catalog, child)?;
+        let all: Vec<usize> = (0..child.columns.len()).collect();
+        let mut numbers = Vec::new();
+        let mut data: Vec<Vec<Datum>> = vec![Vec::new(); all.len()];
+        for &id in ids {
+            let reading = self.transaction.reading()?;
+            let Some(row) = reading.row(&child.handle, id)? else { continue };
+            numbers.push(id.number());
+            for (place, value) in values_of(child, &row, &all).into_iter().enumerate() {
+                data[place].push(match columns.iter().position(|column| *column == place) {
+                    Some(part) => values[part].cast(&child.columns[place].sql_type)?,
+                    None => value,
+                });
+            }
         }
+        let arrays = data.iter().zip(&child.columns);
+        let arrays = arrays.map(|(data, column)| array_of(data, &column.sql_type));
+        let fields = child.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let rows = RecordBatch::try_new(schema, arrays.collect::<Result<Vec<_>>>()?)?;
+        let rows = insert::new_rows(self.context, &target, &rows)?;
+        let generated = child.columns.iter().enumerate();
+        let generated = generated.filter(|(_, column)| column.generated.is_some());
+        let mut places = columns.to_vec();
+        places.extend(generated.map(|(place, _)| place));
+        let numbers = UInt64Array::from(numbers);
+        let update = RowUpdate { rows: &rows, numbers: &numbers, places: &places };
+        update_at(self.transaction, &target, update, depth, self.owed)?;
+        check_updated(self.transaction, &target, update, self.owed)
     }
-    let arrays = data.iter().zip(&child.columns);
-    let arrays = arrays.map(|(data, column)| array_of(data, &column.sql_type));
-    let fields = child.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let rows = RecordBatch::try_new(schema, arrays.collect::<Result<Vec<_>>>()?)?;
-    let rows = insert::new_rows(context, &target, &rows)?;
-    let generated = child.columns.iter().enumerate();
-    let generated = generated.filter(|(_, column)| column.generated.is_some());
-    let mut places = columns.to_vec();
-    places.extend(generated.map(|(place, _)| place));
-    let numbers = UInt64Array::from(numbers);
-    update_at(transaction, &target, (&rows, &numbers), &places, (depth, owed))?;
-    check_updated(transaction, &target, (&rows, &numbers), &places, owed)
 }
 
 /// Owes what new rows refer to and is not there.
@@ -338,11 +346,10 @@ pub(super) fn check_inserted(
 fn check_updated(
     transaction: &Transaction,
     target: &Target,
-    (rows, numbers): (&RecordBatch, &UInt64Array),
-    places: &[usize],
+    update: RowUpdate<'_>,
     owed: &mut Owed,
 ) -> Result<()> {
-    let table = &target.table;
+    let (table, RowUpdate { rows, numbers, places }) = (&target.table, update);
     for (place, reference) in table.references.iter().enumerate() {
         if reference.columns.iter().any(|column| places.contains(column)) {
             for (row, _) in absent(transaction, target, reference, rows)? {
@@ -452,7 +459,8 @@ pub(super) fn is_there(
 
 /// The error that a key to which rows of `child` refer is not there.
 pub(super) fn missing(
-    (child, reference): (&Table, &Reference),
+    child: &Table,
+    reference: &Reference,
     parent: &Table,
     key: &[Datum],
 ) -> Error {

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use remanent_engine::RowId;
 use remanent_engine::schema::Value;
 
-use super::apply::{check_inserted, leaves, readers};
+use super::apply::{RowUpdate, check_inserted, leaves, readers};
 use super::owed::Owed;
 use super::rows::{Changed, whole_rows};
 use super::target::Target;
@@ -33,8 +33,14 @@ use crate::values::arrow_in::ColumnBuilder;
 use crate::values::arrow_out::ColumnReader;
 use crate::values::datum::Datum;
 
-/// The clause, whether rows are asked for, and the statement's parameters.
-type On<'a> = (&'a OnInsert, bool, &'a [Datum]);
+/// What a statement does about conflicts.
+#[derive(Clone, Copy)]
+pub(super) struct Conflicts<'a> {
+    pub(super) clause: &'a OnInsert,
+    /// Whether it gives out the rows that it changed.
+    pub(super) keep: bool,
+    pub(super) parameters: &'a [Datum],
+}
 
 /// Inserts whole rows one by one, or does what the clause says.
 ///
@@ -44,10 +50,13 @@ pub(super) fn insert_or(
     context: &mut StatementContext,
     transaction: &Arc<Transaction>,
     target: &Target,
-    (rows, (on, keep, parameters)): (&RecordBatch, On<'_>),
-    (changed, owed): (&mut Changed, &mut Owed),
+    rows: &RecordBatch,
+    on: Conflicts<'_>,
+    changed: &mut Changed,
+    owed: &mut Owed,
 ) -> Result<()> {
-    let OnInsert::OnConflict(clause) = on else {
+    let Conflicts { clause, keep, parameters } = on;
+    let OnInsert::OnConflict(clause) = clause else {
         return Err(Error::unsupported("ON DUPLICATE KEY").hint("Write ON CONFLICT."));
     };
     let indexes = arbiters(&target.table, clause.conflict_target.as_ref())?;
@@ -73,8 +82,8 @@ pub(super) fn insert_or(
             return Err(Error::new(SqlState::CARDINALITY, text));
         }
         let update = with_parameters(update, parameters)?;
-        let what = (&update, &mut *owed);
-        if let Some(new) = update_conflicting(context, transaction, target, (id, &one), what)? {
+        let new = update_conflicting(context, transaction, target, id, &one, &update, owed)?;
+        if let Some(new) = new {
             inserted_here.push(id);
             changed.count += 1;
             if keep {
@@ -89,8 +98,10 @@ fn update_conflicting(
     context: &mut StatementContext,
     transaction: &Arc<Transaction>,
     target: &Target,
-    (id, excluded): (RowId, &RecordBatch),
-    (update, owed): (&DoUpdate, &mut Owed),
+    id: RowId,
+    excluded: &RecordBatch,
+    update: &DoUpdate,
+    owed: &mut Owed,
 ) -> Result<Option<RecordBatch>> {
     let table = Arc::clone(&target.table);
     let old = row_batch(transaction, &table, id)?;
@@ -124,7 +135,8 @@ fn update_conflicting(
     let generated = table.columns.iter().enumerate();
     places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
     let numbers = UInt64Array::from(vec![id.number()]);
-    apply::update_rows(transaction, target, (&new, &numbers), (&places, owed))?;
+    let update = RowUpdate { rows: &new, numbers: &numbers, places: &places };
+    apply::update_rows(transaction, target, update, owed)?;
     Ok(Some(new))
 }
 
@@ -183,8 +195,8 @@ fn row_batch(transaction: &Transaction, table: &Table, id: RowId) -> Result<Reco
     let row = reading.row(&table.handle, id)?;
     let row = row.ok_or_else(|| Error::internal("a row that was just found is gone"))?;
     let arrays = table.columns.iter().map(|column| {
-        let types = (&column.stored, &column.sql_type);
-        let mut builder = ColumnBuilder::new(column.handle, types, 1);
+        let (stored, sql_type) = (&column.stored, &column.sql_type);
+        let mut builder = ColumnBuilder::new(column.handle, stored, sql_type, 1);
         builder.extend(&[row]);
         builder.finish()
     });

@@ -304,8 +304,7 @@ async fn insert_copied(
     let storage = copy.storage;
     if copy.places.iter().copied().eq(0..copy.target.table.columns.len()) {
         let whole = insert::new_rows(context, &copy.target, batch)?;
-        let how = (storage, &mut copy.owed);
-        return apply::insert_rows(transaction, &copy.target, &whole, how);
+        return apply::insert_rows(transaction, &copy.target, &whole, storage, &mut copy.owed);
     }
     let table = MemTable::try_new(batch.schema(), vec![vec![batch.clone()]])?;
     let source = provider_as_source(Arc::new(table));
@@ -317,8 +316,7 @@ async fn insert_copied(
     }
     for batch in batches {
         let whole = insert::new_rows(context, &copy.target, &batch)?;
-        let how = (storage, &mut copy.owed);
-        apply::insert_rows(transaction, &copy.target, &whole, how)?;
+        apply::insert_rows(transaction, &copy.target, &whole, storage, &mut copy.owed)?;
     }
     Ok(())
 }

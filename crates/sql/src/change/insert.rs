@@ -10,6 +10,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{self, Insert, Query, SetExpr, TableObject};
 
 use super::apply::Storage;
+use super::conflict::Conflicts;
 use super::rows::{Changed, whole_rows};
 use super::target::{Target, not_default, parse_query};
 use crate::catalog::privilege::Privilege;
@@ -78,7 +79,7 @@ pub(super) fn insert_source(
     }
     let mut given = given.to_vec();
     let source = match &insert.source {
-        Some(source) => with_defaults(target, (source, &mut places), &mut given)?,
+        Some(source) => with_defaults(target, source, &mut places, &mut given)?,
         None => {
             places.clear();
             parse_query("SELECT 1 AS nothing")?
@@ -103,7 +104,8 @@ pub(super) fn insert_source(
 /// parameters that stand for whole values. A column that is DEFAULT in each row is left out.
 fn with_defaults(
     target: &Target,
-    (source, places): (&Query, &mut Vec<usize>),
+    source: &Query,
+    places: &mut Vec<usize>,
     given: &mut Vec<SqlType>,
 ) -> Result<Query> {
     let mut source = source.clone();
@@ -183,16 +185,16 @@ pub(super) async fn insert(
         match &insert.on {
             None => {
                 changed.count += rows.num_rows() as u64;
-                let how = (Storage::Hot, &mut owed);
-                apply::insert_rows(transaction, target, &rows, how)?;
+                apply::insert_rows(transaction, target, &rows, Storage::Hot, &mut owed)?;
                 if insert.returning.is_some() {
                     changed.rows.push(rows);
                 }
             }
             Some(on) => {
-                let on = (on, insert.returning.is_some(), parameters);
-                let into = (&mut changed, &mut owed);
-                conflict::insert_or(context, transaction, target, (&rows, on), into)?;
+                let keep = insert.returning.is_some();
+                let on = Conflicts { clause: on, keep, parameters };
+                let (changed, owed) = (&mut changed, &mut owed);
+                conflict::insert_or(context, transaction, target, &rows, on, changed, owed)?;
             }
         }
     }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Merge, MergeAction, MergeClause, MergeClauseKind, MergeInsertKind,
 };
 
-use super::apply::Storage;
+use super::apply::{RowUpdate, Storage};
 use super::rows::Changed;
 use super::target::{Target, not_default, parse_query};
 use crate::catalog::privilege::Privilege;
@@ -71,8 +71,9 @@ pub(super) fn merge_source(
 ) -> Result<(LogicalPlan, Vec<Done>)> {
     let row = target.column(ROW_COLUMN);
     let source = format!("{}.\"\u{1}source\"", quoted(&source_alias(merge)?));
+    let present = Present { row: &row, source: &source };
     let clauses = merge.clauses.iter();
-    let clauses = clauses.map(|clause| clause_of(target, clause, (&row, &source)));
+    let clauses = clauses.map(|clause| clause_of(target, clause, &present));
     let clauses = clauses.collect::<Result<Vec<Clause>>>()?;
     let whens: String = clauses
         .iter()
@@ -150,7 +151,7 @@ pub(super) async fn merge(
             changed.count += rows.num_rows() as u64;
             if numbers.null_count() == numbers.len() {
                 let rows = insert::new_rows(context, target, &rows)?;
-                apply::insert_rows(transaction, target, &rows, (Storage::Hot, &mut owed))?;
+                apply::insert_rows(transaction, target, &rows, Storage::Hot, &mut owed)?;
                 continue;
             }
             once(&numbers, &mut seen)?;
@@ -158,8 +159,8 @@ pub(super) async fn merge(
                 apply::delete_rows(context, transaction, target, numbers.values(), &mut owed)?;
             } else {
                 let rows = insert::new_rows(context, target, &rows)?;
-                let what = (places.as_slice(), &mut owed);
-                apply::update_rows(transaction, target, (&rows, &numbers), what)?;
+                let update = RowUpdate { rows: &rows, numbers: &numbers, places };
+                apply::update_rows(transaction, target, update, &mut owed)?;
             }
         }
     }
@@ -167,8 +168,14 @@ pub(super) async fn merge(
     Ok(changed)
 }
 
-/// A clause, with the columns that say whether there is a row of the target, and of the source.
-fn clause_of(target: &Target, clause: &MergeClause, (row, source): (&str, &str)) -> Result<Clause> {
+/// Columns that are not NULL where there is a row of the target, and one of the source.
+struct Present<'p> {
+    row: &'p str,
+    source: &'p str,
+}
+
+fn clause_of(target: &Target, clause: &MergeClause, present: &Present<'_>) -> Result<Clause> {
+    let Present { row, source } = present;
     let meets = match clause.clause_kind {
         MergeClauseKind::Matched => format!("{row} IS NOT NULL AND {source} IS NOT NULL"),
         MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => {

@@ -127,7 +127,7 @@ pub(crate) async fn change_in(
     let rows = match returning {
         None => None,
         Some(items) => Some(
-            returning::returning(context, transaction, &target, items, (&changed, parameters))
+            returning::returning(context, transaction, &target, items, &changed, parameters)
                 .await?,
         ),
     };
@@ -208,8 +208,7 @@ pub(crate) fn describe_change(
                 }
                 _ => Beside::default(),
             };
-            let logical =
-                returning::returning_plan(context, &target, items, (Vec::new(), &beside))?;
+            let logical = returning::returning_plan(context, &target, items, Vec::new(), &beside)?;
             columns_of(&Arc::new(logical.schema().as_arrow().clone()))
         }
     };

@@ -12,11 +12,10 @@ use std::sync::Arc;
 use remanent_engine::RowId;
 use remanent_engine::schema::Value;
 
-use super::apply::{Gone, Link, is_there, missing, referring, values_of};
+use super::apply::{Cascade, Gone, Link, is_there, missing, referring, values_of};
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::referred_key;
 use crate::catalog::table::{Action, Table};
-use crate::change::apply;
 use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
 use crate::limits::held::Held;
@@ -36,11 +35,16 @@ pub(super) struct Owed {
     held: Held,
 }
 
-/// A key of one row that is another now, and so deep in what other rows mean for these.
+/// A key of one row that is another now.
+pub(super) struct MovedKey {
+    pub(super) old: Vec<Datum>,
+    pub(super) new: Vec<Datum>,
+}
+
+/// What a moved key means for the rows of a link, so deep in what other rows mean for these.
 struct Moved {
     link: Arc<Link>,
-    old: Vec<Datum>,
-    new: Vec<Datum>,
+    key: MovedKey,
     depth: usize,
 }
 
@@ -85,17 +89,12 @@ impl Owed {
     ///
     /// # Errors
     /// `OUT_OF_MEMORY`.
-    pub(super) fn moved(
-        &mut self,
-        link: &Arc<Link>,
-        (old, new): (Vec<Datum>, Vec<Datum>),
-        depth: usize,
-    ) -> Result<()> {
+    pub(super) fn moved(&mut self, link: &Arc<Link>, key: MovedKey, depth: usize) -> Result<()> {
         if link.reference.on_update == Action::Refuse {
-            return self.gone(link, &Gone::from([(Key::of_all(&old), old)]));
+            return self.gone(link, &Gone::from([(Key::of_all(&key.old), key.old)]));
         }
-        self.held.grow(ENTRY_BYTES + 2 * old.len() * VALUE_BYTES)?;
-        self.moved.push_back(Moved { link: Arc::clone(link), old, new, depth });
+        self.held.grow(ENTRY_BYTES + 2 * key.old.len() * VALUE_BYTES)?;
+        self.moved.push_back(Moved { link: Arc::clone(link), key, depth });
         Ok(())
     }
 
@@ -145,10 +144,11 @@ pub(super) fn validate(
     catalog: &Arc<Snapshot>,
     owed: &mut Owed,
 ) -> Result<()> {
-    while let Some(Moved { link, old, new, depth }) = owed.moved.pop_front() {
+    while let Some(Moved { link, key: MovedKey { old, new }, depth }) = owed.moved.pop_front() {
         context.check_cancelled()?;
         let keys = Gone::from([(Key::of_all(&old), old)]);
-        apply::follow(context, transaction, (catalog, &link), &keys, Some(&new), (depth, owed))?;
+        let mut cascade = Cascade { context, transaction, catalog, owed };
+        cascade.follow(&link, &keys, Some(&new), depth)?;
     }
     for Refers { child, reference, by } in owed.refers.drain(..) {
         context.check_cancelled()?;
@@ -162,7 +162,7 @@ pub(super) fn validate(
             },
         };
         if !is_there(transaction, reference, &parent, &key)? {
-            return Err(missing((&child, reference), &parent, &key));
+            return Err(missing(&child, reference, &parent, &key));
         }
     }
     for GoneKeys { link, keys } in owed.gone.drain(..) {

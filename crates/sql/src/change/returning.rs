@@ -35,7 +35,8 @@ pub(super) fn returning_plan(
     context: &mut StatementContext,
     target: &Target,
     items: &[SelectItem],
-    (rows, beside): (Vec<RecordBatch>, &Beside),
+    rows: Vec<RecordBatch>,
+    beside: &Beside,
 ) -> Result<LogicalPlan> {
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     let alias = quoted(&target.alias);
@@ -59,10 +60,11 @@ pub(super) async fn returning(
     transaction: &Arc<Transaction>,
     target: &Target,
     items: &[SelectItem],
-    (changed, parameters): (&Changed, &[Datum]),
+    changed: &Changed,
+    parameters: &[Datum],
 ) -> Result<Rows> {
-    let rows = (changed.rows.clone(), &changed.beside);
-    let plan = returning_plan(context, target, items, rows)?;
+    let rows = changed.rows.clone();
+    let plan = returning_plan(context, target, items, rows, &changed.beside)?;
     let plan = with_values(plan, parameters)?;
     let Gathered { schema, batches, held } =
         select::collect_plan(context, &plan, transaction).await?;

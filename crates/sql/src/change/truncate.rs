@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityO
 use remanent_engine::{RowId, WriteTransaction};
 
 use crate::catalog::privilege::Privilege;
+use crate::catalog::sequence::SequenceValue;
 use crate::context::StatementContext;
 use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
@@ -67,8 +68,8 @@ fn restart(context: &StatementContext, tables: &[Allowed], truncate: &Truncate) 
     for column in tables.iter().flat_map(|table| &table.columns) {
         let Some(identity) = &column.identity else { continue };
         if let Some(sequence) = catalog.sequence_of(identity.sequence) {
-            let start = sequence.options.start;
-            sequences::put(&context.database, &context.caller, sequence, (start, false))?;
+            let start = SequenceValue { number: sequence.options.start, is_called: false };
+            sequences::put(&context.database, &context.caller, sequence, start)?;
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::ast::{
     UpdateTableFromKind, visit_expressions,
 };
 
+use super::apply::RowUpdate;
 use super::insert::note_parameter;
 use super::rows::{Beside, Changed};
 use super::target::{Target, not_default, parse_query};
@@ -140,7 +141,8 @@ pub(super) async fn update(
         let (rows, numbers, beside) = split_numbers(&batch, width, &mut seen)?;
         let rows = insert::new_rows(context, target, &rows)?;
         changed.count += rows.num_rows() as u64;
-        apply::update_rows(transaction, target, (&rows, &numbers), (&places, &mut owed))?;
+        let written = RowUpdate { rows: &rows, numbers: &numbers, places: &places };
+        apply::update_rows(transaction, target, written, &mut owed)?;
         if update.returning.is_some() {
             changed.rows.push(rows);
             changed.beside.rows.push(beside);

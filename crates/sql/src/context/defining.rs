@@ -194,7 +194,7 @@ impl StatementContext {
         let version = database.next_version();
         let tables = defining.transaction.tables()?;
         let reading = defining.transaction.reading()?;
-        let next = load::load(&database.store, (&reading, tables), (&defining.catalog, version))?;
+        let next = load::load(&database.store, &reading, tables, &defining.catalog, version)?;
         defining.catalog = Arc::new(next);
         self.numbering.see(Some(defining));
         Ok(())

@@ -229,7 +229,7 @@ impl StatementContext {
         }
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
-            return Transaction::begin(&engine, &options, (writes, &self.cancel));
+            return Transaction::begin(&engine, &options, writes, &self.cancel);
         };
         if let Some(transaction) = &mut block.transaction {
             if block.isolation.refreshes() && block.savepoints.is_empty() {
@@ -242,7 +242,7 @@ impl StatementContext {
         if isolation.refreshes() {
             options = options.wait(WAIT);
         }
-        let transaction = Transaction::begin(&engine, &options, (writes, &self.cancel))?;
+        let transaction = Transaction::begin(&engine, &options, writes, &self.cancel)?;
         if let Some(block) = &mut self.block {
             block.transaction = Some(Arc::clone(&transaction));
         }

@@ -272,10 +272,8 @@ fn unescaped(value: &[u8]) -> Vec<u8> {
             b'r' => b'\r',
             b't' => b'\t',
             b'v' => 11,
-            b'0'..=b'7' => number(u32::from(escaped - b'0'), (8, 2), &mut bytes),
-            b'x' if bytes.peek().is_some_and(u8::is_ascii_hexdigit) => {
-                number(0, (16, 2), &mut bytes)
-            }
+            b'0'..=b'7' => number(u32::from(escaped - b'0'), 8, 2, &mut bytes),
+            b'x' if bytes.peek().is_some_and(u8::is_ascii_hexdigit) => number(0, 16, 2, &mut bytes),
             other => other,
         });
     }
@@ -285,7 +283,8 @@ fn unescaped(value: &[u8]) -> Vec<u8> {
 /// A byte by its number, of which at most so many digits to this base follow.
 fn number(
     start: u32,
-    (base, digits): (u32, usize),
+    base: u32,
+    digits: usize,
     bytes: &mut std::iter::Peekable<impl Iterator<Item = u8>>,
 ) -> u8 {
     let mut number = start;

@@ -22,17 +22,17 @@ impl CopyFormat {
             }
             match datum {
                 Datum::Null => out.extend_from_slice(self.null.as_bytes()),
-                Datum::Text(text) => value(out, text, (self, row.len())),
-                other => value(out, &other.to_string(), (self, row.len())),
+                Datum::Text(text) => value(out, text, self, row.len()),
+                other => value(out, &other.to_string(), self, row.len()),
             }
         }
         out.push(b'\n');
     }
 }
 
-fn value(out: &mut Vec<u8>, text: &str, (format, width): (&CopyFormat, usize)) {
+fn value(out: &mut Vec<u8>, text: &str, format: &CopyFormat, width: usize) {
     match format.is_csv {
-        true => csv(out, text, (format, width)),
+        true => csv(out, text, format, width),
         false => escaped(out, text, format.delimiter),
     }
 }
@@ -57,7 +57,7 @@ fn escaped(out: &mut Vec<u8>, text: &str, delimiter: u8) {
     }
 }
 
-fn csv(out: &mut Vec<u8>, text: &str, (format, width): (&CopyFormat, usize)) {
+fn csv(out: &mut Vec<u8>, text: &str, format: &CopyFormat, width: usize) {
     let special = |byte: u8| {
         byte == format.delimiter || byte == format.quote || byte == b'\n' || byte == b'\r'
     };

@@ -126,8 +126,8 @@ async fn alter_one(
         Op::RenameTable { table_name } => {
             let (RenameTableNameKind::As(new) | RenameTableNameKind::To(new)) = table_name;
             let catalog = context.catalog();
-            let kept = (name.schema.as_str(), table.owner);
-            let new = context.access(&catalog).other_name(new, kept)?.name().clone();
+            let access = context.access(&catalog);
+            let new = access.other_name(new, &name.schema, table.owner)?.name().clone();
             if catalog.has(&new) || catalog.index(&new).is_some() {
                 let text = format!("relation {new} already exists");
                 return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
@@ -194,8 +194,8 @@ async fn add_constraint(
         // no more rights than its maker has.
         let condition = written::expression(&check.condition)?;
         let text = format!("SELECT count(*) FROM {} WHERE NOT ({condition})", name.to_ast());
-        let asked = (text.as_str(), context.actor);
-        check_none(context, asked, SqlState::CHECK_VIOLATION, &check.name, &name).await?;
+        let (actor, state) = (context.actor, SqlState::CHECK_VIOLATION);
+        check_none(context, &text, actor, state, &check.name, &name).await?;
     }
     let added = after.references.get(before.references.len()).map(|added| added.name.clone());
     table::change_definition(context, table, |definition| {
@@ -237,8 +237,8 @@ pub(super) async fn check_reference_holds(
         on.join(" AND ")
     );
     // Whoever may refer to a table may be told whether it is referred to rightly.
-    let asked = (text.as_str(), Actor::Program);
-    check_none(context, asked, SqlState::FOREIGN_KEY_VIOLATION, name, child).await
+    let state = SqlState::FOREIGN_KEY_VIOLATION;
+    check_none(context, &text, Actor::Program, state, name, child).await
 }
 
 fn is_nullable(table: &Table, column: &str) -> bool {
@@ -248,7 +248,8 @@ fn is_nullable(table: &Table, column: &str) -> bool {
 /// Checks that a count, as somebody would find it, is zero.
 async fn check_none(
     context: &mut StatementContext,
-    (count, actor): (&str, Actor),
+    count: &str,
+    actor: Actor,
     state: SqlState,
     constraint: &str,
     table: &Name,

@@ -57,7 +57,7 @@ pub(super) fn comment(
         other => return Err(Error::unsupported(format!("a comment on {other}"))),
     };
     let transaction = context.defining_transaction()?;
-    context.database.store.comment(&*transaction.writing()?, (id, &part), comment)?;
+    context.database.store.comment(&*transaction.writing()?, id, &part, comment)?;
     context.reload()?;
     Ok(Outcome::verb("COMMENT"))
 }

@@ -132,7 +132,7 @@ pub(super) fn remove_index(
     transaction.writing()?.drop_index(&table.handle, index.handle)?;
     if let Some(id) = table.id {
         let part = format!("index {}", index.name);
-        context.database.store.comment(&*transaction.writing()?, (id, &part), None)?;
+        context.database.store.comment(&*transaction.writing()?, id, &part, None)?;
     }
     context.reload()
 }

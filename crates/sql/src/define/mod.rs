@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::catalog::privilege::Privilege;
-use crate::catalog::store::{Kind, Object, ObjectId};
+use crate::catalog::store::{Grant, Kind, NewObject, Object, ObjectId};
 use crate::catalog::table::Table;
 use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
@@ -62,8 +62,9 @@ pub(crate) async fn define(
         | Statement::Grant(_)
         | Statement::Revoke(_) => define_right(context, statement),
         Statement::Drop { object_type, if_exists, names, cascade, .. } => {
+            let options = DropOptions { if_exists: *if_exists, cascade: *cascade };
             for name in names {
-                drop_object(context, *object_type, name, (*if_exists, *cascade))?;
+                drop_object(context, *object_type, name, options)?;
             }
             Ok(Outcome::verb(verb_of(*object_type)))
         }
@@ -89,12 +90,12 @@ pub(crate) fn define_right(
             if grant.with_grant_option || grant.as_grantor.is_some() {
                 return Err(Error::unsupported("GRANT with grant option, or of somebody else"));
             }
-            let what = (&grant.privileges, grant.objects.as_ref());
-            role::grant(context, what, &grant.grantees, true)
+            let objects = grant.objects.as_ref();
+            role::grant(context, &grant.privileges, objects, &grant.grantees, true)
         }
         Statement::Revoke(revoke) => {
-            let what = (&revoke.privileges, revoke.objects.as_ref());
-            role::grant(context, what, &revoke.grantees, false)
+            let objects = revoke.objects.as_ref();
+            role::grant(context, &revoke.privileges, objects, &revoke.grantees, false)
         }
         other => Err(Error::unsupported(first_words(&other.to_string()))),
     }
@@ -163,20 +164,27 @@ pub(crate) fn vacuum(
     Ok(Outcome::notice("VACUUM", Notice::new(SqlState::SUCCESSFUL, text)))
 }
 
+/// How DROP takes what is not there, and what depends on what is.
+#[derive(Clone, Copy)]
+struct DropOptions {
+    if_exists: bool,
+    cascade: bool,
+}
+
 fn drop_object(
     context: &mut StatementContext,
     object_type: ObjectType,
     name: &ObjectName,
-    (if_exists, cascade): (bool, bool),
+    options: DropOptions,
 ) -> Result<()> {
     match object_type {
-        ObjectType::Table => table::drop_table(context, name, (if_exists, cascade)),
-        ObjectType::View => view::drop_view(context, name, (if_exists, cascade)),
-        ObjectType::Index => index::drop_index(context, name, if_exists),
-        ObjectType::Sequence => sequence::drop_sequence(context, name, if_exists),
+        ObjectType::Table => table::drop_table(context, name, options),
+        ObjectType::View => view::drop_view(context, name, options),
+        ObjectType::Index => index::drop_index(context, name, options.if_exists),
+        ObjectType::Sequence => sequence::drop_sequence(context, name, options.if_exists),
         ObjectType::Schema => {
             let name = name.0.last().and_then(|part| part.as_ident()).map(fold);
-            drop_schema(context, &name.unwrap_or_default(), (if_exists, cascade))
+            drop_schema(context, &name.unwrap_or_default(), options)
         }
         other => Err(Error::unsupported(format!("DROP {other}"))),
     }
@@ -226,10 +234,12 @@ fn add_schema(
 ) -> Result<ObjectId> {
     let transaction = context.defining_transaction()?;
     let (store, tx) = (&context.database.store, transaction.writing()?);
-    let id = store.add(&tx, (Kind::Schema, &Name::new("", name)), owner, None, "")?;
-    store.grant(&tx, (ObjectId::PUBLIC, id, Privilege::Usage), true)?;
+    let (kind, name) = (Kind::Schema, &Name::new("", name));
+    let object = store.add(&tx, NewObject { kind, name, owner, engine: None, definition: "" })?;
+    let grant = Grant { role: ObjectId::PUBLIC, object, privilege: Privilege::Usage };
+    store.grant(&tx, grant, true)?;
     context.reload()?;
-    Ok(id)
+    Ok(object)
 }
 
 fn alter_schema(
@@ -259,15 +269,11 @@ fn alter_schema(
     Ok(Outcome::verb("ALTER SCHEMA"))
 }
 
-fn drop_schema(
-    context: &mut StatementContext,
-    name: &str,
-    (if_exists, cascade): (bool, bool),
-) -> Result<()> {
+fn drop_schema(context: &mut StatementContext, name: &str, options: DropOptions) -> Result<()> {
     let catalog = context.catalog();
     let schema = match catalog.check_schema(name) {
         Ok(schema) => schema,
-        Err(_) if if_exists => return Ok(()),
+        Err(_) if options.if_exists => return Ok(()),
         Err(error) => return Err(error),
     };
     context.access(&catalog).check_owner("schema", name, schema.owner)?;
@@ -284,7 +290,7 @@ fn drop_schema(
     let tables = catalog.tables.keys().filter(|n| n.schema == name);
     let tables: Vec<Name> = tables.cloned().collect();
     let is_empty = tables.is_empty() && views.is_empty() && sequences.is_empty();
-    if !cascade && !is_empty {
+    if !options.cascade && !is_empty {
         let text = format!("cannot drop schema {name} because other objects depend on it");
         return Err(Error::new(SqlState::DEPENDENT_OBJECTS, text).hint("Write CASCADE."));
     }
@@ -327,8 +333,9 @@ pub(crate) fn number_table(context: &mut StatementContext, table: &Table) -> Res
         return Ok(id);
     }
     let transaction = context.defining_transaction()?;
-    let (what, number) = ((Kind::Table, &table.name), Some(table.handle.number()));
-    let id = context.database.store.add(&*transaction.writing()?, what, None, number, "")?;
+    let (kind, engine) = (Kind::Table, Some(table.handle.number()));
+    let new = NewObject { kind, name: &table.name, owner: None, engine, definition: "" };
+    let id = context.database.store.add(&*transaction.writing()?, new)?;
     context.reload()?;
     Ok(id)
 }

@@ -78,7 +78,7 @@ pub(super) async fn rebuild(
     transaction.writing()?.drop_table(&table.handle)?;
     let made = transaction.writing()?.create_table(schema)?;
     move_comments(context, table, &definition, &change)?;
-    table::write_table(context, (id, table.owner), made.number(), &mut definition)?;
+    table::write_table(context, id, table.owner, made.number(), &mut definition)?;
     copy_rows(context, table, &definition, &change.source).await?;
     for column in &table.columns {
         let Some(identity) = &column.identity else { continue };
@@ -177,16 +177,16 @@ fn move_comments(
         let is_kept = kept.iter().any(|kept| kept.name == index.name)
             || definition.keys.iter().any(|key| key.name == index.name);
         if !is_kept {
-            store.comment(&tx, (id, &format!("index {}", index.name)), None)?;
+            store.comment(&tx, id, &format!("index {}", index.name), None)?;
         }
     }
     for column in table.columns.iter().filter(|column| column.comment.is_some()) {
         let now = change.name_of(&column.name);
         if now != column.name || definition.column(now).is_err() {
-            store.comment(&tx, (id, &format!("column {}", column.name)), None)?;
+            store.comment(&tx, id, &format!("column {}", column.name), None)?;
             if definition.column(now).is_ok() {
                 let part = format!("column {now}");
-                store.comment(&tx, (id, &part), column.comment.as_deref())?;
+                store.comment(&tx, id, &part, column.comment.as_deref())?;
             }
         }
     }
@@ -201,8 +201,9 @@ fn follow_rename(context: &mut StatementContext, table: &Owned, change: &Change)
         child.references.iter().any(|r| r.table == table.name && r.to.contains(old))
     });
     let children: Vec<Name> = children.map(|child| child.name.clone()).collect();
+    let column = table::RenamedColumn { table: &table.name, old, new };
     for child in children {
-        table::rename_referred(context, &child, (&table.name, old, new))?;
+        table::rename_referred(context, &child, &column)?;
     }
     Ok(())
 }

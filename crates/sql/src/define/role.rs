@@ -12,7 +12,7 @@ use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Role;
 use crate::catalog::role::unknown_role;
 use crate::catalog::snapshot::unknown_table;
-use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::store::{Grant, Kind, NewObject, ObjectId};
 use crate::catalog::stored::{self, StoredRole};
 use crate::context::StatementContext;
 use crate::define::number_schema;
@@ -77,7 +77,8 @@ fn add_role(
     let (kind, name) = (Kind::Role, Name::new("", name));
     let definition = stored::write(made)?;
     let store = &context.database.store;
-    store.add(&*transaction.writing()?, (kind, &name), None, None, &definition)?;
+    let new = NewObject { kind, name: &name, owner: None, engine: None, definition: &definition };
+    store.add(&*transaction.writing()?, new)?;
     context.reload()
 }
 
@@ -173,7 +174,8 @@ pub(crate) fn drop_roles(
 /// `FEATURE_NOT_SUPPORTED`.
 pub(crate) fn grant(
     context: &mut StatementContext,
-    (privileges, objects): (&Privileges, Option<&GrantObjects>),
+    privileges: &Privileges,
+    objects: Option<&GrantObjects>,
     grantees: &[Grantee],
     gives: bool,
 ) -> Result<Outcome> {
@@ -183,10 +185,10 @@ pub(crate) fn grant(
     }
     let objects = securables(context, objects)?;
     let transaction = context.defining_transaction()?;
-    for Securable { kind, id } in objects {
+    for Securable { kind, id: object } in objects {
         for privilege in listed(privileges, kind)? {
-            for role in &roles {
-                let right = (*role, id, privilege);
+            for &role in &roles {
+                let right = Grant { role, object, privilege };
                 context.database.store.grant(&*transaction.writing()?, right, gives)?;
             }
         }

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::catalog::sequence::Options;
-use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::store::{Kind, NewObject, ObjectId};
 use crate::catalog::stored;
 use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
@@ -36,7 +36,7 @@ pub(super) fn create_sequence(
         let text = format!("relation {name} already exists");
         return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
     }
-    add_sequence(context, (new.name(), new.owner()), Options::from_ast(options)?)?;
+    add_sequence(context, new.name(), new.owner(), Options::from_ast(options)?)?;
     context.reload()?;
     Ok(Outcome::verb("CREATE SEQUENCE"))
 }
@@ -44,13 +44,15 @@ pub(super) fn create_sequence(
 /// Writes a new sequence down.
 pub(super) fn add_sequence(
     context: &mut StatementContext,
-    (name, owner): (&Name, Option<ObjectId>),
+    name: &Name,
+    owner: Option<ObjectId>,
     options: Options,
 ) -> Result<ObjectId> {
     let transaction = context.defining_transaction()?;
     let definition = stored::write(&options.to_stored())?;
     let (store, tx) = (&context.database.store, transaction.writing()?);
-    store.add(&tx, (Kind::Sequence, name), owner, None, &definition)
+    let kind = Kind::Sequence;
+    store.add(&tx, NewObject { kind, name, owner, engine: None, definition: &definition })
 }
 
 pub(super) fn drop_sequence(

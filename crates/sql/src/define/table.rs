@@ -17,6 +17,7 @@ use crate::catalog::stored;
 use crate::catalog::table::Table;
 use crate::change::change_in;
 use crate::context::StatementContext;
+use crate::define::DropOptions;
 use crate::define::dependents;
 use crate::define::number_table;
 use crate::define::sequence;
@@ -157,14 +158,15 @@ pub(super) fn create_defined(
     let transaction = context.defining_transaction()?;
     let id = context.database.store.next_id(&*transaction.writing()?)?;
     let table = transaction.writing()?.create_table(definition.to_schema()?)?;
-    write_table(context, (id, new.owner()), table.number(), &mut definition)?;
+    write_table(context, id, new.owner(), table.number(), &mut definition)?;
     dependents::check_dependents(context, Some(id))
 }
 
 /// Writes what a table is, with sequences for new identity columns.
 pub(super) fn write_table(
     context: &mut StatementContext,
-    (id, owner): (ObjectId, Option<ObjectId>),
+    id: ObjectId,
+    owner: Option<ObjectId>,
     engine: u32,
     definition: &mut Definition,
 ) -> Result<()> {
@@ -178,7 +180,7 @@ pub(super) fn write_table(
         let max = options.max.min(greatest(&column.sql_type));
         let options = Options { max, ..options };
         let sequence = free_name(context, &name, &format!("{}_{}_seq", name.name, column.name));
-        let sequence = Some(sequence::add_sequence(context, (&sequence, owner), options)?);
+        let sequence = Some(sequence::add_sequence(context, &sequence, owner, options)?);
         definition.columns[place].identity = Some(IdentityDefinition { sequence, ..identity });
         context.reload()?;
     }
@@ -283,12 +285,12 @@ pub(super) fn check_definition(
 pub(super) fn drop_table(
     context: &mut StatementContext,
     name: &ObjectName,
-    (if_exists, cascade): (bool, bool),
+    options: DropOptions,
 ) -> Result<()> {
     let catalog = context.catalog();
     match context.access(&catalog).find_own(name) {
-        Ok(table) => drop_table_as(context, &table, cascade),
-        Err(error) if error.state() == SqlState::UNKNOWN_TABLE && if_exists => Ok(()),
+        Ok(table) => drop_table_as(context, &table, options.cascade),
+        Err(error) if error.state() == SqlState::UNKNOWN_TABLE && options.if_exists => Ok(()),
         Err(error) => Err(error),
     }
 }
@@ -364,19 +366,26 @@ fn write_definition(
         Some(id) => id,
         None => number_table(context, &table)?,
     };
-    write_table(context, (id, table.owner), table.handle.number(), &mut definition)
+    write_table(context, id, table.owner, table.handle.number(), &mut definition)
+}
+
+/// A column of a table that is called otherwise now.
+pub(super) struct RenamedColumn<'r> {
+    pub(super) table: &'r Name,
+    pub(super) old: &'r str,
+    pub(super) new: &'r str,
 }
 
 /// Foreign keys of a table name a column of another as it is called now.
 pub(super) fn rename_referred(
     context: &mut StatementContext,
     child: &Name,
-    (parent, old, new): (&Name, &str, &str),
+    column: &RenamedColumn<'_>,
 ) -> Result<()> {
     write_definition(context, child, |definition| {
-        let own = definition.references.iter_mut().filter(|r| r.table == *parent);
-        for name in own.flat_map(|reference| &mut reference.to).filter(|name| *name == old) {
-            new.clone_into(name);
+        let own = definition.references.iter_mut().filter(|r| r.table == *column.table);
+        for name in own.flat_map(|reference| &mut reference.to).filter(|name| *name == column.old) {
+            column.new.clone_into(name);
         }
         Ok(())
     })

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{CreateView, ObjectName, Query};
 
 use crate::catalog::snapshot::View;
-use crate::catalog::store::{Kind, Object, ObjectId};
+use crate::catalog::store::{Kind, NewObject, Object, ObjectId};
 use crate::catalog::stored::{self, StoredOutput, StoredView};
 use crate::catalog::{legacy, written};
 use crate::context::StatementContext;
+use crate::define::DropOptions;
 use crate::define::dependents;
 use crate::define::number_table;
 use crate::define::rewrite_object;
@@ -73,8 +74,9 @@ fn put_view(
     match before {
         None => {
             let (store, tx) = (&context.database.store, transaction.writing()?);
-            let what = (Kind::View, new.name());
-            store.add(&tx, what, new.owner(), None, &definition)?;
+            let (kind, name, owner) = (Kind::View, new.name(), new.owner());
+            let new = NewObject { kind, name, owner, engine: None, definition: &definition };
+            store.add(&tx, new)?;
         }
         Some(id) => {
             let access = (context.actor, context.catalog());
@@ -204,16 +206,16 @@ pub(super) fn check_view_says(context: &mut StatementContext, view: &Arc<View>) 
 pub(super) fn drop_view(
     context: &mut StatementContext,
     name: &ObjectName,
-    (if_exists, cascade): (bool, bool),
+    options: DropOptions,
 ) -> Result<()> {
     let catalog = context.catalog();
     let names = context.names_in_path(name)?;
     let found = names.iter().find(|name| catalog.id_of(Kind::View, name).is_some());
     if let Some(name) = found {
-        return drop_view_as(context, name, cascade);
+        return drop_view_as(context, name, options.cascade);
     }
     let name = &names[0];
-    if if_exists && !catalog.tables.contains_key(name) {
+    if options.if_exists && !catalog.tables.contains_key(name) {
         return Ok(());
     }
     let (state, text) = match catalog.tables.contains_key(name) {

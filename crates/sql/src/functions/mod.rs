@@ -4,28 +4,13 @@
 //! by row. Operators on intervals and moments are such functions, too: [`Operators`] puts them in
 //! when a statement is bound.
 
-pub(crate) mod any_numeric;
-pub(crate) mod average;
-mod chars;
-pub(crate) mod checked;
-pub(crate) mod converted;
-pub(crate) mod decimal;
-pub(crate) mod division;
+pub(crate) mod aggregates;
+pub(crate) mod arithmetic;
 pub(crate) mod expressions;
-pub(crate) mod linked;
-mod logarithms;
 pub(crate) mod measured;
 mod moments;
-mod numbers;
-mod operators;
-pub(crate) mod pad;
 pub(crate) mod regex;
-pub(crate) mod rounding;
-pub(crate) mod single_value;
-pub(crate) mod sum;
-#[cfg(test)]
-mod tests;
-mod texts;
+pub(crate) mod texts;
 
 use std::sync::Arc;
 
@@ -38,8 +23,10 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use self::arithmetic::logarithms;
+pub(crate) use self::arithmetic::operators::Operators;
 pub(crate) use self::moments::in_words;
-pub(crate) use self::operators::Operators;
+use self::texts::chars;
 use crate::catalog::table::type_of_field;
 use crate::error::{Error, Result, SqlState};
 use crate::values::arrow_in::array_of;

@@ -186,7 +186,7 @@ fn write(
             insert_point(context, &plan.table, writing, values, parameters)
         }
         PointOp::Update { key, changes } => {
-            update_point(context, &plan.table, writing, (key, changes), parameters)
+            update_point(context, &plan.table, writing, key, changes, parameters)
         }
         PointOp::Delete { key } => {
             let Some(values) = key_values(&plan.table, key, parameters) else {
@@ -260,7 +260,8 @@ fn update_point(
     context: &StatementContext,
     table: &Table,
     writing: &WriteTransaction<'_>,
-    (key, changes): (&Key, &[(usize, Change)]),
+    key: &Key,
+    changes: &[(usize, Change)],
     parameters: &[Datum],
 ) -> Result<Executed> {
     let Some(values) = key_values(table, key, parameters) else {

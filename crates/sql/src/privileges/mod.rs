@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Actor;
 use crate::catalog::sequence::Sequence;
-use crate::catalog::snapshot::{Relation, Snapshot, View, unknown_table};
-use crate::catalog::store::{Kind, ObjectId};
+use crate::catalog::snapshot::{Relation, Schema, Snapshot, View, unknown_table};
+use crate::catalog::store::{Grant, Kind, ObjectId};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::names::{Name, check_new, quoted};
@@ -34,6 +34,13 @@ pub(crate) struct Owned(Arc<Table>);
 pub(crate) struct NewName {
     name: Name,
     owner: Option<ObjectId>,
+}
+
+/// What rights are given on: by its number, if it has one, and by who owns it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SecuredObject {
+    pub(crate) id: Option<ObjectId>,
+    pub(crate) owner: Option<ObjectId>,
 }
 
 /// Whoever asks may do everything.
@@ -75,6 +82,12 @@ impl NewName {
     }
 }
 
+impl SecuredObject {
+    pub(crate) fn of_schema(schema: Schema) -> Self {
+        Self { id: schema.id, owner: schema.owner }
+    }
+}
+
 impl<'c> Access<'c> {
     /// The same for somebody else.
     pub(crate) fn of(self, actor: Actor) -> Self {
@@ -82,19 +95,16 @@ impl<'c> Access<'c> {
     }
 
     /// Whether a right was given, by itself or as the object's owner.
-    pub(crate) fn has(
-        &self,
-        (id, owner): (Option<ObjectId>, Option<ObjectId>),
-        privilege: Privilege,
-    ) -> bool {
-        if self.owns(owner) {
+    pub(crate) fn has(&self, object: SecuredObject, privilege: Privilege) -> bool {
+        if self.owns(object.owner) {
             return true;
         }
-        let (Actor::Role(role), Some(id)) = (self.actor, id) else { return false };
+        let (Actor::Role(role), Some(object)) = (self.actor, object.id) else { return false };
         // A role that was dropped has no rights, not even everybody's.
         let holders = [role, ObjectId::PUBLIC];
-        self.catalog.roles.contains_key(&role)
-            && holders.iter().any(|of| self.catalog.grants.contains(&(*of, id, privilege)))
+        let grants = &self.catalog.grants;
+        let is_given = |&role: &ObjectId| grants.contains(&Grant { role, object, privilege });
+        self.catalog.roles.contains_key(&role) && holders.iter().any(is_given)
     }
 
     /// Whether it is the owner, or may do everything.
@@ -112,7 +122,7 @@ impl<'c> Access<'c> {
     pub(crate) fn uses_schema(&self, schema: &str) -> bool {
         let found = self.catalog.schemas.get(schema).copied().unwrap_or_default();
         found.id.is_none() && self.is_somebody()
-            || self.has((found.id, found.owner), Privilege::Usage)
+            || self.has(SecuredObject::of_schema(found), Privilege::Usage)
     }
 
     fn is_somebody(&self) -> bool {
@@ -139,7 +149,8 @@ impl<'c> Access<'c> {
     /// `NO_PRIVILEGE`; `BAD_DEFINITION` to change one whose definition cannot be read.
     pub(crate) fn table(&self, table: &Arc<Table>, uses: &[Privilege]) -> Result<Allowed> {
         self.check_schema(&table.name.schema)?;
-        let lacks = uses.iter().find(|&&use_of| !self.has((table.id, table.owner), use_of));
+        let object = SecuredObject { id: table.id, owner: table.owner };
+        let lacks = uses.iter().find(|&&use_of| !self.has(object, use_of));
         if let Some(lacks) = lacks {
             let error = denied("table", &table.name.name);
             return Err(error.detail(format!("{} is not granted.", lacks.word())));
@@ -160,7 +171,8 @@ impl<'c> Access<'c> {
     /// `NO_PRIVILEGE`.
     pub(crate) fn check_view(&self, view: &View) -> Result<()> {
         self.check_schema(&view.name.schema)?;
-        match self.has((Some(view.id), view.owner), Privilege::Select) {
+        let object = SecuredObject { id: Some(view.id), owner: view.owner };
+        match self.has(object, Privilege::Select) {
             true => Ok(()),
             false => Err(denied("view", &view.name.name)),
         }
@@ -172,7 +184,7 @@ impl<'c> Access<'c> {
     /// `NO_PRIVILEGE`.
     pub(crate) fn check_sequence(&self, sequence: &Sequence, uses: &[Privilege]) -> Result<()> {
         self.check_schema(&sequence.name.schema)?;
-        let object = (Some(sequence.id), sequence.owner);
+        let object = SecuredObject { id: Some(sequence.id), owner: sequence.owner };
         match uses.iter().any(|use_of| self.has(object, *use_of)) {
             true => Ok(()),
             false => Err(denied("sequence", &sequence.name.name)),
@@ -213,7 +225,7 @@ impl<'c> Access<'c> {
         let name = Name::from_ast(name, current_schema)?;
         check_new(&name.name)?;
         let schema = self.catalog.check_schema(&name.schema)?;
-        if !self.has((schema.id, schema.owner), Privilege::Create) {
+        if !self.has(SecuredObject::of_schema(schema), Privilege::Create) {
             return Err(denied("schema", &name.schema));
         }
         Ok(NewName { name, owner: self.actor.as_owner() })
@@ -226,7 +238,8 @@ impl<'c> Access<'c> {
     pub(crate) fn other_name(
         &self,
         name: &ObjectName,
-        (current_schema, owner): (&str, Option<ObjectId>),
+        current_schema: &str,
+        owner: Option<ObjectId>,
     ) -> Result<NewName> {
         let made = self.new_name(name, current_schema)?;
         Ok(NewName { owner, ..made })

@@ -96,7 +96,7 @@ impl Rewriter<'_> {
         if self.aggregates(expr) {
             return None;
         }
-        let call = format!("\"{}\"(1)", crate::functions::single_value::NAME);
+        let call = format!("\"{}\"(1)", crate::functions::aggregates::single_value::NAME);
         let Ok(Expr::Function(mut function)) = crate::catalog::written::read_expression(&call)
         else {
             return None;
@@ -396,7 +396,7 @@ fn named_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
 /// Puts a name around a cast of anything.
 fn name_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
     let to = to.replace('\'', "");
-    let call = format!("\"{}\"(1, '{to}')", crate::rules::literals::NAMED_CAST);
+    let call = format!("\"{}\"(1, '{to}')", crate::rules::coercion::literals::NAMED_CAST);
     match crate::catalog::written::read_expression(&call) {
         Ok(Expr::Function(mut function)) => {
             if let FunctionArguments::List(list) = &mut function.args

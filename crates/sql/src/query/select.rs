@@ -111,7 +111,7 @@ fn transaction_of(
         return context.transaction(false);
     }
     let options = context.options(Isolation::Snapshot);
-    Transaction::begin(&context.database.engine, &options, (false, context.cancel()))
+    Transaction::begin(&context.database.engine, &options, false, context.cancel())
 }
 
 /// The plan of a query with its parameters' values in it.

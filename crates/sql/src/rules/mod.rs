@@ -3,17 +3,13 @@
 //! Those first that give a plan the types and rows that PostgreSQL has; then those that make it
 //! quicker; then what rules and operators share.
 
-pub(crate) mod floats;
-pub(crate) mod literals;
-pub(crate) mod united;
+pub(crate) mod coercion;
 pub(crate) mod windows;
 
+pub(crate) mod joins;
 pub(crate) mod lists;
-pub(crate) mod multiplicity;
-pub(crate) mod not_in;
 pub(crate) mod ordered;
 
-pub(crate) mod constant_keys;
 pub(crate) mod limit_aggregate;
 pub(crate) mod same_names;
 pub(crate) mod strip_dependencies;

@@ -156,10 +156,10 @@ fn way_of(table: &Table, place: usize, index: &Index, known: &[OfColumn]) -> Opt
     let mut keys: Vec<Vec<Datum>> = vec![Vec::new()];
     for (part, &column) in index.columns.iter().enumerate() {
         let Some(values) = &known[column].equal else {
-            return range_of(table, place, index, (known, keys, part));
+            return range_of(table, place, index, known, keys, part);
         };
         if keys.len() * values.len() > KEYS_MAX {
-            return range_of(table, place, index, (known, keys, part));
+            return range_of(table, place, index, known, keys, part);
         }
         let extended = keys.iter().flat_map(|key| {
             values.iter().map(move |value| {
@@ -178,7 +178,9 @@ fn range_of(
     table: &Table,
     place: usize,
     index: &Index,
-    (known, mut keys, part): (&[OfColumn], Vec<Vec<Datum>>, usize),
+    known: &[OfColumn],
+    mut keys: Vec<Vec<Datum>>,
+    part: usize,
 ) -> Option<Access> {
     if !index.ordered || keys.len() != 1 {
         return None;

@@ -73,7 +73,8 @@ impl ScanExec {
     pub(crate) fn new(
         table: Arc<Table>,
         columns: Vec<usize>,
-        (access, conditions): (Access, Vec<Condition>),
+        access: Access,
+        conditions: Vec<Condition>,
         schema: SchemaRef,
     ) -> PlanResult<Self> {
         let schema = Arc::new(schema.project(&columns)?);
@@ -325,7 +326,7 @@ impl ExecutionPlan for ScanExec {
                 }
             }
             by_sets.add(request.keys.len());
-            let rows = RowsOf::start(&transaction, &request.table, (&access, asked))?;
+            let rows = RowsOf::start(&transaction, &request.table, &access, asked)?;
             Ok::<_, Error>(Batches::new(rows, request, others, size))
         };
         // What joins say of keys is known when the first row is asked for, and not before.

@@ -46,7 +46,7 @@ pub(crate) fn access_by(
             if values.len() > 1 && values.len().saturating_mul(ROWS_A_KEY) >= rows {
                 continue;
             }
-            let Some((index, keys)) = keys_of((column, values), runtime_filter, table) else {
+            let Some((index, keys)) = keys_of(column, values, runtime_filter, table) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
@@ -74,7 +74,8 @@ fn values_of(condition: &Arc<dyn PhysicalExpr>) -> Option<(&Column, &[Arc<dyn Ph
 
 /// The index of a column with the values that it may have, each once.
 fn keys_of(
-    (column, values): (&Column, &[Arc<dyn PhysicalExpr>]),
+    column: &Column,
+    values: &[Arc<dyn PhysicalExpr>],
     runtime_filter: &Condition,
     table: &Table,
 ) -> Option<(usize, Vec<Vec<Datum>>)> {

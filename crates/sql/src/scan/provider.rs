@@ -123,6 +123,6 @@ impl TableProvider for TableSourceOf {
             filters.iter().map(|filter| Condition::of_filter(&self.table, filter, session));
         let conditions = conditions.collect::<PlanResult<_>>()?;
         let table = Arc::clone(&self.table);
-        Ok(Arc::new(ScanExec::new(table, columns, (access, conditions), self.schema())?))
+        Ok(Arc::new(ScanExec::new(table, columns, access, conditions, self.schema())?))
     }
 }

@@ -46,8 +46,8 @@ pub(crate) fn predicate_of(
 fn meets(table: &Table, condition: &Condition, row: &Row<'_>) -> Result<bool> {
     let arrays = condition.columns.iter().map(|&place| {
         let column = &table.columns[place];
-        let types = (&column.stored, &column.sql_type);
-        let mut builder = ColumnBuilder::new(column.handle, types, 1);
+        let (stored, sql_type) = (&column.stored, &column.sql_type);
+        let mut builder = ColumnBuilder::new(column.handle, stored, sql_type, 1);
         builder.extend(std::slice::from_ref(row));
         builder.finish()
     });

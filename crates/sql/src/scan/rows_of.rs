@@ -27,7 +27,8 @@ impl RowsOf {
     pub(crate) fn start(
         transaction: &Arc<Transaction>,
         table: &Arc<Table>,
-        (access, asked): (&Access, Option<RowPredicate>),
+        access: &Access,
+        asked: Option<RowPredicate>,
     ) -> Result<Self> {
         Ok(match access.clone() {
             Access::All => Self::All(HeldPieces::new(transaction, table, asked.as_ref())?),
@@ -39,8 +40,8 @@ impl RowsOf {
                 keys: keys.into_iter(),
             },
             Access::Range { index, prefix, low, high, backwards } => {
-                let bounds = [end_of(&prefix, low), end_of(&prefix, high)];
-                let cursor = Box::new(cursor_within(transaction, (table, index), bounds)?);
+                let ends = [end_of(&prefix, low), end_of(&prefix, high)];
+                let cursor = Box::new(cursor_within(transaction, table, index, ends)?);
                 Self::Range { cursor, backwards, started: false, done: false }
             }
         })
@@ -91,11 +92,20 @@ pub(crate) fn key_values<'d>(table: &Table, columns: &[usize], key: &'d [Datum])
     key.iter().zip(stored).map(|(datum, stored)| datum.to_value(stored)).collect()
 }
 
-/// The key at an end of a range, and whether it belongs to the range; `None` if there is no end.
-fn end_of(prefix: &[Datum], bound: Option<Bound>) -> Option<(Vec<Datum>, bool)> {
+/// An end of a range of keys.
+struct End {
+    key: Vec<Datum>,
+    /// Whether the key belongs to the range.
+    inclusive: bool,
+}
+
+/// An end of a range; `None` if there is none.
+fn end_of(prefix: &[Datum], bound: Option<Bound>) -> Option<End> {
     match bound {
-        Some(Bound { value, inclusive }) => Some(([prefix, &[value]].concat(), inclusive)),
-        None => (!prefix.is_empty()).then(|| (prefix.to_vec(), true)),
+        Some(Bound { value, inclusive }) => {
+            Some(End { key: [prefix, &[value]].concat(), inclusive })
+        }
+        None => (!prefix.is_empty()).then(|| End { key: prefix.to_vec(), inclusive: true }),
     }
 }
 
@@ -103,25 +113,26 @@ fn end_of(prefix: &[Datum], bound: Option<Bound>) -> Option<(Vec<Datum>, bool)> 
 /// against the conditions anyway.
 fn cursor_within(
     transaction: &Arc<Transaction>,
-    (table, index): (&Arc<Table>, usize),
-    ends: [Option<(Vec<Datum>, bool)>; 2],
+    table: &Arc<Table>,
+    index: usize,
+    ends: [Option<End>; 2],
 ) -> Result<HeldCursor> {
     let columns = &table.indexes[index].columns;
     let keys = ends.each_ref().map(|end| {
-        let key = end.as_ref().map(|(key, _)| key.as_slice());
+        let key = end.as_ref().map(|end| end.key.as_slice());
         key_values(table, columns, key.unwrap_or_default())
     });
     let bound = |end: usize| {
-        let (_, included) = ends[end].as_ref()?;
-        Some(KeyBound { key: &keys[end], included: *included })
+        let included = ends[end].as_ref()?.inclusive;
+        Some(KeyBound { key: &keys[end], included })
     };
     let (low, high) = (bound(0), bound(1));
     let ways = [(low, high), (low, None), (None, high)];
-    for way in ways {
-        match HeldCursor::new(transaction, (table, index), way) {
+    for (low, high) in ways {
+        match HeldCursor::new(transaction, table, index, low, high) {
             Err(error) if error.state() == SqlState::LIMIT_EXCEEDED => {}
             cursor => return cursor,
         }
     }
-    HeldCursor::new(transaction, (table, index), (None, None))
+    HeldCursor::new(transaction, table, index, None, None)
 }

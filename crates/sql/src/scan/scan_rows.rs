@@ -66,8 +66,8 @@ impl Batches {
         }
         let builders = read.iter().map(|&place| {
             let column = request.table.columns.get(place)?;
-            let types = (&column.stored, &column.sql_type);
-            Some(ColumnBuilder::new(column.handle, types, size.min(1024)))
+            let (stored, sql_type) = (&column.stored, &column.sql_type);
+            Some(ColumnBuilder::new(column.handle, stored, sql_type, size.min(1024)))
         });
         let builders = builders.collect();
         Self { rows, request, runtime_filters, read, builders, size, frozen: None }

@@ -14,12 +14,12 @@ use datafusion::logical_expr::{
 
 use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Actor;
-use crate::catalog::snapshot::Snapshot;
+use crate::catalog::snapshot::{Schema, Snapshot};
 use crate::catalog::store::ObjectId;
 use crate::context::caller::Caller;
 use crate::error::{Error, Result, SqlState};
 use crate::names::{Name, PUBLIC};
-use crate::privileges::{Access, of_relation};
+use crate::privileges::{Access, SecuredObject, of_relation};
 use crate::statement;
 use crate::system_catalog::{class_oid, namespace_oid};
 use crate::values::datum::Datum;
@@ -51,9 +51,6 @@ struct Asks {
     caller: Arc<Caller>,
 }
 
-/// An object by number and owner, and in which schema it is.
-type Object = (Option<ObjectId>, Option<ObjectId>);
-
 impl Asks {
     fn row(&self, catalog: &Snapshot, args: &[Datum]) -> Result<Datum> {
         if args.iter().any(Datum::is_null) {
@@ -79,10 +76,10 @@ impl Asks {
         Ok(Datum::Bool(false))
     }
 
-    fn holds(&self, access: Access<'_>, object: Object, word: &str) -> Result<bool> {
+    fn holds(&self, access: Access<'_>, object: SecuredObject, word: &str) -> Result<bool> {
         // Nobody gives rights on.
         if word.to_uppercase().ends_with(" WITH GRANT OPTION") {
-            return Ok(access.owns(object.1));
+            return Ok(access.owns(object.owner));
         }
         if self.about == About::Database {
             return Ok(match word.to_uppercase().as_str() {
@@ -91,13 +88,13 @@ impl Asks {
             });
         }
         if word.eq_ignore_ascii_case("TRIGGER") && self.about == About::Table {
-            return Ok(access.owns(object.1));
+            return Ok(access.owns(object.owner));
         }
         let privilege = Privilege::of_word(word).ok_or_else(|| {
             let text = format!("unrecognized privilege type: \"{word}\"");
             Error::new(SqlState::BAD_PARAMETER, text)
         })?;
-        if self.about == About::Schema && object.0.is_none() && privilege == Privilege::Usage {
+        if self.about == About::Schema && object.id.is_none() && privilege == Privilege::Usage {
             return Ok(true);
         }
         Ok(access.has(object, privilege))
@@ -117,25 +114,25 @@ impl Asks {
     }
 
     /// The object that is meant; none for a number that nothing has.
-    fn object(&self, access: Access<'_>, named: &Datum) -> Result<Option<Object>> {
+    fn object(&self, access: Access<'_>, named: &Datum) -> Result<Option<SecuredObject>> {
         let catalog = access.catalog;
         let unknown =
             |state, what: &str| Error::new(state, format!("{what} {named} does not exist"));
         Ok(match (self.about, named.as_str()) {
-            (About::Database, _) => Some((None, None)),
+            (About::Database, _) => Some(SecuredObject::default()),
             (About::Table | About::Column, Some(text)) => {
                 let relation = access.relation(&statement::parse_name(text)?)?;
                 let relation =
                     relation.ok_or_else(|| unknown(SqlState::UNKNOWN_TABLE, "relation"))?;
                 let (_, id, owner) = of_relation(&relation);
-                Some((id, owner))
+                Some(SecuredObject { id, owner })
             }
             (About::Table | About::Column, None) => {
                 let oid = named.as_i64();
-                let tables = catalog.tables.values().map(|t| (&t.name, (t.id, t.owner)));
-                let views = catalog.views.values().map(|v| (&v.name, (Some(v.id), v.owner)));
-                let mut all = tables.chain(views);
-                all.find(|(name, _)| Some(class_oid(name)) == oid).map(|(_, object)| object)
+                let tables = catalog.tables.values().map(|t| (&t.name, t.id, t.owner));
+                let views = catalog.views.values().map(|v| (&v.name, Some(v.id), v.owner));
+                let found = tables.chain(views).find(|(name, ..)| Some(class_oid(name)) == oid);
+                found.map(|(_, id, owner)| SecuredObject { id, owner })
             }
             (About::Sequence, text) => {
                 let name = text.map(statement::parse_name).transpose()?;
@@ -148,7 +145,9 @@ impl Asks {
                 };
                 let found = catalog.sequences.values().find(|sequence| is_it(&sequence.name));
                 match (found, text) {
-                    (Some(found), _) => Some((Some(found.id), found.owner)),
+                    (Some(found), _) => {
+                        Some(SecuredObject { id: Some(found.id), owner: found.owner })
+                    }
                     (None, None) => None,
                     (None, Some(_)) => return Err(unknown(SqlState::UNKNOWN_TABLE, "relation")),
                 }
@@ -156,15 +155,15 @@ impl Asks {
             (About::Schema, Some(text)) => {
                 let system = ["pg_catalog", "information_schema"].contains(&text);
                 match catalog.schemas.get(text) {
-                    Some(schema) => Some((schema.id, schema.owner)),
-                    None if system => Some((None, None)),
+                    Some(schema) => Some(SecuredObject::of_schema(*schema)),
+                    None if system => Some(SecuredObject::default()),
                     None => return Err(unknown(SqlState::UNKNOWN_SCHEMA, "schema")),
                 }
             }
             (About::Schema, None) => {
                 let mut all = catalog.schemas.iter();
                 let found = all.find(|(name, _)| Some(namespace_oid(name)) == named.as_i64());
-                found.map(|(_, schema)| (schema.id, schema.owner)).or(Some((None, None)))
+                Some(SecuredObject::of_schema(found.map_or_else(Schema::default, |it| *it.1)))
             }
         })
     }

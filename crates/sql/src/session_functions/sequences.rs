@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::catalog::privilege::Privilege;
-use crate::catalog::sequence::{ReserveIn, Sequence};
+use crate::catalog::sequence::{ReserveIn, Sequence, SequenceValue};
 use crate::catalog::snapshot::Snapshot;
 use crate::context::caller::Caller;
 use crate::database::SqlDatabase;
@@ -59,13 +59,13 @@ pub(crate) fn put(
     database: &SqlDatabase,
     caller: &Caller,
     sequence: &Arc<Sequence>,
-    number: (i64, bool),
+    to: SequenceValue,
 ) -> Result<()> {
     match caller.numbering.transaction() {
-        None => sequence.set(&database.store, ReserveIn::OwnTransaction, number),
+        None => sequence.set(&database.store, ReserveIn::OwnTransaction, to),
         Some(transaction) => {
             caller.numbering.note(sequence);
-            sequence.set(&database.store, ReserveIn::Writer(&*transaction.writing()?), number)
+            sequence.set(&database.store, ReserveIn::Writer(&*transaction.writing()?), to)
         }
     }
 }
@@ -130,7 +130,7 @@ impl SequenceFunction {
                     Some(is_called) => is_called.as_boolean_opt().ok_or_else(wrong)?.value(row),
                 };
                 let number = numbers.value(row);
-                put(database, &self.caller, &sequence, (number, is_called))?;
+                put(database, &self.caller, &sequence, SequenceValue { number, is_called })?;
                 number
             }
             Call::Current | Call::Last => {

@@ -13,7 +13,7 @@ use remanent_engine::{
     TransactionOptions, Writing,
 };
 
-use crate::catalog::load::Found;
+use crate::catalog::load::EngineTable;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Cancel;
@@ -35,7 +35,8 @@ impl Transaction {
     pub(crate) fn begin(
         database: &Arc<Database>,
         options: &TransactionOptions,
-        (writes, cancel): (bool, &Arc<Cancel>),
+        writes: bool,
+        cancel: &Arc<Cancel>,
     ) -> Result<Arc<Self>> {
         let owned = match writes {
             true => patiently(options, cancel, |options| {
@@ -108,12 +109,12 @@ impl Transaction {
     ///
     /// # Errors
     /// `BAD_TRANSACTION_STATE` once it has ended.
-    pub(crate) fn tables(&self) -> Result<Vec<Found>> {
+    pub(crate) fn tables(&self) -> Result<Vec<EngineTable>> {
         let writing = self.writing()?;
         let tables = writing.tables().into_iter();
-        let found = tables.map(|table| {
-            let indexes = writing.indexes(&table);
-            (table, indexes)
+        let found = tables.map(|handle| {
+            let indexes = writing.indexes(&handle);
+            EngineTable { handle, indexes }
         });
         Ok(found.collect())
     }
@@ -251,8 +252,10 @@ impl HeldCursor {
     /// As the engine.
     pub(crate) fn new(
         transaction: &Transaction,
-        (table, index): (&Table, usize),
-        (low, high): (Option<KeyBound<'_>>, Option<KeyBound<'_>>),
+        table: &Table,
+        index: usize,
+        low: Option<KeyBound<'_>>,
+        high: Option<KeyBound<'_>>,
     ) -> Result<Self> {
         let index = table.indexes[index].handle;
         let cursor = transaction.owned.cursor(&table.handle, index, low, high);

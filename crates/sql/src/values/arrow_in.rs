@@ -45,7 +45,8 @@ impl ColumnBuilder {
     /// A builder for a column of this type in a row and in SQL.
     pub(crate) fn new(
         column: ColumnHandle,
-        (stored, sql_type): (&ColumnType, &SqlType),
+        stored: &ColumnType,
+        sql_type: &SqlType,
         capacity: usize,
     ) -> Self {
         let builder = match stored {

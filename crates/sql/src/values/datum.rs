@@ -203,10 +203,10 @@ impl Datum {
             }
             (Self::Int(_) | Self::UInt(_), SqlType::Numeric { precision, scale }) => {
                 let number = self.as_integer().unwrap_or(0);
-                decimal(number, 0, (*precision, *scale)).ok_or_else(|| out_of_range(to))?
+                decimal(number, 0, *precision, *scale).ok_or_else(|| out_of_range(to))?
             }
             (Self::Decimal(unscaled, from), SqlType::Numeric { precision, scale }) => {
-                decimal(*unscaled, u32::from(*from), (*precision, *scale))
+                decimal(*unscaled, u32::from(*from), *precision, *scale)
                     .ok_or_else(|| out_of_range(to))?
             }
             (Self::Decimal(unscaled, from), integer) if integer.is_integer() => {
@@ -465,7 +465,8 @@ impl fmt::Display for Datum {
                 out.push_str("+00");
             }
             Self::Interval(months, days, nanos) => {
-                text::write_interval(&mut out, (*months, *days, *nanos));
+                let interval = dt::IntervalMonthDayNano::new(*months, *days, *nanos);
+                text::write_interval(&mut out, interval);
             }
             Self::Text(text) => return f.write_str(text),
             Self::Bytes(bytes) => text::write_bytes(&mut out, bytes),
@@ -538,7 +539,7 @@ fn shortened(mut unscaled: i128) -> Datum {
     Datum::Decimal(unscaled, scale)
 }
 
-fn decimal(unscaled: i128, from: u32, (precision, scale): (u8, u8)) -> Option<Datum> {
+fn decimal(unscaled: i128, from: u32, precision: u8, scale: u8) -> Option<Datum> {
     let rescaled = text::rescale(unscaled, from, scale)?;
     let fits = rescaled.unsigned_abs() < 10_u128.pow(u32::from(precision));
     fits.then_some(Datum::Decimal(rescaled, scale))

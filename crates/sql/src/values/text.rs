@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use jiff::civil;
 
 use super::datum::Datum;
@@ -114,7 +115,8 @@ pub(crate) fn write_list(out: &mut String, elements: &[Datum]) {
 }
 
 /// Months, days and nanoseconds.
-pub(crate) fn write_interval(out: &mut String, (months, days, nanos): (i32, i32, i64)) {
+pub(crate) fn write_interval(out: &mut String, interval: IntervalMonthDayNano) {
+    let IntervalMonthDayNano { months, days, nanoseconds: nanos } = interval;
     let start = out.len();
     // What is positive says so behind what is not.
     let mut was_negative = false;

@@ -55,7 +55,8 @@ impl Automaton {
         &mut self,
         text: &[u8],
         from: usize,
-        (anchored, earliest): (Anchored, bool),
+        anchored: Anchored,
+        earliest: bool,
     ) -> Result<Found> {
         let input = Input::new(text).range(from..).anchored(anchored);
         let Ok(mut state) = self.dfa.start_state_forward(&mut self.cache, &input) else {

@@ -14,6 +14,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use regex_automata::Span;
 
 use super::expression::{Expression, Groups};
 use super::spelling::Flags;
@@ -119,15 +120,15 @@ impl Call {
                     other => return Err(bad_value("endoption", other as i64)),
                 };
                 let group = row.number_from(6, "subexpr", 0, 0)?;
-                let found = nth_group(expression, (text, from), nth, group)?;
-                let place = found.map(|(begin, end)| if is_end { end } else { begin });
+                let found = nth_group(expression, text, from, nth, group)?;
+                let place = found.map(|found| if is_end { found.end } else { found.start });
                 let place = place.map_or(0, |place| text[..place].chars().count() as i64 + 1);
                 Datum::Int(place)
             }
             Kind::Substr => {
                 let (nth, group) = (row.number(3, "n", 1)?, row.number_from(5, "subexpr", 0, 0)?);
-                let found = nth_group(expression, (text, from), nth, group)?;
-                found.map_or(Datum::Null, |(begin, end)| Datum::from(text[begin..end].to_owned()))
+                let found = nth_group(expression, text, from, nth, group)?;
+                found.map_or(Datum::Null, |found| Datum::from(text[found].to_owned()))
             }
             Kind::Replace => {
                 let nth = match () {
@@ -135,7 +136,7 @@ impl Call {
                     () if row.is_number(4) => row.number_from(4, "n", 0, 1)?,
                     () => 1,
                 };
-                let replaced = replaced(expression, (text, from), row.text(2), nth)?;
+                let replaced = replaced(expression, text, from, row.text(2), nth)?;
                 Datum::from(replaced)
             }
         })
@@ -219,8 +220,9 @@ fn byte_at(text: &str, letter: usize) -> usize {
 }
 
 /// Where to search for what comes behind a match.
-fn behind(text: &str, (begin, end): (usize, usize)) -> usize {
-    match begin == end {
+fn behind(text: &str, found: Span) -> usize {
+    let end = found.end;
+    match found.is_empty() {
         true => end + text[end..].chars().next().map_or(1, char::len_utf8),
         false => end,
     }
@@ -232,7 +234,7 @@ fn matches(
     text: &str,
     mut from: usize,
     most: usize,
-) -> Result<(usize, Option<(usize, usize)>)> {
+) -> Result<(usize, Option<Span>)> {
     let (mut count, mut last) = (0, None);
     while count < most && from <= text.len() {
         let Some(found) = expression.find(text, from)? else { break };
@@ -244,10 +246,11 @@ fn matches(
 
 fn nth_group(
     expression: &mut Expression,
-    (text, from): (&str, usize),
+    text: &str,
+    from: usize,
     nth: usize,
     group: usize,
-) -> Result<Option<(usize, usize)>> {
+) -> Result<Option<Span>> {
     if group > expression.groups() {
         return Ok(None);
     }
@@ -265,7 +268,7 @@ fn first_groups(expression: &mut Expression, text: &str) -> Result<Datum> {
     let groups = expression.groups_of(text, found)?;
     let first = usize::from(groups.len() > 1);
     let texts = groups[first..].iter().map(|group| match group {
-        Some((begin, end)) => Datum::from(text[*begin..*end].to_owned()),
+        Some(group) => Datum::from(text[*group].to_owned()),
         None => Datum::Null,
     });
     Ok(Datum::List(texts.collect()))
@@ -274,7 +277,8 @@ fn first_groups(expression: &mut Expression, text: &str) -> Result<Datum> {
 /// The text with the nth match replaced, or with all of them.
 fn replaced(
     expression: &mut Expression,
-    (text, mut from): (&str, usize),
+    text: &str,
+    mut from: usize,
     by: &str,
     nth: usize,
 ) -> Result<String> {
@@ -287,12 +291,12 @@ fn replaced(
         if nth > 0 && count != nth {
             continue;
         }
-        made.push_str(&text[copied..found.0]);
+        made.push_str(&text[copied..found.start]);
         match by.contains('\\') {
             true => push_replacement(by, text, &expression.groups_of(text, found)?, &mut made),
             false => made.push_str(by),
         }
-        copied = found.1;
+        copied = found.end;
         if nth > 0 {
             break;
         }
@@ -319,8 +323,8 @@ fn push_replacement(by: &str, text: &str, groups: &Groups, made: &mut String) {
             }
         };
         rest.next();
-        if let Some((begin, end)) = groups.get(group).copied().flatten() {
-            made.push_str(&text[begin..end]);
+        if let Some(group) = groups.get(group).copied().flatten() {
+            made.push_str(&text[group]);
         }
     }
 }

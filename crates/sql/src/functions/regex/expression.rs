@@ -6,7 +6,7 @@
 //! beginning; groups are filled only when somebody asks for them.
 
 use regex_automata::nfa::thompson::{Compiler, Config, NFA, WhichCaptures};
-use regex_automata::{Anchored, MatchKind};
+use regex_automata::{Anchored, MatchKind, Span};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
@@ -33,7 +33,7 @@ pub(crate) struct Expression {
 }
 
 /// What groups hold, the whole match first.
-pub(crate) type Groups = Vec<Option<(usize, usize)>>;
+pub(crate) type Groups = Vec<Option<Span>>;
 
 /// A pattern that cannot be matched.
 pub(crate) fn bad_pattern(reason: &dyn std::error::Error) -> Error {
@@ -89,7 +89,7 @@ impl Expression {
 
     /// Whether it matches a text anywhere.
     pub(crate) fn is_match(&mut self, text: &str) -> Result<bool> {
-        match self.forward.end(text.as_bytes(), 0, (Anchored::No, true))? {
+        match self.forward.end(text.as_bytes(), 0, Anchored::No, true)? {
             Found::At(_) => Ok(true),
             Found::Nowhere => Ok(false),
             Found::Unknown => {
@@ -100,11 +100,11 @@ impl Expression {
     }
 
     /// The first match from a place on.
-    pub(crate) fn find(&mut self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
+    pub(crate) fn find(&mut self, text: &str, from: usize) -> Result<Option<Span>> {
         let bytes = text.as_bytes();
         let mut first = from;
         while first <= text.len() {
-            let end = match self.forward.end(bytes, first, (Anchored::No, false))? {
+            let end = match self.forward.end(bytes, first, Anchored::No, false)? {
                 Found::At(end) => end,
                 Found::Nowhere => return Ok(None),
                 Found::Unknown => return self.find_slowly(text, from),
@@ -113,7 +113,7 @@ impl Expression {
                 return self.find_slowly(text, from);
             };
             let end = match &mut self.longest {
-                Some(longest) => match longest.end(bytes, begin, (Anchored::Yes, false))? {
+                Some(longest) => match longest.end(bytes, begin, Anchored::Yes, false)? {
                     Found::At(end) => end,
                     _ => return self.find_slowly(text, from),
                 },
@@ -121,24 +121,24 @@ impl Expression {
             };
             // Nothing matches within a letter.
             if text.is_char_boundary(begin) && text.is_char_boundary(end) {
-                return Ok(Some((begin, end)));
+                return Ok(Some(Span { start: begin, end }));
             }
             first = begin + 1;
         }
         Ok(None)
     }
 
-    fn find_slowly(&mut self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
+    fn find_slowly(&mut self, text: &str, from: usize) -> Result<Option<Span>> {
         let groups = self.threads()?.run(text.as_bytes(), Bounds::From(from))?;
         Ok(groups.and_then(|groups| groups[0]))
     }
 
     /// What the groups hold of a match that was found.
-    pub(crate) fn groups_of(&mut self, text: &str, (begin, end): (usize, usize)) -> Result<Groups> {
+    pub(crate) fn groups_of(&mut self, text: &str, found: Span) -> Result<Groups> {
         if self.groups() == 0 {
-            return Ok(vec![Some((begin, end))]);
+            return Ok(vec![Some(found)]);
         }
-        let groups = self.threads()?.run(text.as_bytes(), Bounds::Exactly(begin, end))?;
+        let groups = self.threads()?.run(text.as_bytes(), Bounds::Exactly(found))?;
         groups.ok_or_else(|| Error::internal("a match is gone"))
     }
 

@@ -5,6 +5,7 @@
 //! step for each byte. It finds what groups hold within a match that an automaton has found, and
 //! what automata cannot tell; like these it looks whether to stop.
 
+use regex_automata::Span;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::StateID;
 
@@ -24,8 +25,8 @@ const PLACES_MAX: usize = 2 << 20;
 pub(crate) enum Bounds {
     /// Anywhere from this place on.
     From(usize),
-    /// At these places.
-    Exactly(usize, usize),
+    /// At the ends of this one.
+    Exactly(Span),
 }
 
 /// Threads in the order of their priority, at most one in each state.
@@ -86,7 +87,7 @@ impl Threads {
     pub(crate) fn run(&mut self, text: &[u8], bounds: Bounds) -> Result<Option<Groups>> {
         let (from, end, is_exact) = match bounds {
             Bounds::From(from) => (from, text.len(), false),
-            Bounds::Exactly(from, end) => (from, end, true),
+            Bounds::Exactly(found) => (found.start, found.end, true),
         };
         let looks = stride(&self.nfa);
         let mut found: Option<Vec<usize>> = None;
@@ -100,7 +101,8 @@ impl Threads {
             if may_begin && (text.get(at)).is_none_or(|byte| !(0x80..0xC0).contains(byte)) {
                 slots.fill(NONE);
                 let begin = self.nfa.start_anchored();
-                follow(&self.nfa, (&mut self.now, &mut self.left), begin, &mut slots, (text, at));
+                let lists = Lists { reached: &mut self.now, left: &mut self.left };
+                follow(&self.nfa, lists, begin, &mut slots, TextPosition { text, at });
             } else if self.now.order.is_empty() && (found.is_some() || is_exact) {
                 break;
             }
@@ -125,27 +127,43 @@ impl Threads {
                     _ => None,
                 };
                 if let Some(to) = to {
-                    let lists = (&mut self.next, &mut self.left);
-                    follow(&self.nfa, lists, to, of_thread, (text, at + 1));
+                    let lists = Lists { reached: &mut self.next, left: &mut self.left };
+                    follow(&self.nfa, lists, to, of_thread, TextPosition { text, at: at + 1 });
                 }
             }
             std::mem::swap(&mut self.now, &mut self.next);
         }
         Ok(found.map(|slots| {
             let pairs = slots.chunks_exact(2);
-            pairs.map(|pair| (pair[1] != NONE).then(|| (pair[0], pair[1]))).collect()
+            pairs
+                .map(|pair| (pair[1] != NONE).then(|| Span { start: pair[0], end: pair[1] }))
+                .collect()
         }))
     }
+}
+
+/// Where states are added that are reached, and what is left to do of that.
+struct Lists<'t> {
+    reached: &'t mut List,
+    left: &'t mut Vec<Rest>,
+}
+
+/// A position in a text.
+#[derive(Clone, Copy)]
+struct TextPosition<'t> {
+    text: &'t [u8],
+    at: usize,
 }
 
 /// Adds the states that are reached from one without reading a byte.
 fn follow(
     nfa: &NFA,
-    (list, left): (&mut List, &mut Vec<Rest>),
+    lists: Lists<'_>,
     from: StateID,
     slots: &mut [usize],
-    (text, at): (&[u8], usize),
+    position: TextPosition<'_>,
 ) {
+    let (Lists { reached, left }, TextPosition { text, at }) = (lists, position);
     left.push(Rest::State(from));
     while let Some(rest) = left.pop() {
         let mut state = match rest {
@@ -155,7 +173,7 @@ fn follow(
                 continue;
             }
         };
-        while list.insert(state) {
+        while reached.insert(state) {
             state = match nfa.state(state) {
                 State::Look { look, next } => {
                     if !nfa.look_matcher().matches(*look, text, at) {
@@ -180,7 +198,7 @@ fn follow(
                 }
                 _ => {
                     let first = state.as_usize() * slots.len();
-                    list.slots[first..first + slots.len()].copy_from_slice(slots);
+                    reached.slots[first..first + slots.len()].copy_from_slice(slots);
                     break;
                 }
             };

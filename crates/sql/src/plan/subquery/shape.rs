@@ -10,7 +10,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
-use crate::functions::{single_value, sum};
+use crate::functions::aggregates::{single_value, sum};
 
 /// A column of a row around a subquery.
 pub(crate) type Outer = (FieldRef, Column);

@@ -55,7 +55,8 @@ impl<'v> Side<'v> {
 /// The results of an operation as this type; `None` if Arrow has to say what they are.
 pub(crate) fn apply(
     operator: Operator,
-    (left, right): (&ColumnarValue, &ColumnarValue),
+    left: &ColumnarValue,
+    right: &ColumnarValue,
     to: &DataType,
 ) -> Option<ArrayRef> {
     let DataType::Decimal128(_, result_scale) = to else { return None };
@@ -67,13 +68,13 @@ pub(crate) fn apply(
     };
     let values = match operator {
         Operator::Multiply if left_scale + right_scale == result_scale => {
-            each((&left, &right), |a, b| a * b)
+            each(&left, &right, |a, b| a * b)
         }
         Operator::Plus | Operator::Minus => {
             let (left_power, right_power) = (power(left_scale)?, power(right_scale)?);
             match operator {
-                Operator::Plus => each((&left, &right), |a, b| a * left_power + b * right_power),
-                _ => each((&left, &right), |a, b| a * left_power - b * right_power),
+                Operator::Plus => each(&left, &right, |a, b| a * left_power + b * right_power),
+                _ => each(&left, &right, |a, b| a * left_power - b * right_power),
             }
         }
         _ => None,
@@ -87,7 +88,8 @@ pub(crate) fn apply(
 /// if none of the sides has rows.
 #[inline]
 fn each(
-    (left, right): (&Side<'_>, &Side<'_>),
+    left: &Side<'_>,
+    right: &Side<'_>,
     operation: impl Fn(i128, i128) -> i128,
 ) -> Option<Vec<i128>> {
     let mut is_wide = false;

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::Operands;
 use crate::error::{Error, Result, SqlState};
 
 /// Digits of a numeric, at most.
@@ -39,20 +40,17 @@ pub(crate) fn exact(data_type: &DataType) -> Option<DataType> {
 }
 
 /// A quotient, if these are the types of a division of numerics.
-pub(crate) fn call(
-    (left, right): (&Expr, &Expr),
-    (left_type, right_type): (&DataType, &DataType),
-) -> Option<Expr> {
+pub(crate) fn call(operands: Operands<&Expr>, types: Operands<&DataType>) -> Option<Expr> {
     static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
         let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::from(Division { signature }))
     });
     let is_numeric = |of: &DataType| matches!(of, DataType::Decimal128(..));
-    let are_exact = exact(left_type).is_some() && exact(right_type).is_some();
-    if !are_exact || !(is_numeric(left_type) || is_numeric(right_type)) {
+    let are_exact = exact(types.left).is_some() && exact(types.right).is_some();
+    if !are_exact || !(is_numeric(types.left) || is_numeric(types.right)) {
         return None;
     }
-    let args = vec![left.clone(), right.clone()];
+    let args = vec![operands.left.clone(), operands.right.clone()];
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&FUNCTION), args)))
 }
 

@@ -26,9 +26,9 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use super::expressions::rewrite_all;
-use super::{any_numeric, converted, decimal, linked};
+use super::{Operands, any_numeric, converted, decimal, linked};
 use crate::error::{Error, Result, SqlState};
+use crate::functions::expressions::rewrite_all;
 use crate::values::sql_type::SqlType;
 
 /// The rule.
@@ -67,15 +67,15 @@ impl CheckedArithmetic {
     fn call(
         &self,
         operator: Operator,
-        (left, right): (Expr, Expr),
-        types: (&DataType, &DataType),
+        operands: Operands<Expr>,
+        types: Operands<&DataType>,
     ) -> Option<Expr> {
         let mut function = Arc::clone(self.function(operator)?);
-        let mut args = match left {
+        let mut args = match operands.left {
             Expr::ScalarFunction(call) => match lengthened(&call, operator) {
                 Some(operators) => {
                     let mut chain = Checked::new(operators);
-                    chain.result = type_of(types.0, operator, types.1).ok();
+                    chain.result = type_of(types.left, operator, types.right).ok();
                     function = Arc::new(ScalarUDF::from(chain));
                     call.args
                 }
@@ -83,7 +83,7 @@ impl CheckedArithmetic {
             },
             left => vec![left],
         };
-        args.push(right);
+        args.push(operands.right);
         Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
     }
 
@@ -103,7 +103,7 @@ impl CheckedArithmetic {
                 run = Run::of(cast_between(run.into_expr(), &of, &types.0));
             }
             let right = cast_between(right, &right_type, &types.1);
-            if is_checked(operator, &types) {
+            if is_checked(operator, &types.0, &types.1) {
                 run.args.push(right);
                 run.operators.push(operator);
                 run.result = Some(result.clone());
@@ -121,10 +121,12 @@ impl CheckedArithmetic {
                 let types = self
                     .function(op)
                     .and_then(|_| Some((known_type(&left, schema)?, known_type(&right, schema)?)));
-                let Some((one, other)) = types.filter(|types| is_checked(op, types)) else {
+                let Some((one, other)) = types.filter(|(one, other)| is_checked(op, one, other))
+                else {
                     return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
                 };
-                let call = self.call(op, (*left, *right), (&one, &other));
+                let operands = Operands { left: *left, right: *right };
+                let call = self.call(op, operands, Operands { left: &one, right: &other });
                 Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
             }
             Expr::Negative(inner) => {
@@ -133,7 +135,9 @@ impl CheckedArithmetic {
                     return Ok(Transformed::no(Expr::Negative(inner)));
                 }
                 let zero = Expr::Literal(ScalarValue::new_zero(&of)?, None);
-                let call = self.call(Operator::Minus, (zero, *inner), (&of, &of));
+                let operands = Operands { left: zero, right: *inner };
+                let types = Operands { left: &of, right: &of };
+                let call = self.call(Operator::Minus, operands, types);
                 Ok(Transformed::yes(call.ok_or_else(|| Error::internal("an operation"))?))
             }
             Expr::ScalarFunction(call) if !linked::operators_of(&call).is_empty() => {
@@ -234,7 +238,7 @@ fn known_type(expr: &Expr, schema: &dyn ExprSchema) -> Option<DataType> {
 }
 
 /// Whether an operation of these types is one of ours.
-fn is_checked(operator: Operator, (left, right): &(DataType, DataType)) -> bool {
+fn is_checked(operator: Operator, left: &DataType, right: &DataType) -> bool {
     let both = |is: fn(&DataType) -> bool| is(left) && is(right);
     let is_whole = both(DataType::is_integer) || both(|of| matches!(of, DataType::Decimal128(..)));
     (is_whole && operator != Operator::Divide) || both(|of| matches!(of, DataType::Float64))
@@ -308,10 +312,12 @@ fn type_of(left: &DataType, operator: Operator, right: &DataType) -> PlanResult<
 /// `NUMBER_OUT_OF_RANGE`, `DIVISION_BY_ZERO`.
 pub(crate) fn operate(
     operator: Operator,
-    (left, right): (&ColumnarValue, &ColumnarValue),
-    (rows, to): (usize, &DataType),
+    left: &ColumnarValue,
+    right: &ColumnarValue,
+    rows: usize,
+    to: &DataType,
 ) -> PlanResult<ColumnarValue> {
-    if let Some(result) = decimal::apply(operator, (left, right), to) {
+    if let Some(result) = decimal::apply(operator, left, right, to) {
         return Ok(ColumnarValue::Array(result));
     }
     let is_scalar = [left, right].iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
@@ -360,7 +366,7 @@ impl ScalarUDFImpl for Checked {
                 true => args.return_type().clone(),
                 false => type_of(&result.data_type(), *operator, &right.data_type())?,
             };
-            result = operate(*operator, (&result, right), (args.number_rows, &to))?;
+            result = operate(*operator, &result, right, args.number_rows, &to)?;
         }
         Ok(result)
     }

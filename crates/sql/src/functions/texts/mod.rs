@@ -1,15 +1,22 @@
-//! Text: md5, concat and concat_ws, quote_literal and quote_nullable.
+//! Text: md5, concat and concat_ws, quote_literal and quote_nullable; beside them `to_char`, with
+//! its patterns, and lpad and rpad.
 //!
 //! What is put together is what a client would be shown of each value.
+
+pub(crate) mod chars;
+mod numbers;
+pub(crate) mod pad;
+#[cfg(test)]
+mod tests;
 
 use datafusion::arrow::datatypes::DataType;
 use md5::{Digest, Md5};
 
-use super::{Function, TEXT, is_text};
 use crate::error::Result;
+use crate::functions::{Function, TEXT, is_text};
 use crate::values::datum::Datum;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
+pub(in crate::functions) const FUNCTIONS: &[Function] = &[
     Function { name: "md5", types: of_bytes, answer: md5, is_strict: true },
     Function { name: "concat", types: of_any, answer: concat, is_strict: false },
     Function { name: "concat_ws", types: of_any, answer: concat_ws, is_strict: false },

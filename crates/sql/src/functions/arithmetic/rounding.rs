@@ -35,6 +35,17 @@ enum Way {
     TowardsZero,
 }
 
+/// Digits after the point.
+#[derive(Clone, Copy)]
+struct Scales {
+    /// Those that a number has.
+    from: i32,
+    /// Those that it is rounded to.
+    digits: i32,
+    /// Those that it is shown with.
+    shown: i32,
+}
+
 impl Way {
     fn float(self, number: f64) -> f64 {
         match self {
@@ -58,8 +69,9 @@ impl Way {
         down + i128::from(up)
     }
 
-    /// A number with so many digits after the point, rounded to others and shown with others.
-    fn decimal(self, number: i128, (from, digits, shown): (i32, i32, i32)) -> Option<i128> {
+    /// A number, rounded, with other digits after the point.
+    fn decimal(self, number: i128, scales: Scales) -> Option<i128> {
+        let Scales { from, digits, shown } = scales;
         let power = |digits: i32| 10_i128.checked_pow(u32::try_from(digits).ok()?);
         let kept = digits.min(from);
         // A unit that no number reaches.
@@ -100,7 +112,8 @@ impl Rounding {
     fn decimals(
         &self,
         numbers: &Decimal128Array,
-        (digits, to): (Option<&ArrayRef>, &DataType),
+        digits: Option<&ArrayRef>,
+        to: &DataType,
     ) -> Result<ArrayRef> {
         let (DataType::Decimal128(_, from), DataType::Decimal128(precision, shown)) =
             (numbers.data_type(), to)
@@ -118,7 +131,8 @@ impl Rounding {
             if numbers.is_null(row) {
                 return Ok(None);
             }
-            let scales = (i32::from(*from), digits, i32::from(*shown));
+            let (from, shown) = (i32::from(*from), i32::from(*shown));
+            let scales = Scales { from, digits, shown };
             let rounded = self.way.decimal(numbers.value(row), scales);
             let rounded = rounded.filter(|rounded| rounded.abs() < limit);
             rounded.map(Some).ok_or_else(|| {
@@ -196,7 +210,7 @@ impl ScalarUDFImpl for Rounding {
         let arrays = args.args.iter().map(|arg| arg.to_array(rows));
         let arrays = arrays.collect::<PlanResult<Vec<_>>>()?;
         let rounded: ArrayRef = match arrays[0].as_primitive_opt::<Decimal128Type>() {
-            Some(numbers) => self.decimals(numbers, (arrays.get(1), args.return_type()))?,
+            Some(numbers) => self.decimals(numbers, arrays.get(1), args.return_type())?,
             None => {
                 let numbers = arrays[0].as_primitive::<Float64Type>();
                 let rounded: Float64Array = numbers.unary(|number| self.way.float(number) + 0.0);

@@ -41,8 +41,8 @@ fn results_are_those_of_arrow_whatever_the_scales() {
         let (a, b) = (array(&left, left_scale), array(&right, right_scale));
         for operator in OPERATORS {
             let expected = by_arrow(operator, &a, &b);
-            let sides = (&ColumnarValue::Array(a.clone()), &ColumnarValue::Array(b.clone()));
-            let result = apply(operator, sides, expected.data_type());
+            let (left, right) = (ColumnarValue::Array(a.clone()), ColumnarValue::Array(b.clone()));
+            let result = apply(operator, &left, &right, expected.data_type());
             let result =
                 result.unwrap_or_else(|| panic!("{operator} of {left_scale}, {right_scale}"));
             assert_eq!(&result, &expected, "{operator} of {left_scale}, {right_scale}");
@@ -57,8 +57,9 @@ fn one_number_for_all_rows_is_as_good_as_many() {
     let scalar = Scalar::new(one.to_array().expect("it is an array of one"));
     for operator in OPERATORS {
         let expected = by_arrow(operator, &scalar, &rows);
-        let sides = (&ColumnarValue::Scalar(one.clone()), &ColumnarValue::Array(rows.clone()));
-        let result = apply(operator, sides, expected.data_type()).expect("it fits");
+        let left = ColumnarValue::Scalar(one.clone());
+        let right = ColumnarValue::Array(rows.clone());
+        let result = apply(operator, &left, &right, expected.data_type()).expect("it fits");
         assert_eq!(&result, &expected, "{operator}");
     }
 }
@@ -71,9 +72,10 @@ fn what_does_not_fit_is_left_to_arrow() {
         for operator in OPERATORS {
             let to = by_arrow(operator, &small, &wide);
             for (left, right) in [(&small, &wide), (&wide, &small)] {
-                let sides =
-                    (&ColumnarValue::Array(left.clone()), &ColumnarValue::Array(right.clone()));
-                assert!(apply(operator, sides, to.data_type()).is_none(), "{operator}");
+                let left = ColumnarValue::Array(left.clone());
+                let right = ColumnarValue::Array(right.clone());
+                let result = apply(operator, &left, &right, to.data_type());
+                assert!(result.is_none(), "{operator}");
             }
         }
     }

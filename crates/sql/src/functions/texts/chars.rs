@@ -3,16 +3,16 @@
 //! The patterns are PostgreSQL's. What is no pattern stands for itself, as does what is in double
 //! quotes. Patterns that depend on a locale, Roman numerals and exponents are refused.
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, TimeUnit};
 use jiff::civil;
 
-use super::moments::{DAY, day_of};
 use super::numbers;
-use super::{Function, INTERVAL, TEXT, is_number, is_text};
 use crate::error::{Error, Result};
+use crate::functions::moments::{DAY, day_of};
+use crate::functions::{Function, INTERVAL, TEXT, is_number, is_text};
 use crate::values::datum::Datum;
 
-pub(crate) const FUNCTIONS: &[Function] =
+pub(in crate::functions) const FUNCTIONS: &[Function] =
     &[Function { name: "to_char", types: of_value, answer: to_char, is_strict: true }];
 
 fn of_value(types: &[DataType]) -> Option<(Vec<DataType>, DataType)> {
@@ -32,7 +32,9 @@ fn to_char(values: &[Datum]) -> Result<Datum> {
     let text = match &values[0] {
         Datum::Timestamp(micros) => moment(*micros, false, pattern)?,
         Datum::TimestampTz(micros) => moment(*micros, true, pattern)?,
-        Datum::Interval(months, days, nanos) => interval((*months, *days, *nanos), pattern)?,
+        Datum::Interval(months, days, nanos) => {
+            interval(IntervalMonthDayNano::new(*months, *days, *nanos), pattern)?
+        }
         number => numbers::shown(number, pattern)?,
     };
     Ok(Datum::from(text))
@@ -71,7 +73,8 @@ fn moment(micros: i64, has_zone: bool, pattern: &str) -> Result<String> {
     )
 }
 
-fn interval((months, days, nanos): (i32, i32, i64), pattern: &str) -> Result<String> {
+fn interval(interval: IntervalMonthDayNano, pattern: &str) -> Result<String> {
+    let IntervalMonthDayNano { months, days, nanoseconds: nanos } = interval;
     let micros = nanos / 1000;
     let seconds = micros / 1_000_000;
     written(

@@ -12,9 +12,9 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Operator, binary_expr}
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::linked;
-use super::measured::concat;
-use super::moments::{DIFFERENCE, DIVIDED, LENGTH, TIMES};
-use super::{Function, MOMENT, is_number};
+use crate::functions::measured::concat;
+use crate::functions::moments::{DIFFERENCE, DIVIDED, LENGTH, TIMES};
+use crate::functions::{Function, MOMENT, is_number};
 use crate::limits::cancel::Cancel;
 
 /// Puts them in where types are known.

@@ -24,10 +24,11 @@ use datafusion::logical_expr::{
     Values, Volatility,
 };
 
-use super::{floats, united, windows};
+use super::{floats, united};
 use crate::catalog::table::plain_text;
-use crate::functions::{any_numeric, division, linked};
+use crate::functions::arithmetic::{Operands, any_numeric, division, linked};
 use crate::limits::cancel::Cancel;
+use crate::rules::windows;
 use crate::values::sql_type::SqlType;
 
 /// Texts up to so many bytes may be copied for each row.
@@ -255,8 +256,10 @@ fn plain_text_of(expr: Expr, schema: &DFSchema) -> Expr {
 fn numeric(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide, right }) => {
-            let types = (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
-            division::call((left, right), (&types.0, &types.1))
+            let (left_type, right_type) =
+                (left.get_type(schema).ok()?, right.get_type(schema).ok()?);
+            let types = Operands { left: &left_type, right: &right_type };
+            division::call(Operands { left, right }, types)
         }
         // Days between two dates are an integer.
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => {

@@ -60,9 +60,9 @@ fn operation(join: Join) -> PlanResult<LogicalPlan> {
         .iter()
         .map(|(qualifier, field)| (qualifier.cloned(), field.name().clone()))
         .collect();
-    let left = numbered(left, &types, ("\u{1}first", !is_distinct))?;
+    let left = numbered(left, &types, "\u{1}first", !is_distinct)?;
     let left = if is_distinct { LogicalPlanBuilder::from(left).distinct()?.build()? } else { left };
-    let right = numbered(right, &types, ("\u{1}second", !is_distinct))?;
+    let right = numbered(right, &types, "\u{1}second", !is_distinct)?;
     let keys = (left.schema().columns(), right.schema().columns());
     let columns = left.schema().columns();
     let kept = columns
@@ -80,7 +80,8 @@ fn operation(join: Join) -> PlanResult<LogicalPlan> {
 fn numbered(
     plan: LogicalPlan,
     types: &[DataType],
-    (name, is_all): (&str, bool),
+    name: &str,
+    is_all: bool,
 ) -> PlanResult<LogicalPlan> {
     let items = plan.schema().columns().into_iter().zip(types).enumerate();
     let items = items.map(|(place, (column, wanted))| {

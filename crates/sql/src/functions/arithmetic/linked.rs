@@ -187,8 +187,8 @@ impl ScalarUDFImpl for Linked {
             let (left_type, right_type) = (result.data_type(), right.data_type());
             let coercer = BinaryTypeCoercer::new(&left_type, operator, &right_type);
             let (types, to) = (coercer.get_input_types()?, coercer.get_result_type()?);
-            let operands = (&result.cast_to(&types.0, None)?, &right.cast_to(&types.1, None)?);
-            result = checked::operate(*operator, operands, (args.number_rows, &to))?;
+            let (left, right) = (result.cast_to(&types.0, None)?, right.cast_to(&types.1, None)?);
+            result = checked::operate(*operator, &left, &right, args.number_rows, &to)?;
         }
         Ok(result)
     }

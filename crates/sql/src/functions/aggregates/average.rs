@@ -15,8 +15,8 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use super::division::exact;
 use crate::error::{Error, SqlState};
+use crate::functions::arithmetic::division::exact;
 
 /// Digits after the point of an average, at least.
 const SCALE_MIN: i8 = 16;

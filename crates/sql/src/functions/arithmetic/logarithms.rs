@@ -4,11 +4,11 @@
 
 use datafusion::arrow::datatypes::DataType;
 
-use super::{Function, is_number};
 use crate::error::{Error, Result, SqlState};
+use crate::functions::{Function, is_number};
 use crate::values::datum::Datum;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
+pub(in crate::functions) const FUNCTIONS: &[Function] = &[
     Function { name: "ln", types: of_one, answer: ln, is_strict: true },
     Function { name: "log10", types: of_one, answer: log, is_strict: true },
     Function { name: "log", types: of_one_or_two, answer: log, is_strict: true },

@@ -1,4 +1,4 @@
-//! Patterns of `to_char`, and spans by the calendar, as PostgreSQL 15 answers them.
+//! Patterns of `to_char`, as PostgreSQL 15 answers them.
 
 use super::numbers;
 use crate::values::datum::Datum;
