@@ -9,7 +9,7 @@ use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{DictionaryValues, Encoding, FrozenColumn};
 
 use crate::dictionary::{Dictionary, is_text};
-use crate::offsets::{Entries, Offsets, Parts};
+use crate::offsets::{Entries, Offsets, with_offsets};
 use crate::rows::Rows;
 use crate::text_view::TextViews;
 use crate::vector::{Decoded, Vector};
@@ -55,19 +55,9 @@ fn values_of(
 ) -> Option<Vector<'static>> {
     let column_type = column.column_type();
     match column.encoding() {
-        Encoding::Offsets { min, width, bytes } => match width {
-            1 => from_offsets(min, column_type, Entries { entries: bytes, read: u32::from }, rows),
-            2 => {
-                let read = |two| u16::from_le_bytes(two).into();
-                let offsets = Entries { entries: bytes.as_chunks().0, read };
-                from_offsets(min, column_type, offsets, rows)
-            }
-            3 => from_offsets(min, column_type, Parts::of(bytes), rows),
-            _ => {
-                let offsets = Entries { entries: bytes.as_chunks().0, read: u32::from_le_bytes };
-                from_offsets(min, column_type, offsets, rows)
-            }
-        },
+        Encoding::Offsets { min, width, bytes } => {
+            with_offsets!(bytes, width, |offsets| from_offsets(min, column_type, offsets, rows))
+        }
         Encoding::Plain { width, bytes } => from_plain(column_type, width, bytes, rows),
         Encoding::Dictionary { code_width, codes, .. } => {
             let texts = dictionary.map(|dictionary| dictionary.texts(code_width, codes, rows));

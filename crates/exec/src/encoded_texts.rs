@@ -2,7 +2,9 @@
 //!
 //! One loop for all that looks at texts, compiled for each way of looking.
 
-use remanent_engine::{Ends, FrozenColumn};
+use remanent_engine::Ends;
+
+use crate::row_bits::RowBits;
 
 /// The encoded texts of a column.
 ///
@@ -10,29 +12,23 @@ use remanent_engine::{Ends, FrozenColumn};
 /// See [`TextPattern`](crate::TextPattern).
 #[derive(Debug)]
 pub struct EncodedTexts<'t> {
-    nulls: Option<&'t [u64]>,
     ends: Ends<'t>,
     bytes: &'t [u8],
 }
 
 impl<'t> EncodedTexts<'t> {
-    pub(crate) fn new(column: &FrozenColumn<'t>, ends: Ends<'t>, bytes: &'t [u8]) -> Self {
-        Self { nulls: column.nulls(), ends, bytes }
+    pub(crate) fn new(ends: Ends<'t>, bytes: &'t [u8]) -> Self {
+        Self { ends, bytes }
     }
 
-    /// Takes the rows out of `meets`, which begins with row `from`, that are null or whose bytes do
-    /// not meet a condition.
+    /// Leaves the rows of a stretch, which begins with row `first`, whose bytes meet a condition.
     #[inline]
     pub(crate) fn filter(
         &self,
-        from: usize,
-        meets: &mut [bool],
+        first: usize,
+        rows: &mut RowBits,
         condition: impl Fn(&[u8]) -> bool,
     ) {
-        let is_null =
-            |row: usize| self.nulls.is_some_and(|nulls| nulls[row / 64] >> (row % 64) & 1 == 1);
-        for (row, meet) in (from..).zip(meets) {
-            *meet = *meet && !is_null(row) && condition(&self.bytes[self.ends.range(row)]);
-        }
+        rows.keep_each(|row| condition(&self.bytes[self.ends.range(first + row)]));
     }
 }

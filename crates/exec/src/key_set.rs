@@ -13,6 +13,8 @@ use remanent_engine::schema::ColumnType;
 
 use crate::decode::consecutive;
 use crate::matches::Matches;
+use crate::offsets::Offsets;
+use crate::row_bits::RowBits;
 use crate::rows::BATCH_ROWS;
 use crate::vector::Vector;
 
@@ -159,15 +161,21 @@ impl KeySet {
         at < self.len && self.bits[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// Takes those out of `meets` whose numbers, which are so much more than `min`, are not among
-    /// them. Numbers and keys are of one type of at most 8 bytes.
+    /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the stretch
+    /// begins at row `start` of the offsets. Numbers and keys are of one type of at most 8 bytes.
     #[inline]
-    pub(crate) fn filter(&self, min: i128, offsets: impl Iterator<Item = u32>, meets: &mut [bool]) {
+    pub(crate) fn filter(
+        &self,
+        min: i128,
+        offsets: impl Offsets,
+        start: usize,
+        rows: &mut RowBits,
+    ) {
         // What is less than the first number wraps around to more than the last.
         let first = (min - self.low) as usize;
-        for (meet, offset) in meets.iter_mut().zip(offsets) {
-            *meet &= self.has_at(first.wrapping_add(offset as usize));
-        }
+        rows.keep_offsets(start, offsets, |offset| {
+            self.has_at(first.wrapping_add(offset as usize))
+        });
     }
 }
 

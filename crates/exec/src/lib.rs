@@ -11,6 +11,7 @@
 mod rows;
 
 mod offsets;
+mod row_bits;
 mod text_view;
 mod vector;
 
@@ -21,6 +22,8 @@ mod decode;
 
 mod matches;
 mod pattern;
+mod plain;
+mod ranges;
 
 mod automaton;
 mod key_set;
@@ -28,10 +31,13 @@ mod predicate;
 
 mod verdict;
 
+mod comparison;
+
 mod selection;
 
 mod segment_filter;
 
+pub use comparison::Comparison;
 pub use decode::{consecutive, decode};
 pub use dictionary::Dictionary;
 pub use encoded_texts::EncodedTexts;
@@ -39,7 +45,9 @@ pub use key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KnownKeys};
 pub use matches::Matches;
 pub use pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use predicate::ColumnPredicate;
-pub use rows::{BATCH_ROWS, Rows};
+pub use ranges::{NumberRange, NumberRanges};
+pub use row_bits::RowBits;
+pub use rows::{BATCH_ROWS, Rows, Run};
 pub use segment_filter::{Evaluation, SegmentFilter};
 pub use selection::Selection;
 pub use text_view::TextViews;

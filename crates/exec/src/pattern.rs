@@ -8,6 +8,7 @@
 use std::fmt::Debug;
 
 use crate::encoded_texts::EncodedTexts;
+use crate::row_bits::RowBits;
 
 /// Finds one string of bytes within others: how is the caller's choice, who may have a library for
 /// it that goes by as many bytes at once as the machine can.
@@ -28,8 +29,8 @@ pub trait TextPattern: Debug + Send + Sync {
     /// What the pattern is made of.
     fn parts(&self) -> &PatternParts;
 
-    /// Takes the rows out of `meets`, which begins with row `from`, whose texts do not meet it.
-    fn filter(&self, texts: &EncodedTexts<'_>, from: usize, meets: &mut [bool]);
+    /// Leaves the rows of a stretch, which begins with row `first`, whose texts meet it.
+    fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits);
 }
 
 /// What a LIKE without `_` asks of a text.
@@ -109,7 +110,7 @@ impl<F: Find> TextPattern for Pattern<F> {
         &self.parts
     }
 
-    fn filter(&self, texts: &EncodedTexts<'_>, from: usize, meets: &mut [bool]) {
-        texts.filter(from, meets, |text| self.meets(text));
+    fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits) {
+        texts.filter(first, rows, |text| self.meets(text));
     }
 }

@@ -7,19 +7,20 @@ use std::sync::Arc;
 
 use crate::matches::Matches;
 use crate::pattern::TextPattern;
+use crate::ranges::NumberRanges;
 use crate::vector::Decoded;
 
 /// A predicate on one column.
 ///
-/// It can always be evaluated on values. Where it is no more than a range or a pattern, encoded
+/// It can always be evaluated on values. Where it is no more than ranges or a pattern, encoded
 /// values are compared with that. A row that it says neither true nor false of does not meet it.
 ///
 /// # Examples
 /// See [`SegmentFilter`](crate::SegmentFilter).
 pub trait ColumnPredicate {
-    /// The least and the greatest whole number, or unscaled decimal, that meet it, if it says no
-    /// more than that; NULL does not meet it then.
-    fn range(&self) -> Option<(i128, i128)>;
+    /// The whole numbers, or unscaled decimals, that meet it, if it says no more than that; NULL does
+    /// not meet it then. Dates are days; times and timestamps are microseconds.
+    fn ranges(&self) -> Option<&NumberRanges>;
 
     /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>>;

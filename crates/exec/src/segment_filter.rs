@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use remanent_engine::{ColumnHandle, FrozenRows, Result};
 
+use crate::comparison::{ColumnComparison, Columns, Comparison};
 use crate::key_set::KeySet;
 use crate::predicate::ColumnPredicate;
+use crate::row_bits::RowBits;
 use crate::selection::Selection;
 use crate::verdict::Verdict;
 
@@ -20,11 +22,11 @@ use crate::verdict::Verdict;
 /// use std::sync::Arc;
 /// use remanent_engine::{Database, Options, Piece, schema::*};
 /// use remanent_exec::*;
-/// /// Numbers up to this one.
-/// struct UpTo(i128);
-/// impl ColumnPredicate for UpTo {
-///     fn range(&self) -> Option<(i128, i128)> {
-///         Some((i128::MIN, self.0))
+/// /// Numbers in these ranges.
+/// struct Among(NumberRanges);
+/// impl ColumnPredicate for Among {
+///     fn ranges(&self) -> Option<&NumberRanges> {
+///         Some(&self.0)
 ///     }
 ///     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
 ///         None
@@ -42,7 +44,7 @@ use crate::verdict::Verdict;
 /// let mut pieces = tx.scan_pieces(&table)?;
 /// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
 /// let mut filter = SegmentFilter::default();
-/// let evaluation = filter.add(&rows, table.column("a")?, &UpTo(20))?;
+/// let evaluation = filter.add(&rows, table.column("a")?, &Among(NumberRanges::between(0, 20)))?;
 /// assert_eq!(evaluation, Evaluation::Encoded);
 /// assert_eq!(filter.select(&rows, 0..rows.len())?, Selection::List(vec![0, 1, 2]));
 /// # Ok::<(), remanent_engine::Error>(())
@@ -51,6 +53,8 @@ use crate::verdict::Verdict;
 pub struct SegmentFilter {
     /// What is said by numbers, with the column that each is about.
     numbers: Vec<(ColumnHandle, Verdict)>,
+    /// Comparisons of two columns, with these.
+    comparisons: Vec<(ColumnHandle, ColumnComparison, ColumnHandle)>,
     /// What is said by text, which takes longest, and so has the fewest rows left.
     texts: Vec<(ColumnHandle, Verdict)>,
 }
@@ -81,6 +85,46 @@ impl SegmentFilter {
         Ok(self.push(column, verdict))
     }
 
+    /// Adds a comparison of two columns, and says where it is evaluated.
+    ///
+    /// # Errors
+    /// A column of another table.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, Piece, schema::*};
+    /// use remanent_exec::*;
+    /// let db = Database::open(Options::new())?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I64).column("b", ColumnType::I64);
+    /// let table = db.create_table(schema)?;
+    /// let rows = (0..1000_i64).map(|i| [Some(Value::I64(i)), Some(Value::I64(i * i - 6))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// db.freeze_all(&table)?;
+    /// let tx = db.begin_read()?;
+    /// let mut pieces = tx.scan_pieces(&table)?;
+    /// let Some(Piece::Frozen(rows)) = pieces.next_piece() else { unreachable!() };
+    /// let (a, b) = (table.column("a")?, table.column("b")?);
+    /// let mut filter = SegmentFilter::default();
+    /// let evaluation = filter.add_comparison(&rows, a, Comparison::Greater, b)?;
+    /// assert_eq!(evaluation, Evaluation::Encoded);
+    /// assert_eq!(filter.select(&rows, 0..rows.len())?, Selection::List(vec![0, 1, 2]));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn add_comparison(
+        &mut self,
+        rows: &FrozenRows<'_>,
+        left: ColumnHandle,
+        comparison: Comparison,
+        right: ColumnHandle,
+    ) -> Result<Evaluation> {
+        let columns = Columns { left: &rows.column(left)?, right: &rows.column(right)? };
+        let Some(comparison) = ColumnComparison::of(comparison, &columns) else {
+            return Ok(Evaluation::Decoded);
+        };
+        self.comparisons.push((left, comparison, right));
+        Ok(Evaluation::Encoded)
+    }
+
     /// Adds the keys that a join wants of a column, and says where they are compared: where the
     /// answer is [`Evaluation::Decoded`], by the join.
     ///
@@ -107,6 +151,10 @@ impl SegmentFilter {
         Evaluation::Encoded
     }
 
+    fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.comparisons.is_empty() && self.texts.is_empty()
+    }
+
     /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
     /// meet what was added.
     ///
@@ -116,17 +164,24 @@ impl SegmentFilter {
     /// # Panics
     /// If the stretch goes beyond the rows.
     pub fn select(&self, rows: &FrozenRows<'_>, stretch: Range<usize>) -> Result<Selection> {
-        let mut meets = vec![true; stretch.len()];
-        if let Some(visible) = rows.visible() {
-            for (meet, row) in meets.iter_mut().zip(stretch.clone()) {
-                *meet = visible[row / 64] >> (row % 64) & 1 == 1;
+        let mut left = match rows.visible() {
+            Some(visible) => RowBits::of_bitmap(visible, stretch.clone()),
+            None if self.is_empty() => {
+                return Ok(Selection::Stretch(stretch.start, stretch.end));
             }
-        } else if self.numbers.is_empty() && self.texts.is_empty() {
-            return Ok(Selection::Stretch(stretch.start, stretch.end));
+            None => RowBits::all(stretch.len()),
+        };
+        assert!(stretch.end <= rows.len(), "rows {stretch:?} of {}", rows.len());
+        for (column, verdict) in &self.numbers {
+            verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
         }
-        for (column, verdict) in self.numbers.iter().chain(&self.texts) {
-            verdict.filter(&rows.column(*column)?, stretch.start, &mut meets);
+        for (first, comparison, second) in &self.comparisons {
+            let columns = Columns { left: &rows.column(*first)?, right: &rows.column(*second)? };
+            comparison.filter(&columns, stretch.start, &mut left);
         }
-        Ok(Selection::of(&meets, stretch.start))
+        for (column, verdict) in &self.texts {
+            verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
+        }
+        Ok(Selection::of(&left, stretch.start))
     }
 }

@@ -1,26 +1,45 @@
-//! The rows of a segment that are left: a stretch as long as none is missing, else a list.
+//! The rows of a segment that are left: a stretch as long as none is missing, else runs or a list.
 //!
-//! Stretches are decoded in loops without a look at a list, several values at once.
+//! Stretches and runs are decoded in loops without a look at a list, several values at once. Where
+//! few rows are missing, as those that were deleted, or do not meet a predicate that most meet, the
+//! others are runs.
 
-use crate::rows::Rows;
+#[cfg(test)]
+mod tests;
+
+use crate::row_bits::RowBits;
+use crate::rows::{Rows, Run};
+
+/// Rows of a run, on average, that are worth a loop of their own.
+const RUN_MIN: usize = 16;
 
 /// Rows of a segment that are left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
     /// From the first up to the second.
     Stretch(usize, usize),
+    /// Those of these runs, in ascending order.
+    Runs {
+        /// The runs.
+        runs: Vec<Run>,
+        /// How many rows they have.
+        len: usize,
+    },
     /// These, in ascending order.
     List(Vec<u32>),
 }
 
 impl Selection {
-    /// The rows that meet something, from row `first` on.
-    pub(crate) fn of(meets: &[bool], first: usize) -> Self {
-        let count = meets.iter().filter(|meet| **meet).count();
-        if count == meets.len() {
-            return Self::Stretch(first, first + meets.len());
+    /// The rows that are left of a stretch that begins with row `first`.
+    pub(crate) fn of(left: &RowBits, first: usize) -> Self {
+        let count = left.count();
+        if count == left.len() {
+            return Self::Stretch(first, first + count);
         }
-        Self::List(list_of(meets, first as u32))
+        if count >= RUN_MIN * runs_in(left.words()) {
+            return Self::Runs { runs: runs_of(left.words(), first as u32), len: count };
+        }
+        Self::List(list_of(left.words(), first as u32, count))
     }
 
     /// How many rows are left.
@@ -37,6 +56,7 @@ impl Selection {
     pub fn rows(&self) -> Rows<'_> {
         match self {
             Self::Stretch(from, to) => Rows::Stretch(*from, *to),
+            Self::Runs { runs, len } => Rows::Runs { runs, len: *len },
             Self::List(list) => Rows::List(list),
         }
     }
@@ -64,27 +84,67 @@ impl Selection {
                 };
                 indexes.map(row).collect()
             }
+            Self::Runs { runs, .. } => kept_of(runs, indexes),
             Self::List(list) => indexes.map(|at| list[at]).collect(),
         };
         *self = Self::List(list);
     }
 }
 
-/// The rows that meet something, from row `first` on, as a list.
-fn list_of(meets: &[bool], first: u32) -> Vec<u32> {
-    // Each row is written, and the place moves on behind those that count: without a branch, for
-    // none could be foretold where half of the rows count.
-    let mut list = vec![0; meets.len()];
-    let mut count = 0;
-    for (eight, first) in meets.chunks(8).zip((first..).step_by(8)) {
-        if eight == [false; 8] {
-            continue;
+/// The rows with these indexes among those of runs.
+fn kept_of(runs: &[Run], indexes: impl Iterator<Item = usize>) -> Vec<u32> {
+    let (mut rest, mut before) = (runs.iter(), 0);
+    let mut run = Run { from: 0, to: 0 };
+    let row = |at: usize| {
+        while at - before >= run.range().len() {
+            before += run.range().len();
+            run = *rest.next().expect("as many rows as there are indexes");
         }
-        for (row, meet) in (first..).zip(eight) {
-            list[count] = row;
-            count += usize::from(*meet);
+        run.from + (at - before) as u32
+    };
+    indexes.map(row).collect()
+}
+
+/// How many runs of bits there are.
+fn runs_in(words: &[u64]) -> usize {
+    let mut before = 0;
+    let starts = words.iter().map(|word| {
+        let starts = word & !(word << 1 | before);
+        before = word >> 63;
+        starts.count_ones() as usize
+    });
+    starts.sum()
+}
+
+/// The runs of bits, the first of which is that of row `first`.
+fn runs_of(words: &[u64], first: u32) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::with_capacity(runs_in(words));
+    for (mut word, at) in words.iter().copied().zip((first..).step_by(64)) {
+        let mut at = at;
+        while word != 0 {
+            let skipped = word.trailing_zeros();
+            word >>= skipped;
+            let len = word.trailing_ones();
+            let (from, to) = (at + skipped, at + skipped + len);
+            match runs.last_mut() {
+                Some(last) if last.to == from => last.to = to,
+                _ => runs.push(Run { from, to }),
+            }
+            word = word.checked_shr(len).unwrap_or_default();
+            at = to;
         }
     }
-    list.truncate(count);
+    runs
+}
+
+/// The rows of so many bits, the first of which is that of row `first`, as a list.
+fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
+    let mut list = Vec::with_capacity(count);
+    for (mut word, at) in words.iter().copied().zip((first..).step_by(64)) {
+        while word != 0 {
+            list.push(at + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
     list
 }

@@ -1,9 +1,10 @@
 //! What a predicate or the keys of a join say of one encoded column.
 //!
 //! A predicate on a dictionary is evaluated once for each of its values, on offsets of a byte once
-//! for each of 256 numbers; after that a row costs one look-up. Ranges of wider offsets are
-//! compared as offsets, keys are looked up by number, patterns searched for in the encoded text. A
-//! segment whose least and greatest value lie outside a range is passed over.
+//! for each of 256 numbers; after that codes are compared with the ends of what meets it, or a row
+//! costs one look-up. Sets of numbers are compared with wider offsets, and with numbers as they lie
+//! in rows; keys are looked up by number, patterns searched for in the encoded text. A segment whose
+//! least and greatest value lie outside a set is passed over.
 
 use std::sync::Arc;
 
@@ -14,13 +15,19 @@ use crate::automaton::Automaton;
 use crate::decode::{consecutive, dictionary_values, from_values};
 use crate::encoded_texts::EncodedTexts;
 use crate::key_set::KeySet;
-use crate::offsets::Parts;
+use crate::offsets::{Offsets, with_offsets};
 use crate::pattern::TextPattern;
+use crate::plain::{self, PlainBytes};
 use crate::predicate::ColumnPredicate;
+use crate::ranges::{NumberRange, NumberRanges};
+use crate::row_bits::RowBits;
 use crate::vector::Decoded;
 
 /// Values of a dictionary for which a predicate is evaluated ahead, at most.
 const DICTIONARY_MAX: usize = 16_384;
+
+/// Ranges that numbers are compared with, at most.
+const RANGES_MAX: usize = 8;
 
 /// What is said of the rows of one segment.
 #[derive(Debug)]
@@ -32,30 +39,43 @@ pub(crate) enum Verdict {
     /// It has to be evaluated on the values.
     Unknown,
     /// By the code or the offset of a row, and for null.
-    Table { bytes: usize, meets: Vec<bool>, null: bool },
-    /// By the offset: from the first to the second.
-    Between { bytes: usize, low: u32, high: u32 },
+    Table { meets: Vec<bool>, null: bool },
+    /// By the code or the offset, which is in one of these ranges, and for null.
+    Ranges { ranges: Vec<OffsetRange>, null: bool },
+    /// By the number as it lies in rows; null does not meet it.
+    Plain(NumberRanges),
     /// By the number, which is the offset more than the least: one of these.
-    Among { keys: Arc<KeySet>, min: i128, bytes: usize },
+    Among { keys: Arc<KeySet>, min: i128 },
     /// By the text, which lies behind those of other rows.
     Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
     LikeCodes(Automaton),
 }
 
+/// Codes or offsets from the least to the greatest, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OffsetRange {
+    low: u32,
+    high: u32,
+}
+
 impl Verdict {
     /// What a predicate says of a column.
     pub(crate) fn of(predicate: &dyn ColumnPredicate, column: &FrozenColumn<'_>) -> Self {
-        if let (Some((low, high)), Some(least), Some(greatest)) =
-            (predicate.range(), column.min().and_then(number_of), column.max().and_then(number_of))
-        {
-            if greatest < low || least > high {
+        let ends = column.min().and_then(number_of).zip(column.max().and_then(number_of));
+        let within = predicate.ranges().zip(ends).map(|(ranges, (least, greatest))| {
+            (ranges.and(&NumberRanges::between(least, greatest)), least, greatest)
+        });
+        if let Some((ranges, least, greatest)) = &within {
+            if ranges.as_slice().is_empty() {
                 return Self::None;
             }
-            if low <= least && greatest <= high && column.nulls().is_none() {
+            let all = NumberRange { low: *least, high: *greatest };
+            if ranges.as_slice() == [all] && column.nulls().is_none() {
                 return Self::All;
             }
         }
+        let ranges = within.map(|(ranges, ..)| ranges);
         match column.encoding() {
             Encoding::Constant(value) if column.nulls().is_none() => {
                 match meets(predicate, from_values(column.column_type(), vec![value])) {
@@ -78,9 +98,18 @@ impl Verdict {
                     None => Self::Unknown,
                 }
             }
-            Encoding::Offsets { min, width, .. } => {
-                predicate.range().map_or(Self::Unknown, |range| Self::between(range, min, width))
+            Encoding::Offsets { min, .. } => {
+                ranges.map_or(Self::Unknown, |ranges| Self::offset_ranges(&ranges, min))
             }
+            Encoding::Plain { width, .. } => match ranges {
+                Some(ranges) if plain::has_numbers(column.column_type(), width) => {
+                    match ranges.as_slice().len() {
+                        ..=RANGES_MAX => Self::Plain(ranges),
+                        _ => Self::Unknown,
+                    }
+                }
+                _ => Self::Unknown,
+            },
             Encoding::Strings { .. } => match predicate.pattern() {
                 Some(pattern) => Self::Like(Arc::clone(pattern)),
                 None => Self::Unknown,
@@ -95,14 +124,15 @@ impl Verdict {
         }
     }
 
-    /// A range, of numbers that are so much more than the least.
-    fn between(range: (i128, i128), min: i128, width: usize) -> Self {
-        let (low, high) = range;
-        if high < min {
-            return Self::None;
-        }
+    /// Ranges of numbers that are so much more than the least.
+    fn offset_ranges(ranges: &NumberRanges, min: i128) -> Self {
         let offset = |bound: i128| bound.saturating_sub(min).clamp(0, u32::MAX.into()) as u32;
-        Self::Between { bytes: width, low: offset(low), high: offset(high) }
+        let range =
+            |range: &NumberRange| OffsetRange { low: offset(range.low), high: offset(range.high) };
+        match ranges.as_slice() {
+            many if many.len() > RANGES_MAX => Self::Unknown,
+            few => Self::Ranges { ranges: few.iter().map(range).collect(), null: false },
+        }
     }
 
     /// A table by the codes or offsets, of so many bytes, whose values are given.
@@ -129,9 +159,12 @@ impl Verdict {
         if (null || column.nulls().is_none()) && !truths.contains(&false) {
             return Self::All;
         }
+        if let Some(range) = only_range(&truths) {
+            return Self::Ranges { ranges: vec![range], null };
+        }
         // The code of a null row may be any.
         truths.resize(if bytes == 1 { 256 } else { 65_536 }, false);
-        Self::Table { bytes, meets: truths, null }
+        Self::Table { meets: truths, null }
     }
 
     /// What the keys that a join wants say of a column; nothing where it is not numbers that are
@@ -148,25 +181,48 @@ impl Verdict {
                 Some(number) if keys.has(number) => Self::All,
                 _ => Self::None,
             },
-            Encoding::Offsets { min, width, .. } => {
-                Self::Among { keys: Arc::clone(keys), min, bytes: width }
-            }
+            Encoding::Offsets { min, .. } => Self::Among { keys: Arc::clone(keys), min },
             _ => Self::Unknown,
         }
     }
 
-    /// Takes the rows of a stretch that do not meet it out of `meets`.
-    pub(crate) fn filter(&self, column: &FrozenColumn<'_>, from: usize, meets: &mut [bool]) {
+    /// Leaves the rows of a stretch that meet it; the stretch begins at row `first`.
+    pub(crate) fn filter(&self, column: &FrozenColumn<'_>, first: usize, rows: &mut RowBits) {
+        let Some(nulls) = column.nulls() else { return self.filter_values(column, first, rows) };
+        // What stands at the place of a null row says nothing.
+        let null_rows = self.meets_null().then(|| rows.common(nulls, first));
+        rows.remove(nulls, first);
+        self.filter_values(column, first, rows);
+        if let Some(null_rows) = null_rows {
+            rows.add(&null_rows);
+        }
+    }
+
+    fn filter_values(&self, column: &FrozenColumn<'_>, first: usize, rows: &mut RowBits) {
         match column.encoding() {
-            Encoding::Offsets { bytes: codes, .. } | Encoding::Dictionary { codes, .. } => {
-                self.filter_numbers(column, codes, from, meets);
+            Encoding::Offsets { width, bytes, .. } => {
+                self.filter_offsets(bytes, width, first, rows);
+            }
+            Encoding::Dictionary { code_width, codes, .. } => {
+                self.filter_offsets(codes, code_width, first, rows);
+            }
+            Encoding::Plain { width, bytes } => {
+                if let Self::Plain(ranges) = self {
+                    plain::filter(
+                        column.column_type(),
+                        PlainBytes { width, bytes },
+                        ranges,
+                        first,
+                        rows,
+                    );
+                }
             }
             Encoding::Strings { ends, bytes } | Encoding::Fsst { ends, codes: bytes, .. } => {
-                let texts = EncodedTexts::new(column, ends, bytes);
+                let texts = EncodedTexts::new(ends, bytes);
                 match self {
-                    Self::Like(pattern) => pattern.filter(&texts, from, meets),
+                    Self::Like(pattern) => pattern.filter(&texts, first, rows),
                     Self::LikeCodes(automaton) => {
-                        texts.filter(from, meets, |codes| automaton.meets(codes));
+                        texts.filter(first, rows, |codes| automaton.meets(codes));
                     }
                     _ => {}
                 }
@@ -175,80 +231,69 @@ impl Verdict {
         }
     }
 
-    fn filter_numbers(
-        &self,
-        column: &FrozenColumn<'_>,
-        codes: &[u8],
-        from: usize,
-        meets: &mut [bool],
-    ) {
-        let before = column.nulls().map(|nulls| (nulls, meets.to_vec()));
+    fn meets_null(&self) -> bool {
+        matches!(self, Self::Table { null: true, .. } | Self::Ranges { null: true, .. })
+    }
+
+    fn filter_offsets(&self, bytes: &[u8], width: usize, first: usize, rows: &mut RowBits) {
         match self {
-            Self::Table { bytes, meets: table, .. } => {
-                filter_by_table(table, *bytes, &codes[from * bytes..], meets);
-            }
-            Self::Between { bytes, low, high } => match bytes {
-                3 => {
-                    let offsets = Parts::of(codes).stretch(from, meets.len());
-                    meets.iter_mut().zip(offsets).for_each(|(meet, offset)| {
-                        *meet &= (offset >= *low) & (offset <= *high);
+            Self::Table { meets, .. } => with_offsets!(bytes, width, |offsets| {
+                rows.keep_offsets(first, offsets, |offset| meets[offset as usize]);
+            }),
+            Self::Ranges { ranges, .. } => match ranges.as_slice() {
+                [range] => filter_range(*range, bytes, width, first, rows),
+                ranges => with_offsets!(bytes, width, |offsets| {
+                    rows.keep_words(|stretch, _| {
+                        let stretch = first + stretch.start..first + stretch.end;
+                        let word_of = |range: &OffsetRange| {
+                            offsets.word(stretch.clone(), |offset| range.has(offset))
+                        };
+                        ranges.iter().fold(0, |word, range| word | word_of(range))
                     });
-                }
-                _ => filter_between(*low, *high, *bytes, &codes[from * bytes..], meets),
+                }),
             },
-            Self::Among { keys, min, bytes } => match bytes {
-                1 => keys.filter(*min, codes[from..].iter().map(|byte| (*byte).into()), meets),
-                2 => {
-                    let entries = codes.as_chunks().0[from..].iter();
-                    keys.filter(*min, entries.map(|two| u16::from_le_bytes(*two).into()), meets);
-                }
-                3 => keys.filter(*min, Parts::of(codes).stretch(from, meets.len()), meets),
-                _ => {
-                    let entries = codes.as_chunks().0[from..].iter();
-                    keys.filter(*min, entries.map(|four| u32::from_le_bytes(*four)), meets);
-                }
-            },
-            _ => return,
-        }
-        let null = matches!(self, Self::Table { null: true, .. });
-        let Some((nulls, before)) = before else { return };
-        // The code of a null row says nothing.
-        for (at, meet) in meets.iter_mut().enumerate() {
-            let row = from + at;
-            if nulls[row / 64] >> (row % 64) & 1 == 1 {
-                *meet = before[at] && null;
-            }
+            Self::Among { keys, min } => with_offsets!(bytes, width, |offsets| {
+                keys.filter(*min, offsets, first, rows);
+            }),
+            _ => {}
         }
     }
 }
 
-/// Takes the rows out of `meets` whose codes, which begin with that of the first, a table has not.
-fn filter_by_table(table: &[bool], bytes: usize, codes: &[u8], meets: &mut [bool]) {
-    match bytes {
-        1 => meets.iter_mut().zip(codes).for_each(|(meet, &code)| {
-            *meet &= table[usize::from(code)];
-        }),
-        _ => meets.iter_mut().zip(codes.as_chunks().0).for_each(|(meet, code)| {
-            *meet &= table[usize::from(u16::from_le_bytes(*code))];
-        }),
+impl OffsetRange {
+    #[inline]
+    fn has(self, offset: u32) -> bool {
+        // What is less than the least wraps around to more than the greatest.
+        offset.wrapping_sub(self.low) <= self.high - self.low
     }
 }
 
-/// Takes the rows out of `meets` whose offsets, of 2 or 4 bytes, do not lie between two.
-fn filter_between(low: u32, high: u32, bytes: usize, codes: &[u8], meets: &mut [bool]) {
-    match bytes {
+/// Leaves the rows whose offsets are in a range. One and two bytes are compared as they are: the
+/// fewer bytes, the more of them at once.
+fn filter_range(range: OffsetRange, bytes: &[u8], width: usize, first: usize, rows: &mut RowBits) {
+    let OffsetRange { low, high } = range;
+    match width {
+        1 => {
+            let (low, len) = (low as u8, (high - low) as u8);
+            rows.keep_entries(first, bytes, |byte| byte.wrapping_sub(low) <= len);
+        }
         2 => {
-            let (low, high) = (low as u16, high.min(u16::MAX.into()) as u16);
-            meets.iter_mut().zip(codes.as_chunks().0).for_each(|(meet, code)| {
-                let code = u16::from_le_bytes(*code);
-                *meet &= (code >= low) & (code <= high);
-            });
+            let (low, len) = (low as u16, (high - low) as u16);
+            let offset = |two| u16::from_le_bytes(two).wrapping_sub(low);
+            rows.keep_entries(first, bytes.as_chunks().0, |two| offset(two) <= len);
         }
-        _ => meets.iter_mut().zip(codes.as_chunks().0).for_each(|(meet, code)| {
-            let code = u32::from_le_bytes(*code);
-            *meet &= (code >= low) & (code <= high);
+        _ => with_offsets!(bytes, width, |offsets| {
+            rows.keep_offsets(first, offsets, |offset| range.has(offset));
         }),
     }
+}
+
+/// The one range of codes that meet something, if it is one.
+fn only_range(truths: &[bool]) -> Option<OffsetRange> {
+    let low = truths.iter().position(|meets| *meets)?;
+    let high = truths.iter().rposition(|meets| *meets)?;
+    let is_one = truths[low..=high].iter().all(|meets| *meets);
+    is_one.then_some(OffsetRange { low: low as u32, high: high as u32 })
 }
 
 /// For each value whether it meets a predicate; `None` if that fails for one.
@@ -258,7 +303,7 @@ fn meets(predicate: &dyn ColumnPredicate, values: Decoded<'_>) -> Option<Vec<boo
 }
 
 /// The whole number of a value that has one.
-fn number_of(value: Value<'_>) -> Option<i128> {
+pub(crate) fn number_of(value: Value<'_>) -> Option<i128> {
     match value {
         Value::Decimal(number) => Some(number),
         Value::Date(days) => Some(days.into()),

@@ -4,7 +4,7 @@ mod world;
 
 use remanent_engine::FrozenColumn;
 use remanent_engine::schema::ColumnType;
-use remanent_exec::{Dictionary, Rows, Vector, consecutive, decode};
+use remanent_exec::{Dictionary, Rows, Run, Vector, consecutive, decode};
 
 use world::columns::{Nulls, ROWS, Shape, every, numbers, texts};
 use world::random::Random;
@@ -34,6 +34,12 @@ fn check(world: &World, name: &str) {
             let expected: Vec<_> = list.iter().map(|row| cells[*row as usize].clone()).collect();
             assert_eq!(decoded(column, Rows::List(&list)), expected, "{name}: {list:?}");
         }
+        let run = |from: usize, to: usize| Run { from: from as u32, to: to as u32 };
+        let runs = [run(0, last / 4), run(last / 3, last / 3), run(last / 2, last)];
+        let expected = runs.iter().flat_map(|run| &cells[run.range()]).cloned();
+        let expected: Vec<_> = expected.collect();
+        let rows = Rows::Runs { runs: &runs, len: expected.len() };
+        assert_eq!(decoded(column, rows), expected, "{name}: {runs:?}");
     });
 }
 

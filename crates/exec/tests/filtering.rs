@@ -43,6 +43,7 @@ fn ranges_over_numbers_of_every_encoding() {
             }
             let is_encoded = shape.encoding.starts_with("offsets")
                 || shape.encoding.starts_with("dictionary")
+                || shape.encoding.starts_with("plain")
                 || nulls == Nulls::No;
             assert_eq!(encoded > 0, is_encoded, "{} {nulls:?}", shape.name);
         }
@@ -73,7 +74,7 @@ fn whatever_is_asked_of_codes_is_answered_by_codes() {
 }
 
 #[test]
-fn wide_offsets_answer_ranges_and_nothing_else() {
+fn wide_offsets_answer_sets_of_numbers_and_nothing_else() {
     for (seed, shape) in numbers().iter().enumerate() {
         if !["offsets 2", "offsets 3", "offsets 4"].contains(&shape.encoding) {
             continue;
@@ -81,10 +82,17 @@ fn wide_offsets_answer_ranges_and_nothing_else() {
         let world = shape.build(ROWS, Nulls::Some, seed as u64);
         let number = world.cells.iter().find(|cell| **cell != Cell::Null).expect("one").clone();
         let list = Asked::In(vec![number.clone(), Cell::Null]);
-        let equal = Asked::Equal(number);
-        assert_eq!(check(&world, &equal, shape.name), Evaluation::Encoded);
-        for asked in [list, Asked::IsNull, Asked::Not(Box::new(equal))] {
-            assert_eq!(check(&world, &asked, shape.name), Evaluation::Decoded);
+        let equal = Asked::Equal(number.clone());
+        let other = Asked::Not(Box::new(equal.clone()));
+        let all_numbers = || world.cells.iter().filter(|cell| **cell != Cell::Null).cloned();
+        let few = Asked::In(all_numbers().step_by(1_200).take(6).collect());
+        for asked in [equal, other, few] {
+            assert_eq!(check(&world, &asked, shape.name), Evaluation::Encoded, "{asked:?}");
+        }
+        // More ranges than are compared one after the other.
+        let many = Asked::In(all_numbers().step_by(20).take(300).collect());
+        for asked in [list, Asked::IsNull, many] {
+            assert_eq!(check(&world, &asked, shape.name), Evaluation::Decoded, "{asked:?}");
         }
     }
 }

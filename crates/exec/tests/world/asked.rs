@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use remanent_exec::{ColumnPredicate, Decoded, Find, Matches, Pattern, TextPattern};
+use remanent_exec::{ColumnPredicate, Decoded, Find, Matches, NumberRanges, Pattern, TextPattern};
 
 use super::random::Random;
 use super::{Cell, cells_of};
@@ -58,6 +58,26 @@ impl Asked {
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
             },
+        }
+    }
+
+    /// The numbers that meet it, if it is about no more; NULL does not meet it then.
+    fn ranges(&self) -> Option<NumberRanges> {
+        match self {
+            Self::Between(low, high) => Some(NumberRanges::between(*low, *high)),
+            Self::Equal(Cell::Number(number)) => Some(NumberRanges::of_list(vec![*number])),
+            Self::Less(Cell::Number(number)) => Some(NumberRanges::between(i128::MIN, number - 1)),
+            Self::In(list) => {
+                let numbers = list.iter().map(|cell| match cell {
+                    Cell::Number(number) => Some(*number),
+                    _ => None,
+                });
+                numbers.collect::<Option<_>>().map(NumberRanges::of_list)
+            }
+            Self::Not(asked) => Some(asked.ranges()?.not()),
+            Self::And(a, b) => Some(a.ranges()?.and(&b.ranges()?)),
+            Self::Or(a, b) => Some(a.ranges()?.or(&b.ranges()?)),
+            _ => None,
         }
     }
 
@@ -119,6 +139,7 @@ pub(crate) fn is_like(text: &[u8], pattern: &[u8]) -> bool {
 pub(crate) struct Given {
     pub(crate) asked: Asked,
     pattern: Option<Arc<dyn TextPattern>>,
+    ranges: Option<NumberRanges>,
 }
 
 impl Given {
@@ -129,18 +150,14 @@ impl Given {
             }
             _ => None,
         };
-        Self { asked, pattern }
+        let ranges = asked.ranges();
+        Self { asked, pattern, ranges }
     }
 }
 
 impl ColumnPredicate for Given {
-    fn range(&self) -> Option<(i128, i128)> {
-        match &self.asked {
-            Asked::Between(low, high) => Some((*low, *high)),
-            Asked::Equal(Cell::Number(number)) => Some((*number, *number)),
-            Asked::Less(Cell::Number(number)) => Some((i128::MIN, number - 1)),
-            _ => None,
-        }
+    fn ranges(&self) -> Option<&NumberRanges> {
+        self.ranges.as_ref()
     }
 
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {

@@ -3,24 +3,28 @@
 //! Whoever calls says which evaluation it has to be: what is evaluated on decoded values leaves all
 //! rows, so a test that meant encoded ones would pass for nothing.
 
-use remanent_exec::{BATCH_ROWS, Evaluation, Rows, SegmentFilter};
+use remanent_exec::{BATCH_ROWS, Evaluation, SegmentFilter};
 
 use super::World;
 use super::asked::{Asked, Given};
 
-/// The rows that a filter leaves, in stretches as a scan has them.
+/// Rows of stretches, as scans have them, and as they have them for few rows.
+const STRETCHES: [usize; 5] = [BATCH_ROWS, 777, 64, 1, 1000];
+
+/// The rows that a filter leaves, in stretches that begin anywhere.
 pub(crate) fn left(world: &World, filter: &SegmentFilter) -> Vec<usize> {
     world.show(|rows, _| {
-        let mut left = Vec::new();
-        for from in (0..rows.len()).step_by(BATCH_ROWS) {
-            let to = rows.len().min(from + BATCH_ROWS);
+        let (mut left, mut from) = (Vec::new(), 0);
+        for len in STRETCHES.into_iter().cycle() {
+            let to = rows.len().min(from + len);
             let selection = filter.select(rows, from..to).expect("rows of the table");
-            let list = match selection.rows() {
-                Rows::Stretch(from, to) => (from..to).collect(),
-                Rows::List(list) => list.iter().map(|row| *row as usize).collect::<Vec<_>>(),
-            };
+            let list = selection.rows().map(|row| row);
             assert_eq!(list.len(), selection.len());
             left.extend(list);
+            if to == rows.len() {
+                return left;
+            }
+            from = to;
         }
         left
     })

@@ -21,9 +21,9 @@ use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
-use remanent_exec::{Matches, TextPattern};
+use remanent_exec::{Matches, NumberRanges, TextPattern};
 
-use super::constant::range_of;
+use super::constant::{ComparedColumns, compared_columns, ranges_of};
 use super::pattern::pattern_of;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
@@ -35,11 +35,12 @@ pub(crate) struct Condition {
     pub(crate) columns: Vec<usize>,
     schema: SchemaRef,
     expr: Arc<dyn PhysicalExpr>,
-    /// The least and the greatest whole number, or unscaled decimal, that can meet it, if it says
-    /// no more than that.
-    pub(crate) range: Option<(i128, i128)>,
+    /// The whole numbers, or unscaled decimals, that meet it, if it says no more than that.
+    pub(crate) ranges: Option<NumberRanges>,
     /// The pattern of its LIKE, if it says no more than that.
     pub(crate) pattern: Option<Arc<dyn TextPattern>>,
+    /// The columns that it compares, if it does no more than that.
+    pub(crate) compared: Option<ComparedColumns>,
 }
 
 /// What a condition says of some rows.
@@ -100,12 +101,13 @@ impl Condition {
             None => DFSchema::try_from(Schema::clone(&schema))?,
         };
         let expr = session.create_physical_expr(filter.clone(), &names)?;
-        let range = match columns.as_slice() {
-            [column] => range_of(filter, &table.columns[*column].sql_type),
+        let ranges = match columns.as_slice() {
+            [column] => ranges_of(filter, &table.columns[*column].sql_type),
             _ => None,
         };
         let pattern = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
-        Ok(Self { columns, schema, expr, range, pattern })
+        let compared = compared_columns(filter, table);
+        Ok(Self { columns, schema, expr, ranges, pattern, compared })
     }
 
     /// An expression over the output of a scan of these columns; `None` if it is about no column of
@@ -132,8 +134,8 @@ impl Condition {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
         })?;
         let schema = Arc::new(table.arrow.project(&columns)?);
-        let (expr, range, pattern) = (moved.data, None, None);
-        Ok(Some(Self { columns, schema, expr, range, pattern }))
+        let (expr, ranges, pattern, compared) = (moved.data, None, None, None);
+        Ok(Some(Self { columns, schema, expr, ranges, pattern, compared }))
     }
 
     /// The condition as it is when the plan runs, which does not change any more: keys that a join

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use remanent_engine::FrozenRows;
 use remanent_exec::{
-    ColumnPredicate, Decoded, Evaluation, KeySet, Matches, SegmentFilter, Selection, TextPattern,
+    ColumnPredicate, Decoded, Evaluation, KeySet, Matches, NumberRanges, SegmentFilter, Selection,
+    TextPattern,
 };
 
 use super::condition::Condition;
+use super::constant::ComparedColumns;
 use super::frozen::array_of_decoded;
 use crate::catalog::table::Table;
 use crate::error::Result;
@@ -45,13 +47,19 @@ impl SegmentConditions {
     ) -> Result<Option<Self>> {
         let (mut filter, mut others) = (SegmentFilter::default(), Vec::new());
         for (place, condition) in conditions.iter().enumerate() {
-            let &[column] = condition.columns.as_slice() else {
-                others.push(place);
-                continue;
+            let evaluation = match (condition.columns.as_slice(), &condition.compared) {
+                (&[column], _) => {
+                    let of = &table.columns[column];
+                    let predicate = OnColumn { condition, sql_type: &of.sql_type };
+                    filter.add(rows, of.handle, &predicate)?
+                }
+                (_, Some(ComparedColumns { left, right, comparison })) => {
+                    let handle = |place: &usize| table.columns[*place].handle;
+                    filter.add_comparison(rows, handle(left), *comparison, handle(right))?
+                }
+                _ => Evaluation::Decoded,
             };
-            let of = &table.columns[column];
-            let predicate = OnColumn { condition, sql_type: &of.sql_type };
-            match filter.add(rows, of.handle, &predicate)? {
+            match evaluation {
                 Evaluation::NoRow => return Ok(None),
                 Evaluation::Encoded => {}
                 Evaluation::Decoded => others.push(place),
@@ -83,8 +91,8 @@ struct OnColumn<'c> {
 }
 
 impl ColumnPredicate for OnColumn<'_> {
-    fn range(&self) -> Option<(i128, i128)> {
-        self.condition.range
+    fn ranges(&self) -> Option<&NumberRanges> {
+        self.condition.ranges.as_ref()
     }
 
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {

@@ -274,9 +274,6 @@ impl SelectedRows<'_> {
 
 /// The numbers of rows of a segment.
 fn numbers_of(first: u64, chosen: Rows<'_>) -> ArrayRef {
-    let numbers: UInt64Array = match chosen {
-        Rows::Stretch(from, to) => (first + from as u64..first + to as u64).collect(),
-        Rows::List(rows) => rows.iter().map(|&row| first + u64::from(row)).collect(),
-    };
+    let numbers = UInt64Array::from(chosen.map(|row| first + row as u64));
     Arc::new(numbers)
 }
