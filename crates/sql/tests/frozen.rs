@@ -37,6 +37,11 @@ fn row(random: &mut Random, id: u64) -> String {
         value(format!("{}", id as f64 / 8.0)),
         value("7".to_owned()),
         value(format!("{}", id * 4099)),
+        value(format!("'19{:02}-0{}-1{}'", 70 + id * 7 % 30, 1 + id % 9, id % 10)),
+        value(format!("{}.{:02}", id * 13 % 300, id % 100)),
+        value(format!("'2024-01-{:02} {:02}:00:00.{id:06}'", 1 + id % 28, id % 24)),
+        value(format!("'2024-01-{:02} {:02}:00:00.{id:06}+00'", 1 + id * 3 % 28, id % 24)),
+        value(format!("{}", (id * 4099 + id % 3).saturating_sub(1))),
     ];
     format!("({id}, {})", columns.join(", "))
 }
@@ -67,6 +72,20 @@ fn condition(random: &mut Random) -> String {
         format!("far > {}", a * 4099),
         format!("far between {} and {}", b * 4099, a * 8000),
         format!("far in ({}, 4099, {b})", a * 4099),
+        format!("far <> {}", a * 4099),
+        format!("far not in ({}, 4099, {})", a * 4099, b * 4099),
+        format!("not (far between {} and {} or far = {a})", b * 4099, a * 8000),
+        format!("small not between {b} and {a}"),
+        "day < due".to_owned(),
+        "due <> day".to_owned(),
+        "price >= paid".to_owned(),
+        "paid = price".to_owned(),
+        "at < '2024-01-15 07:00:00'".to_owned(),
+        format!("at <> '2024-01-{:02} {:02}:00:00.{a:06}'", 1 + a % 28, a % 24),
+        "seen >= '2024-01-15 07:00:00+00' or seen < '2024-01-02 00:00:00+00'".to_owned(),
+        "far > near".to_owned(),
+        "far <= near".to_owned(),
+        "seven <> small".to_owned(),
     ];
     let pick = |random: &mut Random| simple[random.below(simple.len() as u64) as usize].clone();
     match random.below(4) {
@@ -116,7 +135,8 @@ fn frozen_rows_answer_as_hot_ones() {
             &mut session,
             "create table TABLE (id int primary key, tiny smallint, small int, big bigint, \
              price numeric(9,2), day date, mode text, note varchar(40), flag boolean, \
-             half double precision, seven int, far int)",
+             half double precision, seven int, far int, due date, paid numeric(9,2), \
+             at timestamp, seen timestamptz, near int)",
         );
         let rows: Vec<String> = (0..3000).map(|id| row(&mut random, id)).collect();
         both(&mut session, &format!("insert into TABLE values {}", rows.join(", ")));
@@ -126,7 +146,7 @@ fn frozen_rows_answer_as_hot_ones() {
         let plan = session.query(join, &[]).expect("a join is explained").rows;
         assert!(format!("{plan:?}").contains("runtime filters: "), "{plan:?}");
         for round in 0..3 {
-            for _ in 0..8 {
+            for _ in 0..12 {
                 let condition = condition(&mut random);
                 compare(&mut session, &condition, seed);
             }
