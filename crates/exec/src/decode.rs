@@ -8,8 +8,8 @@
 use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{DictionaryValues, Encoding, FrozenColumn};
 
-use crate::dictionary::{Dictionary, is_text};
-use crate::offsets::{Entries, Offsets, with_offsets};
+use crate::encodings::dictionary::{Dictionary, is_text};
+use crate::encodings::offsets::{Entries, Offsets, with_offsets};
 use crate::rows::Rows;
 use crate::text_view::TextViews;
 use crate::vector::{Decoded, Vector};

@@ -1,7 +1,10 @@
 //! Which rows of a segment are meant: a stretch of them, several runs, or those of a list.
 //!
 //! What is read of each row is read in one loop for a stretch, in one for each run, and in another
-//! one for a list.
+//! one for a list. Rows that are left by conditions are [`bits`] first, and a [`selection`] then.
+
+pub(crate) mod bits;
+pub(crate) mod selection;
 
 use std::ops::Range;
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use remanent_engine::{ColumnHandle, FrozenRows, Result};
 
-use crate::comparison::{ColumnComparison, Columns, Comparison};
-use crate::key_set::KeySet;
-use crate::predicate::ColumnPredicate;
-use crate::row_bits::RowBits;
-use crate::selection::Selection;
-use crate::verdict::Verdict;
+use crate::conditions::comparison::{ColumnComparison, Columns, Comparison};
+use crate::conditions::key_set::KeySet;
+use crate::conditions::predicate::ColumnPredicate;
+use crate::conditions::verdict::Verdict;
+use crate::rows::bits::RowBits;
+use crate::rows::selection::Selection;
 
 /// What a query asks of the rows of one segment.
 ///
@@ -95,7 +95,8 @@ impl SegmentFilter {
     /// use remanent_engine::{Database, Options, Piece, schema::*};
     /// use remanent_exec::*;
     /// let db = Database::open(Options::new())?;
-    /// let schema = TableSchema::new("T").column("a", ColumnType::I64).column("b", ColumnType::I64);
+    /// let schema = TableSchema::new("T");
+    /// let schema = schema.column("a", ColumnType::I64).column("b", ColumnType::I64);
     /// let table = db.create_table(schema)?;
     /// let rows = (0..1000_i64).map(|i| [Some(Value::I64(i)), Some(Value::I64(i * i - 6))]);
     /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;

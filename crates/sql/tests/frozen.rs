@@ -78,6 +78,7 @@ fn condition(random: &mut Random) -> String {
         format!("small not between {b} and {a}"),
         "day < due".to_owned(),
         "due <> day".to_owned(),
+        format!("due < date '19{}-01-01' + interval '{} month'", 70 + a % 30, b % 20),
         "price >= paid".to_owned(),
         "paid = price".to_owned(),
         "at < '2024-01-15 07:00:00'".to_owned(),

@@ -7,13 +7,16 @@
 #[cfg(test)]
 mod tests;
 
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
 use remanent_exec::{Comparison, NumberRanges};
 
 use crate::catalog::table::Table;
 use crate::values::sql_type::SqlType;
+
+const SECONDS_OF_DAY: i64 = 86_400;
 
 /// Ranges of a set, at most: more are not compared one after the other.
 const RANGES_MAX: usize = 64;
@@ -21,11 +24,7 @@ const RANGES_MAX: usize = 64;
 /// The numbers for which a condition on one column of this type holds, if it compares the column
 /// with constants and does no more.
 pub(crate) fn ranges_of(filter: &Expr, sql_type: &SqlType) -> Option<NumberRanges> {
-    let number = |value: &Expr| match value {
-        Expr::Literal(scalar, _) => whole(scalar, sql_type),
-        _ => None,
-    };
-    let is_column = |expr: &Expr| matches!(expr, Expr::Column(_));
+    let operand = |expr: &Expr| Operand::of(expr, sql_type);
     let ranges = match filter {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
             ranges_of(left, sql_type)?.and(&ranges_of(right, sql_type)?)
@@ -33,23 +32,25 @@ pub(crate) fn ranges_of(filter: &Expr, sql_type: &SqlType) -> Option<NumberRange
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
             ranges_of(left, sql_type)?.or(&ranges_of(right, sql_type)?)
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let (op, value) = match (left.as_ref(), right.as_ref()) {
-                (Expr::Column(_), value) => (*op, number(value)?),
-                (value, Expr::Column(_)) => (op.swap()?, number(value)?),
-                _ => return None,
-            };
-            compared(op, value)?
-        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (operand(left), operand(right)) {
+            (Some(column), None) => column.compared(*op, right)?,
+            (None, Some(column)) => column.compared(op.swap()?, left)?,
+            _ => return None,
+        },
         Expr::Not(inner) => ranges_of(inner, sql_type)?.not(),
-        Expr::Between(Between { expr, negated, low, high }) if is_column(expr) => {
-            let ranges = NumberRanges::between(number(low)?, number(high)?);
+        Expr::Between(Between { expr, negated, low, high }) => {
+            let column = operand(expr)?;
+            let from = column.compared(Operator::GtEq, low)?;
+            let ranges = from.and(&column.compared(Operator::LtEq, high)?);
             if *negated { ranges.not() } else { ranges }
         }
-        Expr::InList(InList { expr, list, negated }) if is_column(expr) => {
+        Expr::InList(InList { expr, list, negated }) => {
+            let column = operand(expr)?;
             // NULL in a list is no number: whether a value is not among the others is not known.
-            let list = list.iter().map(number).collect::<Option<_>>()?;
-            let ranges = NumberRanges::of_list(list);
+            let list =
+                list.iter().map(|value| column.constant(value)).collect::<Option<Vec<_>>>()?;
+            let own = list.into_iter().filter_map(|value| column.exactly(value)).collect();
+            let ranges = NumberRanges::of_list(own);
             if *negated { ranges.not() } else { ranges }
         }
         _ => return None,
@@ -57,18 +58,72 @@ pub(crate) fn ranges_of(filter: &Expr, sql_type: &SqlType) -> Option<NumberRange
     (ranges.as_slice().len() <= RANGES_MAX).then_some(ranges)
 }
 
-/// The numbers that compare so with another one.
-fn compared(op: Operator, value: i128) -> Option<NumberRanges> {
-    let between = NumberRanges::between;
-    Some(match op {
-        Operator::Eq => between(value, value),
-        Operator::NotEq => between(value, value).not(),
-        Operator::Lt => between(value, i128::MAX).not(),
-        Operator::LtEq => between(i128::MIN, value),
-        Operator::Gt => between(i128::MIN, value).not(),
-        Operator::GtEq => between(value, i128::MAX),
-        _ => return None,
-    })
+/// A column of this type, as it is or as a timestamp: days that are compared with one.
+struct Operand<'t> {
+    sql_type: &'t SqlType,
+    /// What the constant's number is, as often as the column's.
+    factor: i128,
+    unit: Option<TimeUnit>,
+}
+
+impl<'t> Operand<'t> {
+    fn of(expr: &Expr, sql_type: &'t SqlType) -> Option<Self> {
+        match expr {
+            Expr::Column(_) => Some(Self { sql_type, factor: 1, unit: None }),
+            Expr::Cast(Cast { expr, field }) if matches!(expr.as_ref(), Expr::Column(_)) => {
+                let DataType::Timestamp(unit, None) = field.data_type() else { return None };
+                let factor = i128::from(SECONDS_OF_DAY) * per_second(*unit);
+                let is_day = *sql_type == SqlType::Date;
+                is_day.then_some(Self { sql_type, factor, unit: Some(*unit) })
+            }
+            _ => None,
+        }
+    }
+
+    /// A constant in the unit that the column is compared in.
+    fn constant(&self, value: &Expr) -> Option<i128> {
+        use ScalarValue as S;
+        let Expr::Literal(scalar, _) = value else { return None };
+        Some(match (scalar, self.unit) {
+            (scalar, None) => whole(scalar, self.sql_type)?,
+            (S::TimestampSecond(Some(at), None), Some(TimeUnit::Second))
+            | (S::TimestampMillisecond(Some(at), None), Some(TimeUnit::Millisecond))
+            | (S::TimestampMicrosecond(Some(at), None), Some(TimeUnit::Microsecond))
+            | (S::TimestampNanosecond(Some(at), None), Some(TimeUnit::Nanosecond)) => (*at).into(),
+            _ => return None,
+        })
+    }
+
+    /// The column's number that is this one in the unit.
+    fn exactly(&self, value: i128) -> Option<i128> {
+        (value.rem_euclid(self.factor) == 0).then(|| value.div_euclid(self.factor))
+    }
+
+    /// The numbers of the column that compare so with a constant.
+    fn compared(&self, op: Operator, value: &Expr) -> Option<NumberRanges> {
+        let value = self.constant(value)?;
+        let exactly = || NumberRanges::of_list(self.exactly(value).into_iter().collect());
+        let up_to = |value: i128| NumberRanges::between(i128::MIN, value.div_euclid(self.factor));
+        // What is less than a whole number is at most the one before it.
+        Some(match op {
+            Operator::Eq => exactly(),
+            Operator::NotEq => exactly().not(),
+            Operator::Lt => up_to(value - 1),
+            Operator::LtEq => up_to(value),
+            Operator::Gt => up_to(value).not(),
+            Operator::GtEq => up_to(value - 1).not(),
+            _ => return None,
+        })
+    }
+}
+
+fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
 }
 
 /// Two columns of a table that are compared.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int32Array};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int32Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, col, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, cast, col, lit};
 use proptest::prelude::*;
 
 use super::ranges_of;
@@ -50,19 +50,41 @@ fn condition() -> impl Strategy<Value = Expr> {
     })
 }
 
-/// For each number whether DataFusion says that the condition holds, and for NULL.
-fn by_datafusion(condition: &Expr) -> Vec<bool> {
-    let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int32, true)]));
+/// For each value of a column whether DataFusion says that the condition holds.
+fn by_datafusion(condition: &Expr, column: ArrayRef) -> Vec<bool> {
+    let schema = Arc::new(Schema::new(vec![Field::new("a", column.data_type().clone(), true)]));
     let names = DFSchema::try_from(Arc::clone(&schema)).expect("one name");
     let expr = SessionContext::new().create_physical_expr(condition.clone(), &names);
     let expr = expr.expect("it binds");
-    let numbers = NUMBERS.into_iter().map(Some).chain([None]);
-    let column: ArrayRef = Arc::new(Int32Array::from_iter(numbers));
     let count = column.len();
     let batch = RecordBatch::try_new(schema, vec![column]).expect("one column");
     let truths = expr.evaluate(&batch).and_then(|truths| truths.into_array(count));
     let truths = truths.expect("it is evaluated");
     truths.as_boolean().iter().map(|truth| truth == Some(true)).collect()
+}
+
+/// A day as a moment, so many nanoseconds away from its beginning.
+fn moment() -> impl Strategy<Value = Expr> {
+    let beside = prop_oneof![2 => Just(0), 1 => -2_i64..3];
+    (-3_i64..4, beside).prop_map(|(day, beside)| {
+        let at = day * 86_400_000_000_000 + beside;
+        Expr::Literal(ScalarValue::TimestampNanosecond(Some(at), None), None)
+    })
+}
+
+/// Conditions on a column of days, which are compared with moments.
+fn day_condition() -> impl Strategy<Value = Expr> {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let day = || cast(col("a"), DataType::Timestamp(TimeUnit::Nanosecond, None));
+    let op = prop::sample::select(vec![Eq, NotEq, Lt, LtEq, Gt, GtEq]);
+    let compared = (op, moment(), any::<bool>()).prop_map(move |(op, moment, turned)| {
+        let (left, right) = if turned { (moment, day()) } else { (day(), moment) };
+        Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+    });
+    let between = (moment(), moment()).prop_map(move |(low, high)| day().between(low, high));
+    let list = (prop::collection::vec(moment(), 1..5), any::<bool>())
+        .prop_map(move |(list, negated)| day().in_list(list, negated));
+    prop_oneof![3 => compared, 1 => between, 1 => list]
 }
 
 proptest! {
@@ -72,7 +94,19 @@ proptest! {
         let mut expected: Vec<_> =
             NUMBERS.iter().map(|number| ranges.has(i128::from(*number))).collect();
         expected.push(false);
-        prop_assert_eq!(by_datafusion(&condition), expected, "{}", condition);
+        let numbers = NUMBERS.into_iter().map(Some).chain([None]);
+        let column = Arc::new(Int32Array::from_iter(numbers));
+        prop_assert_eq!(by_datafusion(&condition, column), expected, "{}", condition);
+    }
+
+    #[test]
+    fn days_are_compared_with_moments(condition in day_condition()) {
+        let ranges = ranges_of(&condition, &SqlType::Date).expect("it has but comparisons");
+        let days = -5..6;
+        let mut expected: Vec<_> = days.clone().map(|day| ranges.has(day.into())).collect();
+        expected.push(false);
+        let column = Arc::new(Date32Array::from_iter(days.map(Some).chain([None])));
+        prop_assert_eq!(by_datafusion(&condition, column), expected, "{}", condition);
     }
 }
 

@@ -1,14 +1,12 @@
 //! The rows of a stretch that are left, a bit for each.
 //!
 //! What encoded values are compared with answers 64 rows at once; where few of these are left, they
-//! are looked at one by one.
+//! are checked one by one.
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
-
-use crate::offsets::Offsets;
 
 /// Of 64 rows, so many have to be left for all to be compared at once.
 const LEFT_MIN: u32 = 8;
@@ -67,20 +65,19 @@ impl RowBits {
     /// Leaves those that meet something, each by itself.
     #[inline]
     pub(crate) fn keep_each(&mut self, meets: impl Fn(usize) -> bool) {
-        self.keep_words(|rows, word| each(word, |bit| meets(rows.start + bit)));
+        self.keep_words(|rows, word| each_of(word, |bit| meets(rows.start + bit)));
     }
 
-    /// Leaves those whose offset meets something; the stretch begins at row `first` of them.
+    /// Leaves those that meet something: `each` says it of one row, `word_of` of up to 64.
     #[inline]
-    pub(crate) fn keep_offsets(
+    pub(crate) fn keep(
         &mut self,
-        first: usize,
-        offsets: impl Offsets,
-        meets: impl Fn(u32) -> bool,
+        each: impl Fn(usize) -> bool,
+        word_of: impl Fn(Range<usize>) -> u64,
     ) {
         self.keep_words(|rows, word| match word.count_ones() < LEFT_MIN {
-            true => each(word, |bit| meets(offsets.get(first + rows.start + bit))),
-            false => offsets.word(first + rows.start..first + rows.end, &meets),
+            true => each_of(word, |bit| each(rows.start + bit)),
+            false => word_of(rows),
         });
     }
 
@@ -92,10 +89,8 @@ impl RowBits {
         entries: &[E],
         meets: impl Fn(E) -> bool,
     ) {
-        self.keep_words(|rows, word| match word.count_ones() < LEFT_MIN {
-            true => each(word, |bit| meets(entries[first + rows.start + bit])),
-            false => word_of(&entries[first + rows.start..first + rows.end], &meets),
-        });
+        let word_of = |rows: Range<usize>| word_of(&entries[first..][rows], &meets);
+        self.keep(|row| meets(entries[first + row]), word_of);
     }
 
     /// Those that have a bit in a bitmap over all rows; the stretch begins at row `first` of it.
@@ -132,7 +127,7 @@ pub(crate) fn bits_of(bitmap: &[u64], rows: Range<usize>) -> u64 {
 
 /// The bits of a word for which something holds.
 #[inline]
-fn each(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
+fn each_of(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
     let (mut rest, mut kept) = (word, 0);
     while rest != 0 {
         let bit = rest.trailing_zeros();

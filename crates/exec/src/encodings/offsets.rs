@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use remanent_engine::FrozenColumn;
 
-use crate::row_bits::{packed, word_of};
 use crate::rows::Rows;
+use crate::rows::bits::{RowBits, packed, word_of};
 
 /// Numbers that are kept as offsets, one for each row of a segment.
 pub(crate) trait Offsets: Copy {
@@ -23,12 +23,19 @@ pub(crate) trait Offsets: Copy {
 
     /// A bit for each of up to 64 rows whose offset meets something.
     fn word(self, rows: Range<usize>, meets: impl Fn(u32) -> bool) -> u64;
+
+    /// Leaves the rows of a stretch whose offset meets something; it begins at row `first`.
+    #[inline]
+    fn filter(self, first: usize, rows: &mut RowBits, meets: impl Fn(u32) -> bool) {
+        let word_of = |rows: Range<usize>| self.word(first + rows.start..first + rows.end, &meets);
+        rows.keep(|row| meets(self.get(first + row)), word_of);
+    }
 }
 
 /// Evaluates an expression with the offsets of so many bytes each; it is compiled for each width.
 macro_rules! with_offsets {
     ($bytes:expr, $width:expr, |$offsets:ident| $value:expr) => {{
-        use $crate::offsets::{Entries, Parts};
+        use $crate::encodings::offsets::{Entries, Parts};
         let bytes: &[u8] = $bytes;
         match $width {
             1 => {

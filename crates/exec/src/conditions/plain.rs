@@ -4,8 +4,8 @@
 
 use remanent_engine::schema::ColumnType;
 
-use crate::ranges::NumberRanges;
-use crate::row_bits::RowBits;
+use crate::conditions::ranges::NumberRanges;
+use crate::rows::bits::RowBits;
 
 /// A column's values, of so many bytes each.
 #[derive(Clone, Copy)]

@@ -8,10 +8,10 @@ use std::ops::Range;
 use remanent_engine::schema::ColumnType;
 use remanent_engine::{Encoding, FrozenColumn};
 
-use crate::offsets::{Offsets, with_offsets};
-use crate::plain;
-use crate::row_bits::{RowBits, low_bits, packed};
-use crate::verdict::number_of;
+use crate::conditions::plain;
+use crate::conditions::verdict::number_of;
+use crate::encodings::offsets::{Offsets, with_offsets};
+use crate::rows::bits::{RowBits, low_bits, packed};
 
 /// How two numbers of a row compare; null compares with nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

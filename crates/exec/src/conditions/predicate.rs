@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::matches::Matches;
-use crate::pattern::TextPattern;
-use crate::ranges::NumberRanges;
+use crate::conditions::matches::Matches;
+use crate::conditions::pattern::TextPattern;
+use crate::conditions::ranges::NumberRanges;
 use crate::vector::Decoded;
 
 /// A predicate on one column.
@@ -18,8 +18,8 @@ use crate::vector::Decoded;
 /// # Examples
 /// See [`SegmentFilter`](crate::SegmentFilter).
 pub trait ColumnPredicate {
-    /// The whole numbers, or unscaled decimals, that meet it, if it says no more than that; NULL does
-    /// not meet it then. Dates are days; times and timestamps are microseconds.
+    /// The whole numbers, or unscaled decimals, that meet it, if it says no more than that; NULL
+    /// does not meet it then. Dates are days; times and timestamps are microseconds.
     fn ranges(&self) -> Option<&NumberRanges>;
 
     /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.

@@ -2,13 +2,13 @@
 //!
 //! A pattern whose only wildcard is `%` is a start, an end, and what comes between them in order;
 //! each part is searched for by itself, by what the caller brings for it. In text that is written
-//! in symbols an [`Automaton`](crate::automaton) goes from code to code. Patterns with `_` or an
+//! in symbols an [`Automaton`](super::automaton) goes from code to code. Patterns with `_` or an
 //! escape are left to the caller.
 
 use std::fmt::Debug;
 
-use crate::encoded_texts::EncodedTexts;
-use crate::row_bits::RowBits;
+use crate::encodings::encoded_texts::EncodedTexts;
+use crate::rows::bits::RowBits;
 
 /// Finds one string of bytes within others: how is the caller's choice, who may have a library for
 /// it that goes by as many bytes at once as the machine can.

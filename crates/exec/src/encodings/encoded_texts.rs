@@ -4,7 +4,7 @@
 
 use remanent_engine::Ends;
 
-use crate::row_bits::RowBits;
+use crate::rows::bits::RowBits;
 
 /// The encoded texts of a column.
 ///

@@ -9,7 +9,7 @@ mod tests;
 
 use remanent_engine::Symbols;
 
-use crate::pattern::PatternParts;
+use crate::conditions::pattern::PatternParts;
 
 /// A pattern over the codes of one column's symbols.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Numbers are found where they were put, at the ends of words and beyond the set alike.
 
 use super::KeySet;
-use crate::offsets::Entries;
-use crate::row_bits::RowBits;
+use crate::encodings::offsets::Entries;
+use crate::rows::bits::RowBits;
 
 fn set(low: i128, numbers: &[i128], len: usize) -> KeySet {
     let mut set = KeySet { low, len, bits: vec![0; len.div_ceil(64)] };

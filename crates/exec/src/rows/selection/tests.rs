@@ -1,8 +1,8 @@
 //! A selection has the rows of its bits, whatever it is kept as.
 
 use super::Selection;
-use crate::row_bits::RowBits;
 use crate::rows::Run;
+use crate::rows::bits::RowBits;
 
 fn selection(len: usize, left: impl Fn(usize) -> bool) -> Selection {
     let mut bits = RowBits::all(len);

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::row_bits::RowBits;
+use crate::rows::bits::RowBits;
 use crate::rows::{Rows, Run};
 
 /// Rows of a run, on average, that are worth a loop of their own.

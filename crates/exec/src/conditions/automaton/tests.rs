@@ -1,7 +1,7 @@
 //! An automaton has a state for each byte of its pattern, and patterns of too many have none.
 
 use super::states;
-use crate::pattern::{Find, Pattern, TextPattern};
+use crate::conditions::pattern::{Find, Pattern, TextPattern};
 
 #[derive(Debug)]
 struct Nowhere;

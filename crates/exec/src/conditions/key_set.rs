@@ -11,11 +11,11 @@ mod tests;
 
 use remanent_engine::schema::ColumnType;
 
+use crate::conditions::matches::Matches;
 use crate::decode::consecutive;
-use crate::matches::Matches;
-use crate::offsets::Offsets;
-use crate::row_bits::RowBits;
+use crate::encodings::offsets::Offsets;
 use crate::rows::BATCH_ROWS;
+use crate::rows::bits::RowBits;
 use crate::vector::Vector;
 
 /// Of the numbers between the least and the greatest key of a join, the part that has to be keys
@@ -161,8 +161,9 @@ impl KeySet {
         at < self.len && self.bits[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the stretch
-    /// begins at row `start` of the offsets. Numbers and keys are of one type of at most 8 bytes.
+    /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the
+    /// stretch begins at row `start` of the offsets. Numbers and keys are of one type of at most 8
+    /// bytes.
     #[inline]
     pub(crate) fn filter(
         &self,
@@ -173,9 +174,7 @@ impl KeySet {
     ) {
         // What is less than the first number wraps around to more than the last.
         let first = (min - self.low) as usize;
-        rows.keep_offsets(start, offsets, |offset| {
-            self.has_at(first.wrapping_add(offset as usize))
-        });
+        offsets.filter(start, rows, |offset| self.has_at(first.wrapping_add(offset as usize)));
     }
 }
 

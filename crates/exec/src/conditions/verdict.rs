@@ -3,24 +3,24 @@
 //! A predicate on a dictionary is evaluated once for each of its values, on offsets of a byte once
 //! for each of 256 numbers; after that codes are compared with the ends of what meets it, or a row
 //! costs one look-up. Sets of numbers are compared with wider offsets, and with numbers as they lie
-//! in rows; keys are looked up by number, patterns searched for in the encoded text. A segment whose
-//! least and greatest value lie outside a set is passed over.
+//! in rows; keys are looked up by number, patterns searched for in the encoded text. A segment is
+//! passed over if its least and greatest value lie outside a set.
 
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
 use remanent_engine::{Encoding, FrozenColumn};
 
-use crate::automaton::Automaton;
+use crate::conditions::automaton::Automaton;
+use crate::conditions::key_set::KeySet;
+use crate::conditions::pattern::TextPattern;
+use crate::conditions::plain::{self, PlainBytes};
+use crate::conditions::predicate::ColumnPredicate;
+use crate::conditions::ranges::{NumberRange, NumberRanges};
 use crate::decode::{consecutive, dictionary_values, from_values};
-use crate::encoded_texts::EncodedTexts;
-use crate::key_set::KeySet;
-use crate::offsets::{Offsets, with_offsets};
-use crate::pattern::TextPattern;
-use crate::plain::{self, PlainBytes};
-use crate::predicate::ColumnPredicate;
-use crate::ranges::{NumberRange, NumberRanges};
-use crate::row_bits::RowBits;
+use crate::encodings::encoded_texts::EncodedTexts;
+use crate::encodings::offsets::{Offsets, with_offsets};
+use crate::rows::bits::RowBits;
 use crate::vector::Decoded;
 
 /// Values of a dictionary for which a predicate is evaluated ahead, at most.
@@ -238,7 +238,7 @@ impl Verdict {
     fn filter_offsets(&self, bytes: &[u8], width: usize, first: usize, rows: &mut RowBits) {
         match self {
             Self::Table { meets, .. } => with_offsets!(bytes, width, |offsets| {
-                rows.keep_offsets(first, offsets, |offset| meets[offset as usize]);
+                offsets.filter(first, rows, |offset| meets[offset as usize]);
             }),
             Self::Ranges { ranges, .. } => match ranges.as_slice() {
                 [range] => filter_range(*range, bytes, width, first, rows),
@@ -283,7 +283,7 @@ fn filter_range(range: OffsetRange, bytes: &[u8], width: usize, first: usize, ro
             rows.keep_entries(first, bytes.as_chunks().0, |two| offset(two) <= len);
         }
         _ => with_offsets!(bytes, width, |offsets| {
-            rows.keep_offsets(first, offsets, |offset| range.has(offset));
+            offsets.filter(first, rows, |offset| range.has(offset));
         }),
     }
 }

@@ -1,5 +1,6 @@
-//! Sets of whole numbers as ranges: what comparisons with constants, and AND, OR and NOT of them,
-//! ask of a column.
+//! Sets of whole numbers as ranges.
+//!
+//! They are what comparisons with constants, and AND, OR and NOT of them, ask of a column.
 
 #[cfg(test)]
 mod tests;
