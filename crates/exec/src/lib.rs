@@ -2,9 +2,9 @@
 //!
 //! A [`SegmentFilter`] is made of what a query asks of a segment: predicates on one column each
 //! ([`ColumnPredicate`]), as sets of numbers ([`NumberRanges`]) or patterns ([`Pattern`]) where
-//! they are no more, comparisons of two columns, and the keys that joins want ([`KeySet`]). It says
-//! which rows are left ([`Selection`]); [`decode`] makes vectors of these alone. What cannot be said
-//! by encoded values is left to the caller, who evaluates it on decoded ones.
+//! they are no more, comparisons of two columns, and the keys that joins want ([`KeySet`]). It
+//! says which rows are left ([`Selection`]); [`decode`] makes vectors of these alone. What cannot
+//! be said by encoded values is left to the caller, who evaluates it on decoded ones.
 //!
 //! Nothing here knows SQL, Arrow or sessions: a caller brings its predicates through a trait, and
 //! makes of the vectors what it needs.
