@@ -43,7 +43,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "clippy",
         "no warning in any crate, the laboratory included",
-        330,
+        225,
         "cargo clippy --workspace --all-targets -- -D warnings",
     ),
     with(
@@ -51,17 +51,17 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "doc",
             "documentation builds without a warning",
-            140,
+            92,
             "cargo doc --workspace --no-deps",
         ),
     ),
     command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
-    command("size", "the engine fits into a small program", 13, size::run),
-    command("examples", "programs in C and C++, built and run as users do it", 87, examples::run),
+    command("size", "the engine fits into a small program", 40, size::run),
+    command("examples", "programs in C and C++, built and run as users do it", 91, examples::run),
     program(
         "examples-checked",
         "the same programs under sanitizers and under valgrind",
-        24,
+        23,
         "cargo xtask examples --sanitize --valgrind",
     ),
     with(
@@ -69,44 +69,44 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "shuttle",
             "models of the concurrent protocols, over many schedules",
-            78,
+            95,
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
     program(
         "histories",
         "random histories of transactions, each checked for its isolation",
-        23,
+        24,
         "cargo run --release --package remanent-simulator -- histories --count 3000",
     ),
     program(
         "soak",
         "a database at the end of its budget, with rows of shifting sizes",
-        4,
+        38,
         "cargo run --release --package remanent-simulator -- soak --operations 2000000",
     ),
     program(
         "crashes",
         "databases after a crash at every call of a trace",
-        82,
+        94,
         "cargo run --release --package remanent-simulator -- crashes --count 30",
     ),
     program(
         "failures",
         "databases of which each call has failed",
-        33,
+        38,
         "cargo run --release --package remanent-simulator -- failures --count 15",
     ),
     program(
         "flips",
         "databases with single bits changed",
-        17,
+        13,
         "cargo run --release --package remanent-simulator -- flips --count 20",
     ),
     program(
         "damages",
         "databases of which files or pieces are gone, cut or exchanged",
-        8,
+        5,
         "cargo run --release --package remanent-simulator -- damages --count 20",
     ),
     with(
@@ -114,16 +114,16 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "schedules",
             "random histories again, on the schedules of the model checker",
-            21,
+            24,
             "cargo run --release --package remanent-simulator -- histories --count 5000",
         ),
     ),
-    in_parts("planted", "bugs put into a copy of the engine are found", 170, planted::run_part),
+    in_parts("planted", "bugs put into a copy of the engine are found", 250, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        505,
+        740,
         "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
          --package remanent-shell --package remanent-cli --package lab*",
     ),
@@ -131,22 +131,22 @@ pub(super) const STEPS: &[Step] = &[
     in_parts(
         "planted-sql",
         "bugs put into a copy of what stands on DataFusion are found",
-        200,
+        90,
         planted::run_sql_part,
     ),
     program(
         "clients",
         "programs and drivers that people use, and random queries, get their answers",
-        62,
+        69,
         "sh crates/server/tests/clients/ci.sh",
     ),
     program(
         "lab",
         "every workload of the laboratory and each interface, every answer verified",
-        140,
+        168,
         "sh lab/ci.sh",
     ),
-    program("test", "tests of everything else", 223, "cargo test"),
+    program("test", "tests of everything else", 260, "cargo test"),
 ];
 
 const fn program(
