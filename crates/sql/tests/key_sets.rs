@@ -122,3 +122,49 @@ fn keys_that_lie_far_apart_are_looked_up_by_the_join() {
         Datum::Int(2_000_000_000)
     );
 }
+
+/// A join on several columns says of each which numbers it wants, and compares whole keys itself.
+#[test]
+fn keys_of_several_columns_are_wanted_column_by_column() {
+    let mut session = tables();
+    session
+        .execute("create table pairs (a int, b int, c text); insert into pairs values (10, 30, 'x'), (30, 10, 'y'), (null, 50, 'z'), (50, null, 'z')")
+        .expect("pairs");
+    let query = "select count(*) from pairs p join large l on l.two = p.a and l.maybe = p.b";
+    let of = |row: i64| (row % 3000 - 500, (row % 3 != 0).then_some(row % 500));
+    let expected = (0..ROWS).filter(|row| [(10, Some(30)), (30, Some(10))].contains(&of(*row)));
+    assert_eq!(numbers(&mut session, query), [expected.count() as i64]);
+    let (sets, out) = of_scan(&mut session, query);
+    let wanted = |row: &i64| {
+        [10, 30, 50].contains(&of(*row).0) && [Some(10), Some(30), Some(50)].contains(&of(*row).1)
+    };
+    assert_eq!((sets, out), (2, (0..ROWS).filter(wanted).count() as u64));
+    // A column of text has no numbers: the others are compared, and the join compares all.
+    let query = "select count(*) from pairs p join (select l.*, 'x' || (l.id % 2)::text as c \
+                 from large l) l on l.two = p.a and l.c = p.c || '0'";
+    let expected = (0..ROWS).filter(|row| row % 2 == 0 && of(*row).0 == 10).count();
+    assert_eq!(numbers(&mut session, query), [expected as i64]);
+    // Whoever compares NULL with NULL wants rows that have it.
+    let query = "select count(*) from pairs p join large l \
+                 on l.two = p.a and l.maybe is not distinct from p.b";
+    let equal = |row: &i64| [(10, Some(30)), (30, Some(10)), (50, None)].contains(&of(*row));
+    assert_eq!(numbers(&mut session, query), [(0..ROWS).filter(equal).count() as i64]);
+}
+
+/// What a plan collects in one run says nothing of the next.
+#[test]
+fn keys_are_those_of_the_run() {
+    let mut session = tables();
+    let walk = "with recursive walk(k, depth) as (select 10, 0 union all \
+                select l.same + depth * 20 + 20, depth + 1 from walk join large l on l.two = walk.k \
+                where l.id < 3000 and depth < 4) select count(*), max(k) from walk";
+    assert_eq!(numbers(&mut session, walk), [5, 90]);
+    session.execute("prepare wanted as select count(*) from small s join large l on l.two = s.k where s.k < $1").expect("a statement");
+    let mut count = |bound: i64| {
+        let query = format!("execute wanted({bound})");
+        let expected = (0..ROWS).filter(|row| key(row % 3000 - 500) && row % 3000 - 500 < bound);
+        let answer = session.query(&query, &[]).expect("it runs");
+        assert_eq!(answer.rows[0][0].as_i64(), Some(expected.count() as i64), "{bound}");
+    };
+    [1000, 100, 0, 1000].into_iter().for_each(&mut count);
+}

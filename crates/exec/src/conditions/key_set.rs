@@ -120,7 +120,46 @@ impl KnownKeys {
     }
 }
 
+/// Numbers for each key that get a bit, at most, where the keys come as they are: 64 bytes a key.
+const NUMBERS_A_KEY: usize = 512;
+
 impl KeySet {
+    /// The numbers of a list; `None` if they are too far apart for a bit for each between them.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_exec::KeySet;
+    /// let keys = KeySet::of_numbers(&[70, -3, 70]).expect("they are close");
+    /// assert!(keys.has(70) && keys.has(-3) && !keys.has(0));
+    /// assert!(KeySet::of_numbers(&[0, i64::MAX]).is_none());
+    /// assert!(!KeySet::of_numbers(&[]).expect("no keys").has(0));
+    /// ```
+    pub fn of_numbers(numbers: &[i64]) -> Option<Self> {
+        let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return Some(Self { low: 0, len: 0, bits: Vec::new() });
+        };
+        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
+        if len > NUMBERS_FREE.max(numbers.len().saturating_mul(NUMBERS_A_KEY)) {
+            return None;
+        }
+        let mut set = Self { low: (*low).into(), len, bits: vec![0; len.div_ceil(64)] };
+        // What is not less than the least number is not beyond the last.
+        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
+        Some(set)
+    }
+
+    /// The bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.bits.len() * size_of::<u64>()
+    }
+
+    /// Whether it seems to keep hardly a row of a table with so many rows away: nearly all numbers
+    /// between the ends are keys, and these are about as many as the table may have.
+    pub fn is_useless(&self, rows: usize) -> bool {
+        let count: usize = self.bits.iter().map(|word| word.count_ones() as usize).sum();
+        count * 4 > self.len * KEYS_IN_FOUR && self.len.saturating_mul(ROWS_A_NUMBER) >= rows
+    }
+
     /// Adds the keys of a list; how many different ones there are.
     fn add_all(&mut self, keys: &[i128]) -> usize {
         for key in keys {

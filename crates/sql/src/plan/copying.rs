@@ -1,7 +1,7 @@
 //! Operators that make many rows of one, and copy its arrays for each.
 //!
 //! Texts lie outside of their columns, and rows that a join makes share them; arrays do not. A join
-//! threadys on arrays makes few rows at a time, unnesting gets as few as make a batch, and so
+//! that gives on arrays makes few rows at a time, unnesting gets as few as make a batch, and so
 //! does a projection that puts one array beside all rows.
 
 use std::fmt;

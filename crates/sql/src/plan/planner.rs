@@ -35,6 +35,7 @@ use crate::functions::{measured, regex};
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
+use crate::rules::joins::build_keys::CollectBuildKeys;
 use crate::rules::joins::constant_keys::WithoutConstantKeys;
 use crate::rules::joins::not_in;
 use crate::rules::joins::not_in::NotInConstants;
@@ -144,7 +145,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
-/// between operators does not yet, and where projections are pushed down.
+/// between operators does not yet, where projections are pushed down, and behind all of them.
 pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
         vec![Arc::new(SequentialUnions), Arc::new(StripConstants)];
@@ -158,6 +159,7 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
         let is_pushdown = rule.name().starts_with(same_names::RULE);
         rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
     }
+    rules.push(Arc::new(CollectBuildKeys));
     rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -25,15 +25,14 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
-use remanent_exec::KnownKeys;
 
 use super::access_path::{Access, SortColumn};
+use super::build_keys::BuildKeys;
 use super::condition::{Condition, RuntimeFilter};
 use super::join_keys;
-use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
 use super::rows_of::RowsOf;
-use super::runtime_keys::known_keys;
+use super::runtime_keys::decide;
 use super::scan_rows::{Batches, ScanRequest};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
@@ -58,6 +57,8 @@ pub(crate) struct ScanExec {
     conditions: Vec<Condition>,
     /// What operators above will ask of the rows, known when they run.
     runtime_filters: Vec<Condition>,
+    /// Keys that joins above collect, as some of these filters say them.
+    build_keys: Vec<Arc<BuildKeys>>,
     /// The most rows to give out.
     fetch: Option<usize>,
     schema: SchemaRef,
@@ -85,18 +86,33 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let (runtime_filters, fetch) = (Vec::new(), None);
+        let (runtime_filters, build_keys, fetch) = (Vec::new(), Vec::new(), None);
         Ok(Self {
             table,
             columns,
             access,
             conditions,
             runtime_filters,
+            build_keys,
             fetch,
             schema,
             properties,
             metrics,
         })
+    }
+
+    /// The numbers of the filters that joins fill when they run.
+    pub(crate) fn runtime_filters(&self) -> impl Iterator<Item = u64> {
+        self.runtime_filters.iter().filter_map(|filter| filter.expr().expression_id())
+    }
+
+    /// The scan with those of some keys that its filters are about, if there are any.
+    pub(crate) fn told_of(&self, keys: &[Arc<BuildKeys>]) -> Option<Self> {
+        let is_mine =
+            |keys: &&Arc<BuildKeys>| self.runtime_filters().any(|filter| keys.is_of(filter));
+        let build_keys: Vec<_> = keys.iter().filter(is_mine).cloned().collect();
+        let scan = self.again(Arc::clone(&self.properties));
+        (!build_keys.is_empty()).then_some(Self { build_keys, ..scan })
     }
 
     /// The scan that gives rows in this order, and only the first of them, if an index has it.
@@ -128,6 +144,7 @@ impl ScanExec {
             access: self.access.clone(),
             conditions: self.conditions.clone(),
             runtime_filters: self.runtime_filters.clone(),
+            build_keys: self.build_keys.clone(),
             fetch: self.fetch,
             schema: Arc::clone(&self.schema),
             properties,
@@ -298,7 +315,7 @@ impl ExecutionPlan for ScanExec {
             keys: Vec::new(),
             schema: Arc::clone(&self.schema),
         };
-        let runtime_filters = self.runtime_filters.clone();
+        let (runtime_filters, build_keys) = (self.runtime_filters.clone(), self.build_keys.clone());
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
         let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
         let start = move || {
@@ -316,13 +333,10 @@ impl ExecutionPlan for ScanExec {
             let asked = predicate_of(&request.table, &request.conditions, &runtime_filters)?;
             let mut others = Vec::new();
             for runtime_filter in runtime_filters.into_iter().filter(|_| access == Access::All) {
-                match known_keys(&runtime_filter, &request.table, count)? {
-                    KnownKeys::Unsuitable => others.push(RuntimeFilter::new(runtime_filter)),
-                    KnownKeys::Useless => {}
-                    KnownKeys::Keys(keys) => {
-                        let column = runtime_filter.columns[0];
-                        request.keys.push(WantedKeys { column, keys: Arc::new(keys) });
-                    }
+                let decided = decide(&runtime_filter, &build_keys, &request.table, count)?;
+                request.keys.extend(decided.keys);
+                if decided.is_left {
+                    others.push(RuntimeFilter::new(runtime_filter));
                 }
             }
             by_sets.add(request.keys.len());

@@ -7,6 +7,7 @@ pub(crate) mod provider;
 
 pub(crate) mod access_path;
 
+pub(crate) mod build_keys;
 pub(crate) mod condition;
 pub(crate) mod constant;
 pub(crate) mod pattern;
