@@ -128,7 +128,11 @@ fn keys_that_lie_far_apart_are_looked_up_by_the_join() {
 fn keys_of_several_columns_are_wanted_column_by_column() {
     let mut session = tables();
     session
-        .execute("create table pairs (a int, b int, c text); insert into pairs values (10, 30, 'x'), (30, 10, 'y'), (null, 50, 'z'), (50, null, 'z')")
+        .execute(
+            "create table pairs (a int, b int, c text);
+             insert into pairs values (10, 30, 'x'), (30, 10, 'y'), (null, 50, 'z'),
+                 (50, null, 'z')",
+        )
         .expect("pairs");
     let query = "select count(*) from pairs p join large l on l.two = p.a and l.maybe = p.b";
     let of = |row: i64| (row % 3000 - 500, (row % 3 != 0).then_some(row % 500));
@@ -156,10 +160,13 @@ fn keys_of_several_columns_are_wanted_column_by_column() {
 fn keys_are_those_of_the_run() {
     let mut session = tables();
     let walk = "with recursive walk(k, depth) as (select 10, 0 union all \
-                select l.same + depth * 20 + 20, depth + 1 from walk join large l on l.two = walk.k \
-                where l.id < 3000 and depth < 4) select count(*), max(k) from walk";
+                select l.same + depth * 20 + 20, depth + 1 \
+                from walk join large l on l.two = walk.k where l.id < 3000 and depth < 4) \
+                select count(*), max(k) from walk";
     assert_eq!(numbers(&mut session, walk), [5, 90]);
-    session.execute("prepare wanted as select count(*) from small s join large l on l.two = s.k where s.k < $1").expect("a statement");
+    let wanted = "prepare wanted as select count(*) from small s join large l on l.two = s.k \
+                  where s.k < $1";
+    session.execute(wanted).expect("a statement");
     let mut count = |bound: i64| {
         let query = format!("execute wanted({bound})");
         let expected = (0..ROWS).filter(|row| key(row % 3000 - 500) && row % 3000 - 500 < bound);

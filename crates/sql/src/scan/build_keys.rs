@@ -1,10 +1,10 @@
 //! Keys of the build side of a hash join, as bits for the scans of its other side.
 //!
-//! The rows of the build side pass by on their way into the join's hash table, and the numbers of
-//! each of its key columns are collected. When the last row has passed, they become a bit for each
-//! number between the least and the greatest, column by column; so a join on several columns tells
-//! scans something, too. The join compares whole keys as ever. (Semi-join reduction by bitmaps:
-//! Graefe, Query Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.)
+//! The numbers of each key column are collected while the rows of the build side are on their way
+//! into the join's hash table. After the last row they become a bit for each number between the
+//! least and the greatest, column by column; so a join on several columns tells scans something,
+//! too. The join compares whole keys as ever. (Semi-join reduction by bitmaps: Graefe, Query
+//! Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.)
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! What a join says of its keys, as bits that encoded values are compared with.
 //!
-//! Keys of a join's build side that were collected are bits ([`super::build_keys`]). Other joins tell
-//! the scan of their larger side which keys they found as an expression that looks each key up, in a
-//! list or by itself: `remanent-exec` makes bits of it, if that is worth it.
+//! Keys of a join's build side that were collected are bits ([`super::build_keys`]). Other joins
+//! tell the scan of their larger side which keys they found as an expression that looks each key
+//! up, in a list or by itself: `remanent-exec` makes bits of it, if that is worth it.
 
 use std::sync::Arc;
 
