@@ -120,8 +120,12 @@ impl KnownKeys {
     }
 }
 
-/// Numbers for each key that get a bit, at most, where the keys come as they are: 64 bytes a key.
-const NUMBERS_A_KEY: usize = 512;
+/// Numbers for each key that get a bit, at most, where the keys come as they are: 4 bytes a key.
+const NUMBERS_A_KEY: usize = 32;
+
+/// The same while all bits take less than 8 MiB: 64 bytes a key.
+const NUMBERS_A_KEY_OF_FEW: usize = 512;
+const NUMBERS_OF_FEW: usize = 1 << 26;
 
 impl KeySet {
     /// The numbers of a list; `None` if they are too far apart for a bit for each between them.
@@ -139,7 +143,9 @@ impl KeySet {
             return Some(Self { low: 0, len: 0, bits: Vec::new() });
         };
         let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
-        if len > NUMBERS_FREE.max(numbers.len().saturating_mul(NUMBERS_A_KEY)) {
+        let of_few = numbers.len().saturating_mul(NUMBERS_A_KEY_OF_FEW).min(NUMBERS_OF_FEW);
+        let of_many = numbers.len().saturating_mul(NUMBERS_A_KEY);
+        if len > NUMBERS_FREE.max(of_few).max(of_many) {
             return None;
         }
         let mut set = Self { low: (*low).into(), len, bits: vec![0; len.div_ceil(64)] };

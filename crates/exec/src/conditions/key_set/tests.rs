@@ -49,3 +49,31 @@ fn offsets_are_looked_up_from_either_side_of_the_least_key() {
     set.filter(1000, offsets, 0, &mut rows);
     assert_eq!(rows.words(), [0], "what was out stays out");
 }
+
+#[test]
+fn numbers_of_a_list_have_bits_as_long_as_they_are_close() {
+    let every = |step: i64, count: i64| (0..count).map(|at| at * step - 9).collect::<Vec<_>>();
+    for (step, count) in [(1, 1), (1, 500), (31, 1000), (500, 20_000)] {
+        let numbers = every(step, count);
+        let set = KeySet::of_numbers(&numbers).expect("they are close");
+        for number in -70..700 {
+            let is_one = (number + 9) % step == 0 && (0..count).contains(&((number + 9) / step));
+            assert_eq!(set.has(number.into()), is_one && number >= -9, "{number} by {step}");
+        }
+        assert_eq!(set.bytes(), ((step * (count - 1) + 1) as usize).div_ceil(64) * 8);
+    }
+    assert!(KeySet::of_numbers(&every(600, 20_000)).is_none(), "more than 64 bytes a key");
+    assert!(KeySet::of_numbers(&every(500, 200_000)).is_none(), "more than 8 MiB");
+    assert!(KeySet::of_numbers(&[i64::MIN, i64::MAX]).is_none());
+    assert!(KeySet::of_numbers(&[i64::MAX]).expect("one").has(i64::MAX.into()));
+}
+
+#[test]
+fn keys_that_are_all_numbers_of_a_table_are_useless() {
+    let all: Vec<i64> = (0..1000).collect();
+    let all = KeySet::of_numbers(&all).expect("they are close");
+    assert!(all.is_useless(1000) && all.is_useless(4000));
+    assert!(!all.is_useless(4001), "a stretch of the table's numbers");
+    let half: Vec<i64> = (0..1000).step_by(2).collect();
+    assert!(!KeySet::of_numbers(&half).expect("they are close").is_useless(10));
+}
