@@ -127,32 +127,35 @@ fn keys_that_lie_far_apart_are_looked_up_by_the_join() {
 #[test]
 fn keys_of_several_columns_are_wanted_column_by_column() {
     let mut session = tables();
-    session
-        .execute(
-            "create table pairs (a int, b int, c text);
-             insert into pairs values (10, 30, 'x'), (30, 10, 'y'), (null, 50, 'z'),
-                 (50, null, 'z')",
-        )
-        .expect("pairs");
-    let query = "select count(*) from pairs p join large l on l.two = p.a and l.maybe = p.b";
-    let of = |row: i64| (row % 3000 - 500, (row % 3 != 0).then_some(row % 500));
-    let expected = (0..ROWS).filter(|row| [(10, Some(30)), (30, Some(10))].contains(&of(*row)));
-    assert_eq!(numbers(&mut session, query), [expected.count() as i64]);
+    let script = "create table pairs (a int, b int, c text);
+         insert into pairs values (50, 250, 'x'), (0, 1000, 'y'), (7, 900, 'y'), (null, 20, 'z'),
+             (20, null, 'z')";
+    session.execute(script).expect("pairs");
+    let query = "select count(*) from pairs p join large l on l.one = p.a and l.two = p.b";
+    let of = |row: i64| (row % 200 - 100, row % 3000 - 500);
+    let equal = |row: &i64| [(50, 250), (0, 1000), (7, 900)].contains(&of(*row));
+    let expected = (0..ROWS).filter(equal).count() as i64;
+    assert!(expected > 80, "{expected} rows");
+    assert_eq!(numbers(&mut session, query), [expected]);
     let (sets, out) = of_scan(&mut session, query);
     let wanted = |row: &i64| {
-        [10, 30, 50].contains(&of(*row).0) && [Some(10), Some(30), Some(50)].contains(&of(*row).1)
+        [50, 0, 7, 20].contains(&of(*row).0) && [250, 1000, 900, 20].contains(&of(*row).1)
     };
     assert_eq!((sets, out), (2, (0..ROWS).filter(wanted).count() as u64));
     // A column of text has no numbers: the others are compared, and the join compares all.
     let query = "select count(*) from pairs p join (select l.*, 'x' || (l.id % 2)::text as c \
-                 from large l) l on l.two = p.a and l.c = p.c || '0'";
-    let expected = (0..ROWS).filter(|row| row % 2 == 0 && of(*row).0 == 10).count();
+                 from large l) l on l.one = p.a and l.c = p.c || '0'";
+    let expected = (0..ROWS).filter(|row| row % 2 == 0 && of(*row).0 == 50).count();
     assert_eq!(numbers(&mut session, query), [expected as i64]);
     // Whoever compares NULL with NULL wants rows that have it.
     let query = "select count(*) from pairs p join large l \
-                 on l.two = p.a and l.maybe is not distinct from p.b";
-    let equal = |row: &i64| [(10, Some(30)), (30, Some(10)), (50, None)].contains(&of(*row));
-    assert_eq!(numbers(&mut session, query), [(0..ROWS).filter(equal).count() as i64]);
+                 on l.one = p.a and l.maybe is not distinct from p.b";
+    let maybe = |row: i64| (row % 3 != 0).then_some(row % 500);
+    let pairs = [(50, Some(250)), (0, Some(1000)), (7, Some(900)), (20, None)];
+    let equal = |row: &i64| pairs.contains(&(of(*row).0, maybe(*row)));
+    let expected = (0..ROWS).filter(equal).count() as i64;
+    assert!(expected > 200, "{expected} rows");
+    assert_eq!(numbers(&mut session, query), [expected]);
 }
 
 /// What a plan collects in one run says nothing of the next.
@@ -161,9 +164,14 @@ fn keys_are_those_of_the_run() {
     let mut session = tables();
     let walk = "with recursive walk(k, depth) as (select 10, 0 union all \
                 select l.same + depth * 20 + 20, depth + 1 \
-                from walk join large l on l.two = walk.k where l.id < 3000 and depth < 4) \
+                from walk join large l on l.three = walk.k where depth < 4) \
                 select count(*), max(k) from walk";
-    assert_eq!(numbers(&mut session, walk), [5, 90]);
+    let rows_of = |k: i64| (0..ROWS).filter(|row| row * 7919 % 70_001 == k).count() as i64;
+    let steps = [10, 30, 50, 70].into_iter().scan(1, |rows, k| {
+        *rows *= rows_of(k);
+        Some(*rows)
+    });
+    assert_eq!(numbers(&mut session, walk), [1 + steps.sum::<i64>(), 90]);
     let wanted = "prepare wanted as select count(*) from small s join large l on l.two = s.k \
                   where s.k < $1";
     session.execute(wanted).expect("a statement");
