@@ -165,6 +165,7 @@ impl SegmentFilter {
     /// # Panics
     /// If the stretch goes beyond the rows.
     pub fn select(&self, rows: &FrozenRows<'_>, stretch: Range<usize>) -> Result<Selection> {
+        assert!(stretch.end <= rows.len(), "rows {stretch:?} of {}", rows.len());
         let mut left = match rows.visible() {
             Some(visible) => RowBits::of_bitmap(visible, stretch.clone()),
             None if self.is_empty() => {
@@ -172,7 +173,6 @@ impl SegmentFilter {
             }
             None => RowBits::all(stretch.len()),
         };
-        assert!(stretch.end <= rows.len(), "rows {stretch:?} of {}", rows.len());
         for (column, verdict) in &self.numbers {
             verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
         }

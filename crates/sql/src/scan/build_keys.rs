@@ -51,9 +51,9 @@ impl BuildKeys {
         matches!(data_type, D::Int16 | D::Int32 | D::Int64 | D::Date32)
     }
 
-    /// Whether it is about the same keys as a runtime filter.
-    pub(crate) fn is_of(&self, filter: u64) -> bool {
-        self.filter == filter
+    /// The number of the runtime filter that is about the same keys.
+    pub(crate) fn filter(&self) -> u64 {
+        self.filter
     }
 
     /// For each pair of keys the numbers, if they are known; `None` before the last row has passed.
@@ -107,7 +107,7 @@ impl fmt::Display for BuildKeys {
 /// Numbers that are being collected.
 struct Collecting {
     keys: Arc<BuildKeys>,
-    /// For each pair of keys those that have passed, as long as there is memory for them.
+    /// For each pair of keys those that have come, as long as there is memory for them.
     numbers: Vec<Option<Vec<i64>>>,
     reservation: MemoryReservation,
 }
@@ -117,10 +117,12 @@ impl Collecting {
         let bytes = batch.num_rows() * size_of::<i64>();
         for (numbers, column) in self.numbers.iter_mut().zip(&self.keys.columns) {
             let (Some(to), Some(column)) = (numbers.as_mut(), column) else { continue };
-            // Without them the join runs as well, only longer.
             let is_full = self.reservation.try_grow(bytes).is_err();
             if is_full || !append(batch.column(*column), to) {
-                *numbers = None;
+                // The join runs as well without them, only longer: what they took is for it.
+                self.numbers.clear();
+                self.reservation.free();
+                return;
             }
         }
     }
@@ -132,10 +134,14 @@ impl Collecting {
         });
         let sets: Vec<_> = sets.collect();
         drop(self.numbers);
+        if sets.iter().all(Option::is_none) {
+            return;
+        }
         let bytes = sets.iter().flatten().map(|set| set.bytes()).sum();
         let reservation = self.reservation;
-        let found = reservation.try_resize(bytes).is_ok();
-        self.keys.set(found.then_some(Found { sets, _reservation: reservation }));
+        if reservation.try_resize(bytes).is_ok() {
+            self.keys.set(Some(Found { sets, _reservation: reservation }));
+        }
     }
 }
 

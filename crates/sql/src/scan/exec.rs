@@ -109,7 +109,7 @@ impl ScanExec {
     /// The scan with those of some keys that its filters are about, if there are any.
     pub(crate) fn told_of(&self, keys: &[Arc<BuildKeys>]) -> Option<Self> {
         let is_mine =
-            |keys: &&Arc<BuildKeys>| self.runtime_filters().any(|filter| keys.is_of(filter));
+            |keys: &&Arc<BuildKeys>| self.runtime_filters().any(|filter| keys.filter() == filter);
         let build_keys: Vec<_> = keys.iter().filter(is_mine).cloned().collect();
         let scan = self.again(Arc::clone(&self.properties));
         (!build_keys.is_empty()).then_some(Self { build_keys, ..scan })

@@ -68,7 +68,7 @@ fn by_build_keys(
     rows: usize,
 ) -> Option<Decided> {
     let filter = runtime_filter.expr().expression_id()?;
-    let sets = build_keys.iter().find(|keys| keys.is_of(filter))?.sets()?;
+    let sets = build_keys.iter().find(|keys| keys.filter() == filter)?.sets()?;
     let columns = runtime_filter.expr().children();
     let (mut keys, mut is_left) = (Vec::new(), columns.len() != sets.len());
     for (column, set) in columns.into_iter().zip(sets) {

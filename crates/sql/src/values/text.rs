@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use datafusion::arrow::datatypes::IntervalMonthDayNano;
 use jiff::civil;
+use jiff::fmt::temporal::Pieces;
 
 use super::datum::Datum;
 use super::sql_type::SqlType;
@@ -251,22 +252,27 @@ pub(crate) fn rescale(unscaled: i128, from: u32, to: u8) -> Option<i128> {
 }
 
 fn parse_date(text: &str) -> Option<i32> {
-    let day = text.split([' ', 'T']).next()?;
-    let date: civil::Date = day.parse().ok()?;
+    days_of(text.split([' ', 'T']).next()?.parse().ok()?)
+}
+
+fn days_of(date: civil::Date) -> Option<i32> {
     date.since((jiff::Unit::Day, civil::date(1970, 1, 1))).ok().map(|span| span.get_days())
 }
 
 fn parse_time(text: &str) -> Option<i64> {
-    let time: civil::Time = text.parse().ok()?;
-    let seconds =
-        i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
-    Some(seconds * 1_000_000 + i64::from(time.subsec_nanosecond()) / 1000)
+    text.parse().ok().map(micros_of)
 }
 
+fn micros_of(time: civil::Time) -> i64 {
+    let seconds =
+        i64::from(time.hour()) * 3600 + i64::from(time.minute()) * 60 + i64::from(time.second());
+    seconds * 1_000_000 + i64::from(time.subsec_nanosecond()) / 1000
+}
+
+/// Moments are put together by hand: those of jiff end 26 hours before the year 10000 begins.
 fn parse_timestamp(text: &str) -> Option<i64> {
     let moment: civil::DateTime = text.parse().ok()?;
-    let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(zoned.timestamp().as_microsecond())
+    Some(i64::from(days_of(moment.date())?) * DAY + micros_of(moment.time()))
 }
 
 /// A moment with an offset from UTC; without one it is UTC.
@@ -281,8 +287,10 @@ fn parse_moment(text: &str) -> Option<i64> {
     if text.as_bytes().get(place).is_some_and(|sign| b"+-".contains(sign)) && has_offset(&text) {
         text.push_str(":00");
     }
-    let moment: jiff::Timestamp = text.parse().ok()?;
-    Some(moment.as_microsecond())
+    let pieces = Pieces::parse(&text).ok()?;
+    let offset = pieces.to_numeric_offset().filter(|_| pieces.time_zone_annotation().is_none())?;
+    let of_place = i64::from(days_of(pieces.date())?) * DAY + micros_of(pieces.time()?);
+    Some(of_place - i64::from(offset.seconds()) * 1_000_000)
 }
 
 fn has_offset(text: &str) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! DataFusion would make numerics of both, which large floats do not fit and small ones are zero
 //! of. So before it looks for common types the numerics become floats, wherever values are compared
-//! or one of several is chosen, and in the columns of a UNION.
+//! or one of several is chosen, and in the columns of a UNION. Days beside moments become moments,
+//! but not in a UNION ([`moments`]).
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ExprSchema;
@@ -12,7 +13,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::united;
+use super::{moments, united};
 use crate::functions::expressions::rewrite_all;
 
 /// Functions that give one of their arguments.
@@ -37,7 +38,7 @@ impl AnalyzerRule for FloatsBesideNumerics {
 pub(crate) fn with_floats(mut expr: Expr, schema: &dyn ExprSchema) -> Transformed<Expr> {
     let mut changed = with_one_number(&mut expr, schema);
     for (beside, operands) in beside_each_other(&mut expr) {
-        changed |= make_floats(beside, operands.into_iter(), schema);
+        changed |= make_one_type(beside, operands.into_iter(), schema);
     }
     if changed { Transformed::yes(expr) } else { Transformed::no(expr) }
 }
@@ -80,8 +81,8 @@ pub(crate) fn float_of(beside: BesideEachOther, types: &[Option<DataType>]) -> O
 }
 
 /// Makes floats of the numerics among expressions that have to be of one type, if there is a float
-/// among them; says whether there were any.
-pub(crate) fn make_floats<'e>(
+/// among them, and moments of the days beside moments; says whether there were any.
+pub(crate) fn make_one_type<'e>(
     beside: BesideEachOther,
     operands: impl Iterator<Item = &'e mut Expr>,
     schema: &dyn ExprSchema,
@@ -89,11 +90,17 @@ pub(crate) fn make_floats<'e>(
     let operands: Vec<&mut Expr> = operands.collect();
     let types: Vec<Option<DataType>> =
         operands.iter().map(|operand| operand.get_type(schema).ok()).collect();
-    let Some(float) = float_of(beside, &types) else { return false };
+    let (is_own, wanted): (fn(&DataType) -> bool, _) = match float_of(beside, &types) {
+        Some(float) => (is_number, float),
+        None => match moments::moment_of(&types) {
+            Some(moment) => (moments::is_day, moment),
+            None => return false,
+        },
+    };
     for (operand, of) in operands.into_iter().zip(types) {
-        if of.as_ref().is_some_and(|of| is_number(of) && *of != float) {
+        if of.as_ref().is_some_and(|of| is_own(of) && *of != wanted) {
             let inner = std::mem::take(operand);
-            *operand = Expr::Cast(Cast::new(Box::new(inner), float.clone()));
+            *operand = Expr::Cast(Cast::new(Box::new(inner), wanted.clone()));
         }
     }
     true

@@ -384,7 +384,7 @@ fn listed(values: Values) -> PlanResult<LogicalPlan> {
     let mut rows = rows.collect::<PlanResult<Vec<_>>>()?;
     for column in 0..rows.first().map_or(0, Vec::len) {
         let of_rows = rows.iter_mut().filter_map(|row| row.get_mut(column));
-        floats::make_floats(floats::BesideEachOther::Chosen, of_rows, &*EMPTY);
+        floats::make_one_type(floats::BesideEachOther::Chosen, of_rows, &*EMPTY);
     }
     LogicalPlanBuilder::values(rows)?.build()
 }

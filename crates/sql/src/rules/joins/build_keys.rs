@@ -51,18 +51,17 @@ impl PhysicalOptimizerRule for CollectBuildKeys {
         }
         let mut collected: Vec<Arc<BuildKeys>> = Vec::new();
         let plan = plan.transform_up(|plan| {
-            let Some(keys) = plan.downcast_ref::<HashJoinExec>().and_then(keys_of) else {
+            let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
                 return Ok(Transformed::no(plan));
             };
-            if !wanted.iter().any(|filter| keys.is_of(*filter)) {
+            let Some(keys) = keys_of(join).filter(|keys| wanted.contains(&keys.filter())) else {
                 return Ok(Transformed::no(plan));
-            }
+            };
             let keys = Arc::new(keys);
             collected.push(Arc::clone(&keys));
-            let sides: Vec<_> = plan.children().into_iter().cloned().collect();
-            let [build, probe] = <[_; 2]>::try_from(sides).map_err(|_| not_two())?;
-            let build = Through::over(build, Collect(keys));
-            Ok(Transformed::yes(plan.replace_children(vec![build, probe], UNCHANGED)?))
+            let build = Through::over(Arc::clone(join.left()), Collect(keys));
+            let sides = vec![build, Arc::clone(join.right())];
+            Ok(Transformed::yes(plan.replace_children(sides, UNCHANGED)?))
         })?;
         let plan = plan.data.transform_up(|plan| {
             let told = plan.downcast_ref::<ScanExec>().and_then(|scan| scan.told_of(&collected));
@@ -78,10 +77,6 @@ impl PhysicalOptimizerRule for CollectBuildKeys {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-fn not_two() -> datafusion::error::DataFusionError {
-    datafusion::error::DataFusionError::Internal("a join has two sides".to_owned())
 }
 
 /// The keys of a join's build side that can be collected, if it tells scans of them, and is read

@@ -63,26 +63,32 @@ fn by_datafusion(condition: &Expr, column: ArrayRef) -> Vec<bool> {
     truths.as_boolean().iter().map(|truth| truth == Some(true)).collect()
 }
 
-/// A day as a moment, so many nanoseconds away from its beginning.
-fn moment() -> impl Strategy<Value = Expr> {
+/// A day as a moment, a little away from its beginning.
+fn moment(unit: TimeUnit) -> impl Strategy<Value = Expr> {
     let beside = prop_oneof![2 => Just(0), 1 => -2_i64..3];
-    (-3_i64..4, beside).prop_map(|(day, beside)| {
-        let at = day * 86_400_000_000_000 + beside;
-        Expr::Literal(ScalarValue::TimestampNanosecond(Some(at), None), None)
+    (-3_i64..4, beside).prop_map(move |(day, beside)| {
+        let moment = match unit {
+            TimeUnit::Microsecond => {
+                ScalarValue::TimestampMicrosecond(Some(day * 86_400_000_000 + beside), None)
+            }
+            _ => ScalarValue::TimestampNanosecond(Some(day * 86_400_000_000_000 + beside), None),
+        };
+        Expr::Literal(moment, None)
     })
 }
 
-/// Conditions on a column of days, which are compared with moments.
-fn day_condition() -> impl Strategy<Value = Expr> {
+/// Conditions on a column of days, which are compared with moments of a unit.
+fn day_condition(unit: TimeUnit) -> impl Strategy<Value = Expr> {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    let day = || cast(col("a"), DataType::Timestamp(TimeUnit::Nanosecond, None));
+    let day = move || cast(col("a"), DataType::Timestamp(unit, None));
     let op = prop::sample::select(vec![Eq, NotEq, Lt, LtEq, Gt, GtEq]);
-    let compared = (op, moment(), any::<bool>()).prop_map(move |(op, moment, turned)| {
+    let compared = (op, moment(unit), any::<bool>()).prop_map(move |(op, moment, turned)| {
         let (left, right) = if turned { (moment, day()) } else { (day(), moment) };
         Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
     });
-    let between = (moment(), moment()).prop_map(move |(low, high)| day().between(low, high));
-    let list = (prop::collection::vec(moment(), 1..5), any::<bool>())
+    let between =
+        (moment(unit), moment(unit)).prop_map(move |(low, high)| day().between(low, high));
+    let list = (prop::collection::vec(moment(unit), 1..5), any::<bool>())
         .prop_map(move |(list, negated)| day().in_list(list, negated));
     prop_oneof![3 => compared, 1 => between, 1 => list]
 }
@@ -100,7 +106,12 @@ proptest! {
     }
 
     #[test]
-    fn days_are_compared_with_moments(condition in day_condition()) {
+    fn days_are_compared_with_moments(
+        condition in prop_oneof![
+            day_condition(TimeUnit::Microsecond),
+            day_condition(TimeUnit::Nanosecond),
+        ],
+    ) {
         let ranges = ranges_of(&condition, &SqlType::Date).expect("it has but comparisons");
         let days = -5..6;
         let mut expected: Vec<_> = days.clone().map(|day| ranges.has(day.into())).collect();
