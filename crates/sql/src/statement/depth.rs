@@ -26,7 +26,7 @@ pub(crate) const LEVELS_MAX: usize = 500;
 /// Levels of sums, products and `||` of texts, with all others.
 pub(crate) const LINKED_MAX: usize = 6_500;
 
-/// Conditions that may follow each other by AND or OR.
+/// Operators of conditions that follow each other by AND or OR, with these, beside the others.
 pub(crate) const LINKS_MAX: usize = 50_000;
 
 /// Queries that may stand within each other as parts of expressions.
