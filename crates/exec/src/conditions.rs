@@ -10,7 +10,7 @@ pub(crate) mod comparison;
 pub(crate) mod key_set;
 pub(crate) mod matches;
 pub(crate) mod pattern;
-mod plain;
+pub(crate) mod plain;
 pub(crate) mod predicate;
 pub(crate) mod ranges;
 pub(crate) mod verdict;

@@ -22,6 +22,15 @@ mod conditions;
 
 mod segment_filter;
 
+mod aggregates;
+
+pub use aggregates::account::Refused;
+pub use aggregates::aggregation::{AggregatedSegment, Aggregation, AggregationPlan, GivenValues};
+pub use aggregates::arguments::{Argument, ArgumentKind};
+pub use aggregates::expression::{Program, Step};
+pub use aggregates::grouping::Key;
+pub use aggregates::source::{Given, Slice, Source, Texts};
+pub use aggregates::states::Aggregate;
 pub use conditions::comparison::Comparison;
 pub use conditions::key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KnownKeys};
 pub use conditions::matches::Matches;

@@ -77,6 +77,130 @@ impl Rows<'_> {
         }
     }
 
+    /// Puts what `value` answers for the entry of each row in its place.
+    #[inline]
+    pub(crate) fn load_entries<E: Copy, T>(
+        self,
+        entries: &[E],
+        into: &mut [T],
+        value: impl Fn(E) -> T,
+    ) {
+        let stretch = |rows: Range<usize>, into: &mut [T]| {
+            into.iter_mut().zip(&entries[rows]).for_each(|(to, entry)| *to = value(*entry));
+        };
+        self.load(into, stretch, |row| value(entries[row]));
+    }
+
+    /// Puts something of each row in its place: `stretch` loads rows that follow one another, `get`
+    /// one row of a list.
+    #[inline]
+    pub(crate) fn load<T>(
+        self,
+        into: &mut [T],
+        stretch: impl FnMut(Range<usize>, &mut [T]),
+        get: impl Fn(usize) -> T,
+    ) {
+        match self {
+            Self::List(rows) => {
+                into.iter_mut().zip(rows).for_each(|(to, row)| *to = get(*row as usize));
+            }
+            rows => rows.stretches(into, stretch),
+        }
+    }
+
+    /// Calls `each` with the rows that follow one another and their places, of rows that are no
+    /// list.
+    #[inline]
+    pub(crate) fn stretches<T>(self, into: &mut [T], mut each: impl FnMut(Range<usize>, &mut [T])) {
+        match self {
+            Self::Stretch(from, to) => each(from..to, into),
+            Self::Runs { runs, .. } => {
+                let mut rest = into;
+                for run in runs {
+                    let (now, later) = rest.split_at_mut(run.range().len());
+                    each(run.range(), now);
+                    rest = later;
+                }
+            }
+            Self::List(_) => {}
+        }
+    }
+
+    /// Calls `each` with each row and which of them it is, up to the first error.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub(crate) fn try_each<E>(
+        self,
+        mut each: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Stretch(from, to) => {
+                (from..to).enumerate().try_for_each(|(at, row)| each(at, row))
+            }
+            Self::Runs { runs, .. } => {
+                let mut rows = runs.iter().flat_map(|run| run.range()).enumerate();
+                rows.try_for_each(|(at, row)| each(at, row))
+            }
+            Self::List(rows) => {
+                let mut rows = rows.iter().enumerate();
+                rows.try_for_each(|(at, row)| each(at, *row as usize))
+            }
+        }
+    }
+
+    /// Calls `each` with each row, and which of them it is.
+    #[inline]
+    pub(crate) fn each(self, mut each: impl FnMut(usize, usize)) {
+        let each: Result<(), std::convert::Infallible> = self.try_each(|at, row| {
+            each(at, row);
+            Ok(())
+        });
+        let Ok(()) = each;
+    }
+
+    /// Calls `each` with so many rows at a time, from the first to the last, and how many came
+    /// before them.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub(crate) fn tiles<E>(
+        self,
+        size: usize,
+        mut each: impl FnMut(Rows<'_>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.len() <= size {
+            return if self.is_empty() { Ok(()) } else { each(self, 0) };
+        }
+        match self {
+            Self::Stretch(from, to) => (from..to).step_by(size).try_for_each(|first| {
+                each(Rows::Stretch(first, to.min(first + size)), first - from)
+            }),
+            Self::List(rows) => {
+                let tiles = rows.chunks(size).zip((0..).step_by(size));
+                tiles.into_iter().try_for_each(|(rows, before)| each(Rows::List(rows), before))
+            }
+            Self::Runs { runs, .. } => {
+                let (mut tile, mut len, mut before) = (Vec::new(), 0, 0);
+                for run in runs {
+                    let mut from = run.from;
+                    while from < run.to {
+                        let to = run.to.min(from + (size - len) as u32);
+                        tile.push(Run { from, to });
+                        len += (to - from) as usize;
+                        from = to;
+                        if len == size {
+                            each(Rows::Runs { runs: &tile, len }, before)?;
+                            before += std::mem::take(&mut len);
+                            tile.clear();
+                        }
+                    }
+                }
+                if len > 0 { each(Rows::Runs { runs: &tile, len }, before) } else { Ok(()) }
+            }
+        }
+    }
+
     /// What `value` answers for each row.
     #[inline]
     pub fn map<T>(self, mut value: impl FnMut(usize) -> T) -> Vec<T> {

@@ -1,0 +1,33 @@
+//! Groups of rows, and what is counted, added up and compared within them.
+//!
+//! From bottom to top: where values are ([`source`]), what is computed of them ([`expression`]),
+//! which group a row is of ([`keys`], [`groups`], with tables by [`hash`]), and what each group has
+//! so far ([`words`], [`sums`], [`extremes`]). An [`aggregation`] does all of it for rows that come tile by
+//! tile: so many rows at once that what is computed of them stays in the processor's first cache.
+//! (Boncz, Zukowski, Nes, MonetDB/X100: Hyper-Pipelining Query Execution, CIDR 2005.)
+
+pub(crate) mod account;
+pub(crate) mod source;
+
+pub(crate) mod expression;
+
+pub(crate) mod arguments;
+
+pub(crate) mod hash;
+
+pub(crate) mod groups;
+pub(crate) mod keys;
+
+pub(crate) mod grouping;
+
+pub(crate) mod extremes;
+pub(crate) mod words;
+
+pub(crate) mod sums;
+
+pub(crate) mod states;
+
+pub(crate) mod aggregation;
+
+/// Rows that are computed and added up at once, at most.
+pub(crate) const TILE_ROWS: usize = 1024;

@@ -1,0 +1,200 @@
+//! Rows come in, groups go out.
+
+use super::TILE_ROWS;
+use super::account::{Account, Refused};
+use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
+use super::expression::Program;
+use super::grouping::{Grouping, Key, SegmentKeys};
+use super::keys::of_ordered;
+use super::source::{Given, Source};
+use super::states::{Aggregate, States};
+use crate::rows::Rows;
+
+/// What is aggregated, by which keys.
+#[derive(Clone, Default, Debug)]
+pub struct AggregationPlan {
+    /// What rows are grouped by; of no key all rows are one group, even if there are none.
+    pub keys: Vec<Key>,
+    /// What computes arguments.
+    pub program: Program,
+    /// The values that aggregates are of.
+    pub arguments: Vec<Argument>,
+    /// What is said of each group.
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// Groups of rows, and what is said of them.
+///
+/// # Examples
+/// Sums of encoded numbers, by a column of texts:
+/// ```
+/// use remanent_engine::{Database, Options, Piece, schema::*};
+/// use remanent_exec::*;
+/// let db = Database::open(Options::new())?;
+/// let schema = TableSchema::new("T").column("mode", ColumnType::STRING);
+/// let table = db.create_table(schema.column("a", ColumnType::I64))?;
+/// let modes = ["RAIL", "AIR"];
+/// let row = |i: i64| [Some(Value::String(modes[i as usize % 2])), Some(Value::I64(i))];
+/// db.write(|tx| tx.insert_all_values(&table, (0..1000).map(row)))?;
+/// db.freeze_all(&table)?;
+///
+/// let any = NumberRange { low: i64::MIN.into(), high: i64::MAX.into() };
+/// let mut plan = AggregationPlan::default();
+/// plan.keys.push(Key { column: Some(0), nullable: false, is_text: true });
+/// let step = Some(plan.program.push(Step::Column(1), any));
+/// plan.arguments.push(Argument { step, nullable: false, kind: ArgumentKind::Whole });
+/// plan.aggregates = vec![Aggregate::Sum(0), Aggregate::Rows];
+/// let mut aggregation = Aggregation::new(plan).expect("one key, and sums of numbers");
+///
+/// let tx = db.begin_read()?;
+/// let mut pieces = tx.scan_pieces(&table)?;
+/// while let Some(piece) = pieces.next_piece() {
+///     let Piece::Frozen(rows) = piece else { unreachable!("all rows are frozen") };
+///     let columns = ["mode", "a"].map(|name| table.column(name).and_then(|it| rows.column(it)));
+///     let columns = columns.into_iter().map(|column| column.map(Source::Encoded));
+///     let columns = columns.collect::<Result<Vec<_>, _>>()?;
+///     let mut segment = aggregation.segment(&columns);
+///     let all = Rows::Stretch(0, rows.len());
+///     let memory = &mut |_| true;
+///     aggregation.add(&mut segment, all, &GivenValues::default(), memory).expect("memory");
+/// }
+/// let text = |group| aggregation.text(group, 0).map(<[u8]>::to_vec);
+/// assert_eq!((text(0), text(1)), (Some(b"RAIL".to_vec()), Some(b"AIR".to_vec())));
+/// assert_eq!((aggregation.sum(0, 0), aggregation.sum(1, 0)), (Some(249_500), Some(250_000)));
+/// assert_eq!(aggregation.count(0, None), 500);
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+pub struct Aggregation {
+    grouping: Grouping,
+    arguments: Arguments,
+    states: States,
+    /// Bytes that were taken.
+    taken: usize,
+    /// The groups of a tile's rows.
+    groups: Vec<u32>,
+}
+
+/// The columns of one segment, or of rows that are given, for an aggregation.
+pub struct AggregatedSegment<'s> {
+    keys: SegmentKeys<'s>,
+    arguments: SegmentArguments<'s>,
+}
+
+impl AggregatedSegment<'_> {
+    /// Whether the caller has to give the values of a key.
+    pub fn is_key_given(&self, key: usize) -> bool {
+        self.keys.is_given(key)
+    }
+
+    /// Whether the caller has to give the values of an argument.
+    pub fn is_argument_given(&self, argument: usize) -> bool {
+        self.arguments.is_given(argument)
+    }
+}
+
+/// Values that the caller gives, for all rows that are added at once.
+#[derive(Default)]
+pub struct GivenValues<'g> {
+    /// Of each key; `None`, or none at all, if its values are not wanted.
+    pub keys: Vec<Option<Given<'g>>>,
+    /// Of each argument; `None`, or none at all, if its values are not wanted.
+    pub arguments: Vec<Option<Given<'g>>>,
+}
+
+impl Aggregation {
+    /// No rows yet; `None` if there are too many keys, or an aggregate of values that do not have
+    /// it.
+    pub fn new(plan: AggregationPlan) -> Option<Self> {
+        let states = States::new(&plan.arguments, &plan.aggregates)?;
+        Some(Self {
+            grouping: Grouping::new(plan.keys)?,
+            arguments: Arguments::new(plan.arguments, plan.program),
+            states,
+            taken: 0,
+            groups: Vec::new(),
+        })
+    }
+
+    /// The columns of a segment, or of rows that are given.
+    pub fn segment<'s>(&self, columns: &[Source<'s>]) -> AggregatedSegment<'s> {
+        AggregatedSegment {
+            keys: self.grouping.segment(columns),
+            arguments: self.arguments.segment(columns),
+        }
+    }
+
+    /// Adds rows of a segment; `memory` says whether there may be so many bytes in all.
+    ///
+    /// # Errors
+    /// Memory is refused; the aggregation is of no use then.
+    ///
+    /// # Panics
+    /// If there is no such row, or values that the caller has to give are missing.
+    pub fn add<'s>(
+        &mut self,
+        segment: &mut AggregatedSegment<'s>,
+        rows: Rows<'_>,
+        given: &GivenValues<'s>,
+        memory: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Refused> {
+        let AggregatedSegment { keys, arguments } = segment;
+        let mut given_keys = self.grouping.given(keys, &given.keys);
+        let given = self.arguments.given(arguments, &given.arguments);
+        let mut account = Account { taken: &mut self.taken, memory };
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        rows.tiles(TILE_ROWS, |rows, before| {
+            let given_rows = before..before + rows.len();
+            grouping.make_room(rows.len(), &mut account)?;
+            states.make_room(grouping.len() + rows.len(), &mut account)?;
+            self.groups.resize(rows.len(), 0);
+            let groups = &mut self.groups;
+            grouping.find(keys, rows, &mut given_keys, given_rows.clone(), groups, &mut account)?;
+            states.resize(grouping.len());
+            let tile = Tile { segment: arguments, rows, given: &given, given_rows };
+            self.arguments.load(&tile);
+            states.add(&self.arguments, &tile, groups, &mut account)
+        })
+    }
+
+    /// Says that all rows have come, and how many groups there are.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn finish(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<usize, Refused> {
+        let groups = self.grouping.len();
+        self.states.make_room(groups, &mut Account { taken: &mut self.taken, memory })?;
+        self.states.resize(groups);
+        Ok(groups)
+    }
+
+    /// The whole number that is a group's key; `None` if it is null.
+    pub fn number(&self, group: usize, key: usize) -> Option<i64> {
+        self.grouping.key(group, key).map(of_ordered)
+    }
+
+    /// The text that is a group's key; `None` if it is null.
+    pub fn text(&self, group: usize, key: usize) -> Option<&[u8]> {
+        let number = self.grouping.key(group, key)?;
+        Some(self.grouping.text(key, number))
+    }
+
+    /// How many rows of a group have a value of an argument, or how many it has.
+    pub fn count(&self, group: usize, argument: Option<usize>) -> i64 {
+        self.states.count(group, argument)
+    }
+
+    /// A group's sum of whole numbers; `None` if it needs more than 16 bytes.
+    pub fn sum(&self, group: usize, argument: usize) -> Option<i128> {
+        self.states.sum(group, argument)
+    }
+
+    /// A group's sum of floats.
+    pub fn float_sum(&self, group: usize, argument: usize) -> f64 {
+        self.states.float_sum(group, argument)
+    }
+
+    /// A group's least or greatest number; any if it has none.
+    pub fn extreme(&self, group: usize, aggregate: Aggregate) -> i128 {
+        self.states.extreme(group, aggregate)
+    }
+}

@@ -1,0 +1,161 @@
+//! The groups of rows by their keys, each of which is a few numbers.
+//!
+//! As long as keys come in ascending order, a key is that of the last group or of a new one, and no
+//! table is needed; rows that were loaded in the order of a key are often grouped by it. The table
+//! is made when a key comes that is less than the last.
+
+#[cfg(test)]
+mod tests;
+
+use super::account::{Account, Refused};
+use super::hash::{HashTable, Hasher};
+
+/// Numbers of the longest key.
+pub(crate) const KEY_NUMBERS_MAX: usize = 8;
+
+/// Groups of keys of any number of numbers.
+pub(crate) trait AnyGroups: Send {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// The number of a group's key with this place.
+    fn key(&self, group: usize, place: usize) -> u64;
+
+    /// Makes room for so many groups more.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
+
+    /// Puts the group of each key, whose numbers come column by column, into `into`; there has to
+    /// be room for as many new ones.
+    ///
+    /// # Errors
+    /// Memory for the table is refused.
+    fn find_all(
+        &mut self,
+        columns: &[Vec<u64>],
+        into: &mut [u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused>;
+}
+
+/// No groups yet, of keys of so many numbers; `None` if these are too many.
+pub(crate) fn groups_of(numbers: usize) -> Option<Box<dyn AnyGroups>> {
+    Some(match numbers {
+        1 => Box::new(Groups::<1>::new()),
+        2 => Box::new(Groups::<2>::new()),
+        3 => Box::new(Groups::<3>::new()),
+        4 => Box::new(Groups::<4>::new()),
+        5..=KEY_NUMBERS_MAX => Box::new(Groups::<KEY_NUMBERS_MAX>::new()),
+        _ => return None,
+    })
+}
+
+/// The groups of keys of `K` numbers; those that a key does not have are 0.
+#[derive(Debug)]
+pub(crate) struct Groups<const K: usize> {
+    /// The key of each group, in the order in which they came.
+    keys: Vec<[u64; K]>,
+    /// `None` as long as keys have come in ascending order.
+    table: Option<HashTable>,
+    hasher: Hasher,
+}
+
+impl<const K: usize> AnyGroups for Groups<K> {
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn key(&self, group: usize, place: usize) -> u64 {
+        self.keys[group][place]
+    }
+
+    fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused> {
+        // A slot of the table has 32 bits for a group.
+        if self.keys.len() + more >= u32::MAX as usize {
+            return Err(Refused);
+        }
+        account.reserve(&mut self.keys, more)?;
+        let (keys, hasher) = (&self.keys, self.hasher);
+        match &mut self.table {
+            Some(table) => {
+                let hash_of = |group: u32| hasher.of_numbers(&keys[group as usize]);
+                table.make_room(more, account, hash_of)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn find_all(
+        &mut self,
+        columns: &[Vec<u64>],
+        into: &mut [u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let key = |row: usize| {
+            let mut key = [0; K];
+            key.iter_mut().zip(columns).for_each(|(number, column)| *number = column[row]);
+            key
+        };
+        let from = if self.table.is_none() { self.find_ascending(key, into) } else { 0 };
+        if from < into.len() {
+            self.make_table(into.len() - from, account)?;
+        }
+        for (row, group) in into.iter_mut().enumerate().skip(from) {
+            *group = self.find(key(row));
+        }
+        Ok(())
+    }
+}
+
+impl<const K: usize> Groups<K> {
+    pub(crate) fn new() -> Self {
+        Self { keys: Vec::new(), table: None, hasher: Hasher::new() }
+    }
+
+    /// Finds the groups of keys as long as they ascend; of how many that was.
+    fn find_ascending(&mut self, key: impl Fn(usize) -> [u64; K], into: &mut [u32]) -> usize {
+        let mut last = self.keys.last().copied();
+        for (row, group) in into.iter_mut().enumerate() {
+            let key = key(row);
+            if last != Some(key) {
+                if last.is_some_and(|last| key < last) {
+                    return row;
+                }
+                self.keys.push(key);
+                last = Some(key);
+            }
+            *group = (self.keys.len() - 1) as u32;
+        }
+        into.len()
+    }
+
+    /// Makes the table, if there is none, with room for so many more.
+    fn make_table(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused> {
+        if self.table.is_some() {
+            return Ok(());
+        }
+        let mut table = HashTable::new();
+        table.make_room(self.keys.len() + more, account, |_| 0)?;
+        for (key, group) in self.keys.iter().zip(0..) {
+            table.insert(self.hasher.of_numbers(key), group);
+        }
+        self.table = Some(table);
+        Ok(())
+    }
+
+    /// The group of a key, for which there is room in the table.
+    #[inline]
+    fn find(&mut self, key: [u64; K]) -> u32 {
+        let Some(table) = &mut self.table else { return 0 };
+        let hash = self.hasher.of_numbers(&key);
+        let keys = &self.keys;
+        table.find(hash, |group| keys[group as usize] == key).unwrap_or_else(|| {
+            let group = self.keys.len() as u32;
+            table.insert(hash, group);
+            self.keys.push(key);
+            group
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! A hash table of entries that lie elsewhere, by their index.
+//!
+//! A slot has 32 bits of an entry's hash beside its index, so that an entry is compared only where
+//! it is most likely the one. Hashes have a seed that is drawn for each table: whoever chooses the
+//! keys does not know which of them meet.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::account::{Account, Refused};
+
+/// Slots of the smallest table.
+const SLOTS_MIN: usize = 64;
+
+/// A hash function with a seed of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hasher {
+    seeds: [u64; 2],
+}
+
+impl Hasher {
+    pub(crate) fn new() -> Self {
+        let state = RandomState::new();
+        Self { seeds: [state.hash_one(0_u64) | 1, state.hash_one(1_u64) | 1] }
+    }
+
+    /// The hash of some numbers.
+    #[inline]
+    pub(crate) fn of_numbers<const K: usize>(self, numbers: &[u64; K]) -> u64 {
+        numbers.iter().fold(self.seeds[1], |hash, number| self.add(hash, *number))
+    }
+
+    /// The hash of some bytes.
+    pub(crate) fn of_bytes(self, bytes: &[u8]) -> u64 {
+        let (eights, rest) = bytes.as_chunks::<8>();
+        let hash = self.add(self.seeds[1], bytes.len() as u64);
+        let hash = eights.iter().fold(hash, |hash, it| self.add(hash, u64::from_le_bytes(*it)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.add(hash, u64::from_le_bytes(last))
+    }
+
+    /// Both halves of a product depend on all bits of its factors.
+    #[inline]
+    fn add(self, hash: u64, number: u64) -> u64 {
+        let factors = [hash ^ number, self.seeds[0] ^ number.rotate_left(32)];
+        let product = u128::from(factors[0]) * u128::from(factors[1] | 1);
+        (product as u64) ^ (product >> 64) as u64
+    }
+}
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct HashTable {
+    /// The lower half of a hash, and one more than the entry's index; 0 if the slot is free. There
+    /// are a power of two, of which at most half are taken.
+    slots: Vec<u64>,
+    taken: usize,
+}
+
+impl HashTable {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), taken: 0 }
+    }
+
+    /// Makes room for so many entries more; `hash_of` says the hash of each that is there.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn make_room(
+        &mut self,
+        more: usize,
+        account: &mut Account<'_>,
+        hash_of: impl Fn(u32) -> u64,
+    ) -> Result<(), Refused> {
+        let wanted = ((self.taken + more) * 2).next_power_of_two().max(SLOTS_MIN);
+        if wanted <= self.slots.len() {
+            return Ok(());
+        }
+        // Both are there while entries are put into the new one.
+        account.take(wanted * size_of::<u64>())?;
+        let slots = std::mem::replace(&mut self.slots, vec![0; wanted]);
+        account.give_back(slots.len() * size_of::<u64>());
+        for slot in slots.into_iter().filter(|slot| *slot != 0) {
+            let index = index_of(slot);
+            self.put(hash_of(index), index);
+        }
+        Ok(())
+    }
+
+    /// The entry with this hash that `is` says is the one.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = self.place_of(hash);
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                return None;
+            }
+            if slot as u32 == hash as u32 && is(index_of(slot)) {
+                return Some(index_of(slot));
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Puts an entry that is not there; there has to be room.
+    pub(crate) fn insert(&mut self, hash: u64, index: u32) {
+        self.put(hash, index);
+        self.taken += 1;
+    }
+
+    fn put(&mut self, hash: u64, index: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = self.place_of(hash);
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = u64::from(hash as u32) | (u64::from(index) + 1) << 32;
+    }
+
+    /// The place is taken from the upper half of the hash; the lower one is in the slot.
+    #[inline]
+    fn place_of(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.slots.len() - 1)
+    }
+}
+
+#[inline]
+fn index_of(slot: u64) -> u32 {
+    ((slot >> 32) - 1) as u32
+}

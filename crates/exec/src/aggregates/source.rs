@@ -1,0 +1,277 @@
+//! Where the values of a column are, and how those of some rows are loaded as numbers of 8 bytes.
+//!
+//! A column is encoded in a frozen segment, or given as a slice with a value for each row. A
+//! [`Loader`] is prepared once for a segment or a slice: it knows the least and the greatest
+//! number, by which it is decided what can be computed without an overflow.
+
+use remanent_engine::schema::{ColumnType, Value};
+use remanent_engine::{Encoding, FrozenColumn};
+
+use super::TILE_ROWS;
+use crate::conditions::plain;
+use crate::conditions::ranges::NumberRange;
+use crate::conditions::verdict::number_of;
+use crate::encodings::offsets::{Offsets, with_offsets};
+use crate::rows::Rows;
+
+/// The values of a column.
+#[derive(Clone, Copy)]
+pub enum Source<'s> {
+    /// In a frozen segment, whose rows have their numbers there.
+    Encoded(FrozenColumn<'s>),
+    /// In a slice, with a value for each row.
+    Given(Given<'s>),
+}
+
+/// Values that are given one by one.
+#[derive(Clone, Copy)]
+pub struct Given<'s> {
+    /// The values; those of null rows are arbitrary.
+    pub values: Slice<'s>,
+    /// A bitmap with a bit set for each row that is null; `None` if none is.
+    pub nulls: Option<&'s [u64]>,
+}
+
+/// Values of one type.
+#[derive(Clone, Copy)]
+pub enum Slice<'s> {
+    /// Numbers of one byte.
+    I8(&'s [i8]),
+    /// Numbers of two bytes.
+    I16(&'s [i16]),
+    /// Numbers of four bytes, or days.
+    I32(&'s [i32]),
+    /// Numbers of eight bytes, or microseconds.
+    I64(&'s [i64]),
+    /// Unsigned numbers of one byte.
+    U8(&'s [u8]),
+    /// Unsigned numbers of two bytes.
+    U16(&'s [u16]),
+    /// Unsigned numbers of four bytes.
+    U32(&'s [u32]),
+    /// Unscaled integers of decimals.
+    I128(&'s [i128]),
+    /// Floats.
+    F64(&'s [f64]),
+    /// Texts.
+    Texts(&'s dyn Texts),
+}
+
+/// Texts, by their row.
+pub trait Texts {
+    /// The bytes of a row's text; of a null row any.
+    fn get(&self, row: usize) -> &[u8];
+}
+
+/// A column whose values can be loaded as numbers of 8 bytes.
+pub(crate) struct Loader<'s> {
+    numbers: Numbers<'s>,
+    /// The least and the greatest number; rows that are null may have others.
+    pub(crate) range: NumberRange,
+    pub(crate) nulls: Option<&'s [u64]>,
+}
+
+enum Numbers<'s> {
+    Constant(i64),
+    Offsets {
+        min: i64,
+        width: usize,
+        bytes: &'s [u8],
+    },
+    /// So many bytes each, of which the lowest eight are the number.
+    Plain {
+        width: usize,
+        bytes: &'s [u8],
+    },
+    /// The values of a dictionary, by their codes.
+    Table {
+        values: Vec<i64>,
+        width: usize,
+        codes: &'s [u8],
+    },
+    Slice(Slice<'s>),
+}
+
+impl<'s> Loader<'s> {
+    /// How a column's values are loaded; `None` if they are no whole numbers, or one of them has
+    /// more than 8 bytes.
+    pub(crate) fn of(source: &Source<'s>) -> Option<Self> {
+        match source {
+            Source::Encoded(column) => Self::of_encoded(column),
+            Source::Given(given) => Self::of_given(given),
+        }
+    }
+
+    fn of_encoded(column: &FrozenColumn<'s>) -> Option<Self> {
+        let nulls = column.nulls();
+        let ends = column.min().and_then(number_of).zip(column.max().and_then(number_of));
+        let (numbers, range) = match column.encoding() {
+            // All rows are null, and have any number.
+            Encoding::Constant(Value::Null) if has_numbers(column.column_type()) => {
+                (Numbers::Constant(0), NumberRange { low: 0, high: 0 })
+            }
+            Encoding::Constant(value) => {
+                let number = number_of(value)?;
+                let numbers = Numbers::Constant(i64::try_from(number).ok()?);
+                (numbers, NumberRange { low: number, high: number })
+            }
+            Encoding::Offsets { min, width, bytes } if has_numbers(column.column_type()) => {
+                let (low, high) = ends?;
+                let min = i64::try_from(min).ok()?;
+                (Numbers::Offsets { min, width, bytes }, NumberRange { low, high })
+            }
+            Encoding::Plain { width, bytes } if plain::has_numbers(column.column_type(), width) => {
+                let (low, high) = ends?;
+                (Numbers::Plain { width, bytes }, NumberRange { low, high })
+            }
+            Encoding::Dictionary { code_width, codes, values } => {
+                let (low, high) = ends?;
+                let numbers = (0..values.len() as u32).map(|code| {
+                    let number = number_of(values.get(code))?;
+                    i64::try_from(number).ok()
+                });
+                let values = numbers.collect::<Option<Vec<_>>>()?;
+                (Numbers::Table { values, width: code_width, codes }, NumberRange { low, high })
+            }
+            _ => return None,
+        };
+        let fits = |number: i128| i64::try_from(number).is_ok();
+        (fits(range.low) && fits(range.high)).then_some(Self { numbers, range, nulls })
+    }
+
+    fn of_given(given: &Given<'s>) -> Option<Self> {
+        macro_rules! of_type {
+            ($native:ty) => {
+                NumberRange { low: <$native>::MIN.into(), high: <$native>::MAX.into() }
+            };
+        }
+        macro_rules! among {
+            ($values:expr) => {{
+                let ends = |(low, high): (i128, i128), value: &_| {
+                    let value = i128::from(*value);
+                    (low.min(value), high.max(value))
+                };
+                let (low, high) = $values.iter().fold((0, 0), ends);
+                i64::try_from(low).ok()?;
+                i64::try_from(high).ok()?;
+                NumberRange { low, high }
+            }};
+        }
+        let range = match given.values {
+            Slice::I8(_) => of_type!(i8),
+            Slice::I16(_) => of_type!(i16),
+            Slice::I32(_) => of_type!(i32),
+            Slice::U8(_) => of_type!(u8),
+            Slice::U16(_) => of_type!(u16),
+            Slice::U32(_) => of_type!(u32),
+            Slice::I64(values) => {
+                let low = values.iter().min().copied().unwrap_or_default();
+                let high = values.iter().max().copied().unwrap_or_default();
+                NumberRange { low: low.into(), high: high.into() }
+            }
+            Slice::I128(values) => among!(values),
+            Slice::F64(_) | Slice::Texts(_) => return None,
+        };
+        Some(Self { numbers: Numbers::Slice(given.values), range, nulls: given.nulls })
+    }
+
+    /// Loads the numbers of these rows; of null rows come any.
+    pub(crate) fn load(&self, rows: Rows<'_>, into: &mut [i64]) {
+        match &self.numbers {
+            Numbers::Constant(number) => into.fill(*number),
+            Numbers::Offsets { min, width, bytes } => with_offsets!(bytes, *width, |offsets| {
+                let number = |offset: u32| min.wrapping_add(offset.into());
+                rows.load(
+                    into,
+                    |rows, into| offsets.load(rows, into, number),
+                    |row| number(offsets.get(row)),
+                );
+            }),
+            Numbers::Plain { width: 8, bytes } => {
+                rows.load_entries(bytes.as_chunks().0, into, i64::from_le_bytes);
+            }
+            Numbers::Plain { bytes, .. } => {
+                rows.load_entries(bytes.as_chunks().0, into, |entry| {
+                    i128::from_le_bytes(entry) as i64
+                });
+            }
+            Numbers::Table { values, width, codes } => with_offsets!(codes, *width, |codes| {
+                // The code of a null row may be any.
+                let number = |code: u32| values.get(code as usize).copied().unwrap_or_default();
+                rows.load(
+                    into,
+                    |rows, into| codes.load(rows, into, number),
+                    |row| number(codes.get(row)),
+                );
+            }),
+            Numbers::Slice(slice) => match slice {
+                Slice::I8(values) => rows.load_entries(values, into, i64::from),
+                Slice::I16(values) => rows.load_entries(values, into, i64::from),
+                Slice::I32(values) => rows.load_entries(values, into, i64::from),
+                Slice::I64(values) => rows.load_entries(values, into, |number| number),
+                Slice::U8(values) => rows.load_entries(values, into, i64::from),
+                Slice::U16(values) => rows.load_entries(values, into, i64::from),
+                Slice::U32(values) => rows.load_entries(values, into, i64::from),
+                Slice::I128(values) => rows.load_entries(values, into, |number| number as i64),
+                Slice::F64(_) | Slice::Texts(_) => {}
+            },
+        }
+    }
+
+    /// The offsets, where the numbers are encoded so.
+    pub(crate) fn offsets(&self) -> Option<Codes<'s>> {
+        let Numbers::Offsets { min, width, bytes } = self.numbers else { return None };
+        let greatest = usize::try_from(self.range.high - i128::from(min)).ok()?;
+        Some(Codes { width, bytes, count: greatest + 1 })
+    }
+}
+
+/// Small numbers that stand for values, one for each row.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes<'s> {
+    pub(crate) width: usize,
+    pub(crate) bytes: &'s [u8],
+    /// One more than the greatest, but of null rows.
+    pub(crate) count: usize,
+}
+
+impl Codes<'_> {
+    /// Puts `factor` times what is there and each row's code in its place.
+    pub(crate) fn combine(self, rows: Rows<'_>, into: &mut [u32], factor: u32) {
+        // The code of a null row may be any; another one is put in its place afterwards.
+        let top = self.count as u32;
+        let with = |before: u32, code: u32| before * factor + code.min(top);
+        with_offsets!(self.bytes, self.width, |codes| match rows {
+            Rows::List(list) => {
+                let rows = into.iter_mut().zip(list);
+                rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
+            }
+            rows => rows.stretches(into, |stretch, into| {
+                let mut loaded = [0; TILE_ROWS];
+                codes.load(stretch, &mut loaded[..into.len()], |code| code);
+                into.iter_mut().zip(loaded).for_each(|(to, code)| *to = with(*to, code));
+            }),
+        });
+    }
+}
+
+/// Whether numbers of a column of this type are whole.
+fn has_numbers(column_type: &ColumnType) -> bool {
+    use ColumnType as T;
+    matches!(
+        column_type,
+        T::Bool
+            | T::I8
+            | T::I16
+            | T::I32
+            | T::I64
+            | T::U8
+            | T::U16
+            | T::U32
+            | T::U64
+            | T::Date
+            | T::Time
+            | T::Timestamp
+            | T::Decimal { .. }
+    )
+}

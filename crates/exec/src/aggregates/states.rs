@@ -1,0 +1,283 @@
+//! What each group has so far: counts, sums, and least and greatest numbers.
+
+use super::TILE_ROWS;
+use super::account::{Account, Refused};
+use super::arguments::{Argument, ArgumentKind, Arguments, Tile, Values};
+use super::extremes::Extremes;
+use super::sums::{FloatSums, Sums};
+use super::words::Words;
+
+/// What is said of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aggregate {
+    /// How many rows it has.
+    Rows,
+    /// How many rows have a value of the argument with this place.
+    Count(usize),
+    /// The sum of the argument's numbers.
+    Sum(usize),
+    /// The least of the argument's whole numbers.
+    Least(usize),
+    /// The greatest of the argument's whole numbers.
+    Greatest(usize),
+}
+
+/// One for each row.
+static ONES: [i64; TILE_ROWS] = [1; TILE_ROWS];
+/// Nothing for each row.
+static ZEROS: [i64; TILE_ROWS] = [0; TILE_ROWS];
+
+/// The states of all groups. The first word of each counts its rows.
+pub(crate) struct States {
+    words: Words,
+    groups: usize,
+    /// For each argument the word that counts its values.
+    counts: Vec<usize>,
+    /// The sums of each argument that has some.
+    sums: Vec<Option<Sums>>,
+    floats: Vec<Option<FloatSums>>,
+    extremes: Vec<ExtremesOf>,
+    /// What words get of each argument, where that is not its numbers: 0 in the place of null, and
+    /// of what is added up elsewhere.
+    masked: Vec<Vec<i64>>,
+}
+
+struct ExtremesOf {
+    aggregate: Aggregate,
+    argument: usize,
+    found: AnyExtremes,
+}
+
+enum AnyExtremes {
+    Narrow(Extremes<i64>),
+    Wide(Extremes<i128>),
+}
+
+impl States {
+    /// No groups yet; `None` if an aggregate is of values that do not have it.
+    pub(crate) fn new(arguments: &[Argument], aggregates: &[Aggregate]) -> Option<Self> {
+        let mut words = 1;
+        let mut counts = vec![0; arguments.len()];
+        for (count, argument) in counts.iter_mut().zip(arguments) {
+            if argument.nullable {
+                *count = words;
+                words += 1;
+            }
+        }
+        let mut sums: Vec<Option<Sums>> = arguments.iter().map(|_| None).collect();
+        let mut floats: Vec<Option<FloatSums>> = arguments.iter().map(|_| None).collect();
+        let mut extremes: Vec<ExtremesOf> = Vec::new();
+        for &aggregate in aggregates {
+            match aggregate {
+                Aggregate::Rows | Aggregate::Count(_) => {}
+                Aggregate::Sum(argument) => match arguments[argument].kind {
+                    ArgumentKind::Any => return None,
+                    ArgumentKind::Float => floats[argument] = Some(FloatSums::default()),
+                    _ if sums[argument].is_some() => {}
+                    _ => {
+                        sums[argument] = Some(Sums::new(words));
+                        words += 1;
+                    }
+                },
+                Aggregate::Least(argument) | Aggregate::Greatest(argument) => {
+                    let is_least = matches!(aggregate, Aggregate::Least(_));
+                    let found = match arguments[argument].kind {
+                        ArgumentKind::Whole => AnyExtremes::Narrow(Extremes::new(is_least)),
+                        ArgumentKind::Wide => AnyExtremes::Wide(Extremes::new(is_least)),
+                        ArgumentKind::Float | ArgumentKind::Any => return None,
+                    };
+                    extremes.push(ExtremesOf { aggregate, argument, found });
+                }
+            }
+        }
+        let masked = vec![Vec::new(); arguments.len()];
+        let words = Words::new(words);
+        Some(Self { words, groups: 0, counts, sums, floats, extremes, masked })
+    }
+
+    /// Makes room for so many groups.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn make_room(
+        &mut self,
+        groups: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let capacity = self.words.capacity();
+        if groups <= capacity {
+            return Ok(());
+        }
+        let wanted = groups.max(capacity * 2);
+        // Both are there while entries are moved into the new ones.
+        account.take(wanted * self.group_bytes())?;
+        self.words.reserve(wanted);
+        self.floats.iter_mut().flatten().for_each(|floats| floats.reserve(wanted));
+        for extremes in &mut self.extremes {
+            match &mut extremes.found {
+                AnyExtremes::Narrow(found) => found.reserve(wanted),
+                AnyExtremes::Wide(found) => found.reserve(wanted),
+            }
+        }
+        account.give_back(capacity * self.group_bytes());
+        Ok(())
+    }
+
+    /// Bytes of a group, but for wide sums.
+    fn group_bytes(&self) -> usize {
+        let extremes = self.extremes.iter().map(|extremes| match extremes.found {
+            AnyExtremes::Narrow(_) => size_of::<i64>(),
+            AnyExtremes::Wide(_) => size_of::<i128>(),
+        });
+        let floats = self.floats.iter().flatten().count() * size_of::<f64>();
+        self.words.group_bytes() + floats + extremes.sum::<usize>()
+    }
+
+    /// Makes so many groups, for which there is room.
+    pub(crate) fn resize(&mut self, groups: usize) {
+        if groups == self.groups {
+            return;
+        }
+        self.groups = groups;
+        self.words.resize(groups);
+        self.floats.iter_mut().flatten().for_each(|floats| floats.resize(groups));
+        for extremes in &mut self.extremes {
+            match &mut extremes.found {
+                AnyExtremes::Narrow(found) => found.resize(groups),
+                AnyExtremes::Wide(found) => found.resize(groups),
+            }
+        }
+    }
+
+    /// Adds the rows of a tile, whose groups are given, with the arguments' values, which were
+    /// loaded.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn add(
+        &mut self,
+        arguments: &Arguments,
+        tile: &Tile<'_, '_>,
+        groups: &[u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        for argument in 0..self.sums.len() {
+            self.add_sums(argument, arguments, tile, groups, account)?;
+        }
+        self.add_words(arguments, tile, groups);
+        for (argument, floats) in self.floats.iter_mut().enumerate() {
+            if let (Some(sums), Values::Floats(floats)) = (floats, arguments.values(tile, argument))
+            {
+                sums.add(groups, floats, has_value(arguments, argument));
+            }
+        }
+        for ExtremesOf { argument, found, .. } in &mut self.extremes {
+            let has = has_value(arguments, *argument);
+            match (found, arguments.values(tile, *argument)) {
+                (AnyExtremes::Narrow(found), Values::Narrow(numbers, _)) => {
+                    found.add(groups, numbers.iter().copied(), has);
+                }
+                (AnyExtremes::Wide(found), Values::Narrow(numbers, _)) => {
+                    found.add(groups, numbers.iter().map(|number| i128::from(*number)), has);
+                }
+                (AnyExtremes::Wide(found), Values::Wide(numbers)) => {
+                    found.add(groups, numbers.iter().copied(), has);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds numbers that words have no room for, and prepares what is added to words.
+    fn add_sums(
+        &mut self,
+        argument: usize,
+        arguments: &Arguments,
+        tile: &Tile<'_, '_>,
+        groups: &[u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let Some(sums) = &mut self.sums[argument] else { return Ok(()) };
+        let has = has_value(arguments, argument);
+        let masked = &mut self.masked[argument];
+        masked.clear();
+        match arguments.values(tile, argument) {
+            Values::Narrow(numbers, range) => {
+                let rows = numbers.len();
+                if !sums.expect(rows, range, &mut self.words, self.groups, account)? {
+                    masked.resize(rows, 0);
+                    let numbers = numbers.iter().map(|number| i128::from(*number));
+                    return sums.add_wide(groups, numbers, has, self.groups, account);
+                }
+                if let Some(valid) = arguments.valid(argument) {
+                    masked.extend(numbers.iter().zip(valid).map(|(number, valid)| number * valid));
+                }
+                Ok(())
+            }
+            Values::Wide(numbers) => {
+                masked.resize(numbers.len(), 0);
+                sums.add_wide(groups, numbers.iter().copied(), has, self.groups, account)
+            }
+            Values::Floats(_) | Values::Any => Ok(()),
+        }
+    }
+
+    /// Adds what is counted and added up in words.
+    fn add_words(&mut self, arguments: &Arguments, tile: &Tile<'_, '_>, groups: &[u32]) {
+        let mut tiles: Vec<&[i64]> = vec![&ONES[..groups.len()]];
+        let counted = self.counts.iter().enumerate().filter(|(_, word)| **word > 0);
+        tiles.extend(
+            counted.map(|(argument, _)| arguments.valid(argument).unwrap_or(&ONES[..groups.len()])),
+        );
+        // In the order in which sums were given their words.
+        let mut summed: Vec<(usize, &[i64])> = Vec::new();
+        for (argument, sums) in self.sums.iter().enumerate() {
+            let Some(sums) = sums else { continue };
+            let numbers = match arguments.values(tile, argument) {
+                _ if !self.masked[argument].is_empty() => self.masked[argument].as_slice(),
+                Values::Narrow(numbers, _) => numbers,
+                _ => &ZEROS[..groups.len()],
+            };
+            summed.push((sums.word, numbers));
+        }
+        summed.sort_unstable_by_key(|(word, _)| *word);
+        tiles.extend(summed.into_iter().map(|(_, numbers)| numbers));
+        match self.groups {
+            1 => self.words.add_to_first(&tiles),
+            _ => self.words.add(groups, &tiles),
+        }
+    }
+
+    /// How many rows of a group have a value of an argument, or how many there are.
+    pub(crate) fn count(&self, group: usize, argument: Option<usize>) -> i64 {
+        self.words.get(group, argument.map_or(0, |argument| self.counts[argument]))
+    }
+
+    /// A group's sum; `None` if it needs more than 16 bytes.
+    pub(crate) fn sum(&self, group: usize, argument: usize) -> Option<i128> {
+        let sums = self.sums[argument].as_ref()?;
+        sums.get(group, &self.words)
+    }
+
+    /// A group's sum of floats.
+    pub(crate) fn float_sum(&self, group: usize, argument: usize) -> f64 {
+        self.floats[argument].as_ref().map_or(0.0, |floats| floats.get(group))
+    }
+
+    /// A group's least or greatest number; any if it has none.
+    pub(crate) fn extreme(&self, group: usize, aggregate: Aggregate) -> i128 {
+        let found = self.extremes.iter().find(|extremes| extremes.aggregate == aggregate);
+        match found.map(|extremes| &extremes.found) {
+            Some(AnyExtremes::Narrow(found)) => found.get(group).into(),
+            Some(AnyExtremes::Wide(found)) => found.get(group),
+            None => 0,
+        }
+    }
+}
+
+/// Whether rows of the tile that was loaded last have a value of an argument.
+fn has_value(arguments: &Arguments, argument: usize) -> impl Fn(usize) -> bool {
+    let valid = arguments.valid(argument);
+    move |row| valid.is_none_or(|valid| valid[row] == 1)
+}

@@ -1,0 +1,134 @@
+//! Sums that words of 8 bytes have no room for: of many large numbers, and of floats.
+//!
+//! Numbers are added in words as long as these cannot overflow, whatever the numbers are; before
+//! they could, all words move to sums of 16 bytes, and begin again with 0.
+
+use super::account::{Account, Refused};
+use super::words::Words;
+use crate::conditions::ranges::NumberRange;
+
+/// The sums of one argument, of all groups.
+pub(crate) struct Sums {
+    /// Which word has the sum of what came since words were moved last.
+    pub(crate) word: usize,
+    /// What the sum of a word is at most, with or without a sign.
+    bound: i128,
+    /// What was moved, and what came with more than 8 bytes; no entry is 0.
+    wide: Vec<i128>,
+    /// Whether a sum has outgrown 16 bytes.
+    has_overflowed: bool,
+}
+
+impl Sums {
+    pub(crate) fn new(word: usize) -> Self {
+        Self { word, bound: 0, wide: Vec::new(), has_overflowed: false }
+    }
+
+    /// So many numbers within a range are about to be added to words; false if these have no room
+    /// for them, whatever was there before.
+    ///
+    /// # Errors
+    /// Memory is refused to wide sums.
+    pub(crate) fn expect(
+        &mut self,
+        rows: usize,
+        range: NumberRange,
+        words: &mut Words,
+        groups: usize,
+        account: &mut Account<'_>,
+    ) -> Result<bool, Refused> {
+        let largest = range.low.unsigned_abs().max(range.high.unsigned_abs()) as i128;
+        let more = largest.saturating_mul(rows as i128);
+        if more > i64::MAX.into() {
+            return Ok(false);
+        }
+        if self.bound + more > i64::MAX.into() {
+            self.widen(groups, account)?;
+            for (group, sum) in self.wide.iter_mut().enumerate().take(groups) {
+                let word = words.word(group, self.word);
+                let (added, overflows) = sum.overflowing_add(i128::from(std::mem::take(word)));
+                *sum = added;
+                self.has_overflowed |= overflows;
+            }
+            self.bound = 0;
+        }
+        self.bound += more;
+        Ok(true)
+    }
+
+    /// Adds numbers of 16 bytes, of those rows that have one.
+    ///
+    /// # Errors
+    /// Memory is refused to wide sums.
+    pub(crate) fn add_wide(
+        &mut self,
+        groups: &[u32],
+        numbers: impl Iterator<Item = i128>,
+        has_number: impl Fn(usize) -> bool,
+        group_count: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.widen(group_count, account)?;
+        for ((row, group), number) in groups.iter().enumerate().zip(numbers) {
+            if has_number(row) {
+                let sum = &mut self.wide[*group as usize];
+                let (added, overflows) = sum.overflowing_add(number);
+                *sum = added;
+                self.has_overflowed |= overflows;
+            }
+        }
+        Ok(())
+    }
+
+    fn widen(&mut self, groups: usize, account: &mut Account<'_>) -> Result<(), Refused> {
+        if let Some(more) = groups.checked_sub(self.wide.len()) {
+            account.reserve(&mut self.wide, more)?;
+            self.wide.resize(groups, 0);
+        }
+        Ok(())
+    }
+
+    /// A group's sum; `None` if it needs more than 16 bytes, or one of another group does.
+    pub(crate) fn get(&self, group: usize, words: &Words) -> Option<i128> {
+        if self.has_overflowed {
+            return None;
+        }
+        let wide = self.wide.get(group).copied().unwrap_or_default();
+        wide.checked_add(words.get(group, self.word).into())
+    }
+}
+
+/// The sums of floats, of all groups, added up in the order in which rows come.
+#[derive(Default)]
+pub(crate) struct FloatSums(Vec<f64>);
+
+impl FloatSums {
+    /// Makes room for groups.
+    pub(crate) fn reserve(&mut self, groups: usize) {
+        self.0.reserve_exact(groups.saturating_sub(self.0.len()));
+    }
+
+    /// Makes so many groups of them.
+    pub(crate) fn resize(&mut self, groups: usize) {
+        self.0.resize(groups, 0.0);
+    }
+
+    /// Adds the floats of those rows that have one.
+    pub(crate) fn add(
+        &mut self,
+        groups: &[u32],
+        floats: &[f64],
+        has_number: impl Fn(usize) -> bool,
+    ) {
+        for ((row, group), float) in groups.iter().enumerate().zip(floats) {
+            if has_number(row) {
+                self.0[*group as usize] += float;
+            }
+        }
+    }
+
+    /// A group's sum.
+    pub(crate) fn get(&self, group: usize) -> f64 {
+        self.0[group]
+    }
+}

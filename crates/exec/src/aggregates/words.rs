@@ -1,0 +1,131 @@
+//! What is counted and added up in 8 bytes, for each group side by side.
+//!
+//! All counts and sums of a group lie in one block, so that a row costs one miss of the cache
+//! whatever is added up of it.
+
+/// Words of the largest block: those of a cache line.
+pub(crate) const BLOCK_WORDS: usize = 8;
+
+/// The words of all groups.
+pub(crate) struct Words {
+    blocks: Vec<Box<dyn AnyBlocks>>,
+}
+
+impl Words {
+    /// So many words for each group, of which there is none yet.
+    pub(crate) fn new(words: usize) -> Self {
+        let blocks = (0..words).step_by(BLOCK_WORDS);
+        let blocks = blocks.map(|from| blocks_of((words - from).min(BLOCK_WORDS)));
+        Self { blocks: blocks.collect() }
+    }
+
+    /// Bytes of a group.
+    pub(crate) fn group_bytes(&self) -> usize {
+        self.blocks.iter().map(|blocks| blocks.words() * size_of::<i64>()).sum()
+    }
+
+    /// How many groups there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.blocks.first().map_or(0, |blocks| blocks.capacity())
+    }
+
+    /// Makes room for groups.
+    pub(crate) fn reserve(&mut self, groups: usize) {
+        self.blocks.iter_mut().for_each(|blocks| blocks.reserve(groups));
+    }
+
+    /// Makes so many groups of them, all of whose new words are 0.
+    pub(crate) fn resize(&mut self, groups: usize) {
+        self.blocks.iter_mut().for_each(|blocks| blocks.resize(groups));
+    }
+
+    /// Adds to the words of each row's group; there are as many tiles as words.
+    pub(crate) fn add(&mut self, groups: &[u32], tiles: &[&[i64]]) {
+        for (blocks, tiles) in self.blocks.iter_mut().zip(tiles.chunks(BLOCK_WORDS)) {
+            blocks.add(groups, tiles);
+        }
+    }
+
+    /// Adds to the words of the only group.
+    pub(crate) fn add_to_first(&mut self, tiles: &[&[i64]]) {
+        for (word, tile) in tiles.iter().enumerate() {
+            let sum = tile.iter().fold(0_i64, |sum, number| sum.wrapping_add(*number));
+            let to = self.word(0, word);
+            *to = to.wrapping_add(sum);
+        }
+    }
+
+    /// A group's word.
+    pub(crate) fn get(&self, group: usize, word: usize) -> i64 {
+        self.blocks[word / BLOCK_WORDS].block(group)[word % BLOCK_WORDS]
+    }
+
+    /// A group's word, to change it.
+    pub(crate) fn word(&mut self, group: usize, word: usize) -> &mut i64 {
+        &mut self.blocks[word / BLOCK_WORDS].block_mut(group)[word % BLOCK_WORDS]
+    }
+}
+
+/// Blocks of any number of words.
+trait AnyBlocks: Send {
+    fn words(&self) -> usize;
+    fn capacity(&self) -> usize;
+    fn reserve(&mut self, groups: usize);
+    fn resize(&mut self, groups: usize);
+    fn add(&mut self, groups: &[u32], tiles: &[&[i64]]);
+    fn block(&self, group: usize) -> &[i64];
+    fn block_mut(&mut self, group: usize) -> &mut [i64];
+}
+
+fn blocks_of(words: usize) -> Box<dyn AnyBlocks> {
+    match words {
+        1 => Box::new(Blocks::<1>(Vec::new())),
+        2 => Box::new(Blocks::<2>(Vec::new())),
+        3 => Box::new(Blocks::<3>(Vec::new())),
+        4 => Box::new(Blocks::<4>(Vec::new())),
+        5 => Box::new(Blocks::<5>(Vec::new())),
+        6 => Box::new(Blocks::<6>(Vec::new())),
+        7 => Box::new(Blocks::<7>(Vec::new())),
+        _ => Box::new(Blocks::<BLOCK_WORDS>(Vec::new())),
+    }
+}
+
+struct Blocks<const W: usize>(Vec<[i64; W]>);
+
+impl<const W: usize> AnyBlocks for Blocks<W> {
+    fn words(&self) -> usize {
+        W
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    fn reserve(&mut self, groups: usize) {
+        self.0.reserve_exact(groups.saturating_sub(self.0.len()));
+    }
+
+    fn resize(&mut self, groups: usize) {
+        self.0.resize(groups, [0; W]);
+    }
+
+    /// Sums wrap; whoever adds keeps them from that.
+    fn add(&mut self, groups: &[u32], tiles: &[&[i64]]) {
+        let rows = groups.len();
+        let tiles: [&[i64]; W] = std::array::from_fn(|word| &tiles[word][..rows]);
+        for (row, group) in groups.iter().enumerate() {
+            let block = &mut self.0[*group as usize];
+            for (word, tile) in block.iter_mut().zip(&tiles) {
+                *word = word.wrapping_add(tile[row]);
+            }
+        }
+    }
+
+    fn block(&self, group: usize) -> &[i64] {
+        &self.0[group]
+    }
+
+    fn block_mut(&mut self, group: usize) -> &mut [i64] {
+        &mut self.0[group]
+    }
+}

@@ -1,0 +1,372 @@
+//! Groups and what is said of them, against the same of plain rows one by one.
+
+#[path = "world/random.rs"]
+mod random;
+
+use std::collections::BTreeMap;
+
+use random::Random;
+use remanent_engine::schema::{Column, ColumnType, TableSchema, Value};
+use remanent_engine::{Database, FrozenRows, Options, Piece, Table};
+use remanent_exec::*;
+
+const ROWS: usize = 9_000;
+
+/// A value: the kind of its column says what it means.
+type Cell = Option<i64>;
+
+/// What values a column has.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Texts of a dictionary with so many.
+    Text(u64),
+    /// Numbers below this.
+    Number(u64),
+    /// Numbers that ascend, some of them several times.
+    Ascending,
+    /// Numbers of any size.
+    Any,
+    /// The same number.
+    Constant,
+    /// Decimals of more than 18 digits, as millions of millions.
+    Wide,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::Text(3),
+    Kind::Text(700),
+    Kind::Number(5),
+    Kind::Number(60_000),
+    Kind::Ascending,
+    Kind::Any,
+    Kind::Constant,
+    Kind::Wide,
+];
+
+/// What a wide decimal has more of than its cell.
+const WIDE: i128 = 1_000_000_000_000;
+
+impl Kind {
+    fn column_type(self) -> ColumnType {
+        match self {
+            Self::Text(_) => ColumnType::STRING,
+            Self::Wide => ColumnType::Decimal { precision: 38, scale: 2 },
+            Self::Number(5) => ColumnType::I32,
+            _ => ColumnType::I64,
+        }
+    }
+
+    fn cell(self, row: usize, random: &mut Random) -> i64 {
+        match self {
+            Self::Text(count) | Self::Number(count) => random.below(count) as i64,
+            Self::Ascending => (row / 3) as i64,
+            Self::Any => random.next() as i64,
+            Self::Constant => 7,
+            Self::Wide => random.below(1 << 62) as i64 - (1 << 61),
+        }
+    }
+}
+
+fn text_of(cell: i64) -> String {
+    format!("text number {cell}")
+}
+
+/// A table of a column for each kind, frozen, and its cells row by row.
+struct World {
+    db: Database,
+    table: Table,
+    rows: Vec<Vec<Cell>>,
+    has_nulls: bool,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let has_nulls = seed % 2 == 1;
+        let rows: Vec<Vec<Cell>> = (0..ROWS)
+            .map(|row| {
+                let cells = KINDS.iter().map(|kind| {
+                    let cell = kind.cell(row, &mut random);
+                    (!has_nulls || random.below(9) > 0).then_some(cell)
+                });
+                cells.collect()
+            })
+            .collect();
+        let db = Database::open(Options::new().budget(256 << 20)).expect("a database");
+        let schema = KINDS.iter().zip(0..).fold(TableSchema::new("T"), |schema, (kind, at)| {
+            let mut column = Column::new(format!("c{at}"), kind.column_type());
+            column.nullable = has_nulls;
+            schema.with(column)
+        });
+        let table = db.create_table(schema).expect("a table");
+        let texts: Vec<String> = (0..700).map(text_of).collect();
+        let values = rows.iter().map(|cells| {
+            let value = |(kind, cell): (&Kind, &Cell)| {
+                cell.map(|cell| match kind {
+                    Kind::Text(_) => Value::String(&texts[cell as usize]),
+                    Kind::Wide => Value::Decimal(i128::from(cell) * WIDE),
+                    Kind::Number(5) => Value::I32(cell as i32),
+                    _ => Value::I64(cell),
+                })
+            };
+            KINDS.iter().zip(cells).map(value).collect::<Vec<_>>()
+        });
+        db.write(|tx| tx.insert_all_values(&table, values.clone())).expect("rows");
+        db.freeze_all(&table).expect("they are frozen");
+        Self { db, table, rows, has_nulls }
+    }
+
+    fn show(&self, look: impl FnOnce(&FrozenRows<'_>, &[Source<'_>])) {
+        let tx = self.db.begin_read().expect("a transaction");
+        let mut pieces = tx.scan_pieces(&self.table).expect("a scan");
+        let Some(Piece::Frozen(rows)) = pieces.next_piece() else { panic!("frozen rows") };
+        let columns = (0..KINDS.len()).map(|at| {
+            let handle = self.table.column(&format!("c{at}")).expect("a column");
+            Source::Encoded(rows.column(handle).expect("its values"))
+        });
+        look(&rows, &columns.collect::<Vec<_>>());
+    }
+}
+
+/// The values of all columns for some rows, as a caller gives them.
+struct Slices {
+    numbers: Vec<Vec<i64>>,
+    wide: Vec<i128>,
+    texts: Vec<TextsOf>,
+    nulls: Vec<Vec<u64>>,
+}
+
+struct TextsOf(Vec<Vec<u8>>);
+
+impl Texts for TextsOf {
+    fn get(&self, row: usize) -> &[u8] {
+        &self.0[row]
+    }
+}
+
+impl Slices {
+    fn of(rows: &[&Vec<Cell>]) -> Self {
+        let cells = |at: usize| rows.iter().map(move |row| row[at]);
+        let numbers = (0..KINDS.len()).map(|at| cells(at).map(|it| it.unwrap_or(-1)).collect());
+        let texts = (0..KINDS.len()).map(|at| {
+            TextsOf(cells(at).map(|it| text_of(it.unwrap_or(-1)).into_bytes()).collect())
+        });
+        let nulls = (0..KINDS.len()).map(|at| {
+            let mut words = vec![0; rows.len().div_ceil(64)];
+            let nulls = cells(at).enumerate().filter(|(_, cell)| cell.is_none());
+            nulls.for_each(|(row, _)| words[row / 64] |= 1 << (row % 64));
+            words
+        });
+        let wide = cells(KINDS.len() - 1).map(|it| i128::from(it.unwrap_or(-1)) * WIDE).collect();
+        Self { numbers: numbers.collect(), wide, texts: texts.collect(), nulls: nulls.collect() }
+    }
+
+    fn given(&self, column: usize, has_nulls: bool) -> Given<'_> {
+        let values = match KINDS[column] {
+            Kind::Text(_) => Slice::Texts(&self.texts[column]),
+            Kind::Wide => Slice::I128(&self.wide),
+            _ => Slice::I64(&self.numbers[column]),
+        };
+        Given { values, nulls: has_nulls.then_some(&self.nulls[column]) }
+    }
+}
+
+/// What a group is expected to have.
+#[derive(Default, Debug)]
+struct Expected {
+    rows: i64,
+    /// For each argument its values.
+    values: Vec<Vec<i128>>,
+}
+
+const ROOM: NumberRange = NumberRange { low: i64::MIN as i128, high: i64::MAX as i128 };
+
+/// One aggregation of random keys over random rows.
+struct Case {
+    keys: Vec<usize>,
+    rows: Vec<u32>,
+    /// Whether rows are given to it as slices.
+    is_given: bool,
+}
+
+/// What is aggregated of each row: a column that is encoded in few bytes, a product less another
+/// column, one of any numbers, a wide one.
+fn arguments_of(cells: &[Cell]) -> [Option<i128>; 4] {
+    let number = |at: usize| cells[at].map(i128::from);
+    let product = number(3).zip(number(2)).zip(number(6)).map(|((a, b), c)| a * (1 - b) - c);
+    [number(3), product, number(5), number(7).map(|number| number * WIDE)]
+}
+
+impl Case {
+    fn new(random: &mut Random) -> Self {
+        let mut keys: Vec<usize> = (0..7).filter(|_| random.below(3) == 0).collect();
+        keys.truncate(4);
+        let all = 0..ROWS as u32;
+        let from = random.below(ROWS as u64) as u32;
+        let rows = match random.below(4) {
+            0 => all.collect(),
+            1 => (from..ROWS as u32).collect(),
+            2 => all.filter(|row| row % 90 > 0).collect(),
+            _ => all.filter(|_| random.below(5) == 0).collect(),
+        };
+        Self { keys, rows, is_given: random.below(3) == 0 }
+    }
+
+    fn plan(&self, world: &World) -> AggregationPlan {
+        let nullable = world.has_nulls;
+        let mut plan = AggregationPlan::default();
+        for &key in &self.keys {
+            let is_text = matches!(KINDS[key], Kind::Text(_));
+            plan.keys.push(Key { column: Some(key), nullable, is_text });
+        }
+        let program = &mut plan.program;
+        let [a, b, c] = [3, 2, 6].map(|at| program.push(Step::Column(at), ROOM));
+        let one = program.push(Step::Constant(1), ROOM);
+        let rest = program.push(Step::Difference(one, b), ROOM);
+        let product = program.push(Step::Product(a, rest), ROOM);
+        let less = program.push(Step::Difference(product, c), ROOM);
+        let any = program.push(Step::Column(5), ROOM);
+        for (step, kind) in [
+            (Some(a), ArgumentKind::Whole),
+            (Some(less), ArgumentKind::Whole),
+            (Some(any), ArgumentKind::Whole),
+            (None, ArgumentKind::Wide),
+        ] {
+            plan.arguments.push(Argument { step, nullable, kind });
+        }
+        plan.aggregates = (0..4).flat_map(aggregates_of).collect();
+        plan
+    }
+
+    fn expected(&self, world: &World) -> BTreeMap<Vec<Cell>, Expected> {
+        let mut groups: BTreeMap<Vec<Cell>, Expected> = BTreeMap::new();
+        if self.keys.is_empty() {
+            groups.entry(Vec::new()).or_default().values = vec![Vec::new(); 4];
+        }
+        for row in &self.rows {
+            let cells = &world.rows[*row as usize];
+            let group = groups.entry(self.keys.iter().map(|key| cells[*key]).collect());
+            let group = group.or_default();
+            group.values.resize(4, Vec::new());
+            group.rows += 1;
+            for (values, argument) in group.values.iter_mut().zip(arguments_of(cells)) {
+                values.extend(argument);
+            }
+        }
+        groups
+    }
+
+    /// Adds the rows in stretches, runs or a list, in two parts.
+    fn add(&self, world: &World, columns: &[Source<'_>], aggregation: &mut Aggregation) {
+        let (before, behind) = self.rows.split_at(self.rows.len() / 3);
+        for part in [before, behind] {
+            let slices =
+                Slices::of(&part.iter().map(|row| &world.rows[*row as usize]).collect::<Vec<_>>());
+            let given = |column| Some(slices.given(column, world.has_nulls));
+            let mut all = GivenValues::default();
+            all.keys = self.keys.iter().map(|key| given(*key)).collect();
+            all.arguments = vec![None, None, None, given(7)];
+            let sources: Vec<Source<'_>> = match self.is_given {
+                true => (0..KINDS.len()).map(|at| given(at).map(Source::Given)).flatten().collect(),
+                false => columns.to_vec(),
+            };
+            let mut segment = aggregation.segment(&sources);
+            for argument in 0..3 {
+                assert!(!segment.is_argument_given(argument), "it is computed of columns");
+            }
+            let runs = runs_of(part);
+            let rows = match (self.is_given, runs.as_slice()) {
+                (true, _) => Rows::Stretch(0, part.len()),
+                (_, [run]) => Rows::Stretch(run.from as usize, run.to as usize),
+                (_, runs) if part.len() > runs.len() * 16 => Rows::Runs { runs, len: part.len() },
+                _ => Rows::List(part),
+            };
+            aggregation.add(&mut segment, rows, &all, &mut |_| true).expect("memory");
+        }
+    }
+
+    fn check(&self, world: &World, columns: &[Source<'_>], seed: u64) {
+        let mut aggregation = Aggregation::new(self.plan(world)).expect("it can be aggregated");
+        self.add(world, columns, &mut aggregation);
+        let count = aggregation.finish(&mut |_| true).expect("memory");
+        let mut expected = self.expected(world);
+        assert_eq!(count, expected.len(), "groups of seed {seed} by {:?}", self.keys);
+        for group in 0..count {
+            let key = self.keys.iter().enumerate().map(|(at, column)| match KINDS[*column] {
+                Kind::Text(_) => aggregation.text(group, at).map(|text| {
+                    let text = std::str::from_utf8(text).expect("it is text");
+                    text.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("its number")
+                }),
+                _ => aggregation.number(group, at),
+            });
+            let key: Vec<Cell> = key.collect();
+            let of = expected.remove(&key).unwrap_or_else(|| panic!("{key:?} is no group"));
+            assert_eq!(aggregation.count(group, None), of.rows, "rows of {key:?}, seed {seed}");
+            for (argument, values) in of.values.iter().enumerate() {
+                let what = format!("argument {argument} of {key:?}, seed {seed}");
+                assert_eq!(aggregation.count(group, Some(argument)), values.len() as i64, "{what}");
+                assert_eq!(aggregation.sum(group, argument), Some(values.iter().sum()), "{what}");
+                let [_, least, greatest] = aggregates_of(argument);
+                if let (Some(low), Some(high)) = (values.iter().min(), values.iter().max()) {
+                    let found = [least, greatest].map(|it| aggregation.extreme(group, it));
+                    assert_eq!(found, [*low, *high], "{what}");
+                }
+            }
+        }
+    }
+}
+
+fn aggregates_of(argument: usize) -> [Aggregate; 3] {
+    [Aggregate::Sum(argument), Aggregate::Least(argument), Aggregate::Greatest(argument)]
+}
+
+fn runs_of(rows: &[u32]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for &row in rows {
+        match runs.last_mut() {
+            Some(last) if last.to == row => last.to += 1,
+            _ => runs.push(Run { from: row, to: row + 1 }),
+        }
+    }
+    runs
+}
+
+#[test]
+fn groups_have_what_their_rows_have() {
+    for seed in 0..4 {
+        let world = World::new(seed);
+        world.show(|_, columns| {
+            for case in 0..25 {
+                let seed = seed * 1_000 + case;
+                Case::new(&mut Random(seed)).check(&world, columns, seed);
+            }
+        });
+    }
+}
+
+/// Memory that is refused at any call ends in a refusal, and what was taken is what was allowed.
+#[test]
+fn refused_memory_is_said() {
+    let world = World::new(1);
+    world.show(|_, columns| {
+        let mut random = Random(3);
+        let mut refused = 0;
+        for calls in 0..40_u64 {
+            let case = Case { keys: vec![1, 4], rows: (0..ROWS as u32).collect(), is_given: false };
+            let mut aggregation = Aggregation::new(case.plan(&world)).expect("it can be");
+            let slices = Slices::of(&world.rows.iter().collect::<Vec<_>>());
+            let mut given = GivenValues::default();
+            given.arguments = vec![None, None, None, Some(slices.given(7, true))];
+            let mut segment = aggregation.segment(columns);
+            let mut left: u64 = calls + random.below(2);
+            let mut memory = |_| {
+                left = left.saturating_sub(1);
+                left > 0
+            };
+            let rows = Rows::Stretch(0, ROWS);
+            let added = aggregation.add(&mut segment, rows, &given, &mut memory);
+            refused += usize::from(added == Err(Refused));
+        }
+        assert!(refused > 20, "{refused} of 40 were refused");
+    });
+}
