@@ -1,10 +1,11 @@
 //! Groups of rows, and what is counted, added up and compared within them.
 //!
-//! From bottom to top: where values are ([`source`]), what is computed of them ([`expression`]),
-//! which group a row is of ([`keys`], [`groups`], with tables by [`hash`]), and what each group has
-//! so far ([`words`], [`sums`], [`extremes`]). An [`aggregation`] does all of it for rows that come tile by
-//! tile: so many rows at once that what is computed of them stays in the processor's first cache.
-//! (Boncz, Zukowski, Nes, MonetDB/X100: Hyper-Pipelining Query Execution, CIDR 2005.)
+//! From bottom to top: where values are ([`source`]), what is computed of them ([`expression`],
+//! [`arguments`]), which group a row is of ([`keys`], [`groups`], [`grouping`], with tables by
+//! [`hash`]), and what each group has so far ([`words`], [`sums`], [`extremes`], [`states`]). An
+//! [`aggregation`] does all of it for rows that come tile by tile: so many at once that what is
+//! computed of them stays in the processor's first cache. (Boncz, Zukowski, Nes, MonetDB/X100:
+//! Hyper-Pipelining Query Execution, CIDR 2005.)
 
 pub(crate) mod account;
 pub(crate) mod source;

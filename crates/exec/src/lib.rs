@@ -9,6 +9,8 @@
 //! Nothing here knows SQL, Arrow or sessions: a caller brings its predicates through a trait, and
 //! makes of the vectors what it needs.
 
+mod simd;
+
 mod rows;
 
 mod text_view;
@@ -44,5 +46,6 @@ pub use rows::bits::RowBits;
 pub use rows::selection::Selection;
 pub use rows::{BATCH_ROWS, Rows, Run};
 pub use segment_filter::{Evaluation, SegmentFilter};
+pub use simd::Instructions;
 pub use text_view::TextViews;
 pub use vector::{Decoded, Vector};

@@ -78,7 +78,7 @@ impl Rows<'_> {
     }
 
     /// Puts what `value` answers for the entry of each row in its place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load_entries<E: Copy, T>(
         self,
         entries: &[E],
@@ -93,7 +93,7 @@ impl Rows<'_> {
 
     /// Puts something of each row in its place: `stretch` loads rows that follow one another, `get`
     /// one row of a list.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load<T>(
         self,
         into: &mut [T],
@@ -110,7 +110,7 @@ impl Rows<'_> {
 
     /// Calls `each` with the rows that follow one another and their places, of rows that are no
     /// list.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stretches<T>(self, into: &mut [T], mut each: impl FnMut(Range<usize>, &mut [T])) {
         match self {
             Self::Stretch(from, to) => each(from..to, into),

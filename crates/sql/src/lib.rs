@@ -34,6 +34,8 @@ mod plan;
 
 mod rules;
 
+mod aggregate;
+
 mod scan;
 
 mod functions;

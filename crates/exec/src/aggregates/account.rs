@@ -1,4 +1,7 @@
 //! Memory is asked for before it is taken.
+//!
+//! Whoever grows an array says how many bytes there will be in all, and takes none if these are
+//! refused; so a full budget ends one statement, and not the program.
 
 /// Memory was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,7 @@
-//! Rows come in, groups go out.
+//! The face of an aggregation: rows come in, groups go out.
+//!
+//! Rows come from segments, or from slices that hot rows were copied into; what cannot be computed
+//! of them here is given by the caller beside them.
 
 use super::TILE_ROWS;
 use super::account::{Account, Refused};
@@ -28,7 +31,8 @@ pub struct AggregationPlan {
 /// # Examples
 /// Sums of encoded numbers, by a column of texts:
 /// ```
-/// use remanent_engine::{Database, Options, Piece, schema::*};
+/// use remanent_engine::schema::{ColumnType, TableSchema, Value};
+/// use remanent_engine::{Database, Options, Piece};
 /// use remanent_exec::*;
 /// let db = Database::open(Options::new())?;
 /// let schema = TableSchema::new("T").column("mode", ColumnType::STRING);
@@ -130,11 +134,11 @@ impl Aggregation {
     ///
     /// # Panics
     /// If there is no such row, or values that the caller has to give are missing.
-    pub fn add<'s>(
+    pub fn add(
         &mut self,
-        segment: &mut AggregatedSegment<'s>,
+        segment: &mut AggregatedSegment<'_>,
         rows: Rows<'_>,
-        given: &GivenValues<'s>,
+        given: &GivenValues<'_>,
         memory: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Refused> {
         let AggregatedSegment { keys, arguments } = segment;

@@ -1,4 +1,7 @@
 //! What is aggregated: a value of each row, computed here or given by the caller.
+//!
+//! Which of the two it is, is decided for each segment: where the least and the greatest numbers of
+//! its columns prove that nothing overflows, an argument is computed of encoded values.
 
 use std::ops::Range;
 
@@ -74,12 +77,12 @@ impl<'g> GivenArgument<'g> {
 }
 
 /// Where the values of a tile come from.
-pub(crate) struct Tile<'t, 's> {
+pub(crate) struct Tile<'t, 's, 'g> {
     pub(crate) segment: &'t SegmentArguments<'s>,
     /// The rows in the segment.
     pub(crate) rows: Rows<'t>,
     /// Values that the caller gives.
-    pub(crate) given: &'t [Option<GivenArgument<'s>>],
+    pub(crate) given: &'t [Option<GivenArgument<'g>>],
     /// The rows in what the caller gives.
     pub(crate) given_rows: Range<usize>,
 }
@@ -138,7 +141,7 @@ impl Arguments {
     }
 
     /// Computes or loads the values of all arguments for the rows of a tile.
-    pub(crate) fn load(&mut self, tile: &Tile<'_, '_>) {
+    pub(crate) fn load(&mut self, tile: &Tile<'_, '_, '_>) {
         let Tile { segment, rows, given, given_rows } = tile;
         self.program.compute(
             &segment.used,
@@ -169,7 +172,7 @@ impl Arguments {
     }
 
     /// The values of an argument for the rows of the tile that was loaded last.
-    pub(crate) fn values<'v>(&'v self, tile: &Tile<'v, '_>, argument: usize) -> Values<'v> {
+    pub(crate) fn values<'v>(&'v self, tile: &Tile<'v, '_, '_>, argument: usize) -> Values<'v> {
         let step = self.list[argument].step.filter(|_| !tile.segment.is_given(argument));
         if let Some((step, range)) = step.and_then(|step| Some((step, tile.segment.ranges[step]?)))
         {

@@ -1,4 +1,4 @@
-//! Sums, differences and products of whole numbers, proved not to overflow before they are computed.
+//! Sums, differences and products of whole numbers, proved not to overflow before they are made.
 //!
 //! An expression is a program of steps, each of which is computed once for a tile, however many
 //! use it. What the columns of a segment have at least and at most says the same of each step; a
@@ -9,6 +9,7 @@
 mod tests;
 
 use crate::conditions::ranges::NumberRange;
+use crate::simd::vectorized;
 
 /// One step: a column, a constant, or an operation on the results of earlier steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,21 +164,13 @@ impl Program {
             match typed.step {
                 Step::Column(column) => load(column, &mut into),
                 Step::Constant(number) => into.fill(number),
-                Step::Sum(a, b) => {
-                    each(operand(a), operand(b), &mut into, |a, b| a.wrapping_add(b));
-                }
-                Step::Difference(a, b) => {
-                    each(operand(a), operand(b), &mut into, |a, b| a.wrapping_sub(b));
-                }
+                Step::Sum(a, b) => add(operand(a), operand(b), &mut into),
+                Step::Difference(a, b) => subtract(operand(a), operand(b), &mut into),
+                // The processor multiplies numbers of 4 bytes, several at once.
                 Step::Product(a, b) if [a, b].iter().all(|step| is_half(ranges[*step])) => {
-                    // The processor multiplies numbers of 4 bytes, several at once.
-                    each(operand(a), operand(b), &mut into, |a, b| {
-                        (u64::from(a as u32) * u64::from(b as u32)) as i64
-                    });
+                    multiply_halves(operand(a), operand(b), &mut into);
                 }
-                Step::Product(a, b) => {
-                    each(operand(a), operand(b), &mut into, |a, b| a.wrapping_mul(b));
-                }
+                Step::Product(a, b) => multiply(operand(a), operand(b), &mut into),
             }
             results.tiles[place] = into;
         }
@@ -210,7 +203,32 @@ enum Operand<'o> {
     One(i64),
 }
 
-#[inline]
+vectorized! {
+    fn add(a: Operand<'_>, b: Operand<'_>, into: &mut [i64]) {
+        each(a, b, into, |a, b| a.wrapping_add(b));
+    }
+}
+
+vectorized! {
+    fn subtract(a: Operand<'_>, b: Operand<'_>, into: &mut [i64]) {
+        each(a, b, into, |a, b| a.wrapping_sub(b));
+    }
+}
+
+vectorized! {
+    fn multiply(a: Operand<'_>, b: Operand<'_>, into: &mut [i64]) {
+        each(a, b, into, |a, b| a.wrapping_mul(b));
+    }
+}
+
+vectorized! {
+    /// The product of numbers of 4 bytes without a sign.
+    fn multiply_halves(a: Operand<'_>, b: Operand<'_>, into: &mut [i64]) {
+        each(a, b, into, |a, b| (u64::from(a as u32) * u64::from(b as u32)) as i64);
+    }
+}
+
+#[inline(always)]
 fn each(a: Operand<'_>, b: Operand<'_>, into: &mut [i64], result: impl Fn(i64, i64) -> i64) {
     match (a, b) {
         (Operand::Rows(a), Operand::Rows(b)) => {

@@ -1,4 +1,7 @@
 //! The least or the greatest number of each group.
+//!
+//! A group without a number has the greatest that there is as its least, and the other way round;
+//! whether it has one is counted elsewhere.
 
 /// The least or the greatest numbers of groups.
 pub(crate) struct Extremes<N> {

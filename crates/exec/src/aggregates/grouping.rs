@@ -1,4 +1,7 @@
 //! Which group each row of a tile is of.
+//!
+//! Where a segment's keys have few codes, the group of each product of codes is remembered, and a
+//! row costs one look at an array; else its key is looked up by its numbers.
 
 use std::ops::Range;
 
@@ -175,10 +178,10 @@ impl Grouping {
             nulls.fill(0);
         }
         let given_rows = Rows::Stretch(given_rows.start, given_rows.end);
-        for key in 0..self.keys.len() {
-            match (&mut segment.columns[key], &mut given[key]) {
+        for (key, (column, given)) in segment.columns.iter_mut().zip(given).enumerate() {
+            match (column, given) {
                 (Some(column), _) => self.load(key, column, rows, account)?,
-                (None, Some(column)) => self.load(key, column, given_rows, account)?,
+                (None, Some(given)) => self.load(key, given, given_rows, account)?,
                 (None, None) => {}
             }
         }

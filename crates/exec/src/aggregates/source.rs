@@ -13,6 +13,7 @@ use crate::conditions::ranges::NumberRange;
 use crate::conditions::verdict::number_of;
 use crate::encodings::offsets::{Offsets, with_offsets};
 use crate::rows::Rows;
+use crate::simd::vectorized;
 
 /// The values of a column.
 #[derive(Clone, Copy)]
@@ -21,6 +22,8 @@ pub enum Source<'s> {
     Encoded(FrozenColumn<'s>),
     /// In a slice, with a value for each row.
     Given(Given<'s>),
+    /// Elsewhere: whoever adds rows gives what is computed of it.
+    Elsewhere,
 }
 
 /// Values that are given one by one.
@@ -55,6 +58,8 @@ pub enum Slice<'s> {
     F64(&'s [f64]),
     /// Texts.
     Texts(&'s dyn Texts),
+    /// Others, of which nothing is known but which are null.
+    Other,
 }
 
 /// Texts, by their row.
@@ -99,6 +104,7 @@ impl<'s> Loader<'s> {
         match source {
             Source::Encoded(column) => Self::of_encoded(column),
             Source::Given(given) => Self::of_given(given),
+            Source::Elsewhere => None,
         }
     }
 
@@ -170,7 +176,7 @@ impl<'s> Loader<'s> {
                 NumberRange { low: low.into(), high: high.into() }
             }
             Slice::I128(values) => among!(values),
-            Slice::F64(_) | Slice::Texts(_) => return None,
+            Slice::F64(_) | Slice::Texts(_) | Slice::Other => return None,
         };
         Some(Self { numbers: Numbers::Slice(given.values), range, nulls: given.nulls })
     }
@@ -179,14 +185,7 @@ impl<'s> Loader<'s> {
     pub(crate) fn load(&self, rows: Rows<'_>, into: &mut [i64]) {
         match &self.numbers {
             Numbers::Constant(number) => into.fill(*number),
-            Numbers::Offsets { min, width, bytes } => with_offsets!(bytes, *width, |offsets| {
-                let number = |offset: u32| min.wrapping_add(offset.into());
-                rows.load(
-                    into,
-                    |rows, into| offsets.load(rows, into, number),
-                    |row| number(offsets.get(row)),
-                );
-            }),
+            Numbers::Offsets { min, width, bytes } => load_offsets(*min, *width, bytes, rows, into),
             Numbers::Plain { width: 8, bytes } => {
                 rows.load_entries(bytes.as_chunks().0, into, i64::from_le_bytes);
             }
@@ -213,7 +212,7 @@ impl<'s> Loader<'s> {
                 Slice::U16(values) => rows.load_entries(values, into, i64::from),
                 Slice::U32(values) => rows.load_entries(values, into, i64::from),
                 Slice::I128(values) => rows.load_entries(values, into, |number| number as i64),
-                Slice::F64(_) | Slice::Texts(_) => {}
+                Slice::F64(_) | Slice::Texts(_) | Slice::Other => {}
             },
         }
     }
@@ -223,6 +222,38 @@ impl<'s> Loader<'s> {
         let Numbers::Offsets { min, width, bytes } = self.numbers else { return None };
         let greatest = usize::try_from(self.range.high - i128::from(min)).ok()?;
         Some(Codes { width, bytes, count: greatest + 1 })
+    }
+}
+
+vectorized! {
+    /// Loads numbers that are so much more than the least.
+    fn load_offsets(min: i64, width: usize, bytes: &[u8], rows: Rows<'_>, into: &mut [i64]) {
+        with_offsets!(bytes, width, |offsets| {
+            let number = |offset: u32| min.wrapping_add(offset.into());
+            rows.load(into, |rows, into| offsets.load(rows, into, number), |row| {
+                number(offsets.get(row))
+            });
+        });
+    }
+}
+
+vectorized! {
+    /// Puts `factor` times what is there and each row's code, which is `top` at most, in its place.
+    fn combine(codes: Codes<'_>, rows: Rows<'_>, into: &mut [u32], factor: u32) {
+        // The code of a null row may be any; another one is put in its place afterwards.
+        let top = codes.count as u32;
+        let with = |before: u32, code: u32| before * factor + code.min(top);
+        with_offsets!(codes.bytes, codes.width, |codes| match rows {
+            Rows::List(list) => {
+                let rows = into.iter_mut().zip(list);
+                rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
+            }
+            rows => rows.stretches(into, |stretch, into| {
+                let mut loaded = [0; TILE_ROWS];
+                codes.load(stretch, &mut loaded[..into.len()], |code| code);
+                into.iter_mut().zip(loaded).for_each(|(to, code)| *to = with(*to, code));
+            }),
+        });
     }
 }
 
@@ -238,20 +269,7 @@ pub(crate) struct Codes<'s> {
 impl Codes<'_> {
     /// Puts `factor` times what is there and each row's code in its place.
     pub(crate) fn combine(self, rows: Rows<'_>, into: &mut [u32], factor: u32) {
-        // The code of a null row may be any; another one is put in its place afterwards.
-        let top = self.count as u32;
-        let with = |before: u32, code: u32| before * factor + code.min(top);
-        with_offsets!(self.bytes, self.width, |codes| match rows {
-            Rows::List(list) => {
-                let rows = into.iter_mut().zip(list);
-                rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
-            }
-            rows => rows.stretches(into, |stretch, into| {
-                let mut loaded = [0; TILE_ROWS];
-                codes.load(stretch, &mut loaded[..into.len()], |code| code);
-                into.iter_mut().zip(loaded).for_each(|(to, code)| *to = with(*to, code));
-            }),
-        });
+        combine(self, rows, into, factor);
     }
 }
 

@@ -1,4 +1,7 @@
 //! What each group has so far: counts, sums, and least and greatest numbers.
+//!
+//! Counts and sums are words that lie side by side for each group; what has no room in words, or is
+//! not added up, has an array of its own with an entry for each group.
 
 use super::TILE_ROWS;
 use super::account::{Account, Refused};
@@ -157,7 +160,7 @@ impl States {
     pub(crate) fn add(
         &mut self,
         arguments: &Arguments,
-        tile: &Tile<'_, '_>,
+        tile: &Tile<'_, '_, '_>,
         groups: &[u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
@@ -194,7 +197,7 @@ impl States {
         &mut self,
         argument: usize,
         arguments: &Arguments,
-        tile: &Tile<'_, '_>,
+        tile: &Tile<'_, '_, '_>,
         groups: &[u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
@@ -224,7 +227,7 @@ impl States {
     }
 
     /// Adds what is counted and added up in words.
-    fn add_words(&mut self, arguments: &Arguments, tile: &Tile<'_, '_>, groups: &[u32]) {
+    fn add_words(&mut self, arguments: &Arguments, tile: &Tile<'_, '_, '_>, groups: &[u32]) {
         let mut tiles: Vec<&[i64]> = vec![&ONES[..groups.len()]];
         let counted = self.counts.iter().enumerate().filter(|(_, word)| **word > 0);
         tiles.extend(

@@ -3,6 +3,8 @@
 //! All counts and sums of a group lie in one block, so that a row costs one miss of the cache
 //! whatever is added up of it.
 
+use crate::simd::vectorized;
+
 /// Words of the largest block: those of a cache line.
 pub(crate) const BLOCK_WORDS: usize = 8;
 
@@ -111,14 +113,7 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
 
     /// Sums wrap; whoever adds keeps them from that.
     fn add(&mut self, groups: &[u32], tiles: &[&[i64]]) {
-        let rows = groups.len();
-        let tiles: [&[i64]; W] = std::array::from_fn(|word| &tiles[word][..rows]);
-        for (row, group) in groups.iter().enumerate() {
-            let block = &mut self.0[*group as usize];
-            for (word, tile) in block.iter_mut().zip(&tiles) {
-                *word = word.wrapping_add(tile[row]);
-            }
-        }
+        add_rows::<W>(&mut self.0, groups, tiles);
     }
 
     fn block(&self, group: usize) -> &[i64] {
@@ -127,5 +122,19 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
 
     fn block_mut(&mut self, group: usize) -> &mut [i64] {
         &mut self.0[group]
+    }
+}
+
+vectorized! {
+    /// Adds a number of each tile to the words of each row's group.
+    fn add_rows<const W: usize>(blocks: &mut [[i64; W]], groups: &[u32], tiles: &[&[i64]]) {
+        let rows = groups.len();
+        let tiles: [&[i64]; W] = std::array::from_fn(|word| &tiles[word][..rows]);
+        for (row, group) in groups.iter().enumerate() {
+            let block = &mut blocks[*group as usize];
+            for (word, tile) in block.iter_mut().zip(&tiles) {
+                *word = word.wrapping_add(tile[row]);
+            }
+        }
     }
 }

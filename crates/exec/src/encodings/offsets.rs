@@ -73,12 +73,12 @@ impl<E: Copy, F: Fn(E) -> u32 + Copy> Offsets for Entries<'_, E, F> {
         rows.gather(self.entries, |entry| value((self.read)(entry)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(self, row: usize) -> u32 {
         (self.read)(self.entries[row])
     }
 
-    #[inline]
+    #[inline(always)]
     fn load<T>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(u32) -> T) {
         let entries = into.iter_mut().zip(&self.entries[rows]);
         entries.for_each(|(to, entry)| *to = value((self.read)(*entry)));
@@ -104,13 +104,13 @@ impl<'e> Parts<'e> {
     }
 
     /// The offsets of a stretch of rows.
-    #[inline]
+    #[inline(always)]
     fn stretch(self, rows: Range<usize>) -> impl Iterator<Item = u32> {
         let parts = self.low[rows.clone()].iter().zip(&self.high[rows]);
         parts.map(|(low, high)| Self::offset(*low, *high))
     }
 
-    #[inline]
+    #[inline(always)]
     fn offset(low: [u8; 2], high: u8) -> u32 {
         u32::from(u16::from_le_bytes(low)) | u32::from(high) << 16
     }
@@ -132,12 +132,12 @@ impl Offsets for Parts<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(self, row: usize) -> u32 {
         Self::offset(self.low[row], self.high[row])
     }
 
-    #[inline]
+    #[inline(always)]
     fn load<T>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(u32) -> T) {
         into.iter_mut().zip(self.stretch(rows)).for_each(|(to, offset)| *to = value(offset));
     }

@@ -2,7 +2,8 @@
 //!
 //! Taken from a sample of rows when a table is first planned with, and again when it has grown or
 //! shrunk by a quarter since. Distinct values are estimated from how many values the sample has
-//! once (Haas and Stokes, JASA 1998, the estimator that PostgreSQL uses).
+//! once (Haas and Stokes, JASA 1998, the estimator that PostgreSQL uses); there are no more of them
+//! than there are runs of one value, which some rows are compared with the next one for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,9 @@ use crate::values::datum::Datum;
 
 /// Rows of a sample; smaller tables are read whole.
 const SAMPLE: u64 = 10_000;
+
+/// Of so many sampled rows one is compared with the row behind it.
+const COMPARED: u64 = 4;
 
 /// The statistics of all tables that were asked for.
 #[derive(Default)]
@@ -61,6 +65,9 @@ struct Counted {
     nulls: u64,
     least: Option<Datum>,
     greatest: Option<Datum>,
+    /// Rows that were compared with the next one, and those of them that begin a run.
+    compared: u64,
+    runs: u64,
 }
 
 fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Statistics> {
@@ -72,7 +79,7 @@ fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Stat
             counted.note(Datum::from_value(row.value(column.handle), &column.sql_type));
         }
     };
-    let mut asked = rows_max;
+    let (mut asked, mut pairs) = (rows_max, Vec::new());
     if rows_max <= SAMPLE {
         tx.scan(&table.handle)?.for_each(|row| note(&row));
     } else {
@@ -83,9 +90,19 @@ fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Stat
             let shift = (number.wrapping_mul(2_654_435_761) % 1000) as f64 / 1000.0;
             let at = ((number as f64 + shift) * step) as u64;
             let Some(id) = RowId::from_number(at) else { continue };
-            if let Some(row) = tx.row(&table.handle, id)? {
-                note(&row);
+            let Some(row) = tx.row(&table.handle, id)? else { continue };
+            note(&row);
+            let next = RowId::from_number(at + 1).filter(|_| number % COMPARED == 0);
+            if let Some(next) = next.map(|id| tx.row(&table.handle, id)).transpose()?.flatten() {
+                pairs.push([row, next]);
             }
+        }
+    }
+    for [row, next] in &pairs {
+        for (column, counted) in table.columns.iter().zip(&mut columns) {
+            let is_same = row.value(column.handle) == next.value(column.handle);
+            counted.compared += 1;
+            counted.runs += u64::from(!is_same);
         }
     }
     let share = if asked == 0 { 0.0 } else { sampled as f64 / asked as f64 };
@@ -165,7 +182,11 @@ impl Counted {
             return different as usize;
         }
         let estimate = seen * different / (seen - once + once * seen / rows);
-        estimate.clamp(different, rows) as usize
+        let runs = match self.compared {
+            0 => rows,
+            compared => (self.runs as f64 / compared as f64 * rows).max(different),
+        };
+        estimate.clamp(different, rows).min(runs) as usize
     }
 }
 

@@ -35,6 +35,7 @@ use crate::functions::{measured, regex};
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
+use crate::rules::encoded_aggregates::EncodedAggregates;
 use crate::rules::joins::build_keys::CollectBuildKeys;
 use crate::rules::joins::constant_keys::WithoutConstantKeys;
 use crate::rules::joins::not_in;
@@ -160,6 +161,7 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
         rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
     }
     rules.push(Arc::new(CollectBuildKeys));
+    rules.push(Arc::new(EncodedAggregates));
     rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -137,6 +137,66 @@ impl ScanExec {
         })
     }
 
+    /// The rows of the transaction that the context is of.
+    ///
+    /// # Errors
+    /// A context without a transaction.
+    pub(crate) fn reading(&self, partition: usize, context: &TaskContext) -> Result<Reading> {
+        let config = context.session_config();
+        let current = config.get_extension::<Current>();
+        let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
+        let size = config.batch_size().min(self.fetch.unwrap_or(usize::MAX).max(FEW));
+        let transaction = Arc::clone(&current.transaction);
+        let access = self.access.clone();
+        let mut request = ScanRequest {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            conditions: self.conditions.clone(),
+            keys: Vec::new(),
+            schema: Arc::clone(&self.schema),
+        };
+        let runtime_filters = self.runtime_filters.clone();
+        let build_keys = self.build_keys.clone();
+        let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
+        let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
+        let start = move || {
+            let access = match access {
+                Access::All => {
+                    join_keys::access_by(&runtime_filters, &transaction, &request.table)?
+                }
+                _ => None,
+            }
+            .unwrap_or(access);
+            if let (Access::Keys { keys, .. }, false) = (&access, runtime_filters.is_empty()) {
+                by_keys.add(keys.len());
+            }
+            let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
+            let asked = predicate_of(&request.table, &request.conditions, &runtime_filters)?;
+            let mut others = Vec::new();
+            for runtime_filter in runtime_filters.into_iter().filter(|_| access == Access::All) {
+                let decided = decide(&runtime_filter, &build_keys, &request.table, count)?;
+                request.keys.extend(decided.keys);
+                if decided.is_left {
+                    others.push(RuntimeFilter::new(runtime_filter));
+                }
+            }
+            by_sets.add(request.keys.len());
+            let rows = RowsOf::start(&transaction, &request.table, &access, asked)?;
+            Ok(Batches::new(rows, request, others, size))
+        };
+        Ok(Reading { start: Some(Box::new(start)), batches: None })
+    }
+
+    /// Whether all rows that meet its conditions are given out, in no order, as whole scans do.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.access == Access::All && self.fetch.is_none()
+    }
+
+    /// What counts its rows.
+    pub(crate) fn counting(&self, partition: usize) -> BaselineMetrics {
+        BaselineMetrics::new(&self.metrics, partition)
+    }
+
     fn again(&self, properties: Arc<PlanProperties>) -> Self {
         Self {
             table: Arc::clone(&self.table),
@@ -163,14 +223,18 @@ fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
     compared.op().supports_propagation() && (is(left, right) || is(right, left))
 }
 
-/// Rows that are read once they are asked for.
-struct Reading<F> {
-    start: Option<F>,
+/// Rows that are read once they are asked for: what joins say of keys is known then, and not before.
+pub(crate) struct Reading {
+    start: Option<Box<dyn FnOnce() -> Result<Batches> + Send>>,
     batches: Option<Batches>,
 }
 
-impl<F: FnOnce() -> Result<Batches>> Reading<F> {
-    fn begun(&mut self) -> Result<&mut Batches> {
+impl Reading {
+    /// The rows.
+    ///
+    /// # Errors
+    /// Whatever is met before the first of them.
+    pub(crate) fn batches(&mut self) -> Result<&mut Batches> {
         if let Some(start) = self.start.take() {
             self.batches = Some(start()?);
         }
@@ -299,58 +363,16 @@ impl ExecutionPlan for ScanExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        let config = context.session_config();
-        let current = config.get_extension::<Current>();
-        let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
         // Of few rows that are requested, not many more are read.
         let mut left = self.fetch.unwrap_or(usize::MAX);
-        let size = config.batch_size().min(left.max(FEW));
-        let transaction = Arc::clone(&current.transaction);
-        let access = self.access.clone();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut request = ScanRequest {
-            table: Arc::clone(&self.table),
-            columns: self.columns.clone(),
-            conditions: self.conditions.clone(),
-            keys: Vec::new(),
-            schema: Arc::clone(&self.schema),
-        };
-        let (runtime_filters, build_keys) = (self.runtime_filters.clone(), self.build_keys.clone());
-        let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
-        let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
-        let start = move || {
-            let access = match access {
-                Access::All => {
-                    join_keys::access_by(&runtime_filters, &transaction, &request.table)?
-                }
-                _ => None,
-            }
-            .unwrap_or(access);
-            if let (Access::Keys { keys, .. }, false) = (&access, runtime_filters.is_empty()) {
-                by_keys.add(keys.len());
-            }
-            let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
-            let asked = predicate_of(&request.table, &request.conditions, &runtime_filters)?;
-            let mut others = Vec::new();
-            for runtime_filter in runtime_filters.into_iter().filter(|_| access == Access::All) {
-                let decided = decide(&runtime_filter, &build_keys, &request.table, count)?;
-                request.keys.extend(decided.keys);
-                if decided.is_left {
-                    others.push(RuntimeFilter::new(runtime_filter));
-                }
-            }
-            by_sets.add(request.keys.len());
-            let rows = RowsOf::start(&transaction, &request.table, &access, asked)?;
-            Ok::<_, Error>(Batches::new(rows, request, others, size))
-        };
-        // What joins say of keys is known when the first row is asked for, and not before.
-        let mut batches = Reading { start: Some(start), batches: None };
+        let mut reading = self.reading(partition, &context)?;
         let stream = futures::stream::iter(std::iter::from_fn(move || {
             let _timer = metrics.elapsed_compute().timer();
             if left == 0 {
                 return None;
             }
-            let batch = batches.begun().and_then(Batches::next).transpose()?;
+            let batch = reading.batches().and_then(Batches::next).transpose()?;
             let batch = batch.map(|batch| {
                 let batch = batch.slice(0, batch.num_rows().min(left));
                 left -= batch.num_rows();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::SchemaRef;
-use remanent_engine::{FrozenRows, Row};
+use remanent_engine::{FrozenColumn, FrozenRows, Row};
 use remanent_exec::{Rows, Selection};
 
 use super::condition::{Condition, FilterResult, RuntimeFilter};
@@ -44,7 +44,8 @@ pub(crate) struct Batches {
     /// A builder for each; none for the number of the row.
     builders: Vec<Option<ColumnBuilder>>,
     size: usize,
-    frozen: Option<Segment>,
+    /// The frozen segment that is read, and the next of its rows to look at.
+    frozen: Option<(Segment, usize)>,
 }
 
 impl Batches {
@@ -76,17 +77,50 @@ impl Batches {
     /// The next batch, of at most so many rows.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(segment) = &mut self.frozen {
-                if let Some(batch) =
-                    segment.next(&self.request, &mut self.runtime_filters, self.size)?
-                {
-                    return Ok(Some(batch));
+            if let Some((segment, at)) = &mut self.frozen {
+                let (request, filters) = (&self.request, &mut self.runtime_filters);
+                if let Some(mut rows) = segment.next(at, request, filters, self.size)? {
+                    let arrays = request.columns.iter().map(|&place| rows.array(place));
+                    let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                    return batch_of(arrays, request, rows.len()).map(Some);
                 }
                 self.frozen = None;
             }
             let (hot, more) = self.next_hot()?;
             if hot.is_some() || !more {
                 return Ok(hot);
+            }
+        }
+    }
+
+    /// Gives the next rows to `take`: hot rows as a batch, or a frozen segment; whether there were
+    /// any.
+    ///
+    /// # Errors
+    /// Whatever is met in reading them; those of `take`.
+    pub(crate) fn next_piece(
+        &mut self,
+        take: impl FnOnce(TakenRows<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        loop {
+            if let Some((segment, _)) = self.frozen.take() {
+                let (request, filters) = (&self.request, &mut self.runtime_filters);
+                let size = self.size;
+                take(TakenRows::Frozen(FrozenReader {
+                    segment: &segment,
+                    request,
+                    filters,
+                    size,
+                }))?;
+                return Ok(true);
+            }
+            let (hot, more) = self.next_hot()?;
+            if let Some(batch) = hot {
+                take(TakenRows::Batch(batch))?;
+                return Ok(true);
+            }
+            if !more {
+                return Ok(false);
             }
         }
     }
@@ -112,7 +146,8 @@ impl Batches {
             more = self.rows.next(take, |rows| met = Some(rows))?;
         }
         if let Some(rows) = met {
-            self.frozen = Segment::new(rows, &self.request, &self.read)?;
+            let segment = Segment::new(rows, &self.request, &self.read)?;
+            self.frozen = segment.map(|segment| (segment, 0));
         }
         if count == 0 {
             return Ok((None, more));
@@ -162,8 +197,6 @@ struct Segment {
     /// The place of each column that is read, with the views of its dictionary, if it has one of
     /// text.
     dictionaries: Vec<(usize, Option<Dictionary>)>,
-    /// The next row to look at.
-    at: usize,
 }
 
 impl Segment {
@@ -180,25 +213,27 @@ impl Segment {
             Ok((place, frozen::dictionary(&rows.column(column.handle)?)))
         });
         let dictionaries = dictionaries.collect::<Result<Vec<_>>>()?;
-        Ok(Some(Self { rows: held, conditions, dictionaries, at: 0 }))
+        Ok(Some(Self { rows: held, conditions, dictionaries }))
     }
 
-    /// The next rows that are seen and meet the conditions; `None` after the last.
-    fn next(
-        &mut self,
-        request: &ScanRequest,
+    /// The next rows, from row `at` on, that are seen and meet the conditions; `None` after the
+    /// last.
+    fn next<'s>(
+        &'s self,
+        at: &mut usize,
+        request: &'s ScanRequest,
         runtime_filters: &mut [RuntimeFilter],
         size: usize,
-    ) -> Result<Option<RecordBatch>> {
+    ) -> Result<Option<SelectedRows<'s>>> {
         let rows = self.rows.rows()?;
-        while self.at < rows.len() {
-            let (from, to) = (self.at, rows.len().min(self.at + size));
-            self.at = to;
+        while *at < rows.len() {
+            let stretch = *at..rows.len().min(*at + size);
+            *at = stretch.end;
             let mut chosen = SelectedRows {
                 segment: self,
                 rows,
-                table: &request.table,
-                places: self.conditions.select(rows, from..to)?,
+                request,
+                places: self.conditions.select(rows, stretch)?,
                 arrays: Vec::new(),
             };
             for &other in &self.conditions.others {
@@ -212,32 +247,90 @@ impl Segment {
                 }
             }
             if !chosen.places.is_empty() {
-                let arrays = request.columns.iter().map(|&place| chosen.array(place));
-                let arrays = arrays.collect::<Result<Vec<_>>>()?;
-                return batch_of(arrays, request, chosen.places.len()).map(Some);
+                return Ok(Some(chosen));
             }
         }
         Ok(None)
     }
 }
 
+/// Rows on their way to whoever reads encoded columns.
+pub(crate) enum TakenRows<'b> {
+    /// The requested columns of hot rows.
+    Batch(RecordBatch),
+    Frozen(FrozenReader<'b>),
+}
+
+/// A frozen segment, whose rows are read part by part.
+pub(crate) struct FrozenReader<'b> {
+    segment: &'b Segment,
+    request: &'b ScanRequest,
+    filters: &'b mut [RuntimeFilter],
+    size: usize,
+}
+
+impl<'b> FrozenReader<'b> {
+    /// How many columns are requested.
+    pub(crate) fn width(&self) -> usize {
+        self.request.columns.len()
+    }
+
+    /// A requested column, by its place among them; `None` if it is the number of the row.
+    ///
+    /// # Errors
+    /// `CANCELLED`; a transaction that has ended.
+    pub(crate) fn column(&self, requested: usize) -> Result<Option<FrozenColumn<'b>>> {
+        let Some(column) = self.request.table.columns.get(self.request.columns[requested]) else {
+            return Ok(None);
+        };
+        Ok(Some(self.segment.rows.rows()?.column(column.handle)?))
+    }
+
+    /// The next rows, from row `at` on, that are seen and meet the conditions; `None` after the
+    /// last.
+    ///
+    /// # Errors
+    /// Whatever is met in evaluating conditions; `CANCELLED`.
+    pub(crate) fn next(&mut self, at: &mut usize) -> Result<Option<SelectedRows<'b>>> {
+        self.segment.next(at, self.request, self.filters, self.size)
+    }
+}
+
 /// Rows of a segment that are left, with the arrays that were made of them.
-struct SelectedRows<'s> {
+pub(crate) struct SelectedRows<'s> {
     segment: &'s Segment,
     rows: &'s FrozenRows<'s>,
-    table: &'s Table,
+    request: &'s ScanRequest,
     places: Selection,
     arrays: Vec<(usize, ArrayRef)>,
 }
 
 impl SelectedRows<'_> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Which rows of the segment they are.
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        self.places.rows()
+    }
+
+    /// The array of a requested column, by its place among them.
+    ///
+    /// # Errors
+    /// A fault of the caller.
+    pub(crate) fn requested(&mut self, requested: usize) -> Result<ArrayRef> {
+        self.array(self.request.columns[requested])
+    }
+
     /// The array of a column.
     fn array(&mut self, place: usize) -> Result<ArrayRef> {
         if let Some((_, array)) = self.arrays.iter().find(|(of, _)| *of == place) {
             return Ok(Arc::clone(array));
         }
         let chosen = self.places.rows();
-        let array = match self.table.columns.get(place) {
+        let array = match self.request.table.columns.get(place) {
             None => numbers_of(self.rows.first_row(), chosen),
             Some(column) => {
                 let dictionaries = &self.segment.dictionaries;

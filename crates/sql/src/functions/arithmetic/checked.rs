@@ -226,6 +226,13 @@ struct Checked {
     signature: Signature,
 }
 
+/// The operators between the arguments of a function, from the left to the right, if it is one of
+/// checked operations.
+pub(crate) fn operators_of(function: &ScalarUDF) -> Option<&[Operator]> {
+    let checked = function.inner().downcast_ref::<Checked>()?;
+    Some(&checked.operators)
+}
+
 /// The type of an expression, without asking again what a chain gives.
 fn known_type(expr: &Expr, schema: &dyn ExprSchema) -> Option<DataType> {
     if let Expr::ScalarFunction(call) = expr

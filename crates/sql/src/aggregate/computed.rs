@@ -1,0 +1,127 @@
+//! Expressions over the columns of a scan that are computed of arrays.
+//!
+//! What `remanent-exec` cannot compute of encoded values is evaluated as ever, for the rows that
+//! are left of a part of a segment, and given to it as the slice that the array has.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{self as dt, DataType, Schema, SchemaRef, TimeUnit};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::Result as PlanResult;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
+use remanent_exec::{Given, Slice, Texts};
+
+use crate::error::Result;
+
+/// An expression over some columns of a scan.
+#[derive(Clone, Debug)]
+pub(crate) struct Computed {
+    /// Places of the columns among those of the scan.
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    /// Over these columns alone.
+    expr: Arc<dyn PhysicalExpr>,
+}
+
+impl Computed {
+    /// An expression over the columns of a scan with this schema.
+    ///
+    /// # Errors
+    /// A fault in the expression.
+    pub(crate) fn new(expr: &Arc<dyn PhysicalExpr>, scan: &Schema) -> PlanResult<Self> {
+        let used = collect_columns(expr);
+        let mut columns: Vec<usize> = used.iter().map(Column::index).collect();
+        columns.sort_unstable();
+        let moved = Arc::clone(expr).transform_up(|expr| {
+            let Some(column) = expr.downcast_ref::<Column>() else {
+                return Ok(Transformed::no(expr));
+            };
+            let place = columns.binary_search(&column.index()).unwrap_or_default();
+            Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
+        })?;
+        let schema = Arc::new(scan.project(&columns)?);
+        Ok(Self { columns, schema, expr: moved.data })
+    }
+
+    /// The values for so many rows; `array` gives the array of a scan's column.
+    ///
+    /// # Errors
+    /// Whatever is met in evaluating it.
+    pub(crate) fn values(
+        &self,
+        rows: usize,
+        array: impl FnMut(usize) -> Result<ArrayRef>,
+    ) -> Result<Values> {
+        let arrays = self.columns.iter().copied().map(array).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(&self.schema);
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options)?;
+        Values::of(&self.expr.evaluate(&batch)?.into_array(rows)?)
+    }
+}
+
+/// An array whose values are given to an aggregation.
+pub(crate) struct Values {
+    array: ArrayRef,
+    /// A bit for each row that is null.
+    nulls: Option<Vec<u64>>,
+}
+
+impl Values {
+    /// The values of an array, texts as views and truths as numbers.
+    ///
+    /// # Errors
+    /// None that is expected.
+    pub(crate) fn of(array: &ArrayRef) -> Result<Self> {
+        let array = match array.data_type() {
+            DataType::Boolean => cast(array, &DataType::UInt8)?,
+            DataType::Utf8 | DataType::LargeUtf8 => cast(array, &DataType::Utf8View)?,
+            _ => Arc::clone(array),
+        };
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        let nulls = nulls.map(|nulls| {
+            let words = nulls.inner().bit_chunks().iter_padded();
+            words.take(array.len().div_ceil(64)).map(|valid| !valid).collect()
+        });
+        Ok(Self { array, nulls })
+    }
+
+    /// The values, if an aggregation takes such; else only which of them are null.
+    pub(crate) fn given(&self) -> Given<'_> {
+        let array = &self.array;
+        macro_rules! slice {
+            ($kind:ident, $arrow:ident) => {
+                Slice::$kind(array.as_primitive::<dt::$arrow>().values())
+            };
+        }
+        let values = match array.data_type() {
+            DataType::Int8 => slice!(I8, Int8Type),
+            DataType::Int16 => slice!(I16, Int16Type),
+            DataType::Int32 => slice!(I32, Int32Type),
+            DataType::Int64 => slice!(I64, Int64Type),
+            DataType::UInt8 => slice!(U8, UInt8Type),
+            DataType::UInt16 => slice!(U16, UInt16Type),
+            DataType::UInt32 => slice!(U32, UInt32Type),
+            DataType::Date32 => slice!(I32, Date32Type),
+            DataType::Time64(TimeUnit::Microsecond) => slice!(I64, Time64MicrosecondType),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => {
+                slice!(I64, TimestampMicrosecondType)
+            }
+            DataType::Decimal128(..) => slice!(I128, Decimal128Type),
+            DataType::Float64 => slice!(F64, Float64Type),
+            DataType::Utf8View => Slice::Texts(self),
+            _ => Slice::Other,
+        };
+        Given { values, nulls: self.nulls.as_deref() }
+    }
+}
+
+impl Texts for Values {
+    fn get(&self, row: usize) -> &[u8] {
+        self.array.as_string_view().value(row).as_bytes()
+    }
+}

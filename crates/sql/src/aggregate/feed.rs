@@ -1,0 +1,133 @@
+//! Rows of a scan on their way into an aggregation.
+//!
+//! A frozen segment is given as it is encoded, with the rows that are left of it; hot rows are
+//! given as the slices of their arrays.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryReservation;
+use remanent_exec::{AggregatedSegment, Aggregation, Given, GivenValues, Refused, Rows, Source};
+
+use super::computed::Values;
+use super::query::Query;
+use crate::error::{Error, Result};
+use crate::scan::scan_rows::{FrozenReader, TakenRows};
+
+/// An aggregation that rows are fed to.
+pub(crate) struct Fed {
+    pub(crate) query: Arc<Query>,
+    pub(crate) aggregation: Aggregation,
+    pub(crate) reservation: MemoryReservation,
+}
+
+impl Fed {
+    /// Adds the next rows of a scan, and says how many there were.
+    ///
+    /// # Errors
+    /// Whatever is met in evaluating expressions; `OUT_OF_MEMORY`; `CANCELLED`.
+    pub(crate) fn add(&mut self, rows: TakenRows<'_>) -> Result<usize> {
+        match rows {
+            TakenRows::Batch(batch) => self.add_batch(&batch),
+            TakenRows::Frozen(segment) => self.add_segment(segment),
+        }
+    }
+
+    fn add_batch(&mut self, batch: &RecordBatch) -> Result<usize> {
+        let values = batch.columns().iter().map(Values::of).collect::<Result<Vec<_>>>()?;
+        let columns: Vec<Source<'_>> =
+            values.iter().map(|values| Source::Given(values.given())).collect();
+        let mut segment = self.aggregation.segment(&columns);
+        let rows = Rows::Stretch(0, batch.num_rows());
+        self.add_rows(&mut segment, rows, |place| Ok(Arc::clone(batch.column(place))))?;
+        Ok(batch.num_rows())
+    }
+
+    fn add_segment(&mut self, mut reader: FrozenReader<'_>) -> Result<usize> {
+        let columns = (0..reader.width()).map(|place| {
+            let column = reader.column(place)?;
+            Ok(column.map_or(Source::Elsewhere, Source::Encoded))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut segment = self.aggregation.segment(&columns);
+        let (mut at, mut count) = (0, 0);
+        while let Some(mut chosen) = reader.next(&mut at)? {
+            count += chosen.len();
+            let given = self.given(&segment, chosen.len(), |place| chosen.requested(place))?;
+            self.add_given(&mut segment, chosen.rows(), &given)?;
+        }
+        Ok(count)
+    }
+
+    /// Adds rows; `array` makes the array of a column for them.
+    fn add_rows(
+        &mut self,
+        segment: &mut AggregatedSegment<'_>,
+        rows: Rows<'_>,
+        array: impl FnMut(usize) -> Result<ArrayRef>,
+    ) -> Result<()> {
+        let given = self.given(segment, rows.len(), array)?;
+        self.add_given(segment, rows, &given)
+    }
+
+    /// Keys and arguments that have to be given for so many rows.
+    fn given(
+        &self,
+        segment: &AggregatedSegment<'_>,
+        rows: usize,
+        mut array: impl FnMut(usize) -> Result<ArrayRef>,
+    ) -> Result<[Vec<Option<Values>>; 2]> {
+        let keys = self.query.keys.iter().enumerate().map(|(key, computed)| {
+            let is_given = segment.is_key_given(key);
+            is_given.then(|| computed.values(rows, &mut array)).transpose()
+        });
+        let keys = keys.collect::<Result<_>>()?;
+        let arguments = self.query.arguments.iter().enumerate().map(|(argument, computed)| {
+            let is_given = segment.is_argument_given(argument);
+            is_given.then(|| computed.values(rows, &mut array)).transpose()
+        });
+        Ok([keys, arguments.collect::<Result<_>>()?])
+    }
+
+    fn add_given(
+        &mut self,
+        segment: &mut AggregatedSegment<'_>,
+        rows: Rows<'_>,
+        [keys, arguments]: &[Vec<Option<Values>>; 2],
+    ) -> Result<()> {
+        let given = GivenValues { keys: given_of(keys), arguments: given_of(arguments) };
+        let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
+        with_memory(reservation, |memory| aggregation.add(segment, rows, &given, memory))
+    }
+
+    /// Says that all rows have come, and how many groups there are.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn finish(&mut self) -> Result<usize> {
+        let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
+        with_memory(reservation, |memory| aggregation.finish(memory))
+    }
+}
+
+fn given_of(values: &[Option<Values>]) -> Vec<Option<Given<'_>>> {
+    values.iter().map(|values| values.as_ref().map(Values::given)).collect()
+}
+
+/// Does what takes memory out of a reservation.
+fn with_memory<T>(
+    reservation: &mut MemoryReservation,
+    take: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> Result<T, Refused>,
+) -> Result<T> {
+    let mut reason: Option<DataFusionError> = None;
+    let taken = take(&mut |bytes| {
+        let resized = reservation.try_resize(bytes);
+        reason = resized.err();
+        reason.is_none()
+    });
+    taken.map_err(|Refused| match reason {
+        Some(reason) => reason.into(),
+        None => Error::internal("memory that nobody refused"),
+    })
+}

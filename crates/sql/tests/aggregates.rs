@@ -1,0 +1,289 @@
+//! Aggregates on encoded columns answer as DataFusion's.
+//!
+//! Each query is asked twice: as it is, and with one more function, which only DataFusion has, so
+//! that it computes all of them. Tables are hot, frozen, and frozen with changes. The seed is in
+//! every message.
+
+use std::sync::Arc;
+
+use remanent_engine::{Database, Options};
+use remanent_sql::{Datum, Session, SqlDatabase};
+
+/// A small random generator: Steele, Lea, Flood (2014), SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn of<'c>(&mut self, choices: &[&'c str]) -> &'c str {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// What decides of which shape a table's values are.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// One value in so many is null; 0 if none is.
+    nulls: u64,
+    /// Whether numbers are so large that products of two do not fit.
+    is_large: bool,
+}
+
+fn row(random: &mut Random, id: u64, shape: Shape) -> String {
+    let number = random.next();
+    let wide = if shape.is_large { number as i64 } else { number as i64 % 1_000_000 };
+    let words = ["AIR", "RAIL", "SHIP", "a much longer word than twelve letters", ""];
+    let values = [
+        format!("{}", number % 7),
+        format!("{}", id / 4),
+        format!("{}", (number >> 7) % 60_000),
+        format!("{wide}"),
+        format!("'{}'", words[(number >> 3) as usize % 5]),
+        format!("'note {} of some length'", (number >> 5) % 400),
+        format!("{}.{:02}", (number >> 9) as i64 % 2_000 - 1_000, number % 100),
+        format!("0.{:02}", number % 11),
+        format!("{}.5", i128::from(wide) * 1_000_000_000_000_000),
+        format!("'19{:02}-0{}-1{}'", 70 + number % 30, 1 + number % 9, number % 10),
+        format!("'2024-01-{:02} {:02}:00:00.{:06}'", 1 + id % 28, id % 24, id),
+        format!("{}", number.is_multiple_of(2)),
+        format!("{}", (number % 1_000) as f64 / 8.0),
+        "7".to_owned(),
+    ];
+    let mut nullable = |value: String| match shape.nulls {
+        0 => value,
+        nulls if random.below(nulls) == 0 => "null".to_owned(),
+        _ => value,
+    };
+    let values = values.map(&mut nullable);
+    format!("({id}, {})", values.join(", "))
+}
+
+const KEYS: [&str; 14] = [
+    "tiny",
+    "run",
+    "small",
+    "wide",
+    "mode",
+    "note",
+    "price",
+    "day",
+    "at",
+    "flag",
+    "seven",
+    "extract(year from day)",
+    "upper(mode)",
+    "tiny + small",
+];
+
+const FUNCTIONS: [&str; 26] = [
+    "count(*)",
+    "count(tiny)",
+    "count(note)",
+    "count(flag)",
+    "sum(tiny)",
+    "sum(small)",
+    "sum(wide)",
+    "sum(price)",
+    "sum(huge)",
+    "sum(half)",
+    "sum(price * (1 - part))",
+    "sum(price * (1 - part) * (1 + part))",
+    "sum(small * 2 - tiny)",
+    "sum(wide * small)",
+    "sum(case when mode = 'AIR' then price else 0 end)",
+    "avg(tiny)",
+    "avg(price)",
+    "avg(huge)",
+    "avg(half)",
+    "min(small)",
+    "max(wide)",
+    "min(price)",
+    "max(huge)",
+    "min(day)",
+    "max(at)",
+    "min(price * part)",
+];
+
+const CONDITIONS: [&str; 7] = [
+    "true",
+    "true",
+    "tiny <> 3",
+    "small > 50000",
+    "day < date '1998-01-01'",
+    "mode = 'AIR' and note like '%1%'",
+    "id < 0",
+];
+
+/// A query, and the same for DataFusion.
+fn query(random: &mut Random) -> [String; 2] {
+    let keys: Vec<&str> = (0..random.below(4)).map(|_| random.of(&KEYS)).collect();
+    let functions: Vec<&str> = (0..1 + random.below(6)).map(|_| random.of(&FUNCTIONS)).collect();
+    let condition = random.of(&CONDITIONS);
+    let positions: Vec<String> = (1..=keys.len()).map(|at| at.to_string()).collect();
+    let by = match keys.is_empty() {
+        true => String::new(),
+        false => format!(" group by {}", positions.join(", ")),
+    };
+    let items = [keys, functions].concat();
+    let items: Vec<String> =
+        items.iter().zip(0..).map(|(item, at)| format!("{item} as c{at}")).collect();
+    let items = items.join(", ");
+    let with = |more: &str| format!("select {items}{more} from TABLE where {condition}{by}");
+    [with(""), with(", bool_and(id >= 0) as extra")]
+}
+
+/// The rows of a query in an order of their own, without the extra column; or the state of its
+/// error.
+fn answer(
+    session: &mut Session,
+    text: &str,
+    columns: Option<usize>,
+) -> Result<Vec<String>, String> {
+    let rows = session.query(text, &[]).map_err(|error| error.state().as_str().to_owned())?.rows;
+    let texts = rows.into_iter().map(|mut row: Vec<Datum>| {
+        row.truncate(columns.unwrap_or(row.len()));
+        format!("{row:?}")
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort_unstable();
+    Ok(texts)
+}
+
+fn compare(session: &mut Session, [mine, other]: &[String; 2], table: &str, seed: u64) -> bool {
+    let [mine, other] = [mine, other].map(|text| text.replace("TABLE", table));
+    let columns = mine.matches(" as c").count();
+    let found = answer(session, &mine, None);
+    let expected = answer(session, &other, Some(columns));
+    assert_eq!(found, expected, "seed {seed}: {mine}");
+    found.is_err()
+}
+
+fn is_encoded(session: &mut Session, text: &str) -> bool {
+    let plan = session.query(&format!("explain {text}"), &[]).expect("it is explained").rows;
+    format!("{plan:?}").contains("EncodedAggregate")
+}
+
+fn filled(seed: u64, rows: u64, shape: Shape) -> Arc<SqlDatabase> {
+    let mut random = Random(seed);
+    let db = SqlDatabase::in_memory().expect("a database in memory opens");
+    let mut session = db.session();
+    let null = if shape.nulls == 0 { "not null" } else { "" };
+    let rows: Vec<String> = (0..rows).map(|id| row(&mut random, id, shape)).collect();
+    for table in ["hot", "cold", "mixed"] {
+        let create = format!(
+            "create table {table} (id int primary key, tiny smallint {null}, run int {null}, \
+             small int {null}, wide bigint {null}, mode text {null}, note varchar(40) {null}, \
+             price numeric(9,2) {null}, part numeric(4,2) {null}, huge numeric(38,2) {null}, \
+             day date {null}, at timestamp {null}, flag boolean {null}, \
+             half double precision {null}, seven int {null})"
+        );
+        session.execute(&create).expect(&create);
+        if !rows.is_empty() {
+            let insert = format!("insert into {table} values {}", rows.join(", "));
+            session.execute(&insert).expect("rows");
+        }
+    }
+    session.execute("vacuum full cold").expect("a table freezes");
+    session.execute("vacuum full mixed").expect("a table freezes");
+    session.execute("update mixed set tiny = 3, mode = 'NEW' where id % 50 = 1").expect("it is");
+    session.execute("delete from mixed where id % 70 < 3").expect("they are deleted");
+    drop(session);
+    db
+}
+
+#[test]
+fn groups_are_those_of_datafusion() {
+    let (mut failed, mut encoded) = (0, 0);
+    let shapes = [(0, false), (6, false), (0, true), (5, true)];
+    for (seed, (nulls, is_large)) in (1..).zip(shapes) {
+        let db = filled(seed, 2_500, Shape { nulls, is_large });
+        let mut session = db.session();
+        let mut random = Random(seed * 77);
+        for _ in 0..60 {
+            let texts = query(&mut random);
+            for table in ["hot", "cold", "mixed"] {
+                failed += usize::from(compare(&mut session, &texts, table, seed));
+            }
+            let is_it = is_encoded(&mut session, &texts[0].replace("TABLE", "cold"));
+            if !is_it {
+                eprintln!("NOT {}", texts[0]);
+            }
+            encoded += usize::from(is_it);
+            assert!(!is_encoded(&mut session, &texts[1].replace("TABLE", "cold")));
+        }
+    }
+    assert!(failed > 10, "{failed} queries failed; numbers are to be too large now and then");
+    assert!(encoded == 240, "{encoded} of 240 queries were computed on encoded columns");
+}
+
+/// No rows, one row, and rows of nothing but nulls.
+#[test]
+fn few_rows_have_groups_too() {
+    for (rows, nulls) in [(0, 0), (1, 0), (1, 1), (300, 1)] {
+        let db = filled(9, rows, Shape { nulls, is_large: false });
+        let mut session = db.session();
+        let mut random = Random(rows + nulls);
+        for _ in 0..40 {
+            let texts = query(&mut random);
+            for table in ["hot", "cold", "mixed"] {
+                compare(&mut session, &texts, table, rows);
+            }
+        }
+    }
+}
+
+/// Sums in words of 8 bytes move to wider ones before they overflow.
+#[test]
+fn sums_of_large_numbers_are_whole() {
+    let db = SqlDatabase::in_memory().expect("a database in memory opens");
+    let mut session = db.session();
+    session.execute("create table t (id int, n bigint not null)").expect("a table");
+    let insert = "insert into t select i, 9000000000000000000 + i % 3 \
+                  from generate_series(1, 5000) as s(i)";
+    session.execute(insert).expect("rows");
+    let sum = |remainder: i128| {
+        let rows = (1..=5000).filter(|i| i % 2 == remainder);
+        rows.map(|i| 9_000_000_000_000_000_000 + i % 3).sum::<i128>()
+    };
+    let all = sum(0) + sum(1);
+    for freeze in ["select 1", "vacuum full t"] {
+        session.execute(freeze).expect(freeze);
+        let text = "select sum(n)::text, trunc(avg(n))::text from t";
+        let rows = format!("{:?}", session.query(text, &[]).expect(text).rows);
+        assert_eq!(rows, format!("[[Text(\"{all}\"), Text(\"{}\")]]", all / 5000));
+        let by = "select sum(n)::text from t group by id % 2 order by 1";
+        let rows = format!("{:?}", session.query(by, &[]).expect(by).rows);
+        let [low, high] = [sum(0).min(sum(1)), sum(0).max(sum(1))];
+        assert_eq!(rows, format!("[[Text(\"{low}\")], [Text(\"{high}\")]]"));
+    }
+}
+
+/// Groups that the budget has no room for end the statement, and nothing else.
+#[test]
+fn groups_take_memory_of_the_budget() {
+    let engine = Database::open(Options::new().budget(64 << 20)).expect("it opens");
+    let db = SqlDatabase::new(Arc::new(engine)).expect("a database in memory opens");
+    let mut session = db.session();
+    session.execute("create table t (id int primary key, n int)").expect("a table");
+    session
+        .execute("insert into t select i, i % 10 from generate_series(1, 300000) as s(i)")
+        .expect("rows");
+    session.execute("vacuum full t").expect("it freezes");
+    // In no order, so that a table is needed.
+    let text = "select id * 7919 % 1000003 as k, sum(n), min(n), max(n), avg(n), sum(n * 2), \
+                sum(n * 3), sum(n * 4), sum(n * 5), sum(n * 6), sum(n * 7) from t group by 1";
+    let failed = session.query(text, &[]).expect_err("there is no room for 300,000 groups");
+    assert_eq!(failed.state().as_str(), "53200", "{failed}");
+    let rows = session.query("select n, count(*) from t group by n", &[]).expect("it goes on").rows;
+    assert_eq!(rows.len(), 10);
+}
