@@ -293,24 +293,34 @@ impl Case {
         let mut expected = self.expected(world);
         assert_eq!(count, expected.len(), "groups of seed {seed} by {:?}", self.keys);
         for group in 0..count {
-            let key = self.keys.iter().enumerate().map(|(at, column)| match KINDS[*column] {
-                Kind::Text(_) => aggregation.text(group, at).map(|text| {
-                    let text = std::str::from_utf8(text).expect("it is text");
-                    text.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("its number")
-                }),
-                _ => aggregation.number(group, at),
+            let one = group..group + 1;
+            let key = self.keys.iter().enumerate().map(|(at, column)| {
+                if aggregation.valid(one.clone(), at).is_some_and(|valid| !valid[0]) {
+                    return None;
+                }
+                Some(match KINDS[*column] {
+                    Kind::Text(_) => {
+                        let text = aggregation.texts(one.clone(), at)[0];
+                        let text = std::str::from_utf8(text).expect("it is text");
+                        text.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("its number")
+                    }
+                    _ => aggregation.numbers(one.clone(), at)[0],
+                })
             });
             let key: Vec<Cell> = key.collect();
             let of = expected.remove(&key).unwrap_or_else(|| panic!("{key:?} is no group"));
-            assert_eq!(aggregation.count(group, None), of.rows, "rows of {key:?}, seed {seed}");
+            let rows = aggregation.counts(one.clone(), None);
+            assert_eq!(rows, [of.rows], "rows of {key:?}, seed {seed}");
             for (argument, values) in of.values.iter().enumerate() {
                 let what = format!("argument {argument} of {key:?}, seed {seed}");
-                assert_eq!(aggregation.count(group, Some(argument)), values.len() as i64, "{what}");
-                assert_eq!(aggregation.sum(group, argument), Some(values.iter().sum()), "{what}");
+                let counts = aggregation.counts(one.clone(), Some(argument));
+                assert_eq!(counts, [values.len() as i64], "{what}");
+                let sums = aggregation.sums(one.clone(), argument);
+                assert_eq!(sums, Some(vec![values.iter().sum()]), "{what}");
                 let [_, least, greatest] = aggregates_of(argument);
                 if let (Some(low), Some(high)) = (values.iter().min(), values.iter().max()) {
-                    let found = [least, greatest].map(|it| aggregation.extreme(group, it));
-                    assert_eq!(found, [*low, *high], "{what}");
+                    let found = [least, greatest].map(|it| aggregation.extremes(one.clone(), it));
+                    assert_eq!(found, [vec![*low], vec![*high]], "{what}");
                 }
             }
         }

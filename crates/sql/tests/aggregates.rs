@@ -121,7 +121,7 @@ const CONDITIONS: [&str; 7] = [
     "small > 50000",
     "day < date '1998-01-01'",
     "mode = 'AIR' and note like '%1%'",
-    "id < 0",
+    "tiny < 0",
 ];
 
 /// A query, and the same for DataFusion.
@@ -206,24 +206,20 @@ fn groups_are_those_of_datafusion() {
     let (mut failed, mut encoded) = (0, 0);
     let shapes = [(0, false), (6, false), (0, true), (5, true)];
     for (seed, (nulls, is_large)) in (1..).zip(shapes) {
-        let db = filled(seed, 2_500, Shape { nulls, is_large });
+        let db = filled(seed, 1_500, Shape { nulls, is_large });
         let mut session = db.session();
         let mut random = Random(seed * 77);
-        for _ in 0..60 {
+        for _ in 0..40 {
             let texts = query(&mut random);
             for table in ["hot", "cold", "mixed"] {
                 failed += usize::from(compare(&mut session, &texts, table, seed));
             }
-            let is_it = is_encoded(&mut session, &texts[0].replace("TABLE", "cold"));
-            if !is_it {
-                eprintln!("NOT {}", texts[0]);
-            }
-            encoded += usize::from(is_it);
+            encoded += usize::from(is_encoded(&mut session, &texts[0].replace("TABLE", "cold")));
             assert!(!is_encoded(&mut session, &texts[1].replace("TABLE", "cold")));
         }
     }
     assert!(failed > 10, "{failed} queries failed; numbers are to be too large now and then");
-    assert!(encoded == 240, "{encoded} of 240 queries were computed on encoded columns");
+    assert_eq!(encoded, 160, "queries that were computed on encoded columns");
 }
 
 /// No rows, one row, and rows of nothing but nulls.
@@ -233,7 +229,7 @@ fn few_rows_have_groups_too() {
         let db = filled(9, rows, Shape { nulls, is_large: false });
         let mut session = db.session();
         let mut random = Random(rows + nulls);
-        for _ in 0..40 {
+        for _ in 0..20 {
             let texts = query(&mut random);
             for table in ["hot", "cold", "mixed"] {
                 compare(&mut session, &texts, table, rows);

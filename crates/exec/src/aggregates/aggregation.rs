@@ -3,6 +3,8 @@
 //! Rows come from segments, or from slices that hot rows were copied into; what cannot be computed
 //! of them here is given by the caller beside them.
 
+use std::ops::Range;
+
 use super::TILE_ROWS;
 use super::account::{Account, Refused};
 use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
@@ -62,10 +64,9 @@ pub struct AggregationPlan {
 ///     let memory = &mut |_| true;
 ///     aggregation.add(&mut segment, all, &GivenValues::default(), memory).expect("memory");
 /// }
-/// let text = |group| aggregation.text(group, 0).map(<[u8]>::to_vec);
-/// assert_eq!((text(0), text(1)), (Some(b"RAIL".to_vec()), Some(b"AIR".to_vec())));
-/// assert_eq!((aggregation.sum(0, 0), aggregation.sum(1, 0)), (Some(249_500), Some(250_000)));
-/// assert_eq!(aggregation.count(0, None), 500);
+/// assert_eq!(aggregation.texts(0..2, 0), [b"RAIL".as_slice(), b"AIR"]);
+/// assert_eq!(aggregation.sums(0..2, 0), Some(vec![249_500, 250_000]));
+/// assert_eq!(aggregation.counts(0..2, None), [500, 500]);
 /// # Ok::<(), remanent_engine::Error>(())
 /// ```
 pub struct Aggregation {
@@ -171,34 +172,45 @@ impl Aggregation {
         Ok(groups)
     }
 
-    /// The whole number that is a group's key; `None` if it is null.
-    pub fn number(&self, group: usize, key: usize) -> Option<i64> {
-        self.grouping.key(group, key).map(of_ordered)
+    /// The whole numbers that are the keys of some groups; any for a key that is null.
+    pub fn numbers(&self, groups: Range<usize>, key: usize) -> Vec<i64> {
+        self.grouping.numbers(groups, key).into_iter().map(of_ordered).collect()
     }
 
-    /// The text that is a group's key; `None` if it is null.
-    pub fn text(&self, group: usize, key: usize) -> Option<&[u8]> {
-        let number = self.grouping.key(group, key)?;
-        Some(self.grouping.text(key, number))
+    /// The texts that are the keys of some groups; any for a key that is null.
+    pub fn texts(&self, groups: Range<usize>, key: usize) -> Vec<&[u8]> {
+        let valid = self.valid(groups.clone(), key);
+        let is_valid = |at: usize| valid.as_ref().is_none_or(|valid| valid[at]);
+        let numbers = self.grouping.numbers(groups, key).into_iter().enumerate();
+        let text = |(at, number)| match is_valid(at) {
+            true => self.grouping.text(key, number),
+            false => [].as_slice(),
+        };
+        numbers.map(text).collect()
     }
 
-    /// How many rows of a group have a value of an argument, or how many it has.
-    pub fn count(&self, group: usize, argument: Option<usize>) -> i64 {
-        self.states.count(group, argument)
+    /// For each of some groups whether its key is not null; `None` if no key may be.
+    pub fn valid(&self, groups: Range<usize>, key: usize) -> Option<Vec<bool>> {
+        self.grouping.valid(groups, key)
     }
 
-    /// A group's sum of whole numbers; `None` if it needs more than 16 bytes.
-    pub fn sum(&self, group: usize, argument: usize) -> Option<i128> {
-        self.states.sum(group, argument)
+    /// How many rows of some groups have a value of an argument, or how many they have.
+    pub fn counts(&self, groups: Range<usize>, argument: Option<usize>) -> Vec<i64> {
+        self.states.counts(groups, argument)
     }
 
-    /// A group's sum of floats.
-    pub fn float_sum(&self, group: usize, argument: usize) -> f64 {
-        self.states.float_sum(group, argument)
+    /// The sums of whole numbers of some groups; `None` if one needs more than 16 bytes.
+    pub fn sums(&self, groups: Range<usize>, argument: usize) -> Option<Vec<i128>> {
+        self.states.sums(groups, argument)
     }
 
-    /// A group's least or greatest number; any if it has none.
-    pub fn extreme(&self, group: usize, aggregate: Aggregate) -> i128 {
-        self.states.extreme(group, aggregate)
+    /// The sums of floats of some groups.
+    pub fn float_sums(&self, groups: Range<usize>, argument: usize) -> &[f64] {
+        self.states.float_sums(groups, argument)
+    }
+
+    /// The least or greatest numbers of some groups; any for one that has none.
+    pub fn extremes(&self, groups: Range<usize>, aggregate: Aggregate) -> Vec<i128> {
+        self.states.extremes(groups, aggregate)
     }
 }

@@ -3,6 +3,8 @@
 //! A group without a number has the greatest that there is as its least, and the other way round;
 //! whether it has one is counted elsewhere.
 
+use std::ops::Range;
+
 /// The least or the greatest numbers of groups.
 pub(crate) struct Extremes<N> {
     is_least: bool,
@@ -58,8 +60,8 @@ impl<N: Extreme> Extremes<N> {
         }
     }
 
-    /// A group's number; any if it has none.
-    pub(crate) fn get(&self, group: usize) -> N {
-        self.values[group]
+    /// The numbers of some groups; any for one that has none.
+    pub(crate) fn get(&self, groups: Range<usize>) -> &[N] {
+        &self.values[groups]
     }
 }

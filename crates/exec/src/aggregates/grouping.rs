@@ -86,11 +86,15 @@ impl Grouping {
         self.groups.as_ref().map_or(1, |groups| groups.len())
     }
 
-    /// The number of a group's key; `None` if it is null.
-    pub(crate) fn key(&self, group: usize, key: usize) -> Option<u64> {
-        let groups = self.groups.as_ref()?;
-        let is_null = self.has_nulls() && groups.key(group, self.keys.len()) >> key & 1 == 1;
-        (!is_null).then(|| groups.key(group, key))
+    /// The numbers of the keys of some groups.
+    pub(crate) fn numbers(&self, groups: Range<usize>, key: usize) -> Vec<u64> {
+        self.groups.as_ref().map_or(Vec::new(), |it| it.numbers(groups, key))
+    }
+
+    /// For each of some groups whether its key is not null; `None` if no key may be.
+    pub(crate) fn valid(&self, groups: Range<usize>, key: usize) -> Option<Vec<bool>> {
+        let nulls = self.has_nulls().then(|| self.numbers(groups, self.keys.len()))?;
+        Some(nulls.into_iter().map(|nulls| nulls >> key & 1 == 0).collect())
     }
 
     /// The text of a key's number.

@@ -7,19 +7,25 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
+use super::TILE_ROWS;
 use super::account::{Account, Refused};
 use super::hash::{HashTable, Hasher};
 
 /// Numbers of the longest key.
 pub(crate) const KEY_NUMBERS_MAX: usize = 8;
 
+/// The numbers that a key does not have, of the rows of a tile.
+static ZEROS: [u64; TILE_ROWS] = [0; TILE_ROWS];
+
 /// Groups of keys of any number of numbers.
 pub(crate) trait AnyGroups: Send {
     /// How many there are.
     fn len(&self) -> usize;
 
-    /// The number of a group's key with this place.
-    fn key(&self, group: usize, place: usize) -> u64;
+    /// The numbers with this place of the keys of some groups.
+    fn numbers(&self, groups: Range<usize>, place: usize) -> Vec<u64>;
 
     /// Makes room for so many groups more.
     ///
@@ -27,8 +33,8 @@ pub(crate) trait AnyGroups: Send {
     /// Memory is refused.
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
 
-    /// Puts the group of each key, whose numbers come column by column, into `into`; there has to
-    /// be room for as many new ones.
+    /// Puts the group of each key of a tile, whose numbers come column by column, into `into`; there
+    /// has to be room for as many new ones.
     ///
     /// # Errors
     /// Memory for the table is refused.
@@ -67,8 +73,8 @@ impl<const K: usize> AnyGroups for Groups<K> {
         self.keys.len()
     }
 
-    fn key(&self, group: usize, place: usize) -> u64 {
-        self.keys[group][place]
+    fn numbers(&self, groups: Range<usize>, place: usize) -> Vec<u64> {
+        self.keys[groups].iter().map(|key| key[place]).collect()
     }
 
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused> {
@@ -93,11 +99,10 @@ impl<const K: usize> AnyGroups for Groups<K> {
         into: &mut [u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
-        let key = |row: usize| {
-            let mut key = [0; K];
-            key.iter_mut().zip(columns).for_each(|(number, column)| *number = column[row]);
-            key
-        };
+        let rows = into.len();
+        let column = |place: usize| columns.get(place).map_or(ZEROS.as_slice(), Vec::as_slice);
+        let columns: [&[u64]; K] = std::array::from_fn(|place| &column(place)[..rows]);
+        let key = |row: usize| columns.map(|column| column[row]);
         let from = if self.table.is_none() { self.find_ascending(key, into) } else { 0 };
         if from < into.len() {
             self.make_table(into.len() - from, account)?;

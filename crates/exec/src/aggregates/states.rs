@@ -3,6 +3,8 @@
 //! Counts and sums are words that lie side by side for each group; what has no room in words, or is
 //! not added up, has an array of its own with an entry for each group.
 
+use std::ops::Range;
+
 use super::TILE_ROWS;
 use super::account::{Account, Refused};
 use super::arguments::{Argument, ArgumentKind, Arguments, Tile, Values};
@@ -252,29 +254,31 @@ impl States {
         }
     }
 
-    /// How many rows of a group have a value of an argument, or how many there are.
-    pub(crate) fn count(&self, group: usize, argument: Option<usize>) -> i64 {
-        self.words.get(group, argument.map_or(0, |argument| self.counts[argument]))
+    /// How many rows of some groups have a value of an argument, or how many there are.
+    pub(crate) fn counts(&self, groups: Range<usize>, argument: Option<usize>) -> Vec<i64> {
+        self.words.get(groups, argument.map_or(0, |argument| self.counts[argument]))
     }
 
-    /// A group's sum; `None` if it needs more than 16 bytes.
-    pub(crate) fn sum(&self, group: usize, argument: usize) -> Option<i128> {
+    /// The sums of some groups; `None` if one needs more than 16 bytes.
+    pub(crate) fn sums(&self, groups: Range<usize>, argument: usize) -> Option<Vec<i128>> {
         let sums = self.sums[argument].as_ref()?;
-        sums.get(group, &self.words)
+        sums.get(groups, &self.words)
     }
 
-    /// A group's sum of floats.
-    pub(crate) fn float_sum(&self, group: usize, argument: usize) -> f64 {
-        self.floats[argument].as_ref().map_or(0.0, |floats| floats.get(group))
+    /// The sums of floats of some groups.
+    pub(crate) fn float_sums(&self, groups: Range<usize>, argument: usize) -> &[f64] {
+        self.floats[argument].as_ref().map_or(&[], |floats| floats.get(groups))
     }
 
-    /// A group's least or greatest number; any if it has none.
-    pub(crate) fn extreme(&self, group: usize, aggregate: Aggregate) -> i128 {
+    /// The least or greatest numbers of some groups; any for one that has none.
+    pub(crate) fn extremes(&self, groups: Range<usize>, aggregate: Aggregate) -> Vec<i128> {
         let found = self.extremes.iter().find(|extremes| extremes.aggregate == aggregate);
         match found.map(|extremes| &extremes.found) {
-            Some(AnyExtremes::Narrow(found)) => found.get(group).into(),
-            Some(AnyExtremes::Wide(found)) => found.get(group),
-            None => 0,
+            Some(AnyExtremes::Narrow(found)) => {
+                found.get(groups).iter().map(|number| i128::from(*number)).collect()
+            }
+            Some(AnyExtremes::Wide(found)) => found.get(groups).to_vec(),
+            None => Vec::new(),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Numbers are added in words as long as these cannot overflow, whatever the numbers are; before
 //! they could, all words move to sums of 16 bytes, and begin again with 0.
 
+use std::ops::Range;
+
 use super::account::{Account, Refused};
 use super::words::Words;
 use crate::conditions::ranges::NumberRange;
@@ -88,13 +90,18 @@ impl Sums {
         Ok(())
     }
 
-    /// A group's sum; `None` if it needs more than 16 bytes, or one of another group does.
-    pub(crate) fn get(&self, group: usize, words: &Words) -> Option<i128> {
+    /// The sums of some groups; `None` if one of any group needs more than 16 bytes.
+    pub(crate) fn get(&self, groups: Range<usize>, words: &Words) -> Option<Vec<i128>> {
         if self.has_overflowed {
             return None;
         }
-        let wide = self.wide.get(group).copied().unwrap_or_default();
-        wide.checked_add(words.get(group, self.word).into())
+        let wide = |group: usize| self.wide.get(group).copied().unwrap_or_default();
+        let words = words.get(groups.clone(), self.word);
+        if self.wide.is_empty() {
+            return Some(words.into_iter().map(i128::from).collect());
+        }
+        let sums = groups.zip(words).map(|(group, word)| wide(group).checked_add(word.into()));
+        sums.collect()
     }
 }
 
@@ -127,8 +134,8 @@ impl FloatSums {
         }
     }
 
-    /// A group's sum.
-    pub(crate) fn get(&self, group: usize) -> f64 {
-        self.0[group]
+    /// The sums of some groups.
+    pub(crate) fn get(&self, groups: Range<usize>) -> &[f64] {
+        &self.0[groups]
     }
 }

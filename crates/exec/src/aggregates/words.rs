@@ -3,6 +3,8 @@
 //! All counts and sums of a group lie in one block, so that a row costs one miss of the cache
 //! whatever is added up of it.
 
+use std::ops::Range;
+
 use crate::simd::vectorized;
 
 /// Words of the largest block: those of a cache line.
@@ -57,9 +59,9 @@ impl Words {
         }
     }
 
-    /// A group's word.
-    pub(crate) fn get(&self, group: usize, word: usize) -> i64 {
-        self.blocks[word / BLOCK_WORDS].block(group)[word % BLOCK_WORDS]
+    /// A word of some groups.
+    pub(crate) fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64> {
+        self.blocks[word / BLOCK_WORDS].get(groups, word % BLOCK_WORDS)
     }
 
     /// A group's word, to change it.
@@ -75,7 +77,7 @@ trait AnyBlocks: Send {
     fn reserve(&mut self, groups: usize);
     fn resize(&mut self, groups: usize);
     fn add(&mut self, groups: &[u32], tiles: &[&[i64]]);
-    fn block(&self, group: usize) -> &[i64];
+    fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64>;
     fn block_mut(&mut self, group: usize) -> &mut [i64];
 }
 
@@ -116,8 +118,8 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         add_rows::<W>(&mut self.0, groups, tiles);
     }
 
-    fn block(&self, group: usize) -> &[i64] {
-        &self.0[group]
+    fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64> {
+        self.0[groups].iter().map(|block| block[word]).collect()
     }
 
     fn block_mut(&mut self, group: usize) -> &mut [i64] {

@@ -10,6 +10,7 @@ use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringViewArray,
 };
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, SchemaRef, TimeUnit};
 use remanent_exec::{Aggregation, ArgumentKind};
@@ -28,54 +29,132 @@ pub(crate) fn batch_of(
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
     let (keys, results) = schema.fields().split_at(query.keys.len());
-    let keys = keys.iter().enumerate().map(|(key, field)| {
-        let is_text = query.plan.keys[key].is_text;
-        key_of(aggregation, key, is_text, groups.clone(), field.data_type())
-    });
-    let results = results.iter().zip(&query.results).map(|(field, asked)| {
-        let groups = Groups { query, aggregation, groups: groups.clone() };
-        groups.result_of(*asked, field.data_type())
-    });
+    let of = Groups { query, aggregation, groups: groups.clone() };
+    let keys = keys.iter().enumerate().map(|(key, field)| of.key(key, field.data_type()));
+    let results = results.iter().zip(&query.results);
+    let results = results.map(|(field, asked)| of.result(*asked, field.data_type()));
     let arrays = keys.chain(results).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(groups.len()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?)
 }
 
-/// The keys of groups.
-fn key_of(
-    aggregation: &Aggregation,
-    key: usize,
-    is_text: bool,
+/// Some groups.
+struct Groups<'g> {
+    query: &'g Query,
+    aggregation: &'g Aggregation,
     groups: Range<usize>,
-    data_type: &DataType,
-) -> Result<ArrayRef> {
-    if is_text {
-        let texts = groups.map(|group| {
-            let text = aggregation.text(group, key).map(std::str::from_utf8);
-            text.transpose().map_err(|_| Error::internal("a key that is no text"))
+}
+
+impl Groups<'_> {
+    /// The keys.
+    fn key(&self, key: usize, data_type: &DataType) -> Result<ArrayRef> {
+        let groups = || self.groups.clone();
+        let nulls = self.aggregation.valid(groups(), key).map(NullBuffer::from);
+        if !self.query.plan.keys[key].is_text {
+            let numbers = self.aggregation.numbers(groups(), key);
+            return array_of(numbers.into_iter().map(i128::from), nulls, data_type);
+        }
+        let texts = self.aggregation.texts(groups(), key).into_iter().enumerate();
+        let texts = texts.map(|(at, text)| {
+            let text = std::str::from_utf8(text);
+            let text = text.map_err(|_| Error::internal("a key that is no text"))?;
+            Ok(nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at)).then_some(text))
         });
         let texts: ArrayRef = Arc::new(texts.collect::<Result<StringViewArray>>()?);
-        return match data_type {
+        match data_type {
             DataType::Utf8View => Ok(texts),
             other => Ok(cast(&texts, other)?),
-        };
+        }
     }
-    let numbers = groups.map(|group| aggregation.number(group, key).map(i128::from));
-    array_of(numbers, data_type)
+
+    /// What a function says.
+    fn result(&self, asked: Asked, data_type: &DataType) -> Result<ArrayRef> {
+        match asked {
+            Asked::Count(argument) => {
+                let counts = self.counts(argument).into_iter().map(i128::from);
+                array_of(counts, None, data_type)
+            }
+            Asked::Sum(argument) if self.is_float(argument) => {
+                Ok(self.floats(argument, |sum, _| sum))
+            }
+            Asked::Sum(argument) => {
+                let sums = self.sums("a sum", argument, data_type)?;
+                let counts = self.counts(Some(argument));
+                check(sums.iter().zip(&counts), "a sum", data_type)?;
+                array_of(sums.into_iter(), nulls_of(&counts), data_type)
+            }
+            Asked::Average { argument, .. } if self.is_float(argument) => {
+                Ok(self.floats(argument, |sum, count| sum / count as f64))
+            }
+            Asked::Average { argument, scale } => self.means(argument, scale, data_type),
+            Asked::Extreme { argument, aggregate } => {
+                let extremes = self.aggregation.extremes(self.groups.clone(), aggregate);
+                let counts = self.counts(Some(argument));
+                array_of(extremes.into_iter(), nulls_of(&counts), data_type)
+            }
+        }
+    }
+
+    /// Whether an argument's values are floats.
+    fn is_float(&self, argument: usize) -> bool {
+        self.query.plan.arguments[argument].kind == ArgumentKind::Float
+    }
+
+    fn counts(&self, argument: Option<usize>) -> Vec<i64> {
+        self.aggregation.counts(self.groups.clone(), argument)
+    }
+
+    fn sums(&self, what: &str, argument: usize, data_type: &DataType) -> Result<Vec<i128>> {
+        let sums = self.aggregation.sums(self.groups.clone(), argument);
+        sums.ok_or_else(|| out_of_range(what, data_type))
+    }
+
+    fn means(&self, argument: usize, scale: i8, data_type: &DataType) -> Result<ArrayRef> {
+        let power = power_between(scale, data_type)?;
+        let (sums, counts) =
+            (self.sums("an average", argument, data_type)?, self.counts(Some(argument)));
+        let means = sums.into_iter().zip(&counts).map(|(sum, count)| {
+            let count = i128::from(*count).max(1);
+            // What is left of a division is less than there are rows.
+            let whole = (sum / count).checked_mul(power);
+            let mean = whole.map(|whole| whole + sum % count * power / count);
+            mean.ok_or_else(|| out_of_range("an average", data_type))
+        });
+        let means = means.collect::<Result<Vec<_>>>()?;
+        check(means.iter().zip(&counts), "an average", data_type)?;
+        array_of(means.into_iter(), nulls_of(&counts), data_type)
+    }
+
+    fn floats(&self, argument: usize, of: impl Fn(f64, i64) -> f64) -> ArrayRef {
+        let sums = self.aggregation.float_sums(self.groups.clone(), argument);
+        let counts = self.counts(Some(argument));
+        let floats = sums.iter().zip(&counts).map(|(sum, count)| of(*sum, *count));
+        Arc::new(Float64Array::new(floats.collect(), nulls_of(&counts)))
+    }
+}
+
+/// Which groups have no value, if there are such.
+fn nulls_of(counts: &[i64]) -> Option<NullBuffer> {
+    let has_value = |count: &i64| *count > 0;
+    (!counts.iter().all(has_value)).then(|| counts.iter().map(has_value).collect())
 }
 
 /// Whole numbers as an array of a type.
-fn array_of(numbers: impl Iterator<Item = Option<i128>>, data_type: &DataType) -> Result<ArrayRef> {
+fn array_of(
+    numbers: impl Iterator<Item = i128>,
+    nulls: Option<NullBuffer>,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
     macro_rules! of {
         ($arrow:ident) => {{
             let native = |number| number as <dt::$arrow as dt::ArrowPrimitiveType>::Native;
-            let array: PrimitiveArray<dt::$arrow> = numbers.map(|it| it.map(native)).collect();
+            let array = PrimitiveArray::<dt::$arrow>::new(numbers.map(native).collect(), nulls);
             Arc::new(array.with_data_type(data_type.clone()))
         }};
     }
     Ok(match data_type {
         DataType::Boolean => {
-            Arc::new(numbers.map(|it| it.map(|it| it != 0)).collect::<BooleanArray>())
+            Arc::new(BooleanArray::new(numbers.map(|number| number != 0).collect(), nulls))
         }
         DataType::Int8 => of!(Int8Type),
         DataType::Int16 => of!(Int16Type),
@@ -89,88 +168,27 @@ fn array_of(numbers: impl Iterator<Item = Option<i128>>, data_type: &DataType) -
         DataType::Time64(TimeUnit::Microsecond) => of!(Time64MicrosecondType),
         DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType),
         DataType::Decimal128(..) => {
-            let array: Decimal128Array = numbers.collect();
+            let array = Decimal128Array::new(numbers.collect(), nulls);
             Arc::new(array.with_data_type(data_type.clone()))
         }
         other => return Err(Error::internal(format!("an aggregate that is {other}"))),
     })
 }
 
-/// Some groups.
-struct Groups<'g> {
-    query: &'g Query,
-    aggregation: &'g Aggregation,
-    groups: Range<usize>,
-}
-
-impl Groups<'_> {
-    fn result_of(&self, asked: Asked, data_type: &DataType) -> Result<ArrayRef> {
-        match asked {
-            Asked::Count(argument) => {
-                let count = |group| Some(self.aggregation.count(group, argument).into());
-                array_of(self.groups.clone().map(count), data_type)
-            }
-            Asked::Sum(argument) if self.is_float(argument) => {
-                Ok(Arc::new(self.floats(argument, |sum, _| sum)))
-            }
-            Asked::Sum(argument) => {
-                self.numbers(argument, data_type, |group| self.sum(group, argument, data_type))
-            }
-            Asked::Average { argument, .. } if self.is_float(argument) => {
-                Ok(Arc::new(self.floats(argument, |sum, count| sum / count as f64)))
-            }
-            Asked::Average { argument, scale } => {
-                let power = power_between(scale, data_type)?;
-                self.numbers(argument, data_type, |group| {
-                    let count = i128::from(self.aggregation.count(group, Some(argument)));
-                    let sum = self.aggregation.sum(group, argument);
-                    // What is left of a division is less than there are rows.
-                    let mean = sum.and_then(|sum| {
-                        let whole = (sum / count).checked_mul(power)?;
-                        Some(whole + sum % count * power / count)
-                    });
-                    let mean = mean.filter(|mean| mean.unsigned_abs() < limit_of(data_type));
-                    mean.ok_or_else(|| out_of_range("an average", data_type))
-                })
-            }
-            Asked::Extreme { argument, aggregate } => self.numbers(argument, data_type, |group| {
-                Ok(self.aggregation.extreme(group, aggregate))
-            }),
-        }
-    }
-
-    /// Whether an argument's values are floats.
-    fn is_float(&self, argument: usize) -> bool {
-        self.query.plan.arguments[argument].kind == ArgumentKind::Float
-    }
-
-    fn sum(&self, group: usize, argument: usize, data_type: &DataType) -> Result<i128> {
-        let sum = self.aggregation.sum(group, argument);
-        let sum = sum.filter(|sum| sum.unsigned_abs() < limit_of(data_type));
-        sum.ok_or_else(|| out_of_range("a sum", data_type))
-    }
-
-    /// What is said of groups that have a value of an argument.
-    fn numbers(
-        &self,
-        argument: usize,
-        data_type: &DataType,
-        number: impl Fn(usize) -> Result<i128>,
-    ) -> Result<ArrayRef> {
-        let numbers = self.groups.clone().map(|group| {
-            let has_value = self.aggregation.count(group, Some(argument)) > 0;
-            has_value.then(|| number(group)).transpose()
-        });
-        let numbers = numbers.collect::<Result<Vec<_>>>()?;
-        array_of(numbers.into_iter(), data_type)
-    }
-
-    fn floats(&self, argument: usize, of: impl Fn(f64, i64) -> f64) -> Float64Array {
-        let floats = self.groups.clone().map(|group| {
-            let count = self.aggregation.count(group, Some(argument));
-            (count > 0).then(|| of(self.aggregation.float_sum(group, argument), count))
-        });
-        floats.collect()
+/// Checks that numbers of groups that have one fit into a type.
+fn check<'n>(
+    mut numbers: impl Iterator<Item = (&'n i128, &'n i64)>,
+    what: &str,
+    data_type: &DataType,
+) -> Result<()> {
+    let limit = match data_type {
+        DataType::Decimal128(digits, _) => 10_u128.pow((*digits).into()),
+        DataType::UInt64 => 1 << 64,
+        _ => 1 << 63,
+    };
+    match numbers.all(|(number, count)| *count == 0 || number.unsigned_abs() < limit) {
+        true => Ok(()),
+        false => Err(out_of_range(what, data_type)),
     }
 }
 
@@ -182,15 +200,6 @@ fn power_between(scale: i8, data_type: &DataType) -> Result<i128> {
     };
     let power = more.and_then(|more| 10_i128.checked_pow(more));
     power.ok_or_else(|| Error::internal("an average with fewer digits"))
-}
-
-/// The first number that is too large for a type.
-fn limit_of(data_type: &DataType) -> u128 {
-    match data_type {
-        DataType::Decimal128(digits, _) => 10_u128.pow((*digits).into()),
-        DataType::UInt64 => 1 << 64,
-        _ => 1 << 63,
-    }
 }
 
 fn out_of_range(what: &str, data_type: &DataType) -> Error {

@@ -223,7 +223,7 @@ fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
     compared.op().supports_propagation() && (is(left, right) || is(right, left))
 }
 
-/// Rows that are read once they are asked for: what joins say of keys is known then, and not before.
+/// Rows that are read once they are asked for: what joins say of keys is known by then.
 pub(crate) struct Reading {
     start: Option<Box<dyn FnOnce() -> Result<Batches> + Send>>,
     batches: Option<Batches>,
