@@ -142,6 +142,15 @@ impl Texts for TextsOf {
     fn get(&self, row: usize) -> &[u8] {
         &self.0[row]
     }
+
+    /// Of some texts the text, of others the row.
+    fn view(&self, row: usize) -> u128 {
+        let text = &self.0[row];
+        match text.last_chunk::<2>() {
+            Some(end) if end[0] == b' ' => u16::from_le_bytes(*end).into(),
+            _ => 1 << 64 | row as u128,
+        }
+    }
 }
 
 impl Slices {

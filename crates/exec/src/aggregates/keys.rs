@@ -88,9 +88,19 @@ pub(crate) enum KeyColumn<'s> {
         nulls: Option<&'s [u64]>,
         numbers: Vec<u64>,
     },
-    /// Texts by themselves.
-    Texts { texts: &'s dyn Texts, nulls: Option<&'s [u64]> },
+    /// Texts by themselves, with the numbers of some that were met.
+    Texts { texts: &'s dyn Texts, nulls: Option<&'s [u64]>, met: Vec<Met> },
 }
+
+/// The number of the text that a view leads to.
+#[derive(Clone, Copy)]
+pub(crate) struct Met {
+    view: u128,
+    number: u64,
+}
+
+/// Views whose numbers are kept, each in the place that its bytes say.
+const MET: usize = 512;
 
 impl<'s> KeyColumn<'s> {
     /// How a column's values become numbers; `None` if they have to be given one by one.
@@ -98,7 +108,8 @@ impl<'s> KeyColumn<'s> {
         match source {
             Source::Encoded(column) if is_text(column.column_type()) => Self::of_texts(column),
             Source::Given(Given { values: Slice::Texts(texts), nulls }) => {
-                Some(Self::Texts { texts: *texts, nulls: *nulls })
+                let met = vec![Met { view: 0, number: UNKNOWN }; MET];
+                Some(Self::Texts { texts: *texts, nulls: *nulls, met })
             }
             _ => Loader::of(source).map(Self::Numbers),
         }
@@ -162,13 +173,20 @@ impl<'s> KeyColumn<'s> {
                 }
                 Ok(())
             }
-            Self::Texts { texts, nulls } => {
+            Self::Texts { texts, nulls, met } => {
                 let is_null = |row: usize| nulls.is_some_and(|nulls| has_bit(nulls, row));
                 rows.try_each(|at, row| {
-                    into[at] = match is_null(row) {
-                        true => 0,
-                        false => known.number_of(texts.get(row), account)?,
-                    };
+                    if is_null(row) {
+                        into[at] = 0;
+                        return Ok(());
+                    }
+                    let view = texts.view(row);
+                    let met = &mut met[place_of(view)];
+                    if met.view != view || met.number == UNKNOWN {
+                        let number = known.number_of(texts.get(row), account)?;
+                        *met = Met { view, number };
+                    }
+                    into[at] = met.number;
                     Ok(())
                 })
             }
@@ -179,6 +197,13 @@ impl<'s> KeyColumn<'s> {
     pub(crate) fn is_text(&self) -> bool {
         !matches!(self, Self::Numbers(_))
     }
+}
+
+/// The place of a view among those whose numbers are kept.
+#[inline]
+fn place_of(view: u128) -> usize {
+    let folded = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (folded >> 32) as usize % MET
 }
 
 /// The number of a dictionary's text; of a code that it does not have, as null rows may, any.

@@ -66,6 +66,10 @@ pub enum Slice<'s> {
 pub trait Texts {
     /// The bytes of a row's text; of a null row any.
     fn get(&self, row: usize) -> &[u8];
+
+    /// Two rows for which this is the same have the same text; the other way round need not be
+    /// so. Of views these are their bytes.
+    fn view(&self, row: usize) -> u128;
 }
 
 /// A column whose values can be loaded as numbers of 8 bytes.

@@ -123,8 +123,9 @@ impl KnownKeys {
 /// Numbers for each key that get a bit, at most, where the keys come as they are: 4 bytes a key.
 const NUMBERS_A_KEY: usize = 32;
 
-/// The same while all bits take less than 8 MiB: 64 bytes a key.
-const NUMBERS_A_KEY_OF_FEW: usize = 512;
+/// The same while all bits take less than 8 MiB: 512 bytes a key, which is less than a scan takes
+/// to look for its rows in a hash table.
+const NUMBERS_A_KEY_OF_FEW: usize = 4096;
 const NUMBERS_OF_FEW: usize = 1 << 26;
 
 impl KeySet {

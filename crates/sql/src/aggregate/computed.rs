@@ -124,4 +124,9 @@ impl Texts for Values {
     fn get(&self, row: usize) -> &[u8] {
         self.array.as_string_view().value(row).as_bytes()
     }
+
+    /// Within one array, the same view leads to the same text.
+    fn view(&self, row: usize) -> u128 {
+        self.array.as_string_view().views()[row]
+    }
 }

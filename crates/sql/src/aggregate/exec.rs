@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
@@ -20,20 +20,22 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::StreamExt;
 use remanent_exec::Aggregation;
 
 use super::feed::Fed;
 use super::query::{Query, query_of};
 use super::result::batch_of;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::scan::BATCH_ROWS;
 use crate::scan::exec::{Reading, ScanExec};
+use crate::scan::scan_rows::TakenRows;
 
 /// The operator.
 #[derive(Debug)]
 pub(crate) struct EncodedAggregateExec {
-    /// A [`ScanExec`].
-    scan: Arc<dyn ExecutionPlan>,
+    /// A [`ScanExec`], or what gives rows as batches.
+    input: Arc<dyn ExecutionPlan>,
     /// What it stands for.
     aggregate: Arc<dyn ExecutionPlan>,
     query: Arc<Query>,
@@ -52,26 +54,39 @@ impl EncodedAggregateExec {
             && !aggregate.group_expr().has_grouping_set()
             && aggregate.limit_options().is_none()
             && aggregate.filter_expr().iter().all(Option::is_none);
+        if !is_plain {
+            return Ok(None);
+        }
         let mut input = aggregate.input();
-        let projection = input.downcast_ref::<ProjectionExec>();
+        let mut projection = input.downcast_ref::<ProjectionExec>();
         if let Some(projection) = projection {
             input = projection.input();
         }
         if let Some(cooperative) = input.downcast_ref::<CooperativeExec>() {
             input = cooperative.input();
         }
-        let Some(scan) = input.downcast_ref::<ScanExec>() else { return Ok(None) };
-        if !is_plain || !scan.is_whole() {
-            return Ok(None);
+        if !input.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole) {
+            (input, projection) = (aggregate.input(), None);
         }
-        let query = query_of(aggregate, projection, &scan.schema())?;
+        let query = query_of(aggregate, projection, &input.schema())?;
         let query = query.filter(|query| Aggregation::new(query.plan.clone()).is_some());
         Ok(query.map(|query| Self {
-            scan: Arc::clone(input),
+            input: Arc::clone(input),
             aggregate: Arc::clone(plan),
             query: Arc::new(query),
             metrics: ExecutionPlanMetricsSet::new(),
         }))
+    }
+
+    /// The rows that are aggregated.
+    fn rows(&self, partition: usize, context: Arc<TaskContext>) -> PlanResult<RowSource> {
+        Ok(match self.input.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole()) {
+            Some(scan) => RowSource::Scan {
+                reading: scan.reading(partition, &context)?,
+                scanned: scan.counting(partition),
+            },
+            None => RowSource::Batches(self.input.execute(partition, context)?),
+        })
     }
 }
 
@@ -99,19 +114,18 @@ impl ExecutionPlan for EncodedAggregateExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.scan]
+        vec![&self.input]
     }
 
     fn with_new_children(
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        let Some(scan) = children.into_iter().next().filter(|child| child.is::<ScanExec>()) else {
-            return Err(Error::internal("an aggregate of something else than a scan").into());
-        };
+        let [input] = <[_; 1]>::try_from(children)
+            .map_err(|_| Error::internal("an aggregate of several inputs"))?;
         let (aggregate, query) = (Arc::clone(&self.aggregate), Arc::clone(&self.query));
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Arc::new(Self { scan, aggregate, query, metrics }))
+        Ok(Arc::new(Self { input, aggregate, query, metrics }))
     }
 
     fn apply_expressions(
@@ -130,17 +144,14 @@ impl ExecutionPlan for EncodedAggregateExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        let scan = self.scan.downcast_ref::<ScanExec>();
-        let scan = scan.ok_or_else(|| Error::internal("an aggregate of no scan"))?;
         let aggregation = Aggregation::new(self.query.plan.clone());
         let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
         let consumer = MemoryConsumer::new("groups of an aggregate");
         let reservation = consumer.register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let mut running = Running {
-            reading: Some(scan.reading(partition, &context)?),
-            scanned: scan.counting(partition),
             fed: Fed { query: Arc::clone(&self.query), aggregation, reservation },
+            source: Some(self.rows(partition, context)?),
             groups: 0,
             given: 0,
         };
@@ -148,14 +159,8 @@ impl ExecutionPlan for EncodedAggregateExec {
         let result_schema = self.schema();
         let stream = futures::stream::poll_fn(move |waiting| {
             let _timer = metrics.elapsed_compute().timer();
-            // Between two pieces of the table, others may look whether to stop.
-            match running.next_piece() {
-                Ok(true) => {
-                    waiting.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                Ok(false) => {}
-                Err(error) => return Poll::Ready(Some(Err(error.into()))),
+            if let Err(error) = ready!(running.add_all(waiting)) {
+                return Poll::Ready(Some(Err(error)));
             }
             let groups = running.given..running.groups.min(running.given + BATCH_ROWS);
             if groups.is_empty() {
@@ -170,30 +175,47 @@ impl ExecutionPlan for EncodedAggregateExec {
     }
 }
 
+/// Where rows come from.
+enum RowSource {
+    Scan { reading: Reading, scanned: BaselineMetrics },
+    Batches(SendableRecordBatchStream),
+}
+
 /// An aggregate that is being computed.
 struct Running {
-    /// `None` when all rows have been read.
-    reading: Option<Reading>,
-    scanned: BaselineMetrics,
     fed: Fed,
+    /// `None` when all rows have come.
+    source: Option<RowSource>,
     groups: usize,
     /// How many groups were given out.
     given: usize,
 }
 
 impl Running {
-    /// Adds the next piece of the table; whether there was one.
-    fn next_piece(&mut self) -> Result<bool> {
-        let Some(reading) = &mut self.reading else { return Ok(false) };
-        let (fed, scanned) = (&mut self.fed, &self.scanned);
-        let has_read = reading.batches()?.next_piece(|rows| {
-            scanned.record_output(fed.add(rows)?);
-            Ok(())
-        })?;
-        if !has_read {
-            self.reading = None;
-            self.groups = self.fed.finish()?;
+    /// Adds rows until all have come. Between two pieces of a table others may look whether to stop;
+    /// what gives batches looks itself.
+    fn add_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
+        let fed = &mut self.fed;
+        match &mut self.source {
+            None => return Poll::Ready(Ok(())),
+            Some(RowSource::Scan { reading, scanned }) => {
+                let has_come = reading.batches()?.next_piece(|rows| {
+                    scanned.record_output(fed.add(rows)?);
+                    Ok(())
+                })?;
+                if has_come {
+                    waiting.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+            }
+            Some(RowSource::Batches(stream)) => {
+                while let Some(batch) = ready!(stream.poll_next_unpin(waiting)) {
+                    fed.add(TakenRows::Batch(batch?))?;
+                }
+            }
         }
-        Ok(has_read)
+        self.source = None;
+        self.groups = self.fed.finish()?;
+        Poll::Ready(Ok(()))
     }
 }
