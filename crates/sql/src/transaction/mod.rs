@@ -5,6 +5,8 @@
 
 pub(crate) mod owned;
 
+pub(crate) mod settled;
+
 pub(crate) use owned::Transaction;
 
 /// Whether a session is in a transaction block.
