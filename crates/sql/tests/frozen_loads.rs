@@ -64,6 +64,13 @@ fn queries_fill_segments_whatever_the_batches() {
     assert_eq!(answer(&mut session, "select id, twice from kept where id = 70000"), "70000 140000");
     let by_name = "select count(*) from kept where name = 'text 7'";
     assert_eq!(answer(&mut session, by_name), ((count + 93) / 100).to_string());
+    // Batches need not end where segments do.
+    session.execute("create table joined (like made)").unwrap();
+    let both = "select * from made where id <= 1000 union all select * from made";
+    session.execute(&format!("insert into joined {both}")).unwrap();
+    assert_eq!(frozen_rows(&session, "joined"), 2 * SEGMENT as u64);
+    let twice = sum + 1 + 1000 * 1001 / 2;
+    assert_eq!(answer(&mut session, "select sum(id) from joined"), twice.to_string());
     // What is less than a segment stays rows.
     session.execute("create table few as select * from made where id < 60000").unwrap();
     assert_eq!(frozen_rows(&session, "few"), 0);
@@ -168,37 +175,31 @@ fn batches_of_arrow_are_columns() {
     assert_eq!(error.state(), SqlState::UNIQUE_VIOLATION);
 }
 
-/// How many statements of a segment's rows each fit into a budget, of rows whose text is random.
-fn segments_that_fit(budget: u64, size: usize) -> (usize, u64) {
+/// Whether a statement of so many rows of random text fits into a budget; how many are columns.
+fn fits(budget: u64, rows: usize) -> Option<u64> {
     let mut session = session_of(Database::open(Options::new().budget(budget)).unwrap());
     session.execute("create table t (id int primary key, v text)").unwrap();
-    for count in 0.. {
-        let from = count * size;
-        let text = format!(
-            "insert into t select i, md5(i::text) || md5((i + 1)::text) \
-             from generate_series({}, {}) as s(i)",
-            from + 1,
-            from + size
-        );
-        if let Err(error) = session.execute(&text) {
-            assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
-            assert_eq!(answer(&mut session, "select count(*) from t"), from.to_string());
-            return (from, frozen_rows(&session, "t"));
-        }
+    let text = "insert into t select i, md5(i::text) || md5((i + 1)::text)";
+    let inserted = session.execute(&format!("{text} from generate_series(1, {rows}) as s(i)"));
+    if let Err(error) = &inserted {
+        assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
     }
-    unreachable!()
+    let there = if inserted.is_ok() { rows } else { 0 };
+    assert_eq!(answer(&mut session, "select count(*) from t"), there.to_string());
+    inserted.ok().map(|_| frozen_rows(&session, "t"))
 }
 
 #[test]
 fn a_budget_takes_no_fewer_rows_than_before() {
     // Statements of less than a segment make rows, as all did before.
-    for budget in [24 << 20, 48 << 20, 80 << 20] {
-        let (rows, none) = segments_that_fit(budget, SEGMENT - 1);
-        let (columns, frozen) = segments_that_fit(budget, SEGMENT);
-        assert_eq!(none, 0);
-        assert!(columns + SEGMENT > rows, "{budget}: {columns} instead of {rows}");
-        assert!(budget < 80 << 20 || frozen > 0, "{budget}: {frozen}");
+    let (mut as_rows, mut as_columns) = (0, 0);
+    for budget in [20, 26, 28, 30, 32, 36, 64].map(|mib| mib << 20) {
+        let (before, now) = (fits(budget, SEGMENT - 1), fits(budget, SEGMENT));
+        assert!(now.is_some() || before.is_none(), "{budget}: {before:?}, then {now:?}");
+        as_rows += usize::from(now == Some(0));
+        as_columns += usize::from(now == Some(SEGMENT as u64));
     }
+    assert!(as_rows > 0 && as_columns > 0, "{as_rows}, {as_columns}");
 }
 
 #[test]
