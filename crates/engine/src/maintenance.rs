@@ -77,7 +77,7 @@ impl Database {
     /// somebody else freezes, or changes tables, nothing is done. A segment with a row id that is
     /// free is skipped, since rows may soon be inserted there.
     ///
-    /// For a program that has just read these rows and can tell that they have settled; each
+    /// For a program that has just read these rows and can tell that nobody changes them; each
     /// segment takes about 20 ms.
     ///
     /// # Errors

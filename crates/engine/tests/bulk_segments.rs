@@ -481,7 +481,7 @@ fn where_columns_find_no_room_rows_may() -> Result<()> {
         rows.push(row);
     }
     let tx = db.begin_write()?;
-    let stays = |i: &usize| *i > rows.len() / 8 && i % 4 == 0;
+    let stays = |i: &usize| *i > rows.len() / 8 && i.is_multiple_of(4);
     for gone in (0..rows.len()).filter(|i| !stays(i)) {
         tx.delete(&table, rows[gone])?;
     }

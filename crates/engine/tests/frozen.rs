@@ -441,7 +441,7 @@ fn no_change_of_an_image_of_columns_loads_or_panics() -> Result<()> {
 }
 
 #[test]
-fn of_some_segments_those_are_frozen_that_have_settled() -> Result<()> {
+fn of_some_segments_those_are_frozen_that_nobody_changes() -> Result<()> {
     let db = Database::open(Options::new().budget(256 << 20))?;
     let schema = TableSchema::new("T").column("a", ColumnType::I64).primary_key(["a"]);
     let table = db.create_table(schema)?;
@@ -466,7 +466,7 @@ fn of_some_segments_those_are_frozen_that_have_settled() -> Result<()> {
     drop(old);
     changing.commit()?;
     db.reclaim();
-    // The row id that is free now keeps the first one hot, the second has settled.
+    // The row id that is free now keeps the first one hot, the second has a single version of each row again.
     let report = freeze(&[0, 1])?;
     assert_eq!((report.segments, report.skipped), (1, 1), "{report:?}");
     let id = db.write(|tx| tx.insert_values(&table, &[Some(Value::I64(-2))]))?;

@@ -114,7 +114,7 @@ fn the_setting_is_off_unless_somebody_asks() {
 }
 
 #[test]
-fn what_has_not_settled_stays_rows() {
+fn what_is_being_changed_stays_rows() {
     let mut session = rows_of(3);
     let rows = 3 * SEGMENT + 10;
     let mut other = session.database().session();

@@ -237,9 +237,7 @@ impl Settings {
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
-            IDLE_SESSION_TIMEOUT => {
-                self.idle_session_timeout = timeout(&value).ok_or_else(bad)?;
-            }
+            IDLE_SESSION_TIMEOUT => self.idle_session_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
                 let schemas = values.iter().flat_map(|value| value.split(','));
                 let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());

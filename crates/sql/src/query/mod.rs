@@ -12,4 +12,4 @@ pub(crate) mod named;
 
 pub(crate) mod select;
 
-pub(crate) mod settled;
+pub(crate) mod freezing;

@@ -24,9 +24,9 @@ use crate::limits::held::Held;
 use crate::plan::cancel_check;
 use crate::plan::cancel_check::Planned;
 use crate::query::binder::Binder;
+use crate::query::freezing;
 use crate::query::named;
 use crate::query::rewrite;
-use crate::query::settled;
 use crate::result::answer::Outcome;
 use crate::result::rows::{Guard, ResultColumn, Rows, columns_of};
 use crate::statement::Grammar;
@@ -54,7 +54,7 @@ pub(crate) async fn select(
     let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
     let plan = cancel_check::plan(&context.state, &logical, &transaction).await?;
     let stream = cancel_check::start(&context.state, plan, &transaction)?;
-    let afterwards = settled::freezing(context, &transaction);
+    let afterwards = freezing::after_query(context, &transaction);
     let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards });
     Ok(Outcome::rows("SELECT", rows))
 }
@@ -135,7 +135,7 @@ pub(crate) fn stream(
     transaction: Arc<Transaction>,
 ) -> Result<Rows> {
     let stream = cancel_check::start(&context.state, plan, &transaction)?;
-    let afterwards = settled::freezing(context, &transaction);
+    let afterwards = freezing::after_query(context, &transaction);
     let named = Vec::new();
     Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards }))
 }

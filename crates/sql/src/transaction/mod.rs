@@ -5,7 +5,7 @@
 
 pub(crate) mod owned;
 
-pub(crate) mod settled;
+pub(crate) mod hot_segments;
 
 pub(crate) use owned::Transaction;
 

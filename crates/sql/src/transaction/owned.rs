@@ -13,7 +13,7 @@ use remanent_engine::{
     TransactionOptions, Writing,
 };
 
-use super::settled::{HotRun, HotSegments};
+use super::hot_segments::{HotRun, HotSegments};
 use crate::catalog::load::EngineTable;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};

@@ -1,4 +1,4 @@
-//! After a query: segments of rows that it has read and that have settled become columns.
+//! After a query: segments of rows that it has read and that nobody changes become columns.
 //!
 //! So whoever asks again asks columns, and no thread is needed for it. Only the transaction of a
 //! query by itself notes segments, where the setting `freeze` says so, and only when it has ended
@@ -18,7 +18,7 @@ use crate::result::rows::Afterwards;
 use crate::transaction::Transaction;
 
 /// What is to be done after a query in this transaction, if anything.
-pub(crate) fn freezing(
+pub(crate) fn after_query(
     context: &StatementContext,
     transaction: &Transaction,
 ) -> Option<Afterwards> {

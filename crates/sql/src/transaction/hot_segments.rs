@@ -1,4 +1,4 @@
-//! Segments of rows that a statement's scans have met and that seem to have settled.
+//! Segments of rows that a statement's scans have met and that nobody seems to change.
 //!
 //! Of such a segment the statement has seen a row under each row id: none is free, and none was
 //! inserted since its snapshot. Whether all other snapshots see them, too, and nobody is changing
