@@ -466,7 +466,7 @@ fn of_some_segments_those_are_frozen_that_nobody_changes() -> Result<()> {
     drop(old);
     changing.commit()?;
     db.reclaim();
-    // The row id that is free now keeps the first one hot, the second has a single version of each row again.
+    // A free row id keeps the first one hot; rows of the second have one version each again.
     let report = freeze(&[0, 1])?;
     assert_eq!((report.segments, report.skipped), (1, 1), "{report:?}");
     let id = db.write(|tx| tx.insert_values(&table, &[Some(Value::I64(-2))]))?;

@@ -91,8 +91,8 @@ pub(crate) fn freeze(
 }
 
 /// Freezes those of some segments that can be, have no free row id and are not the last one, as
-/// long as it `goes_on`, which is asked before each. Waits for nobody: while somebody else freezes, or
-/// changes tables, there is nothing to be done.
+/// long as it `goes_on`, which is asked before each. Waits for nobody: while somebody else freezes,
+/// or changes tables, there is nothing to be done.
 ///
 /// # Errors
 /// `UnknownTable`, `TooManyTransactions`, and memory; then some segments are frozen and others not.
