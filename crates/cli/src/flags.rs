@@ -18,7 +18,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 33] = [
+const FLAGS: [Flag; 34] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -27,6 +27,12 @@ const FLAGS: [Flag; 33] = [
         'm',
         Some("BYTES"),
         "the most memory to take, as 500M or 8G; half of the machine's",
+    ),
+    flag(
+        "freeze",
+        '\0',
+        Some("WHEN"),
+        "on_read makes columns of rows that queries have read, off does not; on_read",
     ),
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
@@ -99,6 +105,7 @@ pub(crate) struct Flags {
     pub(crate) include: Vec<PathBuf>,
     pub(crate) char_bytes: bool,
     pub(crate) memory: Option<String>,
+    pub(crate) freeze: Option<String>,
     pub(crate) rows: bool,
     pub(crate) until_commit: Option<String>,
     pub(crate) until_time: Option<String>,
@@ -160,6 +167,7 @@ impl Flags {
             "include" => self.include.push(folder(parser)?),
             "char-bytes" => self.char_bytes = true,
             "memory" => self.memory = Some(text(parser)?),
+            "freeze" => self.freeze = Some(text(parser)?),
             "rows" => self.rows = true,
             "until-commit" => self.until_commit = Some(text(parser)?),
             "until-time" => self.until_time = Some(text(parser)?),
@@ -200,6 +208,17 @@ impl Flags {
             Some(other) => Err(Failure::Usage(format!(
                 "--{other} has no meaning for `{command}`; see `remanent {command} --help`"
             ))),
+        }
+    }
+
+    /// Whether queries freeze what they have read, unless a session says something else.
+    pub(crate) fn freezes_on_read(&self) -> Result<bool, Failure> {
+        match self.freeze.as_deref() {
+            None | Some("on_read") => Ok(true),
+            Some("off") => Ok(false),
+            Some(other) => {
+                Err(Failure::Usage(format!("--freeze takes on_read or off, not `{other}`")))
+            }
         }
     }
 

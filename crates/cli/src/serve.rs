@@ -16,7 +16,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 14] = [
+const FLAG_NAMES: [&str; 15] = [
     "listen",
     "trust",
     "certificate",
@@ -30,6 +30,7 @@ const FLAG_NAMES: [&str; 14] = [
     "log-level",
     "log-statements-over",
     "memory",
+    "freeze",
     "help",
 ];
 
@@ -53,9 +54,11 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     flags.only("serve", &FLAG_NAMES)?;
     let [path] = flags.words(["the folder of a database, or `:memory:`"])?;
     let server_options = server_options(flags)?;
+    let freezes_on_read = flags.freezes_on_read()?;
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
+    database.freeze_on_read(freezes_on_read);
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody sees; without roles it lets nobody in.

@@ -13,7 +13,7 @@ use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
 
-pub(crate) const FLAG_NAMES: [&str; 12] = [
+pub(crate) const FLAG_NAMES: [&str; 13] = [
     "command",
     "file",
     "create",
@@ -24,6 +24,7 @@ pub(crate) const FLAG_NAMES: [&str; 12] = [
     "keep-going",
     "set",
     "memory",
+    "freeze",
     "help",
     "version",
 ];
@@ -46,7 +47,9 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     flags.only("remanent", &FLAG_NAMES)?;
     let path = flags.words.first().map(String::as_str).filter(|path| *path != MEMORY);
     let shell_options = shell_options(path, flags)?;
+    let freezes_on_read = flags.freezes_on_read()?;
     let database = open(path, flags)?;
+    database.freeze_on_read(freezes_on_read);
     if let Some(damage) = database.engine().damage() {
         say(&format!("warning: {damage}\nthe database can only be read"));
     }

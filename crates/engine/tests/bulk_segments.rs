@@ -452,3 +452,45 @@ fn readers_beside_a_load_see_all_of_it_or_nothing() -> Result<()> {
     })?;
     check(&db, &table, &rows(0..TURNS / 2 * SEGMENT))
 }
+
+/// Texts that columns cannot make smaller.
+fn incompressible(row: u64) -> String {
+    let words = (0..12_u64).map(|word| {
+        let mut x = (row * 16 + word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        format!("{:016x}", x ^ x >> 31)
+    });
+    words.collect()
+}
+
+#[test]
+fn where_columns_find_no_room_rows_may() -> Result<()> {
+    let db = Database::open(Options::new().budget(40 << 20))?;
+    let schema = TableSchema::new("T").column("key", ColumnType::I64);
+    let table = db.create_table(schema.column("text", ColumnType::STRING))?;
+    let texts: Vec<String> = (0..SEGMENT as u64).map(incompressible).collect();
+    let text = |row: usize| texts[row].as_str();
+    let keys: Vec<i64> = (0..SEGMENT).collect();
+    let columns = [ColumnValues::I64(&keys), ColumnValues::Text(&text)];
+    // Rows take all that there is; what is free then lies in pieces as large as rows.
+    let mut rows = Vec::new();
+    while let Ok(row) = db.write(|tx| {
+        let key = Value::I64(0);
+        tx.insert_values(&table, &[Some(key), Some(texts[0].as_str().into())])
+    }) {
+        rows.push(row);
+    }
+    let tx = db.begin_write()?;
+    let stays = |i: &usize| *i > rows.len() / 8 && i.is_multiple_of(4);
+    for gone in (0..rows.len()).filter(|i| !stays(i)) {
+        tx.delete(&table, rows[gone])?;
+    }
+    tx.commit()?;
+    db.reclaim();
+    let count = SEGMENT as usize;
+    let left = (0..rows.len()).filter(stays).count();
+    assert_eq!(db.write(|tx| tx.insert_frozen(&table, &columns, count))?, SEGMENT as u64);
+    let memory = &db.memory_by_table()?[0];
+    assert_eq!((memory.rows, memory.frozen_rows), ((left + count) as u64, 0));
+    Ok(())
+}

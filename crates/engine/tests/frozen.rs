@@ -6,7 +6,7 @@
 
 use remanent_engine::schema::{ColumnType, IndexSchema, TableSchema, Value};
 use remanent_engine::{
-    Database, ErrorKind, Find, Options, Piece, ReadTransaction, Result, RowId, Table,
+    Database, ErrorKind, Find, FreezeReport, Options, Piece, ReadTransaction, Result, RowId, Table,
     WriteTransaction,
 };
 
@@ -437,5 +437,52 @@ fn no_change_of_an_image_of_columns_loads_or_panics() -> Result<()> {
     for length in (0..image.len()).step_by(7) {
         assert!(Database::load(options(), &mut &image[..length]).is_err());
     }
+    Ok(())
+}
+
+#[test]
+fn of_some_segments_those_are_frozen_that_nobody_changes() -> Result<()> {
+    let db = Database::open(Options::new().budget(256 << 20))?;
+    let schema = TableSchema::new("T").column("a", ColumnType::I64).primary_key(["a"]);
+    let table = db.create_table(schema)?;
+    let before = db.begin_read()?;
+    let rows = (0..4 * 65_536 + 10_i64).map(|i| [Some(Value::I64(i))]);
+    db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    let ids: Vec<RowId> = db.read(|tx| Ok(tx.scan(&table)?.map(|row| row.id()).collect()))?;
+    // A snapshot is held that sees none of the rows.
+    assert_eq!(db.freeze_segments(&table, &[0], || true)?.skipped, 1);
+    assert_eq!(before.scan(&table)?.count(), 0);
+    drop(before);
+    let old = db.begin_read()?;
+    // A row of the first segment is gone, one of the second is being changed.
+    db.write(|tx| tx.delete(&table, ids[5]))?;
+    let changing = db.begin_write()?;
+    changing.update_values(&table, ids[70_000], &[(table.column("a")?, Value::I64(-1))])?;
+    let freeze = |numbers: &[u32]| db.freeze_segments(&table, numbers, || true);
+    let report = freeze(&[0, 1, 2, 4, 70_000])?;
+    assert_eq!((report.segments, report.skipped), (1, 2), "{report:?}");
+    assert_eq!(freeze(&[2])?, FreezeReport::default());
+    assert_eq!(old.scan(&table)?.count(), 4 * 65_536 + 10);
+    drop(old);
+    changing.commit()?;
+    db.reclaim();
+    // A free row id keeps the first one hot; rows of the second have one version each again.
+    let report = freeze(&[0, 1])?;
+    assert_eq!((report.segments, report.skipped), (1, 1), "{report:?}");
+    let id = db.write(|tx| tx.insert_values(&table, &[Some(Value::I64(-2))]))?;
+    assert_eq!(id, ids[5]);
+    assert_eq!(db.freeze_segments(&table, &[0], || false)?, FreezeReport::default());
+    assert_eq!(freeze(&[0])?.segments, 1);
+    assert_eq!(db.statistics().frozen_segments, 3);
+    // While tables are changed nobody is waited for.
+    let defining = db.begin_write()?;
+    defining.create_table(TableSchema::new("U").column("a", ColumnType::I64))?;
+    assert_eq!(freeze(&[3])?, FreezeReport::default());
+    drop(defining);
+    assert_eq!(freeze(&[3])?.segments, 1);
+    let sum = |row: remanent_engine::Row<'_>| row.get::<i64>(table.column("a").ok()?);
+    let count = 4 * 65_536 + 10_i64;
+    let found: i64 = db.read(|tx| Ok(tx.scan(&table)?.filter_map(sum).sum()))?;
+    assert_eq!(found, count * (count - 1) / 2 - 5 - 2 - 70_000 - 1);
     Ok(())
 }

@@ -92,6 +92,11 @@ fn transactions(families: &mut Families, statistics: &Statistics) {
         ),
         ("conflicts", statistics.conflicts, "Statements and commits refused with a conflict."),
         ("retries", statistics.retries, "Attempts after the first one, after a conflict."),
+        (
+            "frozen_segments",
+            statistics.frozen_segments,
+            "Segments of rows that were made columns by freezing.",
+        ),
         ("checkpoints", statistics.checkpoints, "Checkpoints that were made."),
     ];
     for (name, count, help) in counts {

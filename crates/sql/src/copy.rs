@@ -28,7 +28,8 @@ pub struct Copy {
     pub file: Option<String>,
     /// How they are written.
     pub format: CopyFormat,
-    /// Whether rows that are read become frozen columns at once, as many as fill segments.
+    /// Whether rows that are read become frozen columns at once, as many as fill segments: unless
+    /// the statement says no.
     pub freezes: bool,
     pub(crate) source: CopySource,
 }
@@ -138,8 +139,8 @@ impl Statement {
             let text = "COPY in a format of columns needs the name of a file";
             return Err(Error::new(SqlState::BAD_PARAMETER, text));
         }
-        let frozen = |option: &CopyOption| matches!(option, CopyOption::Freeze(true));
-        let freezes = options.iter().any(frozen);
+        let hot = |option: &CopyOption| matches!(option, CopyOption::Freeze(false));
+        let freezes = !options.iter().any(hot);
         Ok(Copy { to_caller: *to, file, format, freezes, source: source.clone() })
     }
 }

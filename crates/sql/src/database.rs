@@ -3,7 +3,7 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub struct SqlDatabase {
     refreshing: Mutex<()>,
     /// Held by whoever changes roles and rights, beside what else is done.
     pub(crate) rights: Mutex<()>,
+    /// What sessions begin with.
+    freezes_on_read: AtomicBool,
 }
 
 impl SqlDatabase {
@@ -94,6 +96,7 @@ impl SqlDatabase {
             activities: Activities::default(),
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
+            freezes_on_read: AtomicBool::new(false),
         })
     }
 
@@ -105,6 +108,27 @@ impl SqlDatabase {
     /// The engine's database.
     pub fn engine(&self) -> &Arc<Database> {
         &self.engine
+    }
+
+    /// Whether the setting `freeze` of sessions that begin from now on is `on_read`, rather than
+    /// `off`: then a query that has ended makes columns of segments that it has read, in the time
+    /// that it took.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.freeze_on_read(true);
+    /// let answer = db.session().query("show freeze", &[])?;
+    /// assert_eq!(answer.rows[0][0].as_str(), Some("on_read"));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn freeze_on_read(&self, is_on_read: bool) {
+        self.freezes_on_read.store(is_on_read, Ordering::Relaxed);
+    }
+
+    pub(crate) fn freezes_on_read(&self) -> bool {
+        self.freezes_on_read.load(Ordering::Relaxed)
     }
 
     /// The catalog as it is now.

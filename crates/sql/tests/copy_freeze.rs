@@ -1,5 +1,6 @@
-//! COPY with FREEZE: rows become columns at once, and in every other respect are rows as COPY makes
-//! them: defaults, constraints, blocks and savepoints hold, and others see them at the commit.
+//! COPY: rows become columns at once unless FREEZE is off, and in every other respect are rows as
+//! COPY has always made them: defaults, constraints, blocks and savepoints hold, and others see
+//! them at the commit.
 
 use std::sync::Arc;
 
@@ -98,13 +99,16 @@ fn rows_are_columns_at_once_with_their_defaults() {
 }
 
 #[test]
-fn without_the_option_rows_stay_rows() {
+fn rows_stay_rows_only_if_freeze_is_off() {
     let mut session = session();
-    for option in ["", ", freeze false"] {
+    for (option, frozen) in [("", SEGMENT), (", freeze false", 0), (", freeze on", SEGMENT)] {
         let text = COPY.replace(", freeze", option);
         session.execute("truncate part").unwrap();
-        copy(&mut session, &text, &lines(0..SEGMENT)).unwrap();
-        assert_eq!((frozen_rows(&session), text.contains("freeze")), (0, !option.is_empty()));
+        copy(&mut session, &text, &lines(0..SEGMENT + 10)).unwrap();
+        assert_eq!(frozen_rows(&session), frozen as u64, "{option}");
+        session.execute("truncate part").unwrap();
+        copy(&mut session, &text, &lines(0..SEGMENT - 1)).unwrap();
+        assert_eq!(frozen_rows(&session), 0, "{option}");
     }
 }
 
@@ -193,4 +197,23 @@ fn files_of_columns_and_batches_are_frozen_too() {
     assert_eq!(twice.state(), SqlState::UNIQUE_VIOLATION);
     let found = answer(&mut session, "select count(*) from pair");
     assert_eq!(found, count.to_string());
+}
+
+#[test]
+fn a_budget_takes_no_fewer_rows_as_columns() {
+    let mut seen = [false; 2];
+    for count in [SEGMENT, 2 * SEGMENT, 3 * SEGMENT, 4 * SEGMENT] {
+        let fits = |option: &str| {
+            let mut session = session_in(Options::new().budget(16 << 20));
+            let copied = copy(&mut session, &COPY.replace(", freeze", option), &lines(0..count));
+            if let Err(error) = &copied {
+                assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
+            }
+            copied.is_ok()
+        };
+        let (rows, columns) = (fits(", freeze false"), fits(""));
+        seen[usize::from(rows)] = true;
+        assert!(columns || !rows, "{count} fit as rows alone");
+    }
+    assert_eq!(seen, [true; 2]);
 }

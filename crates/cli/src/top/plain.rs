@@ -48,8 +48,11 @@ fn transactions(view: &View) -> String {
     format!(
         "transactions: {commits} commits of {changes} changes, {rollbacks} rollbacks, \
          {conflicts} conflicts, {retries} retries\n\
-         active: {} readers, {} writers\n",
-        view.readers, view.writers
+         active: {} readers, {} writers\n\
+         frozen: {} segments\n",
+        view.readers,
+        view.writers,
+        count(counts.frozen_segments as u64)
     )
 }
 

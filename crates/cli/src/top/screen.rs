@@ -204,6 +204,7 @@ fn draw_activity(frame: &mut Frame<'_>, shown: &Shown, area: Rect) {
         line("rollbacks", rates.rollbacks, counts.rollbacks, false),
         line("conflicts", rates.conflicts, counts.conflicts, true),
         line("retries", rates.retries, counts.retries, true),
+        line("frozen", rates.frozen_segments, counts.frozen_segments, false),
         Line::from(format!("active      {} readers, {} writers", view.readers, view.writers)),
         Line::from(format!(
             "backlog     {}, {} pinned rows",

@@ -21,10 +21,12 @@ pub(crate) enum Counted {
     Conflicts = 3,
     /// Attempts after the first one, of work that is run until it commits.
     Retries = 4,
+    /// Segments whose rows became columns.
+    FrozenSegments = 5,
 }
 
 /// How many kinds there are.
-pub(crate) const COUNTED: usize = 5;
+pub(crate) const COUNTED: usize = 6;
 
 /// The words of one slot; part of its cache.
 #[repr(C)]

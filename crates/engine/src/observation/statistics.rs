@@ -47,6 +47,8 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Attempts after the first one, in [`Database::write`] and its like.
     pub retries: u64,
+    /// Segments whose rows were made columns: by freezing, not those that were inserted so.
+    pub frozen_segments: u64,
     /// Transactions that are active and only read.
     pub readers: u64,
     /// Transactions that are active and write.
@@ -97,6 +99,7 @@ impl Database {
             rollbacks: counted(Counted::Rollbacks),
             conflicts: counted(Counted::Conflicts),
             retries: counted(Counted::Retries),
+            frozen_segments: counted(Counted::FrozenSegments),
             readers,
             writers,
             oldest_snapshot: snapshots::list(db).iter().map(|held| held.age).max(),

@@ -7,6 +7,7 @@
 use super::{Rows, check, race};
 use crate::memory::atomic::Relaxed;
 use crate::memory::modelled;
+use crate::table::columns::freeze::Gaps;
 use crate::table::table::TableAt;
 use crate::transaction::WriteTransaction;
 use crate::transaction::begin::clock;
@@ -69,7 +70,8 @@ fn shuttle_unstamped_rows_are_frozen() {
             let (held, _) = begun.expect("there are slots");
             let horizon = clock::horizon(memory, held.number()).rows;
             let at = TableAt { memory, core: &rows.table.core };
-            at.freeze_segment(memory.allocator(held.cache()), 0, horizon).expect("there is memory");
+            let alloc = memory.allocator(held.cache());
+            at.freeze_segment(alloc, 0, horizon, Gaps::Withdrawn).expect("there is memory");
             drop(held);
             stamp(&rows);
         };

@@ -107,7 +107,7 @@ pub(crate) fn insert_again(
     target: &Target,
     rows: &RecordBatch,
 ) -> Result<()> {
-    insert_unchecked(transaction, target, rows, Storage::Hot)
+    insert_unchecked(transaction, target, rows, Storage::Frozen)
 }
 
 /// Inserts whole rows, whose references are checked by nobody yet.

@@ -1,12 +1,13 @@
 //! Rows that a program has as batches of Arrow, inserted without a statement's text.
 //!
 //! They meet the table's columns by place, and all that an INSERT meets: types, NOT NULL, checks,
-//! keys, references.
+//! keys, references. As many as fill segments become columns at once.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+use remanent_engine::SEGMENT_ROWS;
 
 use super::apply::{Storage, check_inserted};
 use crate::catalog::privilege::Privilege;
@@ -17,14 +18,12 @@ use crate::change::target;
 use crate::context::StatementContext;
 use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
-use crate::scan::BATCH_ROWS;
 use crate::transaction::Transaction;
 
-/// Rows that become columns together.
-const FROZEN_ROWS: usize = 65_536;
-
 /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
-/// many. Outside a transaction block it is a transaction of its own.
+/// many. Each 65,536 of them become frozen columns at once, as `VACUUM` would make of them later:
+/// less work, and never the memory of rows. Outside a transaction block it is a transaction of its
+/// own.
 ///
 /// # Errors
 /// As INSERT; what failed has changed nothing.
@@ -33,47 +32,20 @@ pub(crate) fn insert_batch(
     table: &str,
     batch: &RecordBatch,
 ) -> Result<u64> {
-    insert_batch_as(context, table, batch, Storage::Hot)
-}
-
-/// As [`insert_batch`], but each 65,536 rows of the batch become frozen columns at
-/// once, as `VACUUM` would make of them later: less work, and never the memory of rows.
-///
-/// # Errors
-/// As [`insert_batch`].
-pub(crate) fn insert_frozen_batch(
-    context: &mut StatementContext,
-    table: &str,
-    batch: &RecordBatch,
-) -> Result<u64> {
-    insert_batch_as(context, table, batch, Storage::Frozen)
-}
-
-fn insert_batch_as(
-    context: &mut StatementContext,
-    table: &str,
-    batch: &RecordBatch,
-    storage: Storage,
-) -> Result<u64> {
     context.begin_without_text()?;
-    let inserted = insert_whole(context, table, batch, storage);
+    let inserted = insert_whole(context, table, batch);
     if let Err(error) = &inserted {
         context.failed_with(error);
     }
     inserted
 }
 
-fn insert_whole(
-    context: &mut StatementContext,
-    table: &str,
-    batch: &RecordBatch,
-    storage: Storage,
-) -> Result<u64> {
+fn insert_whole(context: &mut StatementContext, table: &str, batch: &RecordBatch) -> Result<u64> {
     let name = ObjectName::from(vec![Ident::with_quote('"', table)]);
     let mut tries = Tries::default();
     loop {
         let changing = context.begin_change(&mut tries)?;
-        let done = insert_in(context, &changing.transaction, &name, batch, storage);
+        let done = insert_in(context, &changing.transaction, &name, batch);
         if let Some(rows) = context.end_change(changing, done, &mut tries)? {
             return Ok(rows);
         }
@@ -86,7 +58,6 @@ fn insert_in(
     transaction: &Arc<Transaction>,
     name: &ObjectName,
     batch: &RecordBatch,
-    storage: Storage,
 ) -> Result<u64> {
     let target = target::target(context, name, None, &[Privilege::Insert])?;
     if batch.num_columns() != target.table.columns.len() {
@@ -97,14 +68,11 @@ fn insert_in(
     let cancel = Arc::clone(context.cancel());
     let _entered = cancel.enter();
     let rows = insert::new_rows(context, &target, batch)?;
-    let part = match storage {
-        Storage::Hot => BATCH_ROWS,
-        Storage::Frozen => FROZEN_ROWS,
-    };
-    for first in (0..rows.num_rows()).step_by(part) {
+    for first in (0..rows.num_rows()).step_by(SEGMENT_ROWS) {
         context.check_cancelled()?;
-        let count = part.min(rows.num_rows() - first);
-        apply::insert_unchecked(transaction, &target, &rows.slice(first, count), storage)?;
+        let count = SEGMENT_ROWS.min(rows.num_rows() - first);
+        let rows = rows.slice(first, count);
+        apply::insert_unchecked(transaction, &target, &rows, Storage::Frozen)?;
     }
     // A row may refer to a later one.
     let mut owed = owed::owed(context);

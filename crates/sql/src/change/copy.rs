@@ -1,8 +1,8 @@
 //! COPY: rows of the caller into a table, many at a time.
 //!
 //! A copy is one transaction, or undone as a part of the block that it runs in. Its text comes in
-//! pieces that need not end where rows do; at most one batch of rows is held. With FREEZE, batches
-//! are as large as segments, which become columns at once.
+//! pieces that need not end where rows do; at most one batch of rows is held. Where there is room
+//! batches are as large as segments, which become columns at once, unless FREEZE is off.
 
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use crate::catalog::privilege::Privilege;
 use crate::change::apply;
 use crate::change::insert;
 use crate::change::owed;
+use crate::change::segments;
 use crate::change::target;
 use crate::context::StatementContext;
 use crate::context::runner::{Changing, Tries};
@@ -43,11 +44,6 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// Bytes of a row that are not counted while it has not come whole.
 const FREE_BYTES: usize = 64 << 10;
-
-/// Bytes of rows that are to be frozen and are held until they fill a segment, at most and at least
-/// in a small budget, of which they may be such a part.
-const FROZEN_BATCH_BYTES: u64 = 64 << 20;
-const FROZEN_BATCH_BUDGET_PART: u64 = 4;
 
 /// A COPY into a table that has begun: one transaction, or a part of the block's.
 pub struct CopyIn {
@@ -75,6 +71,8 @@ struct Batch {
     bytes: usize,
     /// How many rows there may be, and how many bytes of them.
     limits: (usize, usize),
+    /// More than a small batch, as far as there is room.
+    held: Held,
     /// Where the values of a line end.
     ends: Vec<usize>,
     /// The record read last, of which the header is the first.
@@ -198,7 +196,9 @@ pub(crate) fn copy_in(context: &mut StatementContext, copy: &Copy) -> Result<Cop
     let skips_header = copy.format.has_header;
     let storage = if copy.freezes { Storage::Frozen } else { Storage::Hot };
     let limits = copy_limits(context, storage);
-    let batch = Batch { rows: None, bytes: 0, limits, ends: Vec::new(), line: 0, skips_header };
+    let held = context.database.hold("rows that become columns");
+    let ends = Vec::new();
+    let batch = Batch { rows: None, bytes: 0, limits, held, ends, line: 0, skips_header };
     let count = 0;
     Ok(CopyIn {
         target,
@@ -228,6 +228,9 @@ pub(crate) async fn copy_in_read(context: &mut StatementContext, copy: &mut Copy
     let (first, last) = (copy.batch.line + 1 - count as u64, copy.batch.line);
     copy.batch.bytes = 0;
     let inserted = copy_in_batch(context, copy, &rows).await;
+    drop(rows);
+    copy.batch.held.resize(0)?;
+    copy.batch.limits = copy_limits(context, copy.storage);
     inserted.map_err(|error| match error.detail_text() {
         Some(_) => error,
         None => error.detail(format!("within lines {first} to {last} of the copy")),
@@ -326,9 +329,7 @@ fn copy_limits(context: &StatementContext, storage: Storage) -> (usize, usize) {
     if storage == Storage::Hot {
         return (BATCH_ROWS, BATCH_BYTES);
     }
-    let part = context.database.engine().memory().budget / FROZEN_BATCH_BUDGET_PART;
-    let bytes = part.clamp(BATCH_BYTES as u64, FROZEN_BATCH_BYTES);
-    (SEGMENT_ROWS, bytes as usize)
+    (SEGMENT_ROWS, segments::bytes_max(context))
 }
 
 /// Ends a copy with its rows.
@@ -366,8 +367,15 @@ impl Batch {
         self.rows.as_ref().map_or(0, Building::rows)
     }
 
-    fn is_full(&self) -> bool {
-        self.rows() >= self.limits.0 || self.bytes >= self.limits.1
+    fn is_full(&mut self) -> bool {
+        if self.rows() >= self.limits.0 || self.bytes >= self.limits.1 {
+            return true;
+        }
+        // As they came, encoded as rows and as columns.
+        let bytes = 3 * self.bytes;
+        self.bytes > BATCH_BYTES
+            && bytes > self.held.bytes()
+            && self.held.resize(bytes.next_multiple_of(BATCH_BYTES)).is_err()
     }
 
     /// Adds a line that is neither quoted nor escaped, the ends of whose values are known.

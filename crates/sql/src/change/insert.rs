@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{self, Insert, Query, SetExpr, TableObject}
 use super::apply::Storage;
 use super::conflict::Conflicts;
 use super::rows::{Changed, whole_rows};
+use super::segments::Segments;
 use super::target::{Target, not_default, parse_query};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::written::read_expression;
@@ -179,24 +180,34 @@ pub(super) async fn insert(
     let Gathered { batches, held: _held, .. } =
         select::collect_plan(context, &plan, transaction).await?;
     let (mut changed, mut owed) = (Changed::default(), owed::owed(context));
-    for batch in batches {
-        context.check_cancelled()?;
-        let rows = new_rows(context, target, &batch)?;
-        match &insert.on {
-            None => {
+    let keep = insert.returning.is_some();
+    let Some(on) = &insert.on else {
+        let mut insert_all = |context: &mut StatementContext, batches: Vec<RecordBatch>| {
+            for batch in batches {
+                context.check_cancelled()?;
+                let rows = new_rows(context, target, &batch)?;
                 changed.count += rows.num_rows() as u64;
-                apply::insert_rows(transaction, target, &rows, Storage::Hot, &mut owed)?;
-                if insert.returning.is_some() {
+                apply::insert_rows(transaction, target, &rows, Storage::Frozen, &mut owed)?;
+                if keep {
                     changed.rows.push(rows);
                 }
             }
-            Some(on) => {
-                let keep = insert.returning.is_some();
-                let on = Conflicts { clause: on, keep, parameters };
-                let (changed, owed) = (&mut changed, &mut owed);
-                conflict::insert_or(context, transaction, target, &rows, on, changed, owed)?;
-            }
+            Ok::<(), Error>(())
+        };
+        let mut segments = Segments::new(context);
+        for batch in batches {
+            insert_all(context, segments.push(batch)?)?;
         }
+        insert_all(context, segments.take())?;
+        owed::validate(context, transaction, &target.catalog, &mut owed)?;
+        return Ok(changed);
+    };
+    for batch in batches {
+        context.check_cancelled()?;
+        let rows = new_rows(context, target, &batch)?;
+        let on = Conflicts { clause: on, keep, parameters };
+        let (changed, owed) = (&mut changed, &mut owed);
+        conflict::insert_or(context, transaction, target, &rows, on, changed, owed)?;
     }
     owed::validate(context, transaction, &target.catalog, &mut owed)?;
     Ok(changed)

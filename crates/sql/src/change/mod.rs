@@ -15,6 +15,7 @@ mod merge;
 mod owed;
 mod returning;
 mod rows;
+pub(crate) mod segments;
 pub(crate) mod target;
 pub(crate) mod truncate;
 mod update;

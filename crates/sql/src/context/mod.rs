@@ -29,7 +29,7 @@ use self::block::Block;
 use self::caller::Caller;
 use self::defining::{Defining, Numbering};
 use self::runner::WAIT;
-use self::settings::Settings;
+use self::settings::{Freezing, Settings};
 use crate::activity::Activity;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
@@ -89,6 +89,7 @@ impl StatementContext {
             database: Arc::downgrade(&database),
         });
         let cancel = Cancel::of(&database.budget);
+        let settings = Settings::beginning_with(Freezing::on_read(database.freezes_on_read()));
         Self {
             id,
             actor: Actor::Program,
@@ -99,7 +100,7 @@ impl StatementContext {
             functions: OnceLock::new(),
             state: Arc::new(database.state.clone()),
             database,
-            settings: Settings::default(),
+            settings,
             block: None,
             noted_plans: Mutex::default(),
             process: 0,
@@ -229,6 +230,9 @@ impl StatementContext {
         }
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
+            if !writes && self.settings.freezing == Freezing::OnRead && !self.settings.read_only {
+                return Transaction::begin_noting(&engine, &options, &self.cancel);
+            }
             return Transaction::begin(&engine, &options, writes, &self.cancel);
         };
         if let Some(transaction) = &mut block.transaction {

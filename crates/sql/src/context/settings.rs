@@ -22,11 +22,46 @@ use crate::values::sql_type::SqlType;
 /// The version of PostgreSQL whose protocol and catalogs clients find.
 pub(crate) const SERVER_VERSION: &str = "15.0";
 
+/// When a session makes columns of rows that others have inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Freezing {
+    /// When it is told to.
+    #[default]
+    Off,
+    /// After a query, of segments that it has read whole.
+    OnRead,
+}
+
+impl Freezing {
+    /// Whether it is after queries.
+    pub(crate) fn on_read(is_on_read: bool) -> Self {
+        if is_on_read { Self::OnRead } else { Self::Off }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        match lower(word.trim()).as_str() {
+            "off" => Some(Self::Off),
+            "on_read" => Some(Self::OnRead),
+            _ => None,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::OnRead => "on_read",
+        }
+    }
+}
+
 /// A session's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) isolation: Level,
     pub(crate) read_only: bool,
+    pub(crate) freezing: Freezing,
+    /// What it is where nobody sets it.
+    pub(crate) freezing_default: Freezing,
     pub(crate) statement_timeout: Option<Duration>,
     /// How long a statement at READ COMMITTED waits for rows that others have changed.
     pub(crate) lock_timeout: Option<Duration>,
@@ -101,6 +136,8 @@ impl Default for Settings {
         Self {
             isolation: Level::Serializable,
             read_only: false,
+            freezing: Freezing::default(),
+            freezing_default: Freezing::default(),
             statement_timeout: None,
             lock_timeout: None,
             idle_timeout: None,
@@ -114,6 +151,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Those of a new session.
+    pub(crate) fn beginning_with(freezing: Freezing) -> Self {
+        Self { freezing, freezing_default: freezing, ..Self::default() }
+    }
+
     /// The value of a setting, as SHOW says it.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         Some(match name {
@@ -121,6 +163,7 @@ impl Settings {
                 self.isolation.word().to_owned()
             }
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
+            "freeze" => self.freezing.word().to_owned(),
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
             IDLE_TIMEOUT => millis(self.idle_timeout),
@@ -148,6 +191,7 @@ impl Settings {
             "default_transaction_isolation",
             "default_transaction_read_only",
             "durability",
+            "freeze",
             IDLE_TIMEOUT,
             IDLE_SESSION_TIMEOUT,
             "lock_timeout",
@@ -189,12 +233,11 @@ impl Settings {
             "transaction_read_only" | "default_transaction_read_only" => {
                 self.read_only = truth(&value).ok_or_else(bad)?;
             }
+            "freeze" => self.freezing = Freezing::of_word(&value).ok_or_else(bad)?,
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
-            IDLE_SESSION_TIMEOUT => {
-                self.idle_session_timeout = timeout(&value).ok_or_else(bad)?;
-            }
+            IDLE_SESSION_TIMEOUT => self.idle_session_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
                 let schemas = values.iter().flat_map(|value| value.split(','));
                 let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
@@ -262,6 +305,7 @@ impl Settings {
         match name {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
+            "freeze" => self.freezing = self.freezing_default,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
             IDLE_TIMEOUT => self.idle_timeout = None,
@@ -348,7 +392,8 @@ impl StatementContext {
         match reset {
             Reset::ALL => {
                 let user = std::mem::take(&mut self.settings.user);
-                self.settings = Settings { user, ..Settings::default() };
+                let initial = Settings::beginning_with(self.settings.freezing_default);
+                self.settings = Settings { user, ..initial };
                 self.renew_functions();
             }
             Reset::ConfigurationParameter(name) => {

@@ -16,6 +16,7 @@ use crate::catalog::table::Table;
 use crate::catalog::written;
 use crate::change::apply;
 use crate::change::insert;
+use crate::change::segments::Segments;
 use crate::change::target;
 use crate::context::StatementContext;
 use crate::define::alter;
@@ -154,12 +155,23 @@ async fn copy_rows(
     let plan = insert::add_defaults(context, &target, unnamed(plan)?, &places)?;
     let physical = cancel_check::plan(&context.state, &plan, &transaction).await?;
     let mut rows = cancel_check::start(&context.state, physical, &transaction)?;
-    while let Some(batch) = rows.try_next().await? {
-        context.check_cancelled()?;
-        let whole = insert::new_rows(context, &target, &batch)?;
-        apply::insert_again(&transaction, &target, &whole)?;
+    let mut segments = Segments::new(context);
+    loop {
+        let next = rows.try_next().await?;
+        let is_last = next.is_none();
+        let ready = match next {
+            Some(batch) => segments.push(batch)?,
+            None => segments.take(),
+        };
+        for batch in ready {
+            context.check_cancelled()?;
+            let whole = insert::new_rows(context, &target, &batch)?;
+            apply::insert_again(&transaction, &target, &whole)?;
+        }
+        if is_last {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// Comments go with columns and indexes.

@@ -11,3 +11,5 @@ pub(crate) mod binder;
 pub(crate) mod named;
 
 pub(crate) mod select;
+
+pub(crate) mod freezing;

@@ -24,6 +24,7 @@ use crate::limits::held::Held;
 use crate::plan::cancel_check;
 use crate::plan::cancel_check::Planned;
 use crate::query::binder::Binder;
+use crate::query::freezing;
 use crate::query::named;
 use crate::query::rewrite;
 use crate::result::answer::Outcome;
@@ -53,7 +54,8 @@ pub(crate) async fn select(
     let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
     let plan = cancel_check::plan(&context.state, &logical, &transaction).await?;
     let stream = cancel_check::start(&context.state, plan, &transaction)?;
-    let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named });
+    let afterwards = freezing::after_query(context, &transaction);
+    let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards });
     Ok(Outcome::rows("SELECT", rows))
 }
 
@@ -133,8 +135,9 @@ pub(crate) fn stream(
     transaction: Arc<Transaction>,
 ) -> Result<Rows> {
     let stream = cancel_check::start(&context.state, plan, &transaction)?;
+    let afterwards = freezing::after_query(context, &transaction);
     let named = Vec::new();
-    Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named }))
+    Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards }))
 }
 
 /// All rows of a query that is part of another statement, read in its transaction.

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -52,6 +53,8 @@ pub struct Rows {
     /// The batch that was read last, and how many of its rows were given out: each is made
     /// values when it is asked for, so that what is large is there once.
     begun: Option<(RecordBatch, usize)>,
+    /// How long batches were worked for.
+    worked: Duration,
     /// Whether values are made what the columns say.
     casts: bool,
 }
@@ -62,12 +65,17 @@ enum Source {
     Values,
 }
 
+/// What is done when a statement has ended, told how long it worked.
+pub(crate) type Afterwards = Box<dyn FnOnce(Duration) + Send>;
+
 /// What becomes of the transaction when the rows have been read.
 pub(crate) struct Guard {
     /// Kept as long as there may be rows to read; of a statement by itself, the last to keep it.
     pub(crate) transaction: Option<Arc<Transaction>>,
     /// What rows of named queries that were computed before are held by.
     pub(crate) named: Vec<Held>,
+    /// Done once the transaction is let go.
+    pub(crate) afterwards: Option<Afterwards>,
 }
 
 impl Rows {
@@ -79,6 +87,7 @@ impl Rows {
             source: Source::Stream { stream, guard },
             pending: VecDeque::new(),
             begun: None,
+            worked: Duration::ZERO,
             casts: false,
         }
     }
@@ -91,12 +100,14 @@ impl Rows {
     ) -> Self {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
-        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
+        let (pending, worked) = (VecDeque::new(), Duration::ZERO);
+        Self { columns, source, pending, begun: None, worked, casts: false }
     }
 
     /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
-        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
+        let (source, worked) = (Source::Values, Duration::ZERO);
+        Self { columns, source, pending: rows, begun: None, worked, casts: false }
     }
 
     /// The same rows with these columns, which were described to the caller before; `None` if there
@@ -151,22 +162,35 @@ impl Rows {
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let batch = match &mut self.source {
-                Source::Stream { stream, .. } => stream.next().await.transpose()?,
+                Source::Stream { stream, .. } => {
+                    let begun = Instant::now();
+                    let next = stream.next().await;
+                    self.worked += begun.elapsed();
+                    next.transpose()?
+                }
                 Source::Batches { batches, .. } => batches.pop_front(),
                 Source::Values => self.pending_batch()?,
             };
             match batch {
                 None => {
-                    // A statement by itself ends with its last row.
-                    if let Source::Stream { guard, .. } = &mut self.source {
-                        guard.transaction = None;
-                        guard.named.clear();
-                    }
+                    self.end();
                     return Ok(None);
                 }
                 Some(batch) if batch.num_rows() > 0 => return Ok(Some(batch)),
                 Some(_) => {}
             }
+        }
+    }
+
+    /// A statement by itself ends with its last row.
+    fn end(&mut self) {
+        let Source::Stream { guard, .. } = &mut self.source else { return };
+        guard.transaction = None;
+        guard.named.clear();
+        if let Some(afterwards) = guard.afterwards.take() {
+            // Operators keep the transaction, too.
+            self.source = Source::Batches { batches: VecDeque::new(), _held: None };
+            afterwards(self.worked);
         }
     }
 

@@ -15,7 +15,9 @@ use crate::values::datum::Datum;
 
 impl Session {
     /// Inserts the rows of a batch, which has a column for each of the table's, in their order; how
-    /// many. Outside a transaction block it is a transaction of its own.
+    /// many. Each 65,536 of them become frozen columns at once, as `VACUUM` would make of them
+    /// later: less work, and never the memory of rows. Outside a transaction block it is a
+    /// transaction of its own.
     ///
     /// # Errors
     /// As INSERT; what failed has changed nothing.
@@ -23,13 +25,12 @@ impl Session {
         batch::insert_batch(&mut self.context, table, batch)
     }
 
-    /// As [`Session::insert_batch`], but each 65,536 rows of the batch become frozen columns at
-    /// once, as `VACUUM` would make of them later: less work, and never the memory of rows.
+    /// The same as [`Session::insert_batch`], which has not always made columns.
     ///
     /// # Errors
     /// As [`Session::insert_batch`].
     pub fn insert_frozen_batch(&mut self, table: &str, batch: &RecordBatch) -> Result<u64> {
-        batch::insert_frozen_batch(&mut self.context, table, batch)
+        self.insert_batch(table, batch)
     }
 
     /// Begins to copy rows into a table.

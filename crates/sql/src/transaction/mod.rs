@@ -5,6 +5,8 @@
 
 pub(crate) mod owned;
 
+pub(crate) mod hot_segments;
+
 pub(crate) use owned::Transaction;
 
 /// Whether a session is in a transaction block.

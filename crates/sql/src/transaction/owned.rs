@@ -13,6 +13,7 @@ use remanent_engine::{
     TransactionOptions, Writing,
 };
 
+use super::hot_segments::{HotRun, HotSegments};
 use crate::catalog::load::EngineTable;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result, SqlState};
@@ -25,6 +26,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub(crate) struct Transaction {
     owned: OwnedTransaction,
     pub(crate) cancel: Arc<Cancel>,
+    /// Where its scans note segments that could be frozen, if somebody asks.
+    pub(crate) hot: Option<Arc<HotSegments>>,
 }
 
 impl Transaction {
@@ -44,7 +47,21 @@ impl Transaction {
             })?,
             false => OwnedTransaction::begin_read(database, options)?,
         };
-        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel) }))
+        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot: None }))
+    }
+
+    /// Begins to read; scans note which segments could be frozen.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn begin_noting(
+        database: &Arc<Database>,
+        options: &TransactionOptions,
+        cancel: &Arc<Cancel>,
+    ) -> Result<Arc<Self>> {
+        let owned = OwnedTransaction::begin_read(database, options)?;
+        let hot = Some(Arc::default());
+        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot }))
     }
 
     /// To read with.
@@ -176,6 +193,7 @@ pub(crate) fn patiently<T>(
 pub(crate) struct HeldPieces {
     pieces: OwnedPieces,
     cancel: Arc<Cancel>,
+    hot: Option<HotRun>,
 }
 
 impl HeldPieces {
@@ -186,12 +204,13 @@ impl HeldPieces {
     /// As the engine.
     pub(crate) fn new(
         transaction: &Transaction,
-        table: &Table,
+        table: &Arc<Table>,
         predicate: Option<&RowPredicate>,
     ) -> Result<Self> {
         let pieces = transaction.owned.pieces(&table.handle, predicate);
         let pieces = pieces.map_err(|error| transaction.named(error))?;
-        Ok(Self { pieces, cancel: Arc::clone(&transaction.cancel) })
+        let hot = transaction.hot.as_ref().map(|hot| HotRun::new(hot, table));
+        Ok(Self { pieces, cancel: Arc::clone(&transaction.cancel), hot })
     }
 
     /// Gives the next piece to `take`; whether there was one.
@@ -203,8 +222,13 @@ impl HeldPieces {
         take: impl for<'k, 'c> FnOnce(Piece<'k, 'c>, Keep<'k, 'c>),
     ) -> Result<bool> {
         self.cancel.check()?;
-        let cancel = &self.cancel;
-        let taken = self.pieces.next_with(|piece, keeper| take(piece, Keep { keeper, cancel }))?;
+        let (cancel, hot) = (&self.cancel, &mut self.hot);
+        let taken = self.pieces.next_with(|piece, keeper| {
+            if let (Some(hot), Piece::Rows(rows)) = (hot, &piece) {
+                hot.note(rows);
+            }
+            take(piece, Keep { keeper, cancel });
+        })?;
         Ok(taken.is_some())
     }
 }

@@ -10,6 +10,8 @@
 //! Row ids in the list of free ones would lead into a segment that has no slots, so those of the
 //! segments in question are withdrawn from it first: they are *gaps*.
 
+use std::ops::Range;
+
 use super::frozen::{BlockAt, FrozenSegment, block_size};
 use super::frozen_ends::Bitmaps;
 use crate::column::block::{Block, EncodedBlock};
@@ -51,6 +53,15 @@ pub(crate) enum Inspected {
     Nothing,
     /// Some row cannot be frozen.
     Busy,
+}
+
+/// Whether row ids of a segment may be free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gaps {
+    /// They were withdrawn, and are not given out as long as it is frozen.
+    Withdrawn,
+    /// None may be: then nothing has to be withdrawn, and none is lost.
+    Refused,
 }
 
 /// The rows of a segment, none of which anybody may change unnoticed.
@@ -99,6 +110,7 @@ impl<'m> TableAt<'m> {
         alloc: Allocator<'m>,
         number: u32,
         horizon: u64,
+        gaps: Gaps,
     ) -> Result<Outcome> {
         let (directory, memory) = (self.directory(), self.memory);
         let start = u64::from(number) << SEGMENT_SHIFT;
@@ -108,7 +120,8 @@ impl<'m> TableAt<'m> {
             return Ok(Outcome::Nothing);
         }
         let end = limit.min(start + (1 << SEGMENT_SHIFT));
-        let Some(frame) = self.frame(start as u32, end, horizon) else { return Ok(Outcome::Busy) };
+        let frame = self.frame(start..end, horizon, gaps);
+        let Some(frame) = frame else { return Ok(Outcome::Busy) };
         if frame.rows.iter().all(Option::is_none) {
             return Ok(Outcome::Nothing);
         }
@@ -132,9 +145,10 @@ impl<'m> TableAt<'m> {
         Ok(Outcome::Frozen { rows: encoded.live().into(), bytes_before, bytes_after })
     }
 
-    /// The rows from `start` to before `end`; `None` if they cannot be frozen.
-    fn frame(&self, start: u32, end: u64, horizon: u64) -> Option<Frame<'m>> {
-        let count = (end - u64::from(start)) as usize;
+    /// These rows; `None` if they cannot be frozen.
+    fn frame(&self, rows: Range<u64>, horizon: u64, gaps: Gaps) -> Option<Frame<'m>> {
+        let Range { start, end } = rows;
+        let count = (end - start) as usize;
         let mut frame = Frame {
             slots: Vec::with_capacity(count),
             words: Vec::with_capacity(count),
@@ -142,13 +156,13 @@ impl<'m> TableAt<'m> {
             begin: 0,
             bytes: 0,
         };
-        let mut row = u64::from(start);
+        let mut row = start;
         while row < end {
             let slots = self.directory().slots_beside(self.memory, row as u32, end);
             for slot in slots {
                 let word = slot.load(Acquire);
-                let bytes =
-                    if word == GAP { None } else { Some(self.freezable_row(word, horizon)?) };
+                let is_gap = word == GAP && gaps == Gaps::Withdrawn;
+                let bytes = if is_gap { None } else { Some(self.freezable_row(word, horizon)?) };
                 if let Some((bytes, begin)) = bytes {
                     let size = size_of::<Version>() + bytes.len();
                     frame.bytes += row_blocks::occupied(size) as u64;

@@ -4,14 +4,15 @@
 //! freed before the next one is begun, if nobody reads. The definition lock is held: nobody else
 //! freezes, and no index is made of rows that are on their way.
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
-use super::reclaim;
+use super::{compact, reclaim};
 use crate::error::Result;
 use crate::index::pack::Packing;
 use crate::instance::Instance;
 use crate::memory::Allocator;
-use crate::table::columns::freeze::{Inspected, Outcome};
+use crate::memory::counts::Counted;
+use crate::table::columns::freeze::{Gaps, Inspected, Outcome};
 use crate::table::rows::segment::SEGMENT_SHIFT;
 use crate::table::table::{TableAt, TableCore};
 use crate::transaction::begin::clock;
@@ -75,7 +76,7 @@ pub(crate) fn freeze(
     at.directory().withdraw_gaps(db.memory(), &numbers);
     let frozen: Result<()> = numbers.iter().try_for_each(|&number| {
         let outcome = in_slot(db, |alloc, horizon| {
-            at.freeze_segment(alloc, number, horizon.min(unchanged_since))
+            freeze_one(at, alloc, number, horizon.min(unchanged_since), Gaps::Withdrawn)
         })?;
         report.count(outcome);
         reclaim::drain_all(db);
@@ -87,6 +88,58 @@ pub(crate) fn freeze(
         pack_indexes(db, at)?;
     }
     Ok(report)
+}
+
+/// Freezes those of some segments that can be, have no free row id and are not the last one, as
+/// long as it `goes_on`, which is asked before each. Waits for nobody: while somebody else freezes,
+/// or changes tables, there is nothing to be done.
+///
+/// # Errors
+/// `UnknownTable`, `TooManyTransactions`, and memory; then some segments are frozen and others not.
+pub(crate) fn freeze_some(
+    db: &Instance,
+    core: &TableCore,
+    numbers: &[u32],
+    mut goes_on: impl FnMut() -> bool,
+) -> Result<FreezeReport> {
+    let mut report = FreezeReport::default();
+    let Some(_turn) = db.definition_turn().try_take() else { return Ok(report) };
+    let _maintenance = match db.maintenance.try_lock() {
+        Ok(alone) => alone,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return Ok(report),
+    };
+    core.check_live()?;
+    db.check_owner(core)?;
+    let at = TableAt { memory: db.memory(), core };
+    for &number in numbers {
+        if !goes_on() {
+            break;
+        }
+        let (held, _) = finalize::with_free_slot(db, clock::begin_past_gate)?;
+        let (alloc, own) = (db.memory().allocator(held.cache()), held.number());
+        if u64::from(number) < at.directory().limit() >> SEGMENT_SHIFT {
+            let horizon = clock::horizon(db.memory(), own).rows;
+            report.count(freeze_one(at, alloc, number, horizon, Gaps::Refused)?);
+        }
+        // What everybody has left behind who was active before.
+        compact::free_moved(alloc, own);
+    }
+    Ok(report)
+}
+
+fn freeze_one<'d>(
+    at: TableAt<'d>,
+    alloc: Allocator<'d>,
+    number: u32,
+    horizon: u64,
+    gaps: Gaps,
+) -> Result<Outcome> {
+    let outcome = at.freeze_segment(alloc, number, horizon, gaps)?;
+    if matches!(outcome, Outcome::Frozen { .. }) {
+        alloc.cache.counts.add(Counted::FrozenSegments, 1);
+    }
+    Ok(outcome)
 }
 
 /// Makes the ordered indexes of a table smaller that was loaded and is frozen now.

@@ -232,14 +232,21 @@ impl WriteTransaction<'_> {
     }
 
     /// Inserts as many rows as a segment has: as columns, and returns the first; or if those would
-    /// be too large for one, as rows.
+    /// be too large for one, or there is no room for them side by side, as rows.
     fn insert_part(&self, table: &Table, rows: &Arena) -> Result<Option<RowId>> {
         let slices = rows.slices();
         let Some(columns) = EncodedRows::new(&table.core.layout, &slices) else {
             return self.insert_encoded(table, rows).map(|()| None);
         };
-        let (first, count) = (self.change_segment(table, &columns)?, columns.count());
+        let (placed, count) = (self.change_segment(table, &columns), columns.count());
         drop(columns);
+        let first = match placed {
+            Ok(first) => first,
+            Err(error) if error.is_out_of_memory() || error.kind() == ErrorKind::LimitReached => {
+                return self.insert_encoded(table, rows).map(|()| None);
+            }
+            Err(error) => return Err(error),
+        };
         let alloc = self.change_context(table)?.1;
         let batch = RowBatch::new(alloc, count as usize)?;
         let bulk = Some(BulkRows { first, rows: &slices });
