@@ -9,10 +9,8 @@ use crate::raw::Raw;
 
 /// The budget of the server.
 const BUDGET: usize = 128 << 20;
-/// What it may hold beside, and for each connection: the program, and what blocks of the allocator
-/// are larger than was asked for. That is most where tables are columns, which leave nearly all of
-/// the budget to values.
-const BESIDE: usize = 80 << 20;
+/// What it may hold beside, and for each connection.
+const BESIDE: usize = 64 << 20;
 const EACH: usize = 2 << 20;
 
 pub(crate) struct Served {

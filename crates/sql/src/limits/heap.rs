@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 /// What a thread keeps to itself, at most.
 const UNTOLD_BYTES: isize = 32 << 10;
 
+/// Blocks are multiples of so many bytes.
+const ROUNDED: usize = 16;
+
 /// Bytes that all threads told of.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
@@ -56,7 +59,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         // SAFETY: as the caller promises.
         let block = unsafe { self.0.alloc(layout) };
         if !block.is_null() {
-            count(layout.size() as isize);
+            count(taken_by(layout.size()));
         }
         block
     }
@@ -68,7 +71,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         // SAFETY: as the caller promises.
         let block = unsafe { self.0.alloc_zeroed(layout) };
         if !block.is_null() {
-            count(layout.size() as isize);
+            count(taken_by(layout.size()));
         }
         block
     }
@@ -80,7 +83,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         // SAFETY: as the caller promises.
         let block = unsafe { self.0.realloc(block, layout, size) };
         if !block.is_null() {
-            count(size as isize - layout.size() as isize);
+            count(taken_by(size) - taken_by(layout.size()));
         }
         block
     }
@@ -89,10 +92,16 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     /// As of [`GlobalAlloc::dealloc`].
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
+        count(-taken_by(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { self.0.dealloc(block, layout) };
     }
+}
+
+/// What a block of so many bytes takes: allocators keep a word beside each, and round it up.
+#[inline]
+fn taken_by(size: usize) -> isize {
+    (size + size_of::<usize>()).next_multiple_of(ROUNDED) as isize
 }
 
 #[inline]
