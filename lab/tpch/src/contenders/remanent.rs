@@ -102,6 +102,14 @@ impl Engine for Remanent {
         Ok(batches)
     }
 
+    fn start(&mut self, text: &str) -> Outcome<()> {
+        let (runtime, session) = (&self.runtime, &mut self.session);
+        for statement in Statement::parse_all(text)? {
+            drop(runtime.block_on(session.run(&statement, &[]))?);
+        }
+        Ok(())
+    }
+
     fn explain(&mut self, text: &str) -> Outcome<String> {
         let answer = self.session.query(&format!("explain {text}"), &[])?;
         let lines = answer.rows.iter().filter_map(|row| row.first()?.to_text());
