@@ -48,6 +48,8 @@ mod result;
 
 mod database;
 
+mod plan_cache;
+
 mod activity;
 
 mod privileges;

@@ -15,6 +15,7 @@ use crate::catalog::table::type_of_field;
 use crate::error::Result;
 use crate::limits::held::Held;
 use crate::names::shown;
+use crate::plan_cache::InUse;
 use crate::transaction::Transaction;
 use crate::values::arrow_in::array_of;
 use crate::values::datum::Datum;
@@ -68,6 +69,8 @@ pub(crate) struct Guard {
     pub(crate) transaction: Option<Arc<Transaction>>,
     /// What rows of named queries that were computed before are held by.
     pub(crate) named: Vec<Held>,
+    /// The plan of which a copy is run, if it is one that is kept.
+    pub(crate) plan: Option<InUse>,
 }
 
 impl Rows {
@@ -161,6 +164,7 @@ impl Rows {
                     if let Source::Stream { guard, .. } = &mut self.source {
                         guard.transaction = None;
                         guard.named.clear();
+                        guard.plan = None;
                     }
                     return Ok(None);
                 }
