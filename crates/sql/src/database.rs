@@ -81,8 +81,8 @@ impl SqlDatabase {
     ) -> Result<Self> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
         let catalog = committed(&store, &Snapshot::default(), 1)?;
-        let held = Held::of(&state.runtime_env().memory_pool, "plans that are kept");
-        let plans = Arc::new(PlanCache::new(held, engine.memory().budget));
+        let hold = |what: &str| Held::of(&state.runtime_env().memory_pool, what);
+        let plans = Arc::new(PlanCache::new(hold, engine.memory().budget));
         let spared = Arc::downgrade(&plans);
         budget.spare_first(move || spared.upgrade().iter().for_each(|plans| plans.spare()));
         Ok(Self {

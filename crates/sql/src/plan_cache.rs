@@ -5,14 +5,14 @@
 //! names are looked for, and whether the isolation lets it lock; and it holds only in the catalog
 //! and for the statistics that it was made by: definitions and rights have another number of the
 //! catalog each, and whoever puts a catalog up drops all plans. So they are no more than a session
-//! would find by planning anew. How many there are, and their bytes, is bounded; what they are
+//! would find by planning anew. Texts of queries are known, too, so that they are parsed once. How many there are, and their bytes, is bounded; what they are
 //! reckoned to take counts in the memory budget, and they are dropped before anybody is refused
 //! memory.
 
+mod bounded;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,11 +22,14 @@ use datafusion::logical_expr::physical_planning_context::ScalarSubqueryResults;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
+use self::bounded::Bounded;
 use crate::catalog::role::Actor;
 use crate::catalog::table::Table;
+use crate::error::Result;
 use crate::limits::held::Held;
+use crate::statement::Statement;
 
-/// Plans that are kept, at most.
+/// Plans that are kept, at most, and statements.
 const PLANS_MAX: usize = 1024;
 
 /// Their bytes, at most: this, and this part of the memory budget.
@@ -36,6 +39,17 @@ const BUDGET_PART: u64 = 64;
 /// What a plan is reckoned to take: by itself with the tree of its query, and for each operator.
 const PLAN_BYTES: usize = 16 << 10;
 const OPERATOR_BYTES: usize = 4 << 10;
+
+/// The same of a statement, and for each letter of its text: an expression of a few letters takes
+/// some hundred bytes.
+const STATEMENT_BYTES: usize = 2 << 10;
+const LETTER_BYTES: usize = 64;
+
+/// Longer texts are parsed each time.
+const TEXT_MAX: usize = 16 << 10;
+
+/// How deep what is kept may be: it is dropped on whatever stack.
+pub(crate) const LEVELS_MAX: usize = 128;
 
 /// What a plan is found by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -121,58 +135,42 @@ impl Drop for InUse {
     }
 }
 
-/// The plans of a database.
+/// The plans of a database, and the statements of texts.
 pub(crate) struct PlanCache {
     hasher: RandomState,
-    bytes_max: usize,
     plans: Mutex<Plans>,
+    texts: Mutex<Bounded<Box<str>, Statement>>,
 }
 
 struct Plans {
     /// The number of the catalog by which they were made.
     version: u64,
-    kept: HashMap<u64, Entry>,
-    /// How often a plan was asked for.
-    clock: u64,
-    held: Held,
-}
-
-struct Entry {
-    key: Key,
-    plan: Arc<KeptPlan>,
-    bytes: usize,
-    /// When it was asked for last.
-    used: u64,
+    kept: Bounded<u64, (Key, Arc<KeptPlan>)>,
 }
 
 impl PlanCache {
-    /// No plans yet, which are held by this, of a memory budget of so many bytes.
-    pub(crate) fn new(held: Held, budget: u64) -> Self {
+    /// No plans yet, for which this holds memory of a budget of so many bytes.
+    pub(crate) fn new(hold: impl Fn(&str) -> Held, budget: u64) -> Self {
         let part = usize::try_from(budget / BUDGET_PART).unwrap_or(usize::MAX);
-        let plans = Plans { version: 0, kept: HashMap::new(), clock: 0, held };
+        let bytes_max = BYTES_MAX.min(part);
+        let kept = Bounded::new(PLANS_MAX, bytes_max, hold("plans that are kept"));
+        let texts = Bounded::new(PLANS_MAX, bytes_max, hold("statements that are kept"));
         Self {
             hasher: RandomState::new(),
-            bytes_max: BYTES_MAX.min(part),
-            plans: Mutex::new(plans),
+            plans: Mutex::new(Plans { version: 0, kept }),
+            texts: Mutex::new(texts),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Plans> {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The plan that was made in the catalog of this number.
     pub(crate) fn get(&self, asked: &Asked<'_>, version: u64) -> Option<Arc<KeptPlan>> {
         let hash = self.hasher.hash_one(asked);
-        let mut plans = self.lock();
+        let mut plans = lock(&self.plans);
         if plans.version != version {
             return None;
         }
-        plans.clock += 1;
-        let now = plans.clock;
-        let entry = plans.kept.get_mut(&hash).filter(|entry| entry.key.asked() == *asked)?;
-        entry.used = now;
-        Some(Arc::clone(&entry.plan))
+        let (key, plan) = plans.kept.get(&hash)?;
+        (key.asked() == *asked).then(|| Arc::clone(plan))
     }
 
     /// Keeps a plan that was made in the catalog of this number, if that is still the one there is
@@ -185,86 +183,82 @@ impl PlanCache {
         is_current: impl Fn(u64) -> bool,
     ) {
         let bytes = PLAN_BYTES + OPERATOR_BYTES * operators(&plan.plan);
-        if bytes > self.bytes_max {
-            return;
-        }
-        let entry = Entry { key: Key::of(asked), plan: Arc::clone(plan), bytes, used: 0 };
         let hash = self.hasher.hash_one(asked);
-        let mut plans = self.lock();
+        let kept = (Key::of(asked), Arc::clone(plan));
+        let mut plans = lock(&self.plans);
         // Whoever puts up another catalog says so first, and drops all plans then.
         if !is_current(version) {
             return;
         }
         if plans.version != version {
-            plans.clear();
+            plans.kept.clear();
             plans.version = version;
         }
-        plans.remove(hash);
-        while plans.kept.len() >= PLANS_MAX || plans.held.bytes() + bytes > self.bytes_max {
-            plans.remove_oldest();
-        }
-        if plans.held.grow(bytes).is_err() {
-            plans.clear();
-            return;
-        }
-        let used = plans.clock;
-        plans.kept.insert(hash, Entry { used, ..entry });
+        plans.kept.put(hash, kept, bytes);
     }
 
-    /// Drops all plans to make room, if nobody looks for one at this moment.
-    pub(crate) fn spare(&self) {
-        if let Ok(mut plans) = self.plans.try_lock() {
-            plans.clear();
+    /// The statements of a text: parsed, if it is not known as that of one query.
+    ///
+    /// # Errors
+    /// `SYNTAX_ERROR`.
+    pub(crate) fn parse_all(&self, text: &str) -> Result<Vec<Statement>> {
+        if text.len() > TEXT_MAX {
+            return Statement::parse_all(text);
         }
+        if let Some(known) = lock(&self.texts).get(text) {
+            return Ok(vec![known.clone()]);
+        }
+        let statements = Statement::parse_all(text)?;
+        if let [statement] = statements.as_slice()
+            && statement.levels <= LEVELS_MAX
+            && matches!(*statement.ast, ast::Statement::Query(_))
+        {
+            let bytes = STATEMENT_BYTES + text.len() * LETTER_BYTES;
+            lock(&self.texts).put(text.into(), statement.clone(), bytes);
+        }
+        Ok(statements)
     }
 
     /// Drops all plans.
     pub(crate) fn clear(&self) {
-        self.lock().clear();
+        lock(&self.plans).kept.clear();
+    }
+
+    /// Drops all to make room, but for what somebody looks for at this moment.
+    pub(crate) fn spare(&self) {
+        if let Ok(mut plans) = self.plans.try_lock() {
+            plans.kept.clear();
+        }
+        if let Ok(mut texts) = self.texts.try_lock() {
+            texts.clear();
+        }
+    }
+
+    /// How many plans there are, and the bytes that they are reckoned to take.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        lock(&self.plans).kept.size()
+    }
+
+    /// The same of statements.
+    #[cfg(test)]
+    pub(crate) fn size_of_texts(&self) -> (usize, usize) {
+        lock(&self.texts).size()
     }
 
     /// The plans, as EXPLAIN shows them.
     #[cfg(test)]
     pub(crate) fn shown(&self) -> Vec<String> {
         use datafusion::physical_plan::displayable;
-        let plans = self.lock();
-        let shown = plans.kept.values();
-        shown.map(|entry| displayable(entry.plan.plan.as_ref()).indent(false).to_string()).collect()
-    }
-
-    /// How many plans there are, and the bytes that they are reckoned to take.
-    #[cfg(test)]
-    pub(crate) fn size(&self) -> (usize, usize) {
-        let plans = self.lock();
-        (plans.kept.len(), plans.held.bytes())
+        let show = |(_, kept): &(Key, Arc<KeptPlan>)| {
+            displayable(kept.plan.as_ref()).indent(false).to_string()
+        };
+        lock(&self.plans).kept.values().map(show).collect()
     }
 }
 
-impl Plans {
-    fn remove(&mut self, hash: u64) {
-        if let Some(entry) = self.kept.remove(&hash) {
-            self.give_back(entry.bytes);
-        }
-    }
-
-    fn remove_oldest(&mut self) {
-        let oldest = self.kept.iter().min_by_key(|(_, entry)| entry.used);
-        match oldest.map(|(hash, _)| *hash) {
-            Some(hash) => self.remove(hash),
-            None => self.clear(),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.kept = HashMap::new();
-        self.give_back(self.held.bytes());
-    }
-
-    fn give_back(&mut self, bytes: usize) {
-        let left = self.held.bytes().saturating_sub(bytes);
-        // Less is never refused.
-        let _ = self.held.resize(left);
-    }
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many operators a plan has.

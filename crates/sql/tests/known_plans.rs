@@ -255,7 +255,8 @@ fn in_turn(runtime: &Runtime, mut all: Vec<Rows>) -> Vec<Vec<String>> {
 fn executions_in_turn_share_nothing() {
     let database = with_pairs();
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let (mut one, mut two, mut three) = (database.session(), database.session(), database.session());
+    let (mut one, mut two, mut three) =
+        (database.session(), database.session(), database.session());
     for text in KEEPING {
         let expected = in_turn(&runtime, vec![begun(&runtime, &mut one, text)]);
         // One sees fewer rows than the other, and a third is given up.

@@ -47,6 +47,8 @@ use crate::rules::ordered::OrdersOfTheirOwn;
 use crate::rules::same_names;
 use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
+use crate::rules::set_comparisons;
+use crate::rules::set_comparisons::SetComparisons;
 use crate::rules::strip_dependencies;
 use crate::rules::strip_dependencies::{Planner, StripDependencies};
 use crate::rules::watched::Watched;
@@ -136,6 +138,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
         name if name == keys.name() => vec![Arc::clone(&keys)],
         not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        set_comparisons::RULE => vec![Arc::new(SetComparisons(rule)) as Arc<_>],
         name if strip_dependencies::BEFORE.contains(&name) => {
             vec![Arc::new(StripDependencies), rule]
         }

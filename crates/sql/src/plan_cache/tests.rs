@@ -27,9 +27,9 @@ fn keep_many(cache: &PlanCache, count: usize) {
     let plan = KeptPlan::new(rows, 1, Vec::new(), Vec::new());
     for number in 0..count {
         let statement = Statement::parse(&format!("select {number}")).expect("it is SQL");
-        let ast::Statement::Query(query) = statement.ast else { panic!("it is a query") };
+        let ast::Statement::Query(query) = &*statement.ast else { panic!("it is a query") };
         let (actor, path) = (Actor::Program, &[][..]);
-        let asked = Asked { query: &query, actor, path, is_serializable: true };
+        let asked = Asked { query, actor, path, is_serializable: true };
         cache.put(&asked, 1, &plan, |_| true);
         assert!(cache.get(&asked, 1).is_some(), "the last one is there");
         let other = Asked { actor: Actor::Role(ObjectId(7)), ..asked };
@@ -41,11 +41,16 @@ fn keep_many(cache: &PlanCache, count: usize) {
 fn ten_thousand_texts_are_bounded() {
     let database = with_table(1 << 30);
     for (budget, plans_max, bytes_max) in [(64 << 20, 100, 1 << 20), (1 << 40, 1024, 32 << 20)] {
-        let cache = PlanCache::new(database.hold("plans"), budget);
+        let cache = PlanCache::new(|what| database.hold(what), budget);
         keep_many(&cache, 10_000);
         let (plans, bytes) = cache.size();
         assert!(plans <= plans_max && bytes <= bytes_max, "{plans} plans of {bytes} bytes");
         assert!(plans > 10 && bytes > 1 << 18, "{plans} plans of {bytes} bytes");
+        (0..10_000).for_each(|n| drop(cache.parse_all(&format!("select {n}")).expect("it is SQL")));
+        let (texts, bytes) = cache.size_of_texts();
+        assert!(texts > 10 && texts <= 1024 && bytes <= bytes_max, "{texts} of {bytes} bytes");
+        cache.spare();
+        assert_eq!((cache.size(), cache.size_of_texts()), ((0, 0), (0, 0)));
     }
 }
 
@@ -134,4 +139,22 @@ fn a_plan_for_an_empty_table_does_not_stay() {
     assert_eq!((all, other.len()), (Some(19_800), 1));
     let is_first = |plan: &str| plan.find("Scan: t") < plan.find("Scan: small");
     assert!(is_first(&few[0]) && !is_first(&other[0]), "{}\n{}", few[0], other[0]);
+}
+
+#[test]
+fn plans_whose_operators_keep_something_are_kept() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    for text in [
+        "select l.b from t as l left join t as r on l.a = r.b and r.a > 100 order by 1 limit 5",
+        "select min(b), max(b) from t where b > 3",
+        "select count(*) from t as l, t as r where l.b < r.b",
+        "select count(*) from t where b > (select avg(b) from t)",
+        "select a, row_number() over (order by b) from t union all select a, b from t",
+        "select count(*) from t where b in (select a from t) and b not in (select a from t)",
+    ] {
+        database.plans.clear();
+        session.query(text, &[]).expect(text);
+        assert_eq!(database.plans.size().0, 1, "{text}");
+    }
 }

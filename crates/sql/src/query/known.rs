@@ -20,12 +20,9 @@ use crate::context::{SessionFunctions, StatementContext};
 use crate::error::Result;
 use crate::plan::cancel_check::Template;
 use crate::plan::template::can_be_copied;
-use crate::plan_cache::{Asked, InUse, KeptPlan, Planned};
+use crate::plan_cache::{Asked, InUse, KeptPlan, LEVELS_MAX, Planned};
 use crate::scan::provider::TableSourceOf;
 use crate::values::datum::Datum;
-
-/// How deep a plan may be that is kept: it is dropped on whatever stack.
-const LEVELS_MAX: usize = 128;
 
 /// A query whose names are known.
 pub(super) enum Bound {
@@ -45,10 +42,7 @@ impl Bound {
     ///
     /// # Errors
     /// As what says it of a plan.
-    pub(super) fn reads(
-        &self,
-        of_plan: impl FnOnce(&LogicalPlan) -> Result<bool>,
-    ) -> Result<bool> {
+    pub(super) fn reads(&self, of_plan: impl FnOnce(&LogicalPlan) -> Result<bool>) -> Result<bool> {
         match self {
             Self::Known(plan) => Ok(!plan.kept.tables.is_empty()),
             Self::New(logical, _) => of_plan(logical),

@@ -117,10 +117,7 @@ fn pin_catalog(context: &mut StatementContext) {
 
 /// The transaction in which a query runs. One that reads no table of the database does not
 /// begin the block's: definitions can still follow.
-fn transaction_of(
-    context: &mut StatementContext,
-    bound: &Bound,
-) -> Result<Arc<Transaction>> {
+fn transaction_of(context: &mut StatementContext, bound: &Bound) -> Result<Arc<Transaction>> {
     let begun = context.defining.is_some()
         || context.block.as_ref().is_none_or(|block| block.transaction.is_some());
     if begun || bound.reads(reads_tables)? {
