@@ -5,9 +5,9 @@
 //! names are looked for, and whether the isolation lets it lock; and it holds only in the catalog
 //! and for the statistics that it was made by: definitions and rights have another number of the
 //! catalog each, and whoever puts a catalog up drops all plans. So they are no more than a session
-//! would find by planning anew. Texts of queries are known, too, so that they are parsed once. How many there are, and their bytes, is bounded; what they are
-//! reckoned to take counts in the memory budget, and they are dropped before anybody is refused
-//! memory.
+//! would find by planning anew. Texts of queries are known, too, so that they are parsed once. How
+//! many there are, and their bytes, is bounded; what they are reckoned to take counts in the memory
+//! budget, and they are dropped before anybody is refused memory.
 
 mod bounded;
 #[cfg(test)]

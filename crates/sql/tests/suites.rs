@@ -5,8 +5,8 @@
 //! that is known if it is one that is kept, and has to give the same rows.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use remanent_sql::{Answer, Datum, Error, Session, SqlDatabase, SqlType};

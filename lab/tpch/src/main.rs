@@ -2,8 +2,8 @@
 //!
 //! In reading order: the command line becomes a `command`; a `run` makes the `data`, starts a
 //! `process` for every contender, asks the `queries` in turn, compares each `answer` with DuckDB's,
-//! and writes records and tables; `points` asks for single keys instead, and `plans` times planning.
-//! `serve` is the other end of the lines that a process speaks.
+//! and writes records and tables; `points` asks for single keys instead, and `plans` times
+//! planning. `serve` is the other end of the lines that a process speaks.
 //! It is a package of its own, so that the rest of the laboratory does not wait for DataFusion.
 
 mod flags;

@@ -1,5 +1,6 @@
-//! What is kept to save time: so many things and bytes at most, of which those that were asked for
-//! least recently go first.
+//! What is kept to save time: so many things and bytes at most.
+//!
+//! Those that were asked for least recently go first. Who keeps them decides what they are worth.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
