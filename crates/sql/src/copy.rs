@@ -89,7 +89,7 @@ impl Statement {
     /// What it is to whoever speaks to the caller.
     pub fn kind(&self) -> StatementKind {
         use ast::Statement as S;
-        match &self.ast {
+        match &*self.ast {
             S::StartTransaction { .. } | S::Commit { .. } | S::Rollback { .. } => {
                 StatementKind::Transaction
             }
@@ -110,7 +110,7 @@ impl Statement {
 
     /// Whether it is COPY that names a file of text, which the caller reads or writes.
     pub fn copies_file(&self) -> bool {
-        matches!(&self.ast, ast::Statement::Copy { target: CopyTarget::File { .. }, .. })
+        matches!(&*self.ast, ast::Statement::Copy { target: CopyTarget::File { .. }, .. })
             && self.copy().is_ok_and(|copy| copy.format.columnar.is_none())
     }
 
@@ -120,7 +120,7 @@ impl Statement {
     /// `FEATURE_NOT_SUPPORTED`, `BAD_PARAMETER` for what its options say; `SYNTAX_ERROR` for other
     /// statements.
     pub fn copy(&self) -> Result<Copy> {
-        let ast::Statement::Copy { source, to, target, options, legacy_options, .. } = &self.ast
+        let ast::Statement::Copy { source, to, target, options, legacy_options, .. } = &*self.ast
         else {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "the statement is not COPY"));
         };

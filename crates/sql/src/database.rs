@@ -21,6 +21,7 @@ use crate::error::Result;
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
 use crate::names::Name;
+use crate::plan_cache::PlanCache;
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -52,6 +53,7 @@ pub struct SqlDatabase {
     pub(crate) state: SessionState,
     pub(crate) taken: Taken,
     pub(crate) statistics: Known,
+    pub(crate) plans: Arc<PlanCache>,
     /// The number of the next session.
     pub(crate) sessions: AtomicU64,
     /// Those of them that have clients.
@@ -81,6 +83,10 @@ impl SqlDatabase {
     ) -> Result<Self> {
         let store = Arc::new(Store::open(Arc::clone(&engine))?);
         let catalog = committed(&store, &Snapshot::default(), 1)?;
+        let hold = |what: &str| Held::of(&state.runtime_env().memory_pool, what);
+        let plans = Arc::new(PlanCache::new(hold, engine.memory().budget));
+        let spared = Arc::downgrade(&plans);
+        budget.spare_first(move || spared.upgrade().iter().for_each(|plans| plans.spare()));
         Ok(Self {
             engine,
             budget,
@@ -92,6 +98,7 @@ impl SqlDatabase {
             state,
             taken: Taken::default(),
             statistics: Known::default(),
+            plans,
             sessions: AtomicU64::new(1),
             activities: Activities::default(),
             refreshing: Mutex::new(()),
@@ -168,6 +175,8 @@ impl SqlDatabase {
         let version = catalog.version;
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
         self.version.store(version, Ordering::Release);
+        // They hold tables that may be gone.
+        self.plans.clear();
     }
 
     /// Reads the catalog anew, after another interface may have defined something.

@@ -50,6 +50,8 @@ mod result;
 
 mod database;
 
+mod plan_cache;
+
 mod activity;
 
 mod privileges;

@@ -2,6 +2,8 @@
 //!
 //! Errors have the place in the text at which the parser stopped.
 
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -42,7 +44,7 @@ pub(crate) const KEPT_DEPTH_MAX: usize = DEPTH_MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Statement {
-    pub(crate) ast: ast::Statement,
+    pub(crate) ast: Arc<ast::Statement>,
     /// How deep it is at most.
     pub(crate) levels: usize,
 }
@@ -88,7 +90,7 @@ impl Statement {
             statements.iter().try_for_each(checked)?;
             // A chain that is flat has as many levels as the digits of its length in base two.
             let levels = levels.kept + usize::BITS as usize;
-            Ok(statements.into_iter().map(|ast| Self { ast, levels }).collect())
+            Ok(statements.into_iter().map(|ast| Self { ast: Arc::new(ast), levels }).collect())
         })
     }
 
@@ -97,7 +99,14 @@ impl Statement {
     /// # Errors
     /// `SYNTAX_ERROR`, also for several.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut statements = Self::parse_all(text)?;
+        Self::only(Self::parse_all(text)?)
+    }
+
+    /// The one statement that there is.
+    ///
+    /// # Errors
+    /// `SYNTAX_ERROR` for none and for several.
+    pub(crate) fn only(mut statements: Vec<Self>) -> Result<Self> {
         match (statements.pop(), statements.is_empty()) {
             (Some(statement), true) => Ok(statement),
             (None, _) => {
@@ -113,13 +122,13 @@ impl Statement {
     /// A statement that was part of another.
     pub(crate) fn part(ast: ast::Statement) -> Self {
         let levels = LEVELS_MAX + depth::of_expressions(&ast);
-        Self { ast, levels }
+        Self { ast: Arc::new(ast), levels }
     }
 
     /// Whether it is COPY to or from the caller, which has a protocol of its own.
     pub fn is_copy(&self) -> bool {
         matches!(
-            &self.ast,
+            &*self.ast,
             ast::Statement::Copy { target: ast::CopyTarget::Stdin | ast::CopyTarget::Stdout, .. }
         )
     }

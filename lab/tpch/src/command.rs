@@ -36,6 +36,10 @@ pub(crate) enum Command {
         rounds: u32,
         quick: bool,
     },
+    /// What planning costs.
+    Plans {
+        choice: Choice,
+    },
     Run {
         choice: Choice,
     },
@@ -68,6 +72,7 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
             let Choice { out, rounds, .. } = choice(flags)?;
             Ok(Command::Points { out, rounds, quick: flags.quick })
         }
+        ["plans"] => Ok(Command::Plans { choice: choice(flags)? }),
         ["serve", contender, directory] => {
             Ok(Command::Serve { contender: contender.to_owned(), directory: directory.into() })
         }

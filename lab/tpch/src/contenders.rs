@@ -43,6 +43,15 @@ pub(crate) trait Engine {
     /// Whatever the engine reports.
     fn query(&mut self, text: &str) -> Outcome<Vec<RecordBatch>>;
 
+    /// Parses, plans and starts a query, and gives it up before its first row.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports; where planning cannot be had by itself.
+    fn start(&mut self, _text: &str) -> Outcome<()> {
+        Err("planning is not measured by itself here".into())
+    }
+
     /// How a query would be run, for people to read.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //!
 //! In reading order: the command line becomes a `command`; a `run` makes the `data`, starts a
 //! `process` for every contender, asks the `queries` in turn, compares each `answer` with DuckDB's,
-//! and writes records and tables; `points` asks for single keys instead. `serve` is the other end
-//! of the lines that a process speaks.
+//! and writes records and tables; `points` asks for single keys instead, and `plans` times
+//! planning. `serve` is the other end of the lines that a process speaks.
 //! It is a package of its own, so that the rest of the laboratory does not wait for DataFusion.
 
 mod flags;
@@ -33,6 +33,8 @@ mod record;
 mod table;
 
 mod points;
+
+mod plans;
 
 #[cfg(test)]
 mod tests;
@@ -66,6 +68,7 @@ fn command() -> Outcome<ExitCode> {
         Command::Serve { contender, directory } => serve::serve(&contender, directory)?,
         Command::Explain { contender, choice } => explain(contender, &choice)?,
         Command::Points { out, rounds, quick } => return points::run(&out, rounds, quick),
+        Command::Plans { choice } => return plans::run(&choice),
         Command::Run { choice } => return run::run(&choice),
     }
     Ok(ExitCode::SUCCESS)

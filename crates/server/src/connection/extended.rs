@@ -130,7 +130,7 @@ impl Connection {
         self.channel.count(weight)?;
         let keeping = self.keep_bytes("a statement", weight + weight::STATEMENT_BYTES)?;
         let text = whole.chars().take(SHOWN_BYTES_MAX).collect();
-        let mut statements = Statement::parse_all(whole)?;
+        let mut statements = self.session.parse_all(whole)?;
         if statements.len() > 1 {
             let text = "cannot insert multiple commands into a prepared statement";
             return Err(Error::new(SqlState::SYNTAX_ERROR, text).into());

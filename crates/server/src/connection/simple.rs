@@ -44,7 +44,7 @@ impl Connection {
     }
 
     fn simple_statements(&mut self, text: &str) -> Done {
-        let statements = Statement::parse_all(text)?;
+        let statements = self.session.parse_all(text)?;
         if statements.is_empty() {
             backend::bare(&mut self.channel.out, backend::EMPTY_QUERY);
         }

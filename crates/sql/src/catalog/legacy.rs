@@ -6,6 +6,7 @@
 //! taken over as it is, and set aside by whoever reads it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, Statement as Ast};
 use remanent_engine::{Database, Row, Table};
@@ -252,7 +253,7 @@ fn sequence(old: &Old) -> Result<String> {
 /// # Errors
 /// A text that is none.
 pub(crate) fn view(definition: &str) -> Result<(Vec<String>, ast::Query)> {
-    match Statement::parse(definition)?.ast {
+    match Arc::unwrap_or_clone(Statement::parse(definition)?.ast) {
         Ast::CreateView(create) => {
             let columns = create.columns.iter().map(|column| fold(&column.name)).collect();
             Ok((columns, *create.query))
@@ -262,7 +263,7 @@ pub(crate) fn view(definition: &str) -> Result<(Vec<String>, ast::Query)> {
 }
 
 fn parse(old: &Old) -> Result<Ast> {
-    Ok(Statement::parse(&old.definition)?.ast)
+    Ok(Arc::unwrap_or_clone(Statement::parse(&old.definition)?.ast))
 }
 
 fn none(old: &Old) -> Error {

@@ -15,7 +15,7 @@ pub(crate) mod defining;
 pub(crate) mod runner;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use datafusion::common::Statistics;
@@ -65,6 +65,8 @@ pub(crate) struct StatementContext {
     pub(crate) caller: Arc<Caller>,
     /// Functions that know it, made when the first statement after a change is bound.
     pub(crate) functions: OnceLock<SessionFunctions>,
+    /// Whether what was rewritten has the session's own constants in it, since it was asked last.
+    pub(crate) has_own_constants: AtomicBool,
     /// The number of the session, which no other has.
     pub(crate) id: u64,
     /// Plans of a change that is being analysed.
@@ -98,6 +100,7 @@ impl StatementContext {
             numbering,
             caller,
             functions: OnceLock::new(),
+            has_own_constants: AtomicBool::new(false),
             state: Arc::new(database.state.clone()),
             database,
             settings,

@@ -128,7 +128,7 @@ async fn create_table_as(
     }
     create_defined(context, new, definition)?;
     let text = format!("INSERT INTO {} SELECT 1", new.name().to_ast());
-    let mut statement = Statement::parse(&text)?.ast;
+    let mut statement = Arc::unwrap_or_clone(Statement::parse(&text)?.ast);
     if let ast::Statement::Insert(insert) = &mut statement {
         insert.source = Some(Box::new(query.clone()));
     }

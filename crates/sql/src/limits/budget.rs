@@ -6,7 +6,7 @@
 //! used; else, what was asked for.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
@@ -37,12 +37,15 @@ const LIST_PART: usize = 64;
 /// In small budgets it may take so much nevertheless.
 const VALUE_MAX_LEAST: usize = 1 << 20;
 
+/// Gives memory back that is kept to save time alone.
+type Spare = Box<dyn Fn() + Send + Sync>;
+
 /// The pool of one database.
-#[derive(Debug)]
 pub(crate) struct BudgetPool {
     database: Weak<Database>,
     /// What was asked for and is not given back.
     asked: Arc<AtomicUsize>,
+    spare: OnceLock<Spare>,
 }
 
 impl BudgetPool {
@@ -51,7 +54,13 @@ impl BudgetPool {
         let asked = Arc::<AtomicUsize>::default();
         let counted = Arc::clone(&asked);
         database.count_program_memory(move || used(&counted) as u64);
-        Self { database: Arc::downgrade(database), asked }
+        Self { database: Arc::downgrade(database), asked, spare: OnceLock::new() }
+    }
+
+    /// Says what gives memory back before anybody is refused some: it waits for nobody.
+    pub(crate) fn spare_first(&self, spare: impl Fn() + Send + Sync + 'static) {
+        // Whoever said it before is a pool's one database.
+        let _ = self.spare.set(Box::new(spare));
     }
 
     /// What the engine leaves of the budget.
@@ -66,6 +75,12 @@ impl BudgetPool {
         let has_room = || used(&self.asked).saturating_add(bytes) <= self.room();
         if has_room() {
             return true;
+        }
+        if let Some(spare) = self.spare.get() {
+            spare();
+            if has_room() {
+                return true;
+            }
         }
         let Some(database) = self.database.upgrade() else { return false };
         if database.memory().reclaimable == 0 {
@@ -159,6 +174,12 @@ fn used(asked: &AtomicUsize) -> usize {
 
 fn reached(why: &str) -> Error {
     Error::new(SqlState::OUT_OF_MEMORY, format!("the memory budget is reached: {why}"))
+}
+
+impl std::fmt::Debug for BudgetPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BudgetPool").field("asked", &self.asked).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Display for BudgetPool {

@@ -14,7 +14,7 @@ use std::task::Poll;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::{ColumnarValue, LogicalPlan};
@@ -31,9 +31,11 @@ use super::copying;
 use super::planner;
 use super::size;
 use super::subquery::Scope;
+use super::template::copied;
 use crate::error::{Error, Result, SqlState};
 use crate::functions::measured::Planning;
 use crate::limits::cancel::Cancel;
+use crate::plan_cache::KeptPlan;
 use crate::rules::through::{Through, Way};
 use crate::stack::with_room;
 use crate::transaction::Transaction;
@@ -47,19 +49,102 @@ pub(crate) async fn plan(
     logical: &LogicalPlan,
     transaction: &Arc<Transaction>,
 ) -> Result<Planned> {
+    once(state, template(state, logical, transaction).await?, transaction)
+}
+
+/// A plan that is made to be executed once.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(crate) fn once(
+    state: &Arc<SessionState>,
+    Template { plan, levels, .. }: Template,
+    transaction: &Arc<Transaction>,
+) -> Result<Planned> {
+    with_scope(state, transaction, levels, || finished(state, plan, levels, transaction))
+}
+
+/// A physical plan of which copies can be made, if its operators let them.
+pub(crate) struct Template {
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    pub(crate) levels: usize,
+    /// Whether a function in it answers otherwise each time, or keeps what it answered.
+    pub(crate) is_volatile: bool,
+}
+
+/// The physical plan of a bound statement, for any execution of it.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn template(
+    state: &Arc<SessionState>,
+    logical: &LogicalPlan,
+    transaction: &Arc<Transaction>,
+) -> Result<Template> {
     let levels = size::levels_of(logical)?;
     // The planner asks of some conditions what they say of NULLs.
     let scope = Scope::new(state, transaction);
     let mut planning = pin!(async {
-        let plan = planner::plan(state, logical).await?;
-        Ok::<_, Error>(interruptible(plan, &transaction.cancel)?)
+        let optimized = planner::optimized(state, logical)?;
+        let is_volatile = is_volatile(&optimized)?;
+        let plan = planner::template(state, &optimized).await?;
+        Ok::<_, Error>(Template { plan, levels, is_volatile })
     });
-    let plan = futures::future::poll_fn(|context| {
+    let planned = futures::future::poll_fn(|context| {
         let (_entered, _planning) = (scope.enter(), Planning::begin());
         evaluating(|| with_room(levels, || planning.as_mut().poll(context)))
             .unwrap_or_else(|error| Poll::Ready(Err(error)))
     });
-    Ok(Planned { plan: plan.await?, levels })
+    planned.await
+}
+
+/// A copy of a plan that is kept, for one execution.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(crate) fn again(
+    state: &Arc<SessionState>,
+    kept: &KeptPlan,
+    transaction: &Arc<Transaction>,
+) -> Result<Planned> {
+    let levels = kept.levels;
+    with_scope(state, transaction, levels, || {
+        finished(state, copied(&kept.plan)?, levels, transaction)
+    })
+}
+
+/// Does a part of planning, with room for so many levels.
+fn with_scope<T>(
+    state: &Arc<SessionState>,
+    transaction: &Arc<Transaction>,
+    levels: usize,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let scope = Scope::new(state, transaction);
+    let (_entered, _planning) = (scope.enter(), Planning::begin());
+    evaluating(|| with_room(levels, work))?
+}
+
+fn finished(
+    state: &SessionState,
+    plan: Arc<dyn ExecutionPlan>,
+    levels: usize,
+    transaction: &Arc<Transaction>,
+) -> Result<Planned> {
+    let plan = planner::finished(state, plan)?;
+    Ok(Planned { plan: interruptible(plan, &transaction.cancel)?, levels })
+}
+
+/// Whether a function in a plan answers otherwise each time, or keeps what it answered.
+fn is_volatile(plan: &LogicalPlan) -> PlanResult<bool> {
+    let mut is_volatile = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            is_volatile |= expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(is_volatile)
 }
 
 /// A physical plan, and how deep it is.

@@ -6,6 +6,8 @@ pub(crate) mod planner;
 
 pub(crate) mod subquery;
 
+pub(crate) mod template;
+
 pub(crate) mod size;
 
 pub(crate) mod cancel_check;

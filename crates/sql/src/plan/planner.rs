@@ -1,9 +1,11 @@
 //! The rules by which statements become plans: DataFusion's, and ours before and after them.
 //!
 //! One state serves all sessions; what differs between them (the transaction, settings) comes with
-//! the context in which a plan is executed.
+//! the context in which a plan is executed. The last rules are for each execution of a plan: the
+//! filters that operators fill when they run are made by them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::common::DFSchema;
 use datafusion::execution::FunctionRegistry;
@@ -46,6 +48,8 @@ use crate::rules::ordered::OrdersOfTheirOwn;
 use crate::rules::same_names;
 use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
+use crate::rules::set_comparisons;
+use crate::rules::set_comparisons::SetComparisons;
 use crate::rules::strip_dependencies;
 use crate::rules::strip_dependencies::{Planner, StripDependencies};
 use crate::rules::watched::Watched;
@@ -135,6 +139,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let with_ours = |rule: Arc<dyn OptimizerRule + Send + Sync>| match rule.name() {
         name if name == keys.name() => vec![Arc::clone(&keys)],
         not_in::BEHIND => vec![rule, Arc::clone(&not_in)],
+        set_comparisons::RULE => vec![Arc::new(SetComparisons(rule)) as Arc<_>],
         name if strip_dependencies::BEFORE.contains(&name) => {
             vec![Arc::new(StripDependencies), rule]
         }
@@ -145,12 +150,30 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
+/// A rule for operators.
+type PhysicalRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// The rule that makes filters which are filled when operators run.
+const MAKES_FILTERS: &str = "FilterPushdown(Post)";
+
+/// The rules for each execution of a plan, in their order.
+static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
+    let rules = PhysicalOptimizer::new().rules.into_iter();
+    let filters = rules.filter(|rule| rule.name() == MAKES_FILTERS);
+    let filters = filters.map(|rule| Arc::new(SameNames(rule)) as PhysicalRule);
+    let ours: [PhysicalRule; 2] = [Arc::new(CollectBuildKeys), Arc::new(EncodedAggregates)];
+    let rules = filters.chain(ours);
+    rules.map(|rule| Arc::new(Watched(rule)) as PhysicalRule).collect()
+});
+
 /// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
-/// between operators does not yet, where projections are pushed down, and behind all of them.
-pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
-        vec![Arc::new(SequentialUnions), Arc::new(StripConstants)];
+/// between operators does not yet, and where projections are pushed down. The last are elsewhere.
+pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
+    let mut rules: Vec<PhysicalRule> = vec![Arc::new(SequentialUnions), Arc::new(StripConstants)];
     for rule in PhysicalOptimizer::new().rules {
+        if rule.name() == MAKES_FILTERS {
+            continue;
+        }
         if rule.name() == "EnsureCooperative" {
             rules.push(Arc::new(OrderByIndex));
         }
@@ -160,8 +183,6 @@ pub(crate) fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Syn
         let is_pushdown = rule.name().starts_with(same_names::RULE);
         rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
     }
-    rules.push(Arc::new(CollectBuildKeys));
-    rules.push(Arc::new(EncodedAggregates));
     rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
@@ -189,29 +210,51 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
     Ok(ExprSimplifier::new(context).simplify(expr.unalias())?)
 }
 
-/// The physical plan of a bound statement.
+/// The logical plan of a bound statement after all rules.
+///
+/// # Errors
+/// What the rules find wrong.
+pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
+    Ok(state.optimize(logical)?)
+}
+
+/// The physical plan of a statement, which nobody can execute yet.
 ///
 /// # Errors
 /// What cannot be planned.
-pub(crate) async fn plan(
+pub(crate) async fn template(
     state: &SessionState,
-    logical: &LogicalPlan,
+    optimized: &LogicalPlan,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    Ok(state.create_physical_plan(logical).await?)
+    Ok(state.query_planner().create_physical_plan(optimized, state).await?)
+}
+
+/// The plan that is executed, once.
+///
+/// # Errors
+/// A fault of the rules.
+pub(crate) fn finished(
+    state: &SessionState,
+    template: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let options = state.config_options();
+    let finished = LAST_RULES.iter().try_fold(template, |plan, rule| rule.optimize(plan, options));
+    Ok(finished?)
 }
 
 /// What a plan is executed with: this transaction.
 pub(crate) fn task(state: &SessionState, transaction: &Arc<Transaction>) -> Arc<TaskContext> {
     let current = Current { transaction: Arc::clone(transaction) };
     let config = state.config().clone().with_extension(Arc::new(current));
+    // Operators have the functions that they call.
     Arc::new(TaskContext::new(
         None,
         String::new(),
         config,
-        state.scalar_functions().clone(),
-        state.higher_order_functions().clone(),
-        state.aggregate_functions().clone(),
-        state.window_functions().clone(),
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
+        HashMap::new(),
         Arc::clone(state.runtime_env()),
     ))
 }

@@ -8,6 +8,8 @@ pub(crate) mod quantified;
 
 pub(crate) mod binder;
 
+pub(crate) mod known;
+
 pub(crate) mod named;
 
 pub(crate) mod select;

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, TableFactor,
@@ -50,7 +51,7 @@ pub(crate) fn rewrite(context: &StatementContext, node: &mut impl VisitMut) -> R
     }
 }
 
-fn is_serializable(context: &StatementContext) -> bool {
+pub(super) fn is_serializable(context: &StatementContext) -> bool {
     let level = context.block.as_ref().map_or(context.settings.isolation, |block| block.isolation);
     level == Level::Serializable
 }
@@ -62,6 +63,12 @@ struct Rewriter<'s> {
 impl Rewriter<'_> {
     /// The constant that a call without arguments, or its like, is in this session.
     fn constant(&self, name: &str) -> Option<Expr> {
+        let constant = self.constant_of(name)?;
+        self.context.has_own_constants.store(true, Ordering::Relaxed);
+        Some(constant)
+    }
+
+    fn constant_of(&self, name: &str) -> Option<Expr> {
         let settings = &self.context.settings;
         let text = match name {
             "current_user" | "session_user" | "user" | "current_role" => settings.user.clone(),
@@ -178,6 +185,7 @@ impl Rewriter<'_> {
             && let ast::Value::SingleQuotedString(setting) = &value.value
         {
             let value = self.context.setting(setting);
+            self.context.has_own_constants.store(true, Ordering::Relaxed);
             *expr = Expr::value(value.map_or(ast::Value::Null, ast::Value::SingleQuotedString));
         }
         ControlFlow::Continue(())

@@ -25,6 +25,7 @@ use crate::plan::cancel_check;
 use crate::plan::cancel_check::Planned;
 use crate::query::binder::Binder;
 use crate::query::freezing;
+use crate::query::known::{self, Bound};
 use crate::query::named;
 use crate::query::rewrite;
 use crate::result::answer::Outcome;
@@ -50,22 +51,38 @@ pub(crate) async fn select(
     query: &ast::Query,
     parameters: &[Datum],
 ) -> Result<Outcome> {
-    let (logical, transaction) = bind_and_begin(context, query, parameters)?;
-    let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
-    let plan = cancel_check::plan(&context.state, &logical, &transaction).await?;
-    let stream = cancel_check::start(&context.state, plan, &transaction)?;
+    let (bound, transaction) = begin_with(context, |context| {
+        known::bound(context, query, parameters, |context| bind_query(context, query, parameters))
+    })?;
+    let (planned, plan, named) = match bound {
+        Bound::Known(known) => {
+            let planned = cancel_check::again(&context.state, &known.kept, &transaction)?;
+            (planned, Some(known), Vec::new())
+        }
+        Bound::New(logical, keeping) => {
+            let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
+            let template = cancel_check::template(&context.state, &logical, &transaction).await?;
+            let kept = keeping.and_then(|keeping| known::keep(context, query, keeping, &template));
+            let planned = match &kept {
+                Some(known) => cancel_check::again(&context.state, &known.kept, &transaction)?,
+                None => cancel_check::once(&context.state, template, &transaction)?,
+            };
+            (planned, kept, named)
+        }
+    };
+    let stream = cancel_check::start(&context.state, planned, &transaction)?;
     let afterwards = freezing::after_query(context, &transaction);
-    let rows = Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards });
+    let guard = Guard { transaction: Some(transaction), named, plan, afterwards };
+    let rows = Rows::stream(stream, guard);
     Ok(Outcome::rows("SELECT", rows))
 }
 
-/// The plan of a query, and a transaction that sees the tables of the plan: what was defined
-/// between binding and beginning is bound anew.
-fn bind_and_begin(
+/// What is bound, and a transaction that sees its tables: what was defined between binding and
+/// beginning is bound anew.
+fn begin_with(
     context: &mut StatementContext,
-    query: &ast::Query,
-    parameters: &[Datum],
-) -> Result<(LogicalPlan, Arc<Transaction>)> {
+    bind: impl Fn(&mut StatementContext) -> Result<Bound>,
+) -> Result<(Bound, Arc<Transaction>)> {
     loop {
         let version = context.catalog_version();
         if version == NO_VERSION {
@@ -74,12 +91,12 @@ fn bind_and_begin(
             std::thread::yield_now();
             continue;
         }
-        let logical = bind_query(context, query, parameters)?;
+        let bound = bind(context)?;
         let begun = context.block.as_ref().is_some_and(|block| block.transaction.is_some());
-        let transaction = transaction_of(context, &logical)?;
+        let transaction = transaction_of(context, &bound)?;
         if context.catalog_version() == version {
             pin_catalog(context);
-            return Ok((logical, transaction));
+            return Ok((bound, transaction));
         }
         drop(transaction);
         if let Some(block) = context.block.as_mut().filter(|_| !begun) {
@@ -103,13 +120,10 @@ fn pin_catalog(context: &mut StatementContext) {
 
 /// The transaction in which a query runs. One that reads no table of the database does not
 /// begin the block's: definitions can still follow.
-fn transaction_of(
-    context: &mut StatementContext,
-    logical: &LogicalPlan,
-) -> Result<Arc<Transaction>> {
+fn transaction_of(context: &mut StatementContext, bound: &Bound) -> Result<Arc<Transaction>> {
     let begun = context.defining.is_some()
         || context.block.as_ref().is_none_or(|block| block.transaction.is_some());
-    if begun || reads_tables(logical)? {
+    if begun || bound.reads(reads_tables)? {
         return context.transaction(false);
     }
     let options = context.options(Isolation::Snapshot);
@@ -136,8 +150,9 @@ pub(crate) fn stream(
 ) -> Result<Rows> {
     let stream = cancel_check::start(&context.state, plan, &transaction)?;
     let afterwards = freezing::after_query(context, &transaction);
-    let named = Vec::new();
-    Ok(Rows::stream(stream, Guard { transaction: Some(transaction), named, afterwards }))
+    let transaction = Some(transaction);
+    let guard = Guard { transaction, named: Vec::new(), plan: None, afterwards };
+    Ok(Rows::stream(stream, guard))
 }
 
 /// All rows of a query that is part of another statement, read in its transaction.
@@ -175,7 +190,12 @@ pub(crate) async fn constant(
     parameters: &[Datum],
 ) -> Result<Datum> {
     let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
-    let (logical, transaction) = bind_and_begin(context, &query, parameters)?;
+    let (bound, transaction) = begin_with(context, |context| {
+        Ok(Bound::New(bind_query(context, &query, parameters)?, None))
+    })?;
+    let Bound::New(logical, _) = bound else {
+        return Err(Error::internal("a plan of an expression was kept"));
+    };
     let Gathered { batches, .. } = collect_plan(context, &logical, &transaction).await?;
     match batches.iter().find(|batch| batch.num_rows() == 1) {
         Some(batch) => Datum::from_array(batch.column(0), 0),

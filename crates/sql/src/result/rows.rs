@@ -16,6 +16,7 @@ use crate::catalog::table::type_of_field;
 use crate::error::Result;
 use crate::limits::held::Held;
 use crate::names::shown;
+use crate::plan_cache::InUse;
 use crate::transaction::Transaction;
 use crate::values::arrow_in::array_of;
 use crate::values::datum::Datum;
@@ -74,6 +75,8 @@ pub(crate) struct Guard {
     pub(crate) transaction: Option<Arc<Transaction>>,
     /// What rows of named queries that were computed before are held by.
     pub(crate) named: Vec<Held>,
+    /// The plan of which a copy is run, if it is one that is kept.
+    pub(crate) plan: Option<InUse>,
     /// Done once the transaction is let go.
     pub(crate) afterwards: Option<Afterwards>,
 }
@@ -187,6 +190,7 @@ impl Rows {
         let Source::Stream { guard, .. } = &mut self.source else { return };
         guard.transaction = None;
         guard.named.clear();
+        guard.plan = None;
         if let Some(afterwards) = guard.afterwards.take() {
             // Operators keep the transaction, too.
             self.source = Source::Batches { batches: VecDeque::new(), _held: None };

@@ -12,6 +12,7 @@ pub(crate) mod ordered;
 
 pub(crate) mod limit_aggregate;
 pub(crate) mod same_names;
+pub(crate) mod set_comparisons;
 pub(crate) mod strip_dependencies;
 pub(crate) mod wide_filters;
 

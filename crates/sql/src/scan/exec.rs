@@ -306,6 +306,12 @@ impl ExecutionPlan for ScanExec {
         Ok(self)
     }
 
+    /// A scan that has read nothing, and counted nothing.
+    fn reset_state(self: Arc<Self>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        let metrics = ExecutionPlanMetricsSet::new();
+        Ok(Arc::new(Self { metrics, ..self.again(Arc::clone(&self.properties)) }))
+    }
+
     fn apply_expressions(
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,

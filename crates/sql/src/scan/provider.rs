@@ -58,6 +58,11 @@ impl TableSourceOf {
         Self::make(table, schema, statistics)
     }
 
+    /// What the optimiser is told of the rows, if it is told something.
+    pub(crate) fn known(&self) -> Option<&Arc<Statistics>> {
+        self.statistics.as_ref()
+    }
+
     /// The table with its columns and the number of the row under a name.
     pub(crate) fn numbered(
         table: Allowed,

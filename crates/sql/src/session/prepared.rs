@@ -171,7 +171,7 @@ impl Session {
 /// How many expressions a statement has.
 fn words(statement: &Statement) -> usize {
     let mut count = 0;
-    let _ = ast::visit_expressions(&statement.ast, |_| {
+    let _ = ast::visit_expressions(&*statement.ast, |_| {
         count += 1;
         ControlFlow::<()>::Continue(())
     });
@@ -187,7 +187,7 @@ fn as_parameters(values: &[Datum], types: &[SqlType]) -> Result<Vec<Datum>> {
 /// the only element of another.
 fn with_casts(statement: &Statement, given: &[SqlType]) -> Vec<SqlType> {
     let mut types = given.to_vec();
-    let _ = ast::visit_expressions(&statement.ast, |expr| {
+    let _ = ast::visit_expressions(&*statement.ast, |expr| {
         if let ast::Expr::Cast { expr, data_type: to @ ast::DataType::Array(_), .. } = expr
             && let ast::Expr::Value(value) = expr.as_ref()
             && let ast::Value::Placeholder(name) = &value.value

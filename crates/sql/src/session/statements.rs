@@ -89,7 +89,7 @@ impl Session {
         let runtime = self.runtime()?;
         runtime.block_on(async {
             let mut answers = Vec::new();
-            for statement in Statement::parse_all(text)? {
+            for statement in self.parse_all(text)? {
                 answers.push(self.run(&statement, &[]).await?.collect().await?);
             }
             Ok(answers)
@@ -101,9 +101,26 @@ impl Session {
     /// # Errors
     /// Whatever it meets.
     pub fn query(&mut self, text: &str, parameters: &[Datum]) -> Result<Answer> {
-        let statement = Statement::parse(text)?;
+        let statement = self.parse(text)?;
         let runtime = self.runtime()?;
         runtime.block_on(async { self.run(&statement, parameters).await?.collect().await })
+    }
+
+    /// The statements of a text, as [`Statement::parse_all`] has them: quicker where a session of
+    /// the database has parsed it before, and it is a query.
+    ///
+    /// # Errors
+    /// `SYNTAX_ERROR`.
+    pub fn parse_all(&self, text: &str) -> Result<Vec<Statement>> {
+        self.context.database.plans.parse_all(text)
+    }
+
+    /// The one statement of a text, as [`Statement::parse`] has it.
+    ///
+    /// # Errors
+    /// `SYNTAX_ERROR`, also for several.
+    pub fn parse(&self, text: &str) -> Result<Statement> {
+        Statement::only(self.parse_all(text)?)
     }
 
     /// Runs a text that has the shape of a statement about one key; `None` if it has not.

@@ -54,7 +54,7 @@ impl Statement {
     /// # Errors
     /// `FEATURE_NOT_SUPPORTED` for ways other than forwards; `SYNTAX_ERROR` for other statements.
     pub fn cursor(&self) -> Result<CursorStatement> {
-        match &self.ast {
+        match &*self.ast {
             ast::Statement::Declare { stmts } => declare(stmts),
             ast::Statement::Fetch { name, direction, into: None, .. } => {
                 let name = fold(name);
@@ -76,7 +76,7 @@ impl Statement {
     /// Whether it speaks of a cursor.
     pub(crate) fn is_cursor(&self) -> bool {
         use ast::Statement as S;
-        matches!(&self.ast, S::Declare { .. } | S::Fetch { .. } | S::Close { .. })
+        matches!(&*self.ast, S::Declare { .. } | S::Fetch { .. } | S::Close { .. })
     }
 }
 

@@ -88,7 +88,7 @@ impl Engine for Remanent {
     fn query(&mut self, text: &str) -> Outcome<Vec<RecordBatch>> {
         let (runtime, session) = (&self.runtime, &mut self.session);
         let mut batches = Vec::new();
-        for statement in Statement::parse_all(text)? {
+        for statement in session.parse_all(text)? {
             runtime.block_on(async {
                 let outcome = session.run(&statement, &[]).await?;
                 if let Some(mut rows) = outcome.rows {
@@ -100,6 +100,14 @@ impl Engine for Remanent {
             })?;
         }
         Ok(batches)
+    }
+
+    fn start(&mut self, text: &str) -> Outcome<()> {
+        let (runtime, session) = (&self.runtime, &mut self.session);
+        for statement in session.parse_all(text)? {
+            drop(runtime.block_on(session.run(&statement, &[]))?);
+        }
+        Ok(())
     }
 
     fn explain(&mut self, text: &str) -> Outcome<String> {
