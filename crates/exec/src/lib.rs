@@ -1,10 +1,11 @@
-//! Predicates on the encoded columns of frozen segments, and columns decoded into plain vectors.
+//! Predicates and aggregates on the encoded columns of frozen segments, and decoded columns.
 //!
 //! A [`SegmentFilter`] is made of what a query asks of a segment: predicates on one column each
 //! ([`ColumnPredicate`]), as sets of numbers ([`NumberRanges`]) or patterns ([`Pattern`]) where
 //! they are no more, comparisons of two columns, and the keys that joins want ([`KeySet`]). It
 //! says which rows are left ([`Selection`]); [`decode`] makes vectors of these alone. What cannot
-//! be said by encoded values is left to the caller, who evaluates it on decoded ones.
+//! be said by encoded values is left to the caller, who evaluates it on decoded ones. An
+//! [`Aggregation`] groups rows, counts them and adds up what is computed of them.
 //!
 //! Nothing here knows SQL, Arrow or sessions: a caller brings its predicates through a trait, and
 //! makes of the vectors what it needs.

@@ -170,7 +170,7 @@ fn compare(session: &mut Session, [mine, other]: &[String; 2], table: &str, seed
 
 fn is_encoded(session: &mut Session, text: &str) -> bool {
     let plan = session.query(&format!("explain {text}"), &[]).expect("it is explained").rows;
-    format!("{plan:?}").contains("EncodedAggregate")
+    format!("{plan:?}").contains("Aggregate: ")
 }
 
 fn filled(seed: u64, rows: u64, shape: Shape) -> Arc<SqlDatabase> {

@@ -1,7 +1,7 @@
-//! The operator: an aggregate of the rows of a scan.
+//! The operator: an aggregate of the rows of a scan, or of what other operators give.
 //!
-//! It stands for an aggregate of DataFusion's, of which it knows the schema and the order, and
-//! reads the scan's rows by itself: they never become batches, but for hot ones.
+//! It stands for an aggregate of DataFusion's, of which it knows the schema and the order. Rows of
+//! a scan it reads by itself: they never become batches, but for hot ones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::scan::scan_rows::TakenRows;
 
 /// The operator.
 #[derive(Debug)]
-pub(crate) struct EncodedAggregateExec {
+pub(crate) struct GroupsExec {
     /// A [`ScanExec`], or what gives rows as batches.
     input: Arc<dyn ExecutionPlan>,
     /// What it stands for.
@@ -42,7 +42,7 @@ pub(crate) struct EncodedAggregateExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-impl EncodedAggregateExec {
+impl GroupsExec {
     /// The operator for an aggregate of DataFusion's, if it is one of a scan's rows that can be
     /// computed so.
     ///
@@ -90,23 +90,23 @@ impl EncodedAggregateExec {
     }
 }
 
-impl DisplayAs for EncodedAggregateExec {
+impl DisplayAs for GroupsExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(aggregate) = self.aggregate.downcast_ref::<AggregateExec>() else { return Ok(()) };
         let keys = aggregate.group_expr().expr().iter().map(|(expr, _)| expr.to_string());
         let functions = aggregate.aggr_expr().iter().map(|function| function.name());
         write!(
             f,
-            "EncodedAggregate: gby=[{}], aggr=[{}]",
+            "Aggregate: gby=[{}], aggr=[{}]",
             keys.collect::<Vec<_>>().join(", "),
             functions.collect::<Vec<_>>().join(", ")
         )
     }
 }
 
-impl ExecutionPlan for EncodedAggregateExec {
+impl ExecutionPlan for GroupsExec {
     fn name(&self) -> &str {
-        "EncodedAggregateExec"
+        "GroupsExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {

@@ -1,10 +1,10 @@
-//! Groups of a table's rows, aggregated by `remanent-exec` on encoded columns.
+//! Groups of rows, aggregated by `remanent-exec`, those of a table on encoded columns.
 //!
-//! An aggregate of DataFusion's that stands on a scan becomes one operator with it ([`exec`]), if
-//! its functions are among those that can be computed so ([`query`]); arguments that are sums,
-//! differences and products of numbers are computed of encoded values ([`numbers`]), all others of
-//! arrays ([`computed`]). Rows come segment by segment ([`feed`]), groups become arrays again
-//! ([`result`]).
+//! An aggregate of DataFusion's becomes an operator of ours ([`exec`]), together with the scan that
+//! it stands on, if its functions are among those that can be computed so ([`query`]); arguments
+//! that are sums, differences and products of numbers are computed of encoded values ([`numbers`]),
+//! all others of arrays ([`computed`]). Rows come segment by segment ([`feed`]), groups become
+//! arrays again ([`result`]).
 
 pub(crate) mod computed;
 pub(crate) mod numbers;

@@ -1,7 +1,7 @@
-//! Aggregates of a table's rows are computed on encoded columns.
+//! Aggregates are computed by `remanent-exec`, of a table's rows on encoded columns.
 //!
-//! An aggregate that stands on a scan becomes one operator with it, if it is one of those that
-//! `remanent-exec` knows; what stands between and above stays DataFusion's.
+//! An aggregate of functions that it knows becomes one operator with the scan on which it stands,
+//! or takes the batches of another operator; what stands between and above stays DataFusion's.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::aggregate::exec::EncodedAggregateExec;
+use crate::aggregate::exec::GroupsExec;
 
 /// The rule, which stands behind all others: what scans are told of is known then.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl PhysicalOptimizerRule for EncodedAggregates {
         _: &ConfigOptions,
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|plan| {
-            Ok(match EncodedAggregateExec::of(&plan)? {
+            Ok(match GroupsExec::of(&plan)? {
                 Some(encoded) => Transformed::yes(Arc::new(encoded)),
                 None => Transformed::no(plan),
             })
