@@ -26,13 +26,15 @@ enum Kind {
     Ascending,
     /// Numbers of any size.
     Any,
+    /// Numbers of which some thousand have a sum of more than 8 bytes.
+    Large,
     /// The same number.
     Constant,
     /// Decimals of more than 18 digits, as millions of millions.
     Wide,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::Text(3),
     Kind::Text(700),
     Kind::Number(5),
@@ -40,6 +42,7 @@ const KINDS: [Kind; 8] = [
     Kind::Ascending,
     Kind::Any,
     Kind::Constant,
+    Kind::Large,
     Kind::Wide,
 ];
 
@@ -62,6 +65,7 @@ impl Kind {
             Self::Ascending => (row / 3) as i64,
             Self::Any => random.next() as i64,
             Self::Constant => 7,
+            Self::Large => random.below(1 << 52) as i64,
             Self::Wide => random.below(1 << 62) as i64 - (1 << 61),
         }
     }
@@ -199,11 +203,11 @@ struct Case {
 }
 
 /// What is aggregated of each row: a column that is encoded in few bytes, a product less another
-/// column, one of any numbers, a wide one.
-fn arguments_of(cells: &[Cell]) -> [Option<i128>; 4] {
+/// column, one of any numbers, a wide one, and one of large numbers.
+fn arguments_of(cells: &[Cell]) -> [Option<i128>; 5] {
     let number = |at: usize| cells[at].map(i128::from);
     let product = number(3).zip(number(2)).zip(number(6)).map(|((a, b), c)| a * (1 - b) - c);
-    [number(3), product, number(5), number(7).map(|number| number * WIDE)]
+    [number(3), product, number(5), number(8).map(|number| number * WIDE), number(7)]
 }
 
 impl Case {
@@ -234,29 +238,30 @@ impl Case {
         let rest = program.push(Step::Difference(one, b), ROOM);
         let product = program.push(Step::Product(a, rest), ROOM);
         let less = program.push(Step::Difference(product, c), ROOM);
-        let any = program.push(Step::Column(5), ROOM);
+        let [any, large] = [5, 7].map(|at| program.push(Step::Column(at), ROOM));
         for (step, kind) in [
             (Some(a), ArgumentKind::Whole),
             (Some(less), ArgumentKind::Whole),
             (Some(any), ArgumentKind::Whole),
             (None, ArgumentKind::Wide),
+            (Some(large), ArgumentKind::Whole),
         ] {
             plan.arguments.push(Argument { step, nullable, kind });
         }
-        plan.aggregates = (0..4).flat_map(aggregates_of).collect();
+        plan.aggregates = (0..5).flat_map(aggregates_of).collect();
         plan
     }
 
     fn expected(&self, world: &World) -> BTreeMap<Vec<Cell>, Expected> {
         let mut groups: BTreeMap<Vec<Cell>, Expected> = BTreeMap::new();
         if self.keys.is_empty() {
-            groups.entry(Vec::new()).or_default().values = vec![Vec::new(); 4];
+            groups.entry(Vec::new()).or_default().values = vec![Vec::new(); 5];
         }
         for row in &self.rows {
             let cells = &world.rows[*row as usize];
             let group = groups.entry(self.keys.iter().map(|key| cells[*key]).collect());
             let group = group.or_default();
-            group.values.resize(4, Vec::new());
+            group.values.resize(5, Vec::new());
             group.rows += 1;
             for (values, argument) in group.values.iter_mut().zip(arguments_of(cells)) {
                 values.extend(argument);
@@ -274,7 +279,7 @@ impl Case {
             let given = |column| Some(slices.given(column, world.has_nulls));
             let all = GivenValues {
                 keys: self.keys.iter().map(|key| given(*key)).collect(),
-                arguments: vec![None, None, None, given(7)],
+                arguments: vec![None, None, None, given(8), None],
             };
             let sources: Vec<Source<'_>> = match self.is_given {
                 true => (0..KINDS.len()).filter_map(|at| given(at).map(Source::Given)).collect(),
@@ -383,7 +388,7 @@ fn refused_memory_is_said() {
             let case = Case { keys: vec![1, 4], rows: (0..ROWS as u32).collect(), is_given: false };
             let mut aggregation = Aggregation::new(case.plan(&world)).expect("it can be");
             let slices = Slices::of(&world.rows.iter().collect::<Vec<_>>());
-            let arguments = vec![None, None, None, Some(slices.given(7, true))];
+            let arguments = vec![None, None, None, Some(slices.given(8, true)), None];
             let given = GivenValues { keys: Vec::new(), arguments };
             let mut segment = aggregation.segment(columns);
             let mut left: u64 = calls + random.below(2);

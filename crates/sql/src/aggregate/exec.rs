@@ -82,7 +82,7 @@ impl GroupsExec {
     fn rows(&self, partition: usize, context: Arc<TaskContext>) -> PlanResult<RowSource> {
         Ok(match self.input.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole()) {
             Some(scan) => RowSource::Scan {
-                reading: scan.reading(partition, &context)?,
+                reading: Box::new(scan.reading(partition, &context)?),
                 scanned: scan.counting(partition),
             },
             None => RowSource::Batches(self.input.execute(partition, context)?),
@@ -177,7 +177,7 @@ impl ExecutionPlan for GroupsExec {
 
 /// Where rows come from.
 enum RowSource {
-    Scan { reading: Reading, scanned: BaselineMetrics },
+    Scan { reading: Box<Reading>, scanned: BaselineMetrics },
     Batches(SendableRecordBatchStream),
 }
 

@@ -61,7 +61,7 @@ pub struct Rows {
 }
 
 enum Source {
-    Stream { stream: SendableRecordBatchStream, guard: Guard },
+    Stream { stream: SendableRecordBatchStream, guard: Box<Guard> },
     Batches { batches: VecDeque<RecordBatch>, _held: Option<Held> },
     Values,
 }
@@ -87,7 +87,7 @@ impl Rows {
         let columns = columns_of(&stream.schema());
         Self {
             columns,
-            source: Source::Stream { stream, guard },
+            source: Source::Stream { stream, guard: Box::new(guard) },
             pending: VecDeque::new(),
             begun: None,
             worked: Duration::ZERO,
