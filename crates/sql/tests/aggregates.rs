@@ -4,31 +4,13 @@
 //! that it computes all of them. Tables are hot, frozen, and frozen with changes. The seed is in
 //! every message.
 
+mod random;
+
 use std::sync::Arc;
 
+use random::Random;
 use remanent_engine::{Database, Options};
 use remanent_sql::{Datum, Session, SqlDatabase};
-
-/// A small random generator: Steele, Lea, Flood (2014), SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn of<'c>(&mut self, choices: &[&'c str]) -> &'c str {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-}
 
 /// What decides of which shape a table's values are.
 #[derive(Clone, Copy)]
@@ -124,11 +106,16 @@ const CONDITIONS: [&str; 7] = [
     "tiny < 0",
 ];
 
+fn one_of<'c>(random: &mut Random, choices: &[&'c str]) -> &'c str {
+    choices[random.below(choices.len() as u64) as usize]
+}
+
 /// A query, and the same for DataFusion.
 fn query(random: &mut Random) -> [String; 2] {
-    let keys: Vec<&str> = (0..random.below(4)).map(|_| random.of(&KEYS)).collect();
-    let functions: Vec<&str> = (0..1 + random.below(6)).map(|_| random.of(&FUNCTIONS)).collect();
-    let condition = random.of(&CONDITIONS);
+    let keys: Vec<&str> = (0..random.below(4)).map(|_| one_of(random, &KEYS)).collect();
+    let functions: Vec<&str> =
+        (0..1 + random.below(6)).map(|_| one_of(random, &FUNCTIONS)).collect();
+    let condition = one_of(random, &CONDITIONS);
     let positions: Vec<String> = (1..=keys.len()).map(|at| at.to_string()).collect();
     let by = match keys.is_empty() {
         true => String::new(),

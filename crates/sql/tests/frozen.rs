@@ -3,24 +3,10 @@
 //! Two tables get the same rows and changes; one is frozen in between. Random conditions over all
 //! types are asked of both. The seed is in every message.
 
+mod random;
+
+use random::Random;
 use remanent_sql::{Session, SqlDatabase};
-
-/// A small random generator: Steele, Lea, Flood (2014), SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
 
 fn row(random: &mut Random, id: u64) -> String {
     let mut value = |text: String| if random.below(9) == 0 { "null".to_owned() } else { text };

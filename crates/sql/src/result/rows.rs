@@ -54,15 +54,21 @@ pub struct Rows {
     /// The batch that was read last, and how many of its rows were given out: each is made
     /// values when it is asked for, so that what is large is there once.
     begun: Option<(RecordBatch, usize)>,
-    /// How long batches were worked for.
-    worked: Duration,
     /// Whether values are made what the columns say.
     casts: bool,
 }
 
 enum Source {
-    Stream { stream: SendableRecordBatchStream, guard: Box<Guard> },
-    Batches { batches: VecDeque<RecordBatch>, _held: Option<Held> },
+    Stream {
+        stream: SendableRecordBatchStream,
+        guard: Box<Guard>,
+        /// How long batches were worked for.
+        worked: Duration,
+    },
+    Batches {
+        batches: VecDeque<RecordBatch>,
+        _held: Option<Held>,
+    },
     Values,
 }
 
@@ -87,10 +93,9 @@ impl Rows {
         let columns = columns_of(&stream.schema());
         Self {
             columns,
-            source: Source::Stream { stream, guard: Box::new(guard) },
+            source: Source::Stream { stream, guard: Box::new(guard), worked: Duration::ZERO },
             pending: VecDeque::new(),
             begun: None,
-            worked: Duration::ZERO,
             casts: false,
         }
     }
@@ -103,14 +108,12 @@ impl Rows {
     ) -> Self {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
-        let (pending, worked) = (VecDeque::new(), Duration::ZERO);
-        Self { columns, source, pending, begun: None, worked, casts: false }
+        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
     }
 
     /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
-        let (source, worked) = (Source::Values, Duration::ZERO);
-        Self { columns, source, pending: rows, begun: None, worked, casts: false }
+        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
     }
 
     /// The same rows with these columns, which were described to the caller before; `None` if there
@@ -165,10 +168,10 @@ impl Rows {
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let batch = match &mut self.source {
-                Source::Stream { stream, .. } => {
+                Source::Stream { stream, worked, .. } => {
                     let begun = Instant::now();
                     let next = stream.next().await;
-                    self.worked += begun.elapsed();
+                    *worked += begun.elapsed();
                     next.transpose()?
                 }
                 Source::Batches { batches, .. } => batches.pop_front(),
@@ -187,14 +190,15 @@ impl Rows {
 
     /// A statement by itself ends with its last row.
     fn end(&mut self) {
-        let Source::Stream { guard, .. } = &mut self.source else { return };
+        let Source::Stream { guard, worked, .. } = &mut self.source else { return };
+        let worked = *worked;
         guard.transaction = None;
         guard.named.clear();
         guard.plan = None;
         if let Some(afterwards) = guard.afterwards.take() {
             // Operators keep the transaction, too.
             self.source = Source::Batches { batches: VecDeque::new(), _held: None };
-            afterwards(self.worked);
+            afterwards(worked);
         }
     }
 
