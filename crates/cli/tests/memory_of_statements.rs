@@ -105,7 +105,8 @@ const CHANGES: &[&str] = &[
     "insert into b select i, repeat(t, 10) from b",
     "insert into b select i, t || t from b returning *",
     "update b set t = b.t || c.t from (select i, t from b) c where b.i = c.i",
-    "merge into b using (select i, t from b) s on b.i = s.i when matched then update set t = 'a'",
+    "merge into b using (select distinct i from b) s on b.i = s.i \
+     when matched then update set t = 'a'",
     "create table c as select * from big",
     "create index on big (t)",
     "alter table big add column z text default repeat('y', 100)",

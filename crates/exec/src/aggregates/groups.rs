@@ -33,8 +33,8 @@ pub(crate) trait AnyGroups: Send {
     /// Memory is refused.
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
 
-    /// Puts the group of each key of a tile, whose numbers come column by column, into `into`; there
-    /// has to be room for as many new ones.
+    /// Puts the group of each key of a tile, whose numbers come column by column, into `into`;
+    /// there has to be room for as many new ones.
     ///
     /// # Errors
     /// Memory for the table is refused.

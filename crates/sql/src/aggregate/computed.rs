@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, RecordBatch, RecordBatchOptions,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, Schema, SchemaRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -83,11 +85,28 @@ impl Values {
             _ => Arc::clone(array),
         };
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        // What stands in the place of null is not to be taken for a large number.
+        let array = match array.as_primitive_opt::<dt::Decimal128Type>() {
+            Some(decimals) if nulls.is_some() => {
+                let values = decimals.iter().map(Option::unwrap_or_default);
+                let values = Decimal128Array::from_iter_values(values);
+                Arc::new(values.with_data_type(array.data_type().clone()))
+            }
+            _ => array,
+        };
         let nulls = nulls.map(|nulls| {
             let words = nulls.inner().bit_chunks().iter_padded();
             words.take(array.len().div_ceil(64)).map(|valid| !valid).collect()
         });
         Ok(Self { array, nulls })
+    }
+
+    /// Whether each is a text, or a number of 8 bytes.
+    pub(crate) fn can_be_key(&self) -> bool {
+        match self.array.as_primitive_opt::<dt::Decimal128Type>() {
+            Some(decimals) => decimals.values().iter().all(|it| i64::try_from(*it).is_ok()),
+            None => !matches!(self.given().values, Slice::F64(_) | Slice::Other),
+        }
     }
 
     /// The values, if an aggregation takes such; else only which of them are null.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -19,7 +19,9 @@ use datafusion::physical_plan::metrics::{
 };
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode, PlanProperties,
+};
 use futures::StreamExt;
 use remanent_exec::Aggregation;
 
@@ -53,6 +55,8 @@ impl GroupsExec {
         let is_plain = *aggregate.mode() == AggregateMode::Single
             && !aggregate.group_expr().has_grouping_set()
             && aggregate.limit_options().is_none()
+            // Of rows in the order of the keys, it gives groups out before all have come.
+            && *aggregate.input_order_mode() == InputOrderMode::Linear
             && aggregate.filter_expr().iter().all(Option::is_none);
         if !is_plain {
             return Ok(None);
@@ -65,7 +69,8 @@ impl GroupsExec {
         if let Some(cooperative) = input.downcast_ref::<CooperativeExec>() {
             input = cooperative.input();
         }
-        if !input.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole) {
+        let is_whole = input.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole);
+        if !is_whole || projection.map(makes_arrays).transpose()?.unwrap_or_default() {
             (input, projection) = (aggregate.input(), None);
         }
         let query = query_of(aggregate, projection, &input.schema())?;
@@ -88,6 +93,20 @@ impl GroupsExec {
             None => RowSource::Batches(self.input.execute(partition, context)?),
         })
     }
+}
+
+/// Whether a projection makes arrays, which are large: as an operator by itself it makes them of few
+/// rows at a time.
+fn makes_arrays(projection: &ProjectionExec) -> PlanResult<bool> {
+    let schema = projection.input().schema();
+    let mut found = false;
+    for item in projection.expr() {
+        item.expr.apply(|expr| {
+            found |= expr.data_type(&schema)?.is_nested();
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+    }
+    Ok(found)
 }
 
 impl DisplayAs for GroupsExec {
@@ -192,8 +211,8 @@ struct Running {
 }
 
 impl Running {
-    /// Adds rows until all have come. Between two pieces of a table others may look whether to stop;
-    /// what gives batches looks itself.
+    /// Adds rows until all have come. Between two pieces of a table others may look whether to
+    /// stop; what gives batches looks itself.
     fn add_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
         let fed = &mut self.fed;
         match &mut self.source {

@@ -80,7 +80,11 @@ impl Fed {
     ) -> Result<[Vec<Option<Values>>; 2]> {
         let keys = self.query.keys.iter().enumerate().map(|(key, computed)| {
             let is_given = segment.is_key_given(key);
-            is_given.then(|| computed.values(rows, &mut array)).transpose()
+            let values = is_given.then(|| computed.values(rows, &mut array)).transpose()?;
+            match values.as_ref().is_none_or(Values::can_be_key) {
+                true => Ok(values),
+                false => Err(Error::internal("a key of more digits than its type has")),
+            }
         });
         let keys = keys.collect::<Result<_>>()?;
         let arguments = self.query.arguments.iter().enumerate().map(|(argument, computed)| {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::heap;
 
 /// Heap that a program has beside its statements: its functions, its connections.
-const PROGRAM_BYTES: usize = 24 << 20;
+const PROGRAM_BYTES: usize = 8 << 20;
 
 /// Threads that took less than this are not asked to stop when there is no room left.
 const LITTLE_BYTES: usize = 1 << 20;

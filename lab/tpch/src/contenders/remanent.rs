@@ -137,7 +137,7 @@ impl Remanent {
 
     /// Copies a file into a table.
     fn copy(&mut self, table: &Table, mut file: File, freezes: bool) -> Outcome<()> {
-        let freeze = if freezes { ", freeze" } else { "" };
+        let freeze = if freezes { ", freeze" } else { ", freeze false" };
         let text = format!("copy {} from stdin (delimiter '|'{freeze})", table.name);
         let statement = Statement::parse_all(&text)?.remove(0);
         let mut into = self.session.copy_in(&statement.copy()?)?;
