@@ -95,8 +95,8 @@ impl GroupsExec {
     }
 }
 
-/// Whether a projection makes arrays, which are large: as an operator by itself it makes them of few
-/// rows at a time.
+/// Whether a projection makes arrays, which are large: as an operator by itself it makes them of
+/// few rows at a time.
 fn makes_arrays(projection: &ProjectionExec) -> PlanResult<bool> {
     let schema = projection.input().schema();
     let mut found = false;
