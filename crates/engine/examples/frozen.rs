@@ -1,8 +1,9 @@
 //! What freezing takes and gives, on a table as wide and as various as `lineitem` of TPC-H:
 //! `cargo run --release -p remanent-engine --example frozen -- ROWS`.
 //!
-//! Loads rows, freezes them, and reads them in both forms: by key, row by row, and as columns; one
-//! thread, the best of three. The content is drawn from a seed, and is not that of the benchmark.
+//! Loads rows, freezes them, and reads them in both forms: by key, row by row, and as columns; then
+//! changes ever more of them, up to half, and freezes them again. One thread, the best of three.
+//! The content is drawn from a seed, and is not that of the benchmark.
 
 #![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
 
@@ -202,6 +203,72 @@ fn add_byte(sum: u16, byte: &u8) -> u16 {
     sum.wrapping_add(u16::from(*byte))
 }
 
+/// Adds the prices up of rows and of columns, wherever they are; in seconds.
+fn scan(db: &Database, table: &Table) -> Result<f64> {
+    let price = table.column("extendedprice")?;
+    let number = |value: Value<'_>| match value {
+        Value::Decimal(number) => number,
+        _ => 0,
+    };
+    best(|| {
+        let tx = db.begin_read()?;
+        let (mut pieces, mut sum) = (tx.scan_pieces(table)?, 0);
+        while let Some(piece) = pieces.next_piece() {
+            match piece {
+                Piece::Rows(rows) => {
+                    sum += rows.iter().map(|row| number(row.value(price))).sum::<i128>()
+                }
+                Piece::Frozen(rows) => {
+                    let (column, mut room) = (rows.column(price)?, Vec::new());
+                    let sees = |i: &usize| {
+                        rows.visible().is_none_or(|bits| bits[i / 64] >> (i % 64) & 1 == 1)
+                    };
+                    let all = (0..rows.len()).filter(sees);
+                    sum += all.map(|i| number(column.value(i, &mut room))).sum::<i128>();
+                }
+            }
+        }
+        black_box(sum);
+        Ok(())
+    })
+}
+
+/// Changes ever more rows, up to half of them, and freezes them again.
+fn wear(db: &Database, table: &Table, rows: u64) -> Result<()> {
+    let (primary, price) = (table.index("primary")?, table.column("extendedprice")?);
+    let per = |number: f64| number / rows as f64;
+    let print = |what: &str| -> Result<()> {
+        let time = per(scan(db, table)? * 1e9);
+        let memory = db.memory();
+        let bytes = per((memory.rows + memory.segments + memory.columns) as f64);
+        println!("{what}: scan {time:.2} ns a row, {bytes:.1} bytes a row");
+        Ok(())
+    };
+    print("none changed")?;
+    let mut changed = 0;
+    for share in [1, 2, 5, 10, 25, 50] {
+        for first in (0..rows).step_by(100) {
+            db.write(|tx| {
+                for row in (first + changed..first + share).filter(|row| *row < rows) {
+                    let key = [Value::I64((row / 4 * 4) as i64), Value::I32((row % 4) as i32)];
+                    let Some(found) = tx.find(table, primary, &key)? else { continue };
+                    let value = Value::Decimal(90_000 + i128::from(row % 120_000));
+                    tx.update_values(table, found.id(), &[(price, value)])?;
+                }
+                Ok(())
+            })?;
+        }
+        changed = share;
+        db.reclaim();
+        print(&format!("{share} in a hundred changed"))?;
+    }
+    let start = Instant::now();
+    let report = db.freeze_all(table)?;
+    println!("{report:?}");
+    println!("frozen again: {:.0} ns a row", per(start.elapsed().as_secs_f64() * 1e9));
+    print("frozen again")
+}
+
 fn main() -> Result<()> {
     let rows = std::env::args().nth(1).and_then(|rows| rows.parse().ok()).unwrap_or(ROWS);
     let db = Database::open(Options::new().budget(16 << 30).commit_ahead(rows * 300))?;
@@ -229,5 +296,6 @@ fn main() -> Result<()> {
     println!("each_row: hot {:.0} ns, frozen {visit_frozen:.0} ns a row", per_row(visit_hot));
     let (time, bytes) = add_up(&tx, &table)?;
     println!("columns added up: {:.1} GB/s of {bytes} encoded bytes", bytes as f64 / time / 1e9);
-    Ok(())
+    drop(tx);
+    wear(&db, &table, rows)
 }

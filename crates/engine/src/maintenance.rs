@@ -18,6 +18,9 @@ impl Database {
     /// if a row in it has old versions, is being changed, or is not yet seen by every snapshot
     /// that is held. Others may read and write meanwhile; changes of tables and indexes wait.
     ///
+    /// A frozen segment of which more than a tenth of the rows was changed or deleted is frozen
+    /// again, in the same way: changed rows are versions beside the columns until then.
+    ///
     /// It takes about as long as scanning the rows a few times, and as much memory beside the
     /// budget as the columns of one segment. What the rows took is free when everybody has ended
     /// who read or wrote meanwhile.
@@ -77,8 +80,8 @@ impl Database {
     /// somebody else freezes, or changes tables, nothing is done. A segment with a row id that is
     /// free is skipped, since rows may soon be inserted there.
     ///
-    /// For a program that has just read these rows and can tell that nobody changes them; each
-    /// segment takes about 20 ms.
+    /// For a program that has just read these rows and can tell that nobody changes them, or has
+    /// met [`FrozenRows`](crate::FrozenRows) that are worn; each segment takes about 20 ms.
     ///
     /// # Errors
     /// As [`Database::freeze`].

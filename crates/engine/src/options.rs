@@ -48,6 +48,7 @@ pub(crate) struct LogOptions {
     keep: bool,
     pub(crate) checkpoint_after: u64,
     pub(crate) freeze_at_checkpoint: bool,
+    pub(crate) freeze_at_recovery: bool,
     pub(crate) accept_damage: bool,
     pub(crate) progress: Option<ProgressCallback>,
 }
@@ -386,6 +387,22 @@ impl Options {
         self
     }
 
+    /// Whether opening makes columns of rows that the log seems to have from columns: where one
+    /// transaction has inserted rows under all 65,536 ids of a segment, in their order, as
+    /// [`WriteTransaction::insert_frozen`](crate::WriteTransaction::insert_frozen) does. Where
+    /// memory is refused, rows stay as they are. Done by default.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().freeze_at_recovery(false);
+    /// # let _ = options;
+    /// ```
+    pub fn freeze_at_recovery(mut self, freeze: bool) -> Self {
+        self.log.freeze_at_recovery = freeze;
+        self
+    }
+
     /// Opens a damaged database to write: what lies behind the damage is put aside, as files whose
     /// names begin with `lost-`, and is not part of the database any more.
     ///
@@ -508,6 +525,7 @@ impl Default for LogOptions {
             keep: false,
             checkpoint_after: 64 << 20,
             freeze_at_checkpoint: false,
+            freeze_at_recovery: true,
             accept_damage: false,
             progress: None,
         }

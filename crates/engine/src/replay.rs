@@ -6,6 +6,9 @@
 //! there, though not all of them. Row ids stay what they were. Where the operations come from is
 //! the caller's business: recovery takes them from files, and leaves out what an image has.
 //! [`finish`] sees to what is to be done once, when all was repeated.
+//!
+//! The log has rows that came as columns one by one, under all ids of a segment in their order.
+//! Where one transaction has inserted rows so, they become columns again when it is committed.
 
 use std::collections::HashMap;
 
@@ -16,9 +19,11 @@ use crate::log::record::{Operation, Operations};
 use crate::memory::AllocationClass;
 use crate::memory::atomic::{Acquire, Release};
 use crate::table::Table;
+use crate::table::columns::bulk_segment::SEGMENT_ROWS;
 use crate::table::rows::change::ChangedRow;
 use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
+use crate::transaction::cleanup::freeze::freeze_some;
 use crate::transaction::cleanup::reclaim;
 use crate::transaction::{Isolation, TransactionOptions, WriteTransaction};
 
@@ -31,6 +36,17 @@ pub(crate) struct Replay<'d> {
     tables: HashMap<u32, Table>,
     transaction: Option<WriteTransaction<'d>>,
     changes: usize,
+    freezes: bool,
+    filled: FilledSegments,
+}
+
+/// Segments all rows of which one transaction has inserted, in the order of their ids.
+#[derive(Default)]
+struct FilledSegments {
+    /// The table and the row id that would go on with what is being filled.
+    next: Option<(u32, u32)>,
+    /// Tables and numbers of segments.
+    filled: Vec<(u32, u32)>,
 }
 
 /// How far a transaction has been repeated.
@@ -45,7 +61,14 @@ struct Applied {
 
 impl<'d> Replay<'d> {
     pub(crate) fn new(db: &'d Database) -> Self {
-        Self { db, tables: HashMap::new(), transaction: None, changes: 0 }
+        let (tables, filled) = (HashMap::new(), FilledSegments::default());
+        Self { db, tables, transaction: None, changes: 0, freezes: false, filled }
+    }
+
+    /// Whether rows become columns that seem to have been columns.
+    pub(crate) fn freezing(mut self, freezes: bool) -> Self {
+        self.freezes = freezes;
+        self
     }
 
     /// Repeats a transaction, and says how many rows it changed.
@@ -54,6 +77,7 @@ impl<'d> Replay<'d> {
     /// `DamagedLog` if it cannot be repeated, memory.
     pub(crate) fn commit(&mut self, operations: &[u8]) -> Result<u64> {
         let mut applied = Applied::default();
+        self.filled.next = None;
         self.apply_whole(operations, &mut applied, true)?;
         self.end_applied(applied)
     }
@@ -69,6 +93,7 @@ impl<'d> Replay<'d> {
         last: &[u8],
     ) -> Result<u64> {
         let (mut bytes, mut applied) = (Vec::new(), Applied::default());
+        self.filled.next = None;
         for part in parts {
             bytes.extend_from_slice(&part?);
             let whole = self.apply_whole(&bytes, &mut applied, false)?;
@@ -92,15 +117,22 @@ impl<'d> Replay<'d> {
     /// Commits what was repeated so far.
     pub(crate) fn end_transaction(&mut self) -> Result<()> {
         self.changes = 0;
-        match self.transaction.take() {
-            Some(tx) => tx.commit().map(|_| ()),
-            None => Ok(()),
+        if let Some(tx) = self.transaction.take() {
+            tx.commit()?;
         }
+        for (table, number) in std::mem::take(&mut self.filled.filled) {
+            if let Ok(table) = self.table(table) {
+                // Where there is no memory for it, or the table is gone, rows stay rows.
+                let _ = freeze_some(&self.db.instance, &table.core, &[number], || true);
+            }
+        }
+        Ok(())
     }
 
     /// Takes back what has not committed.
     pub(crate) fn roll_back(&mut self) {
         self.transaction = None;
+        self.filled = FilledSegments::default();
     }
 
     /// Whether so much was changed that the transaction should end here.
@@ -184,8 +216,11 @@ impl<'d> Replay<'d> {
     fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
         let Some(table) = table_of(operation) else { return Ok(()) };
         let table = self.table(table)?;
-        if let Operation::Insert { row, .. } = *operation {
+        if let Operation::Insert { table: id, row, .. } = *operation {
             self.make_vacant(&table, row)?;
+            if self.freezes {
+                self.filled.note(id, row);
+            }
         }
         self.changes += 1;
         change_row(self.transaction()?, &table, operation).map_err(|error| {
@@ -211,6 +246,18 @@ impl<'d> Replay<'d> {
         }
         let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
         Ok(tx)
+    }
+}
+
+impl FilledSegments {
+    /// Notes that a row is inserted next.
+    fn note(&mut self, table: u32, row: u32) {
+        let last = SEGMENT_ROWS as u32 - 1;
+        let goes_on = row & last == 0 || self.next == Some((table, row));
+        if goes_on && row & last == last {
+            self.filled.push((table, row / SEGMENT_ROWS as u32));
+        }
+        self.next = goes_on.then(|| (table, row.wrapping_add(1)));
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) enum Retired {
     Rows { table: u32, row: u32 },
     /// A chunk of slots of a segment that was frozen, and the versions that the slots refer to.
     Slots { offset: u64 },
+    /// What a segment was frozen to before it was frozen again, and the versions beside it.
+    Replaced { offset: u64 },
     /// The first row of a segment whose insertion as columns was taken back: its block to free.
     Segment { table: u32, row: u32 },
     /// Rows that ended in place, some of the 64 from this one on; which, is an entry of its own.
@@ -466,10 +468,11 @@ impl RetireQueue {
 }
 
 /// What stands in the place of a block's purpose in the words of other items.
+const REPLACED: u64 = 5;
 const DELETION: u64 = 6;
 const SLOTS: u64 = 7;
 
-const _: () = assert!((PURPOSES as u64) <= DELETION);
+const _: () = assert!((PURPOSES as u64) <= REPLACED);
 
 impl Retired {
     /// Whether it waits for snapshots, and not for who may refer to it.
@@ -485,11 +488,13 @@ impl Retired {
     /// Blocks are multiples of 16, which leaves the low four bits: bit 0 marks rows, bit 1 with it
     /// a run of them, bit 2 a segment, both rows that have ended, which bit 3 says are dead, and
     /// bit 3 alone those that have ended in columns; else bits 1 to 3 hold another block's purpose,
-    /// or that it is a deletion or slots. A row's word is table (at most 2^24) and row id.
+    /// or that it is a deletion, slots or a segment that was replaced. A row's word is table (at
+    /// most 2^24) and row id.
     fn to_word(self) -> u64 {
         match self {
             Self::Block { offset, purpose } => offset | (purpose as u64) << 1,
             Self::Slots { offset } => offset | SLOTS << 1,
+            Self::Replaced { offset } => offset | REPLACED << 1,
             Self::Row { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 1,
             Self::Deletion { offset } => offset | DELETION << 1,
             Self::Rows { table, row } => u64::from(table) << 40 | u64::from(row) << 8 | 3,
@@ -523,6 +528,7 @@ impl Retired {
             2 => Purpose::Indexes,
             3 => Purpose::Internal,
             4 => Purpose::Columns,
+            REPLACED => return Self::Replaced { offset },
             DELETION => return Self::Deletion { offset },
             _ => return Self::Slots { offset },
         };
@@ -550,6 +556,11 @@ impl<'m> Allocator<'m> {
     /// As [`Allocator::retire_moved`], for a chunk of slots and the versions that they refer to.
     pub(crate) fn retire_slots(&self, offset: u64) {
         self.cache.moved.push(*self, self.stamp_of_now(), Retired::Slots { offset });
+    }
+
+    /// As [`Allocator::retire_moved`], for what a segment was frozen to before.
+    pub(crate) fn retire_replaced(&self, offset: u64) {
+        self.cache.moved.push(*self, self.stamp_of_now(), Retired::Replaced { offset });
     }
 
     /// As [`Allocator::retire`], for a run of rows: table, first row, how many. Takes two entries.

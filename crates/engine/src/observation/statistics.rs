@@ -47,7 +47,7 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Attempts after the first one, in [`Database::write`] and its like.
     pub retries: u64,
-    /// Segments whose rows were made columns: by freezing, not those that were inserted so.
+    /// Segments whose rows were made columns: by freezing, once or again, not those inserted so.
     pub frozen_segments: u64,
     /// Transactions that are active and only read.
     pub readers: u64,

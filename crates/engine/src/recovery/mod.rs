@@ -299,7 +299,7 @@ impl Attempt<'_> {
         let database = reader.database();
         let stop = self.stop(image.is_some(), database, head.position)?;
         let walk = LogWalk {
-            replay: Replay::new(&db),
+            replay: Replay::new(&db).freezing(self.log_options.freeze_at_recovery),
             since: head.timestamp,
             until: self.until,
             stop,

@@ -1,4 +1,5 @@
-//! After a query: segments of rows that it has read and that nobody changes become columns.
+//! After a query: segments of rows that it has read and that nobody changes become columns, and
+//! frozen ones get new columns of which many rows were changed or deleted.
 //!
 //! So whoever asks again asks columns, and no thread is needed for it. Only the transaction of a
 //! query by itself notes segments, where the setting `freeze` says so, and only when it has ended

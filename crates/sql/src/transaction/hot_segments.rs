@@ -1,12 +1,13 @@
-//! Segments of rows that a statement's scans have met and that nobody seems to change.
+//! Segments that a statement's scans have met and that are worth freezing: of rows that nobody
+//! seems to change, and frozen ones of which many rows were changed or deleted.
 //!
-//! Of such a segment the statement has seen a row under each row id: none is free, and none was
+//! Of one with rows the statement has seen a row under each row id: none is free, and none was
 //! inserted since its snapshot. Whether all other snapshots see them, too, and nobody is changing
 //! one, is found out by whoever freezes it; that costs no more than looking at its rows again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use remanent_engine::{Row, SEGMENT_ROWS};
+use remanent_engine::{FrozenRows, Row, SEGMENT_ROWS};
 
 use crate::catalog::table::Table;
 
@@ -45,6 +46,15 @@ impl HotRun {
     /// Nothing yet.
     pub(crate) fn new(hot: &Arc<HotSegments>, table: &Arc<Table>) -> Self {
         Self { hot: Arc::clone(hot), table: Arc::clone(table), number: 0, seen: 0 }
+    }
+
+    /// Notes a frozen segment that was met, if it is worth freezing again.
+    pub(super) fn note_frozen(&mut self, rows: &FrozenRows<'_>) {
+        if rows.is_worn()
+            && let Ok(number) = u32::try_from(rows.first_row() / SEGMENT_ROWS as u64)
+        {
+            self.hot.add(&self.table, number);
+        }
     }
 
     /// Notes rows that were met, all of one segment.

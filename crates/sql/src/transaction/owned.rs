@@ -224,8 +224,10 @@ impl HeldPieces {
         self.cancel.check()?;
         let (cancel, hot) = (&self.cancel, &mut self.hot);
         let taken = self.pieces.next_with(|piece, keeper| {
-            if let (Some(hot), Piece::Rows(rows)) = (hot, &piece) {
-                hot.note(rows);
+            match (hot, &piece) {
+                (Some(hot), Piece::Rows(rows)) => hot.note(rows),
+                (Some(hot), Piece::Frozen(rows)) => hot.note_frozen(rows),
+                (None, _) => {}
             }
             take(piece, Keep { keeper, cancel });
         })?;

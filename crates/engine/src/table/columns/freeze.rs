@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::frozen::{BlockAt, FrozenSegment, block_size};
 use super::frozen_ends::Bitmaps;
+use super::refreeze::FrozenAt;
 use crate::column::block::{Block, EncodedBlock};
 use crate::error::Result;
 use crate::index::pack::Packing;
@@ -30,14 +31,16 @@ use crate::table::rows::version::{Version, bytes_at};
 use crate::table::table::{IndexCore, TableAt};
 
 /// The slot of a row whose id was withdrawn from the list of free ones.
-const GAP: u64 = DEAD;
+pub(super) const GAP: u64 = DEAD;
 
 /// What became of a segment that was to be frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It is frozen.
     Frozen { rows: u64, bytes_before: u64, bytes_after: u64 },
-    /// It was frozen before, or no row is in it.
+    /// It was frozen and worn, and has new columns.
+    Refrozen { rows: u64, bytes_before: u64, bytes_after: u64 },
+    /// It was frozen before and is not worn, or no row is in it.
     Nothing,
     /// Some row has old versions, is being changed, or is too new for a snapshot that is held; or
     /// its columns would be too large.
@@ -49,7 +52,7 @@ pub(crate) enum Outcome {
 pub(crate) enum Inspected {
     /// It can be frozen.
     Freezable,
-    /// It is frozen, or no row is in it.
+    /// It is frozen and not worn, or no row is in it.
     Nothing,
     /// Some row cannot be frozen.
     Busy,
@@ -81,8 +84,9 @@ impl<'m> TableAt<'m> {
         let mut next = u64::from(number) << SEGMENT_SHIFT;
         let end = directory.limit().min(next + (1 << SEGMENT_SHIFT));
         let Some(segment) = directory.segment(memory, number) else { return Inspected::Nothing };
-        if segment.frozen(memory).is_some() {
-            return Inspected::Nothing;
+        if let Some(frozen) = segment.frozen(memory) {
+            let first = number << SEGMENT_SHIFT;
+            return FrozenAt { table: *self, first, segment, frozen }.inspect(horizon);
         }
         let mut found = Inspected::Nothing;
         while next < end {
@@ -101,7 +105,8 @@ impl<'m> TableAt<'m> {
     }
 
     /// Freezes a segment if all of its rows were committed at or before `horizon`, which every
-    /// snapshot has reached. The caller holds a slot as a writer, and nobody else freezes.
+    /// snapshot has reached; one that is frozen and worn, again (`refreeze.rs`). The caller holds a
+    /// slot as a writer, and nobody else freezes.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
@@ -116,8 +121,12 @@ impl<'m> TableAt<'m> {
         let start = u64::from(number) << SEGMENT_SHIFT;
         let limit = directory.limit();
         let Some(segment) = directory.segment(memory, number) else { return Ok(Outcome::Nothing) };
-        if start >= limit || segment.frozen(memory).is_some() {
+        if start >= limit {
             return Ok(Outcome::Nothing);
+        }
+        if let Some(frozen) = segment.frozen(memory) {
+            let worn = FrozenAt { table: *self, first: start as u32, segment, frozen };
+            return worn.refreeze(alloc, horizon, gaps);
         }
         let end = limit.min(start + (1 << SEGMENT_SHIFT));
         let frame = self.frame(start..end, horizon, gaps);
@@ -178,7 +187,7 @@ impl<'m> TableAt<'m> {
     }
 
     /// The bytes and the timestamp of the row in a slot, if it is one that can be frozen.
-    fn freezable_row(&self, word: u64, horizon: u64) -> Option<(&'m [u8], u64)> {
+    pub(super) fn freezable_row(&self, word: u64, horizon: u64) -> Option<(&'m [u8], u64)> {
         let newest = newest_of(word);
         if newest == 0 || word & LATCHED != 0 {
             return None;
@@ -229,7 +238,15 @@ pub(crate) fn install(
     segment_of(alloc, BlockAt { at, len }, begin)
 }
 
-fn segment_of(alloc: Allocator<'_>, block: BlockAt, begin: u64) -> Result<Ref<FrozenSegment>> {
+/// Puts what a segment is frozen to around a block, which is freed if that fails.
+///
+/// # Errors
+/// As [`put_block`].
+pub(super) fn segment_of(
+    alloc: Allocator<'_>,
+    block: BlockAt,
+    begin: u64,
+) -> Result<Ref<FrozenSegment>> {
     let free_block = || FrozenSegment::free_block(alloc, block);
     let rows = Block::new(alloc.region().bytes(block.at, block.len)).rows();
     let bitmaps = Bitmaps::allocate(alloc, rows).inspect_err(|_| free_block())?;
@@ -309,12 +326,12 @@ impl Directory {
         }
     }
 
-    /// Gives back the row ids that were withdrawn, but for those of segments that are frozen now.
+    /// Gives back the row ids that were withdrawn, but for those of segments frozen since.
     pub(crate) fn return_gaps(&self, memory: &Memory, numbers: &[u32]) {
         for &number in numbers {
             let mut row = u64::from(number) << SEGMENT_SHIFT;
             let end = self.limit().min(row + (1 << SEGMENT_SHIFT));
-            while row < end && self.frozen(memory, row as u32).is_none() {
+            while row < end {
                 let slots = self.slots_beside(memory, row as u32, end);
                 for (row, slot) in (row..).zip(slots) {
                     if slot.load(Relaxed) == GAP {
@@ -366,6 +383,13 @@ impl Directory {
         segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
         old.iter().filter(|old| **old != 0).for_each(|&old| alloc.retire_slots(old));
         true
+    }
+
+    /// Lets the chunks of a segment that is frozen lead to what it was frozen to again.
+    pub(super) fn replace_frozen(&self, segment: &Segment, frozen: Ref<FrozenSegment>) {
+        let _latched = self.latch.lock();
+        let word = frozen.offset() | FROZEN;
+        segment.chunks.iter().for_each(|chunk| chunk.store(word, Release));
     }
 
     /// Puts a frozen segment where no row id was given out yet, behind all that were. Nobody else

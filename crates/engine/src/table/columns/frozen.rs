@@ -53,8 +53,10 @@ pub(crate) struct FrozenSegment {
     overlay: AtomicU64,
     /// What `overlay` was before the segment was aborted; it waits for its last reader.
     aborted_overlay: AtomicU64,
-    rows: AtomicU32,
-    unused: AtomicU32,
+    /// Rows from here on were neither there when it was frozen nor have they slots.
+    reach: AtomicU32,
+    /// Whether it was frozen again; set for ever, under the latch of the ends.
+    replaced: AtomicU32,
     /// Which rows have ended.
     pub(super) ends: FrozenEnds,
     /// What the slots of a group say that is not there. Never written to.
@@ -96,8 +98,25 @@ impl FrozenSegment {
         self.ends.put(bitmaps);
         self.block.store(block.at, Relaxed);
         self.block_len.store(block.len as u64, Relaxed);
-        self.rows.store(self.block(memory).rows(), Relaxed);
+        self.reach.store(self.block(memory).rows(), Relaxed);
         self.begin.store(begin, Release);
+    }
+
+    /// Whether another segment is in its place: then nothing in it changes any more. To be asked
+    /// under the latch of the ends.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.replaced.load(Relaxed) != 0
+    }
+
+    /// Says that another segment is about to take its place. The latch of the ends is held.
+    pub(super) fn set_replaced(&self) {
+        self.replaced.store(1, Relaxed);
+    }
+
+    /// Writes the timestamp of a segment that is committed, before the directory leads to it no
+    /// more. The latch of the ends is held.
+    pub(super) fn finalize_begin(&self, timestamp: u64) {
+        self.begin.store(timestamp, Release);
     }
 
     /// Whether nobody sees it any more.
@@ -127,7 +146,7 @@ impl FrozenSegment {
     /// Frees what an aborted segment takes, versions of rows included. Nobody refers to any of it,
     /// and the directory's latch is held.
     pub(super) fn free_aborted(&self, alloc: Allocator<'_>) {
-        self.rows.store(0, Relaxed);
+        self.reach.store(0, Relaxed);
         self.free_contents(alloc);
         self.aborted_overlay.store(0, Relaxed);
         self.block_len.store(0, Relaxed);
@@ -136,8 +155,7 @@ impl FrozenSegment {
 
     /// The rows that are versions by now, by their ordinals.
     pub(super) fn rows_changed<'m>(&'m self, memory: &'m Memory) -> impl Iterator<Item = u32> {
-        let groups = if self.is_changed() { 0..GROUPS } else { 0..0 };
-        let groups = groups.filter_map(|group| Some((group, self.changed(memory, group)?)));
+        let groups = self.groups(memory, 0);
         let slots = groups.flat_map(|(group, slots)| ((group * GROUP) as u32..).zip(slots));
         slots.filter(|(_, slot)| newest_of(slot.load(Acquire)) != 0).map(|(row, _)| row)
     }
@@ -174,20 +192,26 @@ impl FrozenSegment {
         }
     }
 
-    /// Whether some row from this one on was there when the segment was frozen.
+    /// Whether some row from this one on was there when the segment was frozen, or came since.
     #[inline]
     pub(in crate::table) fn reaches(&self, row: u32) -> bool {
-        row & SLOT_MASK < self.rows.load(Relaxed)
+        row & SLOT_MASK < self.reach.load(Relaxed)
     }
 
-    /// The slots of group `number`, if some of its rows have changed.
-    pub(crate) fn changed<'m>(&self, memory: &'m Memory, number: usize) -> Option<&'m [AtomicU64]> {
+    /// The groups in which rows have changed, from this one on: their numbers and the slots of the
+    /// rows that can be.
+    pub(super) fn groups<'m>(
+        &self,
+        memory: &'m Memory,
+        first: usize,
+    ) -> impl Iterator<Item = (usize, &'m [AtomicU64])> + use<'m> {
         let overlay = self.overlay.load(Acquire);
-        if overlay == 0 {
-            return None;
-        }
-        let group = memory.region().words(overlay, GROUPS)[number].load(Acquire);
-        (group != 0).then(|| memory.region().words(group, GROUP))
+        let reach = if overlay == 0 { 0 } else { self.reach.load(Relaxed) as usize };
+        (first..reach.div_ceil(GROUP)).filter_map(move |number| {
+            let group = memory.region().words(overlay, GROUPS)[number].load(Acquire);
+            let count = GROUP.min(reach - number * GROUP);
+            (group != 0).then(|| (number, memory.region().words(group, count)))
+        })
     }
 
     /// Whether any row has changed.
@@ -328,6 +352,9 @@ impl Directory {
         if is_frozen(self.word(alloc.memory, row)) {
             self.open_slot(alloc, row, AllocationClass::Normal)?;
             self.slot(alloc.memory, row).store(0, Release);
+            if let Some(frozen) = self.frozen(alloc.memory, row) {
+                frozen.reach.fetch_max((row & SLOT_MASK) + 1, Relaxed);
+            }
         }
         Ok(())
     }
@@ -365,7 +392,8 @@ impl<'m> TableAt<'m> {
     }
 
     /// Makes the frozen content of a row that is seen a version in its slot, and says whether there
-    /// was any. Where somebody else does so at the same time, one of both versions goes.
+    /// was any. Where somebody else does so at the same time, one of both versions goes; where the
+    /// segment is replaced meanwhile, the version goes and the caller has to look again.
     ///
     /// # Errors
     /// `BudgetReached`, `OutOfMachineMemory`; then nothing changed.
@@ -386,10 +414,12 @@ impl<'m> TableAt<'m> {
         let version = Version::create_in_class(alloc, frozen.begin(self.memory), content, class)?;
         Version::at(self.memory, version).set_row(row);
         frozen.write(self, fresh_bytes_at(self.memory, version));
-        let slot = self.directory().slot(self.memory, row);
+        // In the segment that the content is of: its group is there, unless it was replaced.
+        let slot = frozen.segment.slot(self.memory, row);
         let mut is_there = false;
         frozen.segment.ends.unless_ended(self.memory, frozen.ordinal, || {
-            is_there = slot.compare_exchange(FROZEN, version, Release, Relaxed).is_ok();
+            is_there = !frozen.segment.is_replaced()
+                && slot.compare_exchange(FROZEN, version, Release, Relaxed).is_ok();
         });
         if !is_there {
             Version::free(alloc, version);

@@ -17,10 +17,10 @@ use super::frozen::{FrozenRow, FrozenSegment};
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, acquire_fence};
 use crate::memory::class::occupied;
-use crate::memory::latch::Latch;
+use crate::memory::latch::{Latch, Latched};
 use crate::memory::retire::Retired;
 use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
-use crate::snapshot::{Begin, Snapshot, resolve};
+use crate::snapshot::{Begin, FinalStamp, Snapshot, resolve};
 use crate::table::cleanup::pins::Pins;
 use crate::table::cleanup::prune::ordered_indexes;
 use crate::table::rows::change::Change;
@@ -61,7 +61,7 @@ pub(crate) struct Layer {
 /// Which rows of a segment have ended; part of what it was frozen to.
 #[repr(C)]
 pub(super) struct FrozenEnds {
-    latch: Latch,
+    pub(super) latch: Latch,
     /// Whether any row has ever ended.
     any: AtomicU32,
     layers: [Layer; LAYERS],
@@ -209,6 +209,16 @@ impl FrozenEnds {
         memory.region().words(self.gone.load(Relaxed), words)
     }
 
+    /// Rows that are gone for everybody.
+    pub(super) fn gone_count(&self) -> u64 {
+        self.gone_count.load(Acquire)
+    }
+
+    /// Whether every row that has ended is gone for everybody.
+    pub(super) fn are_all_gone(&self) -> bool {
+        self.layers.iter().all(|layer| layer.stamp.load(Acquire) == 0)
+    }
+
     /// Whether no row has ever ended.
     #[inline]
     pub(super) fn is_none(&self) -> bool {
@@ -346,9 +356,13 @@ impl<'m> TableAt<'m> {
         if begin.is_err() {
             return Ok(None);
         }
-        let (ends, queue) = (&frozen.segment.ends, &alloc.cache.retired);
+        let queue = &alloc.cache.retired;
         queue.reserve(alloc, AllocationClass::Emergency)?;
-        let latched = ends.latch.lock();
+        let Some((frozen, latched)) = self.latch_ends(row) else {
+            queue.release();
+            return Ok(None);
+        };
+        let ends = &frozen.segment.ends;
         let ended = match is_frozen(frozen.segment.slot(self.memory, row).load(Acquire)) {
             false => Ok(None),
             true => self
@@ -370,6 +384,19 @@ impl<'m> TableAt<'m> {
         }
         let at = |layer: &Layer| self.memory.region().offset_of(layer);
         ended.map(|layer| layer.map(|layer| Change::end_in_columns(row, at(layer))))
+    }
+
+    /// A row that is as it was frozen, with the latch of the ends of its segment, which is not
+    /// replaced meanwhile; `None` if there is no such row.
+    fn latch_ends(&self, row: u32) -> Option<(FrozenRow<'m>, Latched<'m>)> {
+        loop {
+            let frozen = self.frozen_row(row)?;
+            let latched = frozen.segment.ends.latch.lock();
+            // Else the directory led to another one before the latch was free.
+            if !frozen.segment.is_replaced() {
+                return Some((frozen, latched));
+            }
+        }
     }
 
     /// Makes a row a version that is as it was frozen and that this transaction may change.
@@ -414,6 +441,13 @@ impl<'m> TableAt<'m> {
             Some(Ok(())) => Err(self.row_not_found(row)),
             Some(Err(holder)) => Err(self.conflict(row, 0, holder)),
         }
+    }
+
+    /// Exchanges the stamp of the ends that a transaction has left in a segment for a timestamp.
+    /// The layer is looked for: it may be free by now, and the segment replaced.
+    pub(crate) fn stamp_ends(&self, first: u32, stamp: FinalStamp) {
+        let Some(frozen) = self.directory().frozen(self.memory, first) else { return };
+        frozen.ends.layers.iter().for_each(|layer| layer.finalize(stamp.own, stamp.timestamp));
     }
 
     /// Takes the ends of some rows back that the transaction with this stamp has made.
@@ -523,7 +557,7 @@ impl<'m> TableAt<'m> {
             return MarkedEnds::NoRoom;
         }
         let latched = frozen.ends.latch.lock();
-        let is_first = !frozen.is_aborted();
+        let is_first = !frozen.is_aborted() && !frozen.is_replaced();
         if is_first {
             frozen.abort();
         }

@@ -85,6 +85,7 @@ pub struct FrozenRows<'t> {
     visible: Visible<'t>,
     /// Whether it begins with the segment: else rows of it were given before it was frozen.
     is_whole: bool,
+    is_worn: bool,
 }
 
 /// For which rows the columns are what is seen.
@@ -158,7 +159,8 @@ impl<'t> Pieces<'t> {
         let present = block.present().map(as_u64s);
         if passed == 0 && !frozen.is_changed() && frozen.ends.is_none() {
             let visible = present.map_or(Visible::All, Visible::Present);
-            return Some(FrozenRows { handle: self.handle, block, first, visible, is_whole: true });
+            let (handle, is_whole, is_worn) = (self.handle, true, false);
+            return Some(FrozenRows { handle, block, first, visible, is_whole, is_worn });
         }
         let rows = block.rows() as usize;
         let mut bits: Box<[u64]> = match present {
@@ -169,7 +171,9 @@ impl<'t> Pieces<'t> {
             let before = passed.saturating_sub(number * GROUP).min(GROUP);
             *bits &= u64::MAX.checked_shl(before as u32).unwrap_or(0);
         }
+        let mut changed = 0;
         self.take_changed(frozen, first, passed, |ordinal| {
+            changed += 1;
             if let Some(bits) = bits.get_mut(ordinal / GROUP) {
                 *bits &= !(1 << (ordinal % GROUP));
             }
@@ -180,7 +184,8 @@ impl<'t> Pieces<'t> {
             return None;
         }
         let (visible, is_whole) = (Visible::Some(bits), passed == 0);
-        Some(FrozenRows { handle: self.handle, block, first, visible, is_whole })
+        let (handle, is_worn) = (self.handle, frozen.is_worn_by(memory, changed));
+        Some(FrozenRows { handle, block, first, visible, is_whole, is_worn })
     }
 
     /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
@@ -193,11 +198,7 @@ impl<'t> Pieces<'t> {
         mut visit: impl FnMut(usize),
     ) {
         let memory = self.table.memory;
-        if !frozen.is_changed() {
-            return;
-        }
-        for number in passed / GROUP..1 << (SEGMENT_SHIFT - 6) {
-            let Some(slots) = frozen.changed(memory, number) else { continue };
+        for (number, slots) in frozen.groups(memory, passed / GROUP) {
             for (ordinal, slot) in (number * GROUP..).zip(slots) {
                 let word = slot.load(Acquire);
                 if !is_frozen(word) && ordinal >= passed {
@@ -249,6 +250,12 @@ impl<'t> FrozenRows<'t> {
     /// Whether the columns are of all rows of the segment that were not passed before.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// Whether so many rows of the segment were changed or deleted that it is worth freezing again,
+    /// as [`Database::freeze_segments`](crate::Database::freeze_segments) does.
+    pub fn is_worn(&self) -> bool {
+        self.is_worn
     }
 
     /// The columns as they lie in memory.

@@ -14,6 +14,7 @@ use crate::memory::retire::Retired;
 use crate::memory::row_blocks::free_and_all;
 use crate::memory::{Allocator, Purpose};
 use crate::table::columns::freeze::free_slots;
+use crate::table::columns::refreeze::free_replaced;
 use crate::table::rows::version::Version;
 use crate::table::table::TableAt;
 use crate::transaction::begin::clock;
@@ -142,6 +143,7 @@ pub(crate) fn free_moved(alloc: Allocator<'_>, own: usize) {
                     }
                     Retired::Block { offset, purpose } => alloc.free_block(offset, purpose),
                     Retired::Slots { offset } => free_slots(alloc, offset),
+                    Retired::Replaced { offset } => free_replaced(alloc, offset),
                     _ => unreachable!("only what rows were moved out of is there"),
                 }
             }

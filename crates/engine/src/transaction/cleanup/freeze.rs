@@ -2,7 +2,8 @@
 //!
 //! So no snapshot is held for longer than one segment takes, and what a segment has left behind is
 //! freed before the next one is begun, if nobody reads. The definition lock is held: nobody else
-//! freezes, and no index is made of rows that are on their way.
+//! freezes, and no index is made of rows that are on their way. Frozen segments of which many rows
+//! were changed or deleted are frozen again in the same way.
 
 use std::sync::{PoisonError, TryLockError};
 
@@ -35,14 +36,16 @@ pub(crate) enum Extent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FreezeReport {
-    /// Segments that are frozen now and were not before, and rows in them.
+    /// Segments that are frozen now and were not before, or have new columns.
     pub segments: u64,
+    /// How many of them were frozen before, and had many rows that were changed or deleted since.
+    pub refrozen: u64,
     /// Rows in those segments.
     pub rows: u64,
     /// Segments that were skipped, since a row in them has old versions, is being changed, or
     /// is not seen by every snapshot that is held.
     pub skipped: u64,
-    /// Bytes that the rows of the segments took: versions and slots.
+    /// Bytes that the rows of the segments took: versions and slots, columns that were replaced.
     pub bytes_before: u64,
     /// Bytes that they take now: columns, and what leads there.
     pub bytes_after: u64,
@@ -136,7 +139,7 @@ fn freeze_one<'d>(
     gaps: Gaps,
 ) -> Result<Outcome> {
     let outcome = at.freeze_segment(alloc, number, horizon, gaps)?;
-    if matches!(outcome, Outcome::Frozen { .. }) {
+    if matches!(outcome, Outcome::Frozen { .. } | Outcome::Refrozen { .. }) {
         alloc.cache.counts.add(Counted::FrozenSegments, 1);
     }
     Ok(outcome)
@@ -192,8 +195,10 @@ fn in_slot<'d, T>(
 impl FreezeReport {
     fn count(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Frozen { rows, bytes_before, bytes_after } => {
+            Outcome::Frozen { rows, bytes_before, bytes_after }
+            | Outcome::Refrozen { rows, bytes_before, bytes_after } => {
                 self.segments += 1;
+                self.refrozen += u64::from(matches!(outcome, Outcome::Refrozen { .. }));
                 self.rows += rows;
                 self.bytes_before += bytes_before;
                 self.bytes_after += bytes_after;

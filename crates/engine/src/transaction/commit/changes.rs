@@ -110,8 +110,12 @@ pub(crate) fn stamp(
                 stamp_chain(memory, newest, stamp);
             });
         }
-        Written::InColumns { layer, .. } => {
+        Written::InColumns { layer, .. } if versions_are_held => {
             return Layer::at(memory, layer).finalize(stamp.own, stamp.timestamp);
+        }
+        Written::InColumns { first, .. } => {
+            let Some(core) = db.catalog().by_id(table) else { return };
+            return TableAt { memory, core: &core }.stamp_ends(first, stamp);
         }
         Written::Later { .. } => return,
         Written::Ended { first, bits } => {
