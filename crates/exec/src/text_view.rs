@@ -75,6 +75,12 @@ impl TextViews {
         Self { views, bytes: Some(bytes) }
     }
 
+    /// No texts, and room for so many, and for so many bytes of those that are long.
+    pub(crate) fn with_room(texts: usize, bytes: usize) -> Self {
+        let (views, bytes) = (Vec::with_capacity(texts), Vec::with_capacity(bytes));
+        Self { views, bytes: Some(bytes) }
+    }
+
     /// Adds texts that lie in rows, each from one place up to another. All texts have to take less
     /// than 4 GiB.
     #[inline]

@@ -212,6 +212,11 @@ fn hot_rows_are_those_whose_keys_are_wanted() {
         assert_eq!(numbers(&mut session, &query), [expected as i64], "{on}, frozen");
         let query = format!("select count(*) from small s join hot l on {on}");
         let (sets, out) = of_table(&mut session, &query, "hot");
-        assert_eq!((sets, out), (1, expected as u64), "{on}");
+        assert_eq!(sets, 1, "{on}");
+        // Of numbers above a thousand, the plan shows three digits.
+        assert!(
+            out.abs_diff(expected as u64) <= expected as u64 / 100,
+            "{on}: {out} rows came out"
+        );
     }
 }

@@ -25,7 +25,7 @@ impl GatheredColumn {
     /// A leaf of the layout, of no rows; `None` if it has neither numbers, truths nor text.
     pub fn new(layout: &RowLayout, leaf: usize) -> Option<Self> {
         let place = Place::of(layout, leaf)?;
-        let values = empty(&place.column_type)?;
+        let values = with_room(&place.column_type, 0, 0)?;
         Some(Self { place, values, valid: Vec::new() })
     }
 
@@ -36,16 +36,16 @@ impl GatheredColumn {
     pub fn extend(&mut self, tile: &RowTile<'_, '_>) {
         let Self { place, values, valid } = self;
         if let Some(null) = place.null {
-            valid.extend(tile.bytes().map(|row| !null.is_set(row)));
+            tile.append(valid, |row| !null.is_set(row));
         }
         let offset = place.offset;
         macro_rules! numbers {
             ($values:ident, $native:ty) => {
-                $values.extend(tile.bytes().map(|row| <$native>::from_le_bytes(entry(row, offset))))
+                tile.append($values, |row| <$native>::from_le_bytes(entry(row, offset)))
             };
         }
         match values {
-            Vector::Bool(values) => values.extend(tile.bytes().map(|row| row[offset] != 0)),
+            Vector::Bool(values) => tile.append(values, |row| row[offset] != 0),
             Vector::I8(values) => numbers!(values, i8),
             Vector::I16(values) => numbers!(values, i16),
             Vector::I32(values) => numbers!(values, i32),
@@ -57,8 +57,7 @@ impl GatheredColumn {
             Vector::F32(values) => numbers!(values, f32),
             Vector::F64(values) => numbers!(values, f64),
             Vector::I128(values) if place.column_type.fixed_size() == 8 => {
-                let number = |row| i128::from(i64::from_le_bytes(entry(row, offset)));
-                values.extend(tile.bytes().map(number));
+                tile.append(values, |row| i64::from_le_bytes(entry(row, offset)).into());
             }
             Vector::I128(values) => numbers!(values, i128),
             Vector::Text(texts) => {
@@ -80,32 +79,38 @@ impl GatheredColumn {
         }
     }
 
-    /// The values; none are left.
+    /// The values; none are left, and there is room for as many.
     pub fn take(&mut self) -> Decoded<'static> {
-        let next = empty(&self.place.column_type).unwrap_or(Vector::Values(Vec::new()));
-        let values = std::mem::replace(&mut self.values, next);
+        // The next batch may end with some rows more.
+        let [rows, text_bytes] = [self.values.len(), self.text_bytes()].map(|it| it + it / 8);
+        let next = with_room(&self.place.column_type, rows, text_bytes);
+        let values =
+            std::mem::replace(&mut self.values, next.unwrap_or(Vector::Values(Vec::new())));
         let valid = std::mem::take(&mut self.valid);
         Decoded { values, valid: valid.contains(&false).then_some(valid) }
     }
 }
 
-/// A vector for a type without values; `None` if these would lead into the rows.
-fn empty(column_type: &ColumnType) -> Option<Vector<'static>> {
+/// A vector for a type without values, and with room for some; `None` if these would lead into the
+/// rows.
+fn with_room(column_type: &ColumnType, rows: usize, text_bytes: usize) -> Option<Vector<'static>> {
     Some(match column_type {
-        ColumnType::Bool => Vector::Bool(Vec::new()),
-        ColumnType::I8 => Vector::I8(Vec::new()),
-        ColumnType::I16 => Vector::I16(Vec::new()),
-        ColumnType::I32 | ColumnType::Date => Vector::I32(Vec::new()),
-        ColumnType::I64 | ColumnType::Time | ColumnType::Timestamp => Vector::I64(Vec::new()),
-        ColumnType::U8 => Vector::U8(Vec::new()),
-        ColumnType::U16 => Vector::U16(Vec::new()),
-        ColumnType::U32 => Vector::U32(Vec::new()),
-        ColumnType::U64 => Vector::U64(Vec::new()),
-        ColumnType::F32 => Vector::F32(Vec::new()),
-        ColumnType::F64 => Vector::F64(Vec::new()),
-        ColumnType::Decimal { .. } => Vector::I128(Vec::new()),
+        ColumnType::Bool => Vector::Bool(Vec::with_capacity(rows)),
+        ColumnType::I8 => Vector::I8(Vec::with_capacity(rows)),
+        ColumnType::I16 => Vector::I16(Vec::with_capacity(rows)),
+        ColumnType::I32 | ColumnType::Date => Vector::I32(Vec::with_capacity(rows)),
+        ColumnType::I64 | ColumnType::Time | ColumnType::Timestamp => {
+            Vector::I64(Vec::with_capacity(rows))
+        }
+        ColumnType::U8 => Vector::U8(Vec::with_capacity(rows)),
+        ColumnType::U16 => Vector::U16(Vec::with_capacity(rows)),
+        ColumnType::U32 => Vector::U32(Vec::with_capacity(rows)),
+        ColumnType::U64 => Vector::U64(Vec::with_capacity(rows)),
+        ColumnType::F32 => Vector::F32(Vec::with_capacity(rows)),
+        ColumnType::F64 => Vector::F64(Vec::with_capacity(rows)),
+        ColumnType::Decimal { .. } => Vector::I128(Vec::with_capacity(rows)),
         ColumnType::Char(_) | ColumnType::String { .. } => {
-            Vector::Text(TextViews::from_texts(std::iter::empty()))
+            Vector::Text(TextViews::with_room(rows, text_bytes))
         }
         _ => return None,
     })

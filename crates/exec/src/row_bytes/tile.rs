@@ -65,6 +65,15 @@ impl<'t, 'r> RowTile<'t, 'r> {
         self.left.iter().map(|at| self.rows[usize::from(*at)].bytes())
     }
 
+    /// Appends what is read of the bytes of each row that is left.
+    #[inline]
+    pub(crate) fn append<T>(&self, values: &mut Vec<T>, read: impl Fn(&'r [u8]) -> T) {
+        match self.left.len() == self.rows.len() {
+            true => values.extend(self.rows.iter().map(|row| read(row.bytes()))),
+            false => values.extend(self.bytes().map(read)),
+        }
+    }
+
     /// Leaves the rows whose bytes meet a condition.
     #[inline]
     pub(crate) fn keep(&mut self, meets: impl Fn(&[u8]) -> bool) {

@@ -11,11 +11,12 @@ use crate::column::block::Block;
 use crate::error::Result;
 use crate::memory::aligned::as_u64s;
 use crate::memory::atomic::{Acquire, Relaxed};
+use crate::snapshot::SnapshotOfMany;
 use crate::table::handle::{ColumnHandle, Table};
 use crate::table::read::reader::Reader;
 use crate::table::rows::row::{Row, RowId};
 use crate::table::rows::segment::{SEGMENT_SHIFT, is_frozen, newest_of};
-use crate::table::rows::version::{Version, visible_bytes};
+use crate::table::rows::version::{Version, visible_bytes_by};
 use crate::table::table::TableAt;
 
 /// Slots of hot rows that one piece is made of.
@@ -32,6 +33,8 @@ pub struct Pieces<'t> {
     table: TableAt<'t>,
     handle: &'t Table,
     reader: Reader<'t>,
+    /// The reader's.
+    snapshot: SnapshotOfMany,
     /// The next row id to look at, and the end.
     next: u64,
     limit: u64,
@@ -102,7 +105,9 @@ enum Visible<'t> {
 impl<'t> Pieces<'t> {
     pub(crate) fn new(table: TableAt<'t>, handle: &'t Table, reader: Reader<'t>) -> Self {
         let limit = table.directory().limit();
-        Self { table, handle, reader, next: 0, limit, rows: Vec::new(), rows_follow: false }
+        let snapshot = SnapshotOfMany::new(reader.snapshot);
+        let (rows, rows_follow) = (Vec::new(), false);
+        Self { table, handle, reader, snapshot, next: 0, limit, rows, rows_follow }
     }
 
     /// The next piece; `None` after the last, and after the snapshot has expired.
@@ -218,7 +223,9 @@ impl<'t> Pieces<'t> {
     }
 
     fn push(&mut self, row: u32, newest: u64) {
-        let found = visible_bytes(self.table.memory, newest, self.reader.snapshot);
+        let (memory, snapshot) = (self.table.memory, self.reader.snapshot);
+        let found =
+            visible_bytes_by(memory, newest, snapshot, |begin| self.snapshot.sees(memory, begin));
         if let Some((_, bytes)) = found {
             if let Some(reads) = self.reader.reads {
                 reads.hand_out(self.table.core.id, row);
