@@ -11,6 +11,8 @@
 //! `stamp` was its own both times, `committed` is its answer; a snapshot that began before the
 //! clock was set finds a larger timestamp or none, and either way does not see the version.
 
+use std::cell::Cell;
+
 use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, AtomicU64};
 use crate::slot::{IN_FLIGHT, slot, slot_of_stamp};
@@ -73,6 +75,45 @@ impl Snapshot {
             Begin::Committed(timestamp) => timestamp <= self.timestamp,
             Begin::InFlight(_) => false,
         }
+    }
+}
+
+/// A snapshot for whoever asks it of many versions: those of a large transaction that has committed
+/// carry its stamp until a later writer exchanges it, and to ask the slot takes longer than that.
+///
+/// What was found of a stamp stays true: a transaction is seen from the start or never, since its
+/// slot gives the same answer until every version has its timestamp.
+#[derive(Debug)]
+pub(crate) struct SnapshotOfMany {
+    snapshot: Snapshot,
+    /// The stamp that was met last, and whether it is seen; 0 for none.
+    met: Cell<(u64, bool)>,
+}
+
+impl SnapshotOfMany {
+    pub(crate) fn new(snapshot: Snapshot) -> Self {
+        Self { snapshot, met: Cell::new((0, false)) }
+    }
+
+    /// Whether a version that begins so is seen.
+    #[inline]
+    pub(crate) fn sees(&self, memory: &Memory, begin: &AtomicU64) -> bool {
+        let word = begin.load(Acquire);
+        if word <= self.snapshot.timestamp {
+            return true;
+        }
+        let (stamp, is_seen) = self.met.get();
+        if word == stamp { is_seen } else { self.asks(memory, begin, word) }
+    }
+
+    #[cold]
+    fn asks(&self, memory: &Memory, begin: &AtomicU64, word: u64) -> bool {
+        let is_seen = self.snapshot.sees(memory, begin);
+        // What is a timestamp by now says nothing of the stamp that it replaced.
+        if word & IN_FLIGHT != 0 && begin.load(Acquire) == word {
+            self.met.set((word, is_seen));
+        }
+        is_seen
     }
 }
 

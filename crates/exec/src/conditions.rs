@@ -1,9 +1,9 @@
 //! What a query asks of columns, and what encoded values say of it.
 //!
-//! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]) or
-//! patterns of text ([`pattern`]) where they are no more, and keys of joins ([`key_set`]). A
-//! [`verdict`] is what one of them means for a column of a segment, encoded as it is there; two
-//! columns are compared with each other by a [`comparison`].
+//! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]),
+//! lists ([`text_list`]) or patterns of text ([`pattern`]) where they are no more, and keys of
+//! joins ([`key_set`]). A [`verdict`] is what one of them means for a column of a segment, encoded
+//! as it is there; two columns are compared with each other by a [`comparison`].
 
 mod automaton;
 pub(crate) mod comparison;
@@ -13,4 +13,5 @@ pub(crate) mod pattern;
 pub(crate) mod plain;
 pub(crate) mod predicate;
 pub(crate) mod ranges;
+pub(crate) mod text_list;
 pub(crate) mod verdict;

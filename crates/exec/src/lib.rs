@@ -21,9 +21,13 @@ mod encodings;
 
 mod decode;
 
+mod row_bytes;
+
 mod conditions;
 
 mod segment_filter;
+
+mod hot;
 
 mod aggregates;
 
@@ -40,9 +44,14 @@ pub use conditions::matches::Matches;
 pub use conditions::pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use conditions::predicate::ColumnPredicate;
 pub use conditions::ranges::{NumberRange, NumberRanges};
+pub use conditions::text_list::TextList;
 pub use decode::{consecutive, decode};
 pub use encodings::dictionary::Dictionary;
 pub use encodings::encoded_texts::EncodedTexts;
+pub use hot::filter::RowFilter;
+pub use hot::gather::GatheredColumn;
+pub use row_bytes::place::Place;
+pub use row_bytes::tile::{RowTile, TILE_ROWS};
 pub use rows::bits::RowBits;
 pub use rows::selection::Selection;
 pub use rows::{BATCH_ROWS, Rows, Run};

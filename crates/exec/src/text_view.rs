@@ -13,7 +13,7 @@ use remanent_engine::{Ends, Symbols};
 use crate::rows::Rows;
 
 /// Bytes of the longest text that stands in its view.
-const INLINE_MAX: usize = 12;
+pub(crate) const INLINE_MAX: usize = 12;
 
 /// Texts as views. Only this crate makes them: each is a whole value of a column of text, which
 /// the engine has checked to be UTF-8 when it came in, and lies where its view says.
@@ -73,6 +73,32 @@ impl TextViews {
         });
         let views = views.collect();
         Self { views, bytes: Some(bytes) }
+    }
+
+    /// No texts, and room for so many, and for so many bytes of those that are long.
+    pub(crate) fn with_room(texts: usize, bytes: usize) -> Self {
+        let (views, bytes) = (Vec::with_capacity(texts), Vec::with_capacity(bytes));
+        Self { views, bytes: Some(bytes) }
+    }
+
+    /// Adds texts that lie in rows, each from one place up to another. All texts have to take less
+    /// than 4 GiB.
+    #[inline]
+    pub(crate) fn append<'r>(&mut self, texts: impl Iterator<Item = (&'r [u8], usize, usize)>) {
+        let bytes = self.bytes.get_or_insert_default();
+        self.views.extend(texts.map(|(row, start, end)| match end - start {
+            len @ ..=INLINE_MAX => inline_view(row, start, len),
+            _ => {
+                let (text, at) = (&row[start..end], bytes.len() as u32);
+                bytes.extend_from_slice(text);
+                view_of(text, at)
+            }
+        }));
+    }
+
+    /// Bytes of text that the views lead into, of their own.
+    pub(crate) fn own_bytes(&self) -> usize {
+        self.bytes.as_ref().map_or(0, Vec::len)
     }
 
     /// Texts that lie behind one another.
@@ -145,6 +171,20 @@ pub(crate) fn view_of(text: &[u8], at: u32) -> u128 {
     };
     len as u128 | head << 32
 }
+
+/// The view of a short text that lies in a row from `start` on. Where enough bytes follow they are
+/// loaded with it and taken away again, without a branch by its length.
+#[inline]
+pub(crate) fn inline_view(row: &[u8], start: usize, len: usize) -> u128 {
+    let Some(bytes) = row[start..].first_chunk::<INLINE_LOAD>() else {
+        return view_of(&row[start..start + len], 0);
+    };
+    let bytes = u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1);
+    len as u128 | bytes << 32
+}
+
+/// Bytes that are loaded for a short text.
+const INLINE_LOAD: usize = 16;
 
 /// The number in four bytes of a text.
 #[inline]

@@ -37,9 +37,15 @@ fn numbers(session: &mut Session, query: &str) -> Vec<i64> {
 
 /// How many sets of keys the scan of the large table was given, and how many rows came out of it.
 fn of_scan(session: &mut Session, query: &str) -> (u64, u64) {
+    of_table(session, query, "large")
+}
+
+/// The same of another table.
+fn of_table(session: &mut Session, query: &str, table: &str) -> (u64, u64) {
     let plan = session.query(&format!("explain analyze {query}"), &[]).expect("a plan");
     let mut lines = plan.rows.iter().map(|row| row[0].to_string());
-    let line = lines.find(|line| line.contains("Scan: large")).expect("it reads the table");
+    let line =
+        lines.find(|line| line.contains(&format!("Scan: {table}"))).expect("it reads the table");
     let number = |name: &str| {
         let (_, rest) = line.split_once(name).unwrap_or_else(|| panic!("{name} in {line}"));
         let spelled = rest.split([',', ']']).next().expect("a number");
@@ -182,4 +188,35 @@ fn keys_are_those_of_the_run() {
         assert_eq!(answer.rows[0][0].as_i64(), Some(expected.count() as i64), "{bound}");
     };
     [1000, 100, 0, 1000].into_iter().for_each(&mut count);
+}
+
+/// Keys are asked of rows that were never frozen, too.
+#[test]
+fn hot_rows_are_those_whose_keys_are_wanted() {
+    let mut session = tables();
+    let script = "set freeze = off;
+         create table hot (id int primary key, one int, two int, maybe int, day date);
+         insert into hot select id, one, two, maybe, day from large where id < 50000";
+    session.execute(script).expect("hot rows");
+    let rows = || 0..50_000_i64;
+    let cases = [
+        ("l.one = s.k", rows().filter(|row| key(row % 200 - 100)).count()),
+        ("l.two = s.k", rows().filter(|row| key(row % 3000 - 500)).count()),
+        ("l.maybe = s.k", rows().filter(|row| row % 3 != 0 && key(row % 500)).count()),
+        ("l.day = s.day", rows().filter(|row| row % 400 % 3 == 0 && row % 400 < 150).count()),
+    ];
+    for (on, expected) in cases {
+        let query = format!("select count(*) from small s join hot l on {on}");
+        assert_eq!(numbers(&mut session, &query), [expected as i64], "{on}");
+        let query = query.replace("hot l", "large l").replace("on l", "on l.id < 50000 and l");
+        assert_eq!(numbers(&mut session, &query), [expected as i64], "{on}, frozen");
+        let query = format!("select count(*) from small s join hot l on {on}");
+        let (sets, out) = of_table(&mut session, &query, "hot");
+        assert_eq!(sets, 1, "{on}");
+        // Of numbers above a thousand, the plan shows three digits.
+        assert!(
+            out.abs_diff(expected as u64) <= expected as u64 / 100,
+            "{on}: {out} rows came out"
+        );
+    }
 }

@@ -207,6 +207,14 @@ impl KeySet {
         at < self.len && self.bits[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// Whether a number of at most 8 bytes, given by its lower ones, is among them; numbers and
+    /// keys are of one type.
+    #[inline]
+    pub(crate) fn has_word(&self, number: u64) -> bool {
+        // What is less than the first number wraps around to more than the last.
+        self.has_at(number.wrapping_sub(self.low as u64) as usize)
+    }
+
     /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the
     /// stretch begins at row `start` of the offsets. Numbers and keys are of one type of at most 8
     /// bytes.

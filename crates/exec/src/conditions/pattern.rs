@@ -8,6 +8,8 @@
 use std::fmt::Debug;
 
 use crate::encodings::encoded_texts::EncodedTexts;
+use crate::row_bytes::place::Place;
+use crate::row_bytes::tile::RowTile;
 use crate::rows::bits::RowBits;
 
 /// Finds one string of bytes within others: how is the caller's choice, who may have a library for
@@ -31,6 +33,9 @@ pub trait TextPattern: Debug + Send + Sync {
 
     /// Leaves the rows of a stretch, which begins with row `first`, whose texts meet it.
     fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits);
+
+    /// Leaves the rows of a tile whose texts, which lie there and are not null, meet it.
+    fn filter_rows(&self, tile: &mut RowTile<'_, '_>, place: &Place);
 }
 
 /// What a LIKE without `_` asks of a text.
@@ -112,5 +117,9 @@ impl<F: Find> TextPattern for Pattern<F> {
 
     fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits) {
         texts.filter(first, rows, |text| self.meets(text));
+    }
+
+    fn filter_rows(&self, tile: &mut RowTile<'_, '_>, place: &Place) {
+        tile.keep_texts(place, |text| self.meets(text));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::conditions::matches::Matches;
 use crate::conditions::pattern::TextPattern;
 use crate::conditions::ranges::NumberRanges;
+use crate::conditions::text_list::TextList;
 use crate::vector::Decoded;
 
 /// A predicate on one column.
@@ -24,6 +25,12 @@ pub trait ColumnPredicate {
 
     /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>>;
+
+    /// The texts that it compares a column of text with for being equal, if it says no more than
+    /// that; NULL does not meet it then.
+    fn texts(&self) -> Option<&TextList> {
+        None
+    }
 
     /// Which of these values meet it; `None` if it fails for one, which may be one that no row has.
     fn matches(&self, values: Decoded<'_>) -> Option<Matches>;

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use remanent_exec::{ColumnPredicate, Decoded, Find, Matches, NumberRanges, Pattern, TextPattern};
+use remanent_exec::{
+    ColumnPredicate, Decoded, Find, Matches, NumberRanges, Pattern, TextList, TextPattern,
+};
 
 use super::random::Random;
 use super::{Cell, cells_of};
@@ -81,6 +83,27 @@ impl Asked {
         }
     }
 
+    /// The texts that meet it, if it is a list of them or what is in none.
+    fn texts(&self) -> Option<TextList> {
+        match self {
+            Self::Equal(Cell::Text(text)) => Some(TextList::new([text.as_str()], false)),
+            Self::In(list) => {
+                let texts = list.iter().map(|cell| match cell {
+                    Cell::Text(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                Some(TextList::new(texts.collect::<Option<Vec<_>>>()?, false))
+            }
+            Self::Not(asked) => match asked.as_ref() {
+                Self::Equal(Cell::Text(text)) => Some(TextList::new([text.as_str()], true)),
+                _ => None,
+            },
+            Self::Or(a, b) => a.texts()?.joined(b.texts()?).filter(|list| !list.is_negated()),
+            Self::And(a, b) => a.texts()?.joined(b.texts()?).filter(TextList::is_negated),
+            _ => None,
+        }
+    }
+
     /// Predicates on values such as these, of which some are no value of the column.
     pub(crate) fn draw(cells: &[Cell], random: &mut Random, depth: u32) -> Self {
         let cell = |random: &mut Random| random.of(cells);
@@ -140,6 +163,7 @@ pub(crate) struct Given {
     pub(crate) asked: Asked,
     pattern: Option<Arc<dyn TextPattern>>,
     ranges: Option<NumberRanges>,
+    texts: Option<TextList>,
 }
 
 impl Given {
@@ -150,8 +174,8 @@ impl Given {
             }
             _ => None,
         };
-        let ranges = asked.ranges();
-        Self { asked, pattern, ranges }
+        let (ranges, texts) = (asked.ranges(), asked.texts());
+        Self { asked, pattern, ranges, texts }
     }
 }
 
@@ -162,6 +186,10 @@ impl ColumnPredicate for Given {
 
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
         self.pattern.as_ref()
+    }
+
+    fn texts(&self) -> Option<&TextList> {
+        self.texts.as_ref()
     }
 
     fn matches(&self, values: Decoded<'_>) -> Option<Matches> {

@@ -8,6 +8,7 @@
 pub(crate) mod asked;
 pub(crate) mod check;
 pub(crate) mod columns;
+pub(crate) mod hot;
 pub(crate) mod random;
 
 use remanent_engine::schema::{Column, ColumnType, TableSchema, Value};
@@ -37,7 +38,7 @@ impl Cell {
     }
 
     /// What a row of a column of this type holds.
-    fn value(&self, column_type: &ColumnType) -> Option<Value<'_>> {
+    pub(crate) fn value(&self, column_type: &ColumnType) -> Option<Value<'_>> {
         Some(match self {
             Self::Null => return None,
             Self::Number(number) => match column_type {

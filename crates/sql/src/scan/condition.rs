@@ -21,9 +21,9 @@ use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
-use remanent_exec::{Matches, NumberRanges, TextPattern};
+use remanent_exec::{Matches, NumberRanges, TextList, TextPattern};
 
-use super::constant::{ComparedColumns, compared_columns, ranges_of};
+use super::constant::{ComparedColumns, compared_columns, ranges_of, texts_of};
 use super::pattern::pattern_of;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
@@ -39,6 +39,8 @@ pub(crate) struct Condition {
     pub(crate) ranges: Option<NumberRanges>,
     /// The pattern of its LIKE, if it says no more than that.
     pub(crate) pattern: Option<Arc<dyn TextPattern>>,
+    /// The texts that it compares a column with, if it says no more than that.
+    pub(crate) texts: Option<TextList>,
     /// The columns that it compares, if it does no more than that.
     pub(crate) compared: Option<ComparedColumns>,
 }
@@ -106,8 +108,9 @@ impl Condition {
             _ => None,
         };
         let pattern = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
+        let texts = texts_of(filter);
         let compared = compared_columns(filter, table);
-        Ok(Self { columns, schema, expr, ranges, pattern, compared })
+        Ok(Self { columns, schema, expr, ranges, pattern, texts, compared })
     }
 
     /// An expression over the output of a scan of these columns; `None` if it is about no column of
@@ -134,8 +137,9 @@ impl Condition {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
         })?;
         let schema = Arc::new(table.arrow.project(&columns)?);
-        let (expr, ranges, pattern, compared) = (moved.data, None, None, None);
-        Ok(Some(Self { columns, schema, expr, ranges, pattern, compared }))
+        let (expr, ranges, pattern) = (moved.data, None, None);
+        let (texts, compared) = (None, None);
+        Ok(Some(Self { columns, schema, expr, ranges, pattern, texts, compared }))
     }
 
     /// The condition as it is when the plan runs, which does not change any more: keys that a join

@@ -2,7 +2,8 @@
 //!
 //! What compares one column with constants of its own type, and does no more, is a set of numbers:
 //! encoded values are compared with the ends of its ranges. NULL meets none of it, and neither what
-//! AND, OR and NOT make of it. Two columns of one type are compared row by row.
+//! AND, OR and NOT make of it. Two columns of one type are compared row by row. A column of text
+//! that is compared for being equal has a list, of what it may be or of what it may not.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator};
-use remanent_exec::{Comparison, NumberRanges};
+use remanent_exec::{Comparison, NumberRanges, TextList};
 
 use crate::catalog::table::Table;
 use crate::values::sql_type::SqlType;
@@ -20,6 +21,9 @@ const SECONDS_OF_DAY: i64 = 86_400;
 
 /// Ranges of a set, at most: more are not compared one after the other.
 const RANGES_MAX: usize = 64;
+
+/// Texts of a list, at most: more are not compared one after the other.
+const TEXTS_MAX: usize = 16;
 
 /// The numbers for which a condition on one column of this type holds, if it compares the column
 /// with constants and does no more.
@@ -155,6 +159,56 @@ pub(crate) fn compared_columns(filter: &Expr, table: &Table) -> Option<ComparedC
         _ => return None,
     };
     Some(ComparedColumns { left, right, comparison })
+}
+
+/// The texts that a filter compares its only column with, if it does no more.
+pub(crate) fn texts_of(filter: &Expr) -> Option<TextList> {
+    if filter.column_refs().len() != 1 {
+        return None;
+    }
+    found_in(filter)
+}
+
+fn found_in(filter: &Expr) -> Option<TextList> {
+    match filter {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let both = || found_in(left)?.joined(found_in(right)?);
+            match op {
+                Operator::Or => both().filter(|list| !list.is_negated()),
+                Operator::And => both().filter(TextList::is_negated),
+                Operator::Eq | Operator::NotEq => {
+                    let text = match (left.as_ref(), right.as_ref()) {
+                        (Expr::Column(_), constant) | (constant, Expr::Column(_)) => {
+                            text_of(constant)?
+                        }
+                        _ => return None,
+                    };
+                    Some(TextList::new([text], *op == Operator::NotEq))
+                }
+                _ => None,
+            }
+        }
+        Expr::InList(InList { expr, list, negated })
+            if matches!(expr.as_ref(), Expr::Column(_)) && list.len() <= TEXTS_MAX =>
+        {
+            let texts = list.iter().map(text_of).collect::<Option<Vec<_>>>()?;
+            Some(TextList::new(texts, *negated))
+        }
+        _ => None,
+    }
+}
+
+/// The text of a constant that is not NULL.
+fn text_of(constant: &Expr) -> Option<&str> {
+    match constant {
+        Expr::Literal(
+            ScalarValue::Utf8(Some(text))
+            | ScalarValue::LargeUtf8(Some(text))
+            | ScalarValue::Utf8View(Some(text)),
+            _,
+        ) => Some(text),
+        _ => None,
+    }
 }
 
 /// A constant as the whole number that columns of this type keep.

@@ -22,6 +22,7 @@ pub(crate) mod rows_of;
 pub(crate) mod scan_rows;
 
 pub(crate) mod frozen;
+pub(crate) mod hot_rows;
 
 /// Rows in a batch between operators, and how dense keys are that are found by their number.
 pub(crate) use remanent_exec::{BATCH_ROWS, KEY_DENSITY_MIN};

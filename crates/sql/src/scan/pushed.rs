@@ -9,7 +9,7 @@ use std::sync::Arc;
 use remanent_engine::FrozenRows;
 use remanent_exec::{
     ColumnPredicate, Decoded, Evaluation, KeySet, Matches, NumberRanges, SegmentFilter, Selection,
-    TextPattern,
+    TextList, TextPattern,
 };
 
 use super::condition::Condition;
@@ -85,9 +85,9 @@ impl SegmentConditions {
 }
 
 /// A condition on one column of this type.
-struct OnColumn<'c> {
-    condition: &'c Condition,
-    sql_type: &'c SqlType,
+pub(super) struct OnColumn<'c> {
+    pub(super) condition: &'c Condition,
+    pub(super) sql_type: &'c SqlType,
 }
 
 impl ColumnPredicate for OnColumn<'_> {
@@ -97,6 +97,10 @@ impl ColumnPredicate for OnColumn<'_> {
 
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>> {
         self.condition.pattern.as_ref()
+    }
+
+    fn texts(&self) -> Option<&TextList> {
+        self.condition.texts.as_ref()
     }
 
     fn matches(&self, values: Decoded<'_>) -> Option<Matches> {

@@ -1,26 +1,26 @@
 //! Rows of a table on their way into batches of Arrow.
 //!
-//! Hot rows are appended to builders, one for each column; a frozen segment becomes arrays by
-//! itself, of the rows that its snapshot sees. Of both only those are given out that meet the
-//! conditions; of a frozen segment, columns that no condition is about are read for no other rows.
+//! Hot rows are gathered by [`super::hot_rows`]; a frozen segment becomes arrays by itself, of the
+//! rows that its snapshot sees. Of both only those are given out that meet the conditions; of a
+//! frozen segment, columns that no condition is about are read for no other rows.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::SchemaRef;
-use remanent_engine::{FrozenColumn, FrozenRows, Row};
+use remanent_engine::{FrozenColumn, FrozenRows};
 use remanent_exec::{Rows, Selection};
 
 use super::condition::{Condition, FilterResult, RuntimeFilter};
 use super::frozen;
 use super::frozen::Dictionary;
+use super::hot_rows::HotRows;
 use super::pushed::{SegmentConditions, WantedKeys};
 use super::rows_of::RowsOf;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::transaction::owned::HeldFrozen;
-use crate::values::arrow_in::{ColumnBuilder, row_numbers};
 
 /// What is requested of the rows.
 pub(crate) struct ScanRequest {
@@ -41,8 +41,8 @@ pub(crate) struct Batches {
     runtime_filters: Vec<RuntimeFilter>,
     /// Places of the columns that are read: those requested, then those of conditions alone.
     read: Vec<usize>,
-    /// A builder for each; none for the number of the row.
-    builders: Vec<Option<ColumnBuilder>>,
+    /// Hot rows that were met since a batch was given out.
+    hot: HotRows,
     size: usize,
     /// The frozen segment that is read, and the next of its rows to look at.
     frozen: Option<(Segment, usize)>,
@@ -65,13 +65,8 @@ impl Batches {
                 read.push(place);
             }
         }
-        let builders = read.iter().map(|&place| {
-            let column = request.table.columns.get(place)?;
-            let (stored, sql_type) = (&column.stored, &column.sql_type);
-            Some(ColumnBuilder::new(column.handle, stored, sql_type, size.min(1024)))
-        });
-        let builders = builders.collect();
-        Self { rows, request, runtime_filters, read, builders, size, frozen: None }
+        let hot = HotRows::new(&request, &runtime_filters, size);
+        Self { rows, request, runtime_filters, read, hot, size, frozen: None }
     }
 
     /// The next batch, of at most so many rows.
@@ -128,63 +123,28 @@ impl Batches {
     /// Hot rows up to the next frozen segment, if any of them meets the conditions; and whether
     /// there is more.
     fn next_hot(&mut self) -> Result<(Option<RecordBatch>, bool)> {
-        let mut count = 0;
-        let mut numbers: Vec<ArrayRef> = Vec::new();
         let mut met = None;
         let mut more = true;
-        while more && count < self.size && met.is_none() {
-            let builders = &mut self.builders;
-            let take = |rows: &[Row<'_>]| {
-                count += rows.len();
-                for builder in builders.iter_mut() {
-                    match builder {
-                        Some(builder) => builder.extend(rows),
-                        None => numbers.push(row_numbers(rows)),
-                    }
-                }
-            };
-            more = self.rows.next(take, |rows| met = Some(rows))?;
+        while more && met.is_none() && !self.hot.is_full() {
+            let hot = &mut self.hot;
+            more = self.rows.next(|rows| hot.add(rows), |rows| met = Some(rows))?;
         }
+        let are_last = !more || met.is_some();
         if let Some(rows) = met {
             let segment = Segment::new(rows, &self.request, &self.read)?;
             self.frozen = segment.map(|segment| (segment, 0));
         }
-        if count == 0 {
-            return Ok((None, more));
-        }
-        let numbers: Vec<&dyn Array> = numbers.iter().map(|numbers| numbers.as_ref()).collect();
-        let arrays = self.builders.iter_mut().map(|builder| match builder {
-            Some(builder) => builder.finish(),
-            None => Ok(datafusion::arrow::compute::concat(&numbers)?),
-        });
-        let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        Ok((self.kept_of(arrays, count)?, more))
-    }
-
-    /// A batch of those of the rows that meet the conditions, if there are any.
-    fn kept_of(&self, mut arrays: Vec<ArrayRef>, mut count: usize) -> Result<Option<RecordBatch>> {
-        for condition in &self.request.conditions {
-            let columns = condition.columns.iter().filter_map(|place| {
-                let at = self.read.iter().position(|read| read == place)?;
-                Some(Arc::clone(&arrays[at]))
-            });
-            match condition.kept(columns.collect(), count)? {
-                FilterResult::All => {}
-                FilterResult::None => return Ok(None),
-                FilterResult::Some(truths) => {
-                    count = truths.true_count();
-                    for array in &mut arrays {
-                        *array = filter(array, &truths)?;
-                    }
-                }
-            }
-        }
-        arrays.truncate(self.request.columns.len());
-        batch_of(arrays, &self.request, count).map(Some)
+        let hot = self.hot.take(&self.request, &mut self.runtime_filters, are_last)?;
+        Ok((hot, more))
     }
 }
 
-fn batch_of(arrays: Vec<ArrayRef>, request: &ScanRequest, count: usize) -> Result<RecordBatch> {
+/// A batch of the requested columns.
+pub(super) fn batch_of(
+    arrays: Vec<ArrayRef>,
+    request: &ScanRequest,
+    count: usize,
+) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(count));
     let schema = Arc::clone(&request.schema);
     Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::*;
-use datafusion::arrow::datatypes as dt;
 use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{ColumnHandle, Row};
 
@@ -175,10 +174,4 @@ pub(crate) fn array_of(data: &[super::datum::Datum], sql_type: &SqlType) -> Resu
     });
     let scalars = scalars.collect::<Result<Vec<_>>>()?;
     datafusion::common::ScalarValue::iter_to_array(scalars).map_err(Error::from)
-}
-
-/// The numbers of rows, as the hidden column of a table that is about to be changed has them.
-pub(crate) fn row_numbers(rows: &[Row<'_>]) -> ArrayRef {
-    let numbers = rows.iter().map(|row| row.id().number());
-    Arc::new(PrimitiveArray::<dt::UInt64Type>::from_iter_values(numbers))
 }

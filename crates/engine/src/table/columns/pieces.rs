@@ -10,16 +10,20 @@ use crate::column::FrozenColumn;
 use crate::column::block::Block;
 use crate::error::Result;
 use crate::memory::aligned::as_u64s;
-use crate::memory::atomic::Acquire;
+use crate::memory::atomic::{Acquire, Relaxed};
+use crate::snapshot::SnapshotOfMany;
 use crate::table::handle::{ColumnHandle, Table};
 use crate::table::read::reader::Reader;
 use crate::table::rows::row::{Row, RowId};
 use crate::table::rows::segment::{SEGMENT_SHIFT, is_frozen, newest_of};
-use crate::table::rows::version::visible;
+use crate::table::rows::version::{Version, visible_bytes_by};
 use crate::table::table::TableAt;
 
 /// Slots of hot rows that one piece is made of.
 const HOT_SLOTS: u64 = 1024;
+
+/// Rows whose versions are on their way from memory.
+const AHEAD: usize = 16;
 
 /// A table in pieces, in the order of row ids.
 ///
@@ -29,6 +33,8 @@ pub struct Pieces<'t> {
     table: TableAt<'t>,
     handle: &'t Table,
     reader: Reader<'t>,
+    /// The reader's.
+    snapshot: SnapshotOfMany,
     /// The next row id to look at, and the end.
     next: u64,
     limit: u64,
@@ -100,7 +106,9 @@ enum Visible<'t> {
 impl<'t> Pieces<'t> {
     pub(crate) fn new(table: TableAt<'t>, handle: &'t Table, reader: Reader<'t>) -> Self {
         let limit = table.directory().limit();
-        Self { table, handle, reader, next: 0, limit, rows: Vec::new(), rows_follow: false }
+        let snapshot = SnapshotOfMany::new(reader.snapshot);
+        let (rows, rows_follow) = (Vec::new(), false);
+        Self { table, handle, reader, snapshot, next: 0, limit, rows, rows_follow }
     }
 
     /// The next piece; `None` after the last, and after the snapshot has expired.
@@ -137,7 +145,13 @@ impl<'t> Pieces<'t> {
         let end = self.limit.min(self.next + HOT_SLOTS);
         let slots = self.table.directory().slots_beside(memory, first, end);
         self.next += slots.len() as u64;
-        for (row, slot) in (first..).zip(slots) {
+        self.rows.reserve(slots.len());
+        let fixed_size = self.table.core.layout.fixed_size();
+        let bytes = size_of::<Version>() + fixed_size;
+        for (i, (row, slot)) in (first..).zip(slots).enumerate() {
+            // Whatever else the word may be, to ask for it does no harm.
+            let ahead = slots.get(i + AHEAD).unwrap_or(slot);
+            memory.region().prefetch_bytes(ahead.load(Relaxed), bytes);
             self.push(row, newest_of(slot.load(Acquire)));
         }
     }
@@ -210,11 +224,14 @@ impl<'t> Pieces<'t> {
     }
 
     fn push(&mut self, row: u32, newest: u64) {
-        if let Some(at) = visible(self.table.memory, newest, self.reader.snapshot) {
+        let (memory, snapshot) = (self.table.memory, self.reader.snapshot);
+        let found =
+            visible_bytes_by(memory, newest, snapshot, |begin| self.snapshot.sees(memory, begin));
+        if let Some((_, bytes)) = found {
             if let Some(reads) = self.reader.reads {
                 reads.hand_out(self.table.core.id, row);
             }
-            self.rows.push(Row::at(self.table, at));
+            self.rows.push(Row::of_bytes(&self.table.core.layout, bytes, RowId(row)));
         }
     }
 }

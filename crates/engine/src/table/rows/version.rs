@@ -310,10 +310,21 @@ pub(crate) fn visible_bytes(
     newest: u64,
     snapshot: Snapshot,
 ) -> Option<(u64, &[u8])> {
+    visible_bytes_by(memory, newest, snapshot, |begin| snapshot.sees(memory, begin))
+}
+
+/// As [`visible_bytes`], by somebody who knows what the snapshot sees.
+#[inline(always)]
+pub(crate) fn visible_bytes_by(
+    memory: &Memory,
+    newest: u64,
+    snapshot: Snapshot,
+    sees: impl Fn(&AtomicU64) -> bool,
+) -> Option<(u64, &[u8])> {
     let mut at = newest;
     while at != 0 {
         let version = Version::at(memory, at);
-        if snapshot.sees(memory, &version.begin) {
+        if sees(&version.begin) {
             let word = version.length.load(Relaxed);
             if word & GONE != 0 && version.is_gone(memory, snapshot) {
                 return None;
