@@ -7,17 +7,11 @@
 //! computed of them stays in the processor's first cache. (Boncz, Zukowski, Nes, MonetDB/X100:
 //! Hyper-Pipelining Query Execution, CIDR 2005.)
 
-pub(crate) mod account;
-pub(crate) mod source;
-
 pub(crate) mod expression;
 
 pub(crate) mod arguments;
 
-pub(crate) mod hash;
-
 pub(crate) mod groups;
-pub(crate) mod keys;
 
 pub(crate) mod grouping;
 
@@ -29,6 +23,3 @@ pub(crate) mod sums;
 pub(crate) mod states;
 
 pub(crate) mod aggregation;
-
-/// Rows that are computed and added up at once, at most.
-pub(crate) const TILE_ROWS: usize = 1024;

@@ -27,19 +27,23 @@ mod conditions;
 
 mod segment_filter;
 
+mod sources;
+
+mod keys;
+
 mod hot;
 
 mod aggregates;
 
-pub use aggregates::account::Refused;
+mod joins;
+
 pub use aggregates::aggregation::{AggregatedSegment, Aggregation, AggregationPlan, GivenValues};
 pub use aggregates::arguments::{Argument, ArgumentKind};
 pub use aggregates::expression::{Program, Step};
-pub use aggregates::grouping::Key;
-pub use aggregates::source::{Given, Slice, Source, Texts};
+pub use aggregates::grouping::{Key, KeyKind};
 pub use aggregates::states::Aggregate;
 pub use conditions::comparison::Comparison;
-pub use conditions::key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KnownKeys};
+pub use conditions::key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KeyTally, KnownKeys};
 pub use conditions::matches::Matches;
 pub use conditions::pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use conditions::predicate::ColumnPredicate;
@@ -50,12 +54,20 @@ pub use encodings::dictionary::Dictionary;
 pub use encodings::encoded_texts::EncodedTexts;
 pub use hot::filter::RowFilter;
 pub use hot::gather::GatheredColumn;
+pub use joins::build::JoinBuild;
+pub use joins::lookup::NO_ENTRY;
+pub use joins::probe::{Probe, ProbeColumns, ProbeSource};
+pub use joins::stage::{JoinKind, JoinStage, StageRelations};
+pub use joins::table::{JoinKey, JoinTable, KeyList};
+pub use joins::tuples::Tuples;
 pub use row_bytes::place::Place;
-pub use row_bytes::tile::{RowTile, TILE_ROWS};
+pub use row_bytes::tile::RowTile;
 pub use rows::bits::RowBits;
 pub use rows::selection::Selection;
-pub use rows::{BATCH_ROWS, Rows, Run};
+pub use rows::{BATCH_ROWS, Rows, Run, TILE_ROWS};
 pub use segment_filter::{Evaluation, SegmentFilter};
 pub use simd::Instructions;
+pub use sources::account::Refused;
+pub use sources::source::{Given, Slice, Source, Texts};
 pub use text_view::TextViews;
 pub use vector::{Decoded, Vector};

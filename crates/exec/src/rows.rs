@@ -11,6 +11,10 @@ use std::ops::Range;
 /// Rows that are checked and decoded at once.
 pub const BATCH_ROWS: usize = 8192;
 
+/// Rows of a tile, at most: so many are compared, computed and added up at once that what is made
+/// of them stays in the processor's first caches.
+pub const TILE_ROWS: usize = 1024;
+
 /// Rows of a segment, by their index.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'r> {
@@ -56,6 +60,25 @@ impl Rows<'_> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// One of them, by which of them it is; they have to be a stretch or a list.
+    #[inline]
+    pub(crate) fn row(self, at: usize) -> usize {
+        match self {
+            Self::Stretch(from, _) => from + at,
+            Self::List(rows) => rows[at] as usize,
+            Self::Runs { .. } => unreachable!("rows of a join are no runs"),
+        }
+    }
+
+    /// Some of them, by which of them they are; they have to be a stretch or a list.
+    pub(crate) fn part(self, of: Range<usize>) -> Self {
+        match self {
+            Self::Stretch(from, _) => Self::Stretch(from + of.start, from + of.end),
+            Self::List(rows) => Self::List(&rows[of]),
+            Self::Runs { .. } => unreachable!("rows of a join are no runs"),
+        }
     }
 
     /// What `value` answers for the entry of each row in an array that has one for all rows.

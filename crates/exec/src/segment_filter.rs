@@ -9,7 +9,7 @@ use std::sync::Arc;
 use remanent_engine::{ColumnHandle, FrozenRows, Result};
 
 use crate::conditions::comparison::{ColumnComparison, Columns, Comparison};
-use crate::conditions::key_set::KeySet;
+use crate::conditions::key_set::{KeySet, KeyTally};
 use crate::conditions::predicate::ColumnPredicate;
 use crate::conditions::verdict::Verdict;
 use crate::rows::bits::RowBits;
@@ -53,6 +53,8 @@ use crate::rows::selection::Selection;
 pub struct SegmentFilter {
     /// What is said by numbers, with the column that each is about.
     numbers: Vec<(ColumnHandle, Verdict)>,
+    /// What joins want, with the column and how many rows that has kept so far.
+    keys: Vec<(ColumnHandle, Verdict, Arc<KeyTally>)>,
     /// Comparisons of two columns, with these.
     comparisons: Vec<(ColumnHandle, ColumnComparison, ColumnHandle)>,
     /// What is said by text, which takes longest, and so has the fewest rows left.
@@ -127,7 +129,7 @@ impl SegmentFilter {
     }
 
     /// Adds the keys that a join wants of a column, and says where they are compared: where the
-    /// answer is [`Evaluation::Decoded`], by the join.
+    /// answer is [`Evaluation::Decoded`], by the join. The tally learns how many rows they keep.
     ///
     /// # Errors
     /// A column of another table.
@@ -136,8 +138,13 @@ impl SegmentFilter {
         rows: &FrozenRows<'_>,
         column: ColumnHandle,
         keys: &Arc<KeySet>,
+        tally: &Arc<KeyTally>,
     ) -> Result<Evaluation> {
         let verdict = Verdict::of_keys(keys, &rows.column(column)?);
+        if let Verdict::Among { .. } = verdict {
+            self.keys.push((column, verdict, Arc::clone(tally)));
+            return Ok(Evaluation::Encoded);
+        }
         Ok(self.push(column, verdict))
     }
 
@@ -153,7 +160,8 @@ impl SegmentFilter {
     }
 
     fn is_empty(&self) -> bool {
-        self.numbers.is_empty() && self.comparisons.is_empty() && self.texts.is_empty()
+        let has_others = !self.comparisons.is_empty() || !self.texts.is_empty();
+        self.numbers.is_empty() && self.keys.is_empty() && !has_others
     }
 
     /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
@@ -175,6 +183,11 @@ impl SegmentFilter {
         };
         for (column, verdict) in &self.numbers {
             verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
+        }
+        for (column, verdict, tally) in &self.keys {
+            let asked = left.count();
+            verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
+            tally.note(asked, left.count());
         }
         for (first, comparison, second) in &self.comparisons {
             let columns = Columns { left: &rows.column(*first)?, right: &rows.column(*second)? };

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Instructions {
     /// Those that every processor of the kind has.
     Plain = 1,
-    /// Of 32 bytes: AVX2.
+    /// Of 32 bytes: AVX2, and those that count and move bits.
     Avx2 = 2,
-    /// Of 64 bytes: AVX-512 F, BW, DQ and VL.
+    /// Of 64 bytes: AVX-512 F, BW, DQ and VL, and those that count and move bits.
     Avx512 = 3,
 }
 
@@ -26,11 +26,14 @@ impl Instructions {
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
+            let has_bits = is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
             let has_512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
-            match is_x86_feature_detected!("avx2") {
+            match is_x86_feature_detected!("avx2") && has_bits {
                 true if has_512 => return Self::Avx512,
                 true => return Self::Avx2,
                 false => {}
@@ -84,13 +87,13 @@ macro_rules! vectorized {
             fn plain $(<const $constant: $constant_type>)? ($($arg: $arg_type),*) $body
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
+            #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
             fn avx2 $(<const $constant: $constant_type>)? ($($arg: $arg_type),*) {
                 plain $(::<$constant>)? ($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2")]
             fn avx512 $(<const $constant: $constant_type>)? ($($arg: $arg_type),*) {
                 plain $(::<$constant>)? ($($arg),*)
             }

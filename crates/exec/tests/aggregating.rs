@@ -143,6 +143,10 @@ struct Slices {
 struct TextsOf(Vec<Vec<u8>>);
 
 impl Texts for TextsOf {
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
     fn get(&self, row: usize) -> &[u8] {
         &self.0[row]
     }
@@ -180,7 +184,7 @@ impl Slices {
             Kind::Wide => Slice::I128(&self.wide),
             _ => Slice::I64(&self.numbers[column]),
         };
-        Given { values, nulls: has_nulls.then_some(&self.nulls[column]) }
+        Given { values, nulls: has_nulls.then_some(&self.nulls[column]), range: None }
     }
 }
 
@@ -229,8 +233,11 @@ impl Case {
         let nullable = world.has_nulls;
         let mut plan = AggregationPlan::default();
         for &key in &self.keys {
-            let is_text = matches!(KINDS[key], Kind::Text(_));
-            plan.keys.push(Key { column: Some(key), nullable, is_text });
+            let kind = match KINDS[key] {
+                Kind::Text(_) => KeyKind::Text,
+                _ => KeyKind::Number,
+            };
+            plan.keys.push(Key { column: Some(key), nullable, kind });
         }
         let program = &mut plan.program;
         let [a, b, c] = [3, 2, 6].map(|at| program.push(Step::Column(at), ROOM));
@@ -296,7 +303,7 @@ impl Case {
                 (_, runs) if part.len() > runs.len() * 16 => Rows::Runs { runs, len: part.len() },
                 _ => Rows::List(part),
             };
-            aggregation.add(&mut segment, rows, &all, &mut |_| true).expect("memory");
+            aggregation.add(&mut segment, &[rows], &all, &mut |_| true).expect("memory");
         }
     }
 
@@ -397,7 +404,7 @@ fn refused_memory_is_said() {
                 left > 0
             };
             let rows = Rows::Stretch(0, ROWS);
-            let added = aggregation.add(&mut segment, rows, &given, &mut memory);
+            let added = aggregation.add(&mut segment, &[rows], &given, &mut memory);
             refused += usize::from(added == Err(Refused));
         }
         assert!(refused > 20, "{refused} of 40 were refused");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use remanent_engine::schema::ColumnType;
 use remanent_exec::{
-    Decoded, Evaluation, KeyBounds, KeySet, KnownKeys, Matches, SegmentFilter, consecutive,
+    Decoded, Evaluation, KeyBounds, KeySet, KeyTally, KnownKeys, Matches, SegmentFilter,
+    consecutive,
 };
 
 use world::asked::{Asked, Given, matches_of};
@@ -187,7 +188,8 @@ fn keys_of_joins_over_numbers_of_every_encoding() {
 fn check_keys(world: &World, keys: KeySet, is_offsets: bool, context: &str) {
     let mut filter = SegmentFilter::default();
     let keys = Arc::new(keys);
-    let evaluation = world.show(|rows, _| filter.add_keys(rows, world.column(), &keys));
+    let tally = Arc::new(KeyTally::default());
+    let evaluation = world.show(|rows, _| filter.add_keys(rows, world.column(), &keys, &tally));
     let meets = |row: &usize| match world.cells[*row] {
         Cell::Number(number) => keys.has(number),
         _ => false,

@@ -34,8 +34,7 @@ mod plan;
 
 mod rules;
 
-mod aggregate;
-
+mod pipeline;
 mod scan;
 
 mod functions;

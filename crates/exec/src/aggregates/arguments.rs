@@ -6,10 +6,9 @@
 use std::ops::Range;
 
 use super::expression::{Program, Results};
-use super::keys::has_bit;
-use super::source::{Given, Loader, Slice, Source};
 use crate::conditions::ranges::NumberRange;
 use crate::rows::Rows;
+use crate::sources::source::{Given, Loader, Slice, Source, has_bit};
 
 /// What is aggregated: a value of each row.
 #[derive(Clone, Debug)]
@@ -39,6 +38,8 @@ pub enum ArgumentKind {
 pub(crate) struct Arguments {
     list: Vec<Argument>,
     program: Program,
+    /// The relation of each column.
+    relations: Vec<usize>,
     results: Results,
     /// Numbers that were given, as numbers of 8 bytes.
     numbers: Vec<Vec<i64>>,
@@ -52,8 +53,14 @@ pub(crate) struct SegmentArguments<'s> {
     ranges: Vec<Option<NumberRange>>,
     /// Which steps are computed.
     used: Vec<bool>,
-    /// Which arguments are computed, with bitmaps of the rows for which they are null.
-    computed: Vec<Option<Vec<&'s [u64]>>>,
+    /// Which arguments are computed, with what says for which rows they are null.
+    computed: Vec<Option<Vec<NullsOf<'s>>>>,
+}
+
+/// A bitmap of the rows of a relation that are null.
+struct NullsOf<'s> {
+    relation: usize,
+    bits: &'s [u64],
 }
 
 impl SegmentArguments<'_> {
@@ -79,8 +86,8 @@ impl<'g> GivenArgument<'g> {
 /// Where the values of a tile come from.
 pub(crate) struct Tile<'t, 's, 'g> {
     pub(crate) segment: &'t SegmentArguments<'s>,
-    /// The rows in the segment.
-    pub(crate) rows: Rows<'t>,
+    /// The rows of each relation, the first of which is that of the segment.
+    pub(crate) rows: &'t [Rows<'t>],
     /// Values that the caller gives.
     pub(crate) given: &'t [Option<GivenArgument<'g>>],
     /// The rows in what the caller gives.
@@ -98,9 +105,13 @@ pub(crate) enum Values<'v> {
 }
 
 impl Arguments {
-    pub(crate) fn new(list: Vec<Argument>, program: Program) -> Self {
-        let tiles = vec![Vec::new(); list.len()];
-        Self { list, program, results: Results::default(), numbers: tiles.clone(), valid: tiles }
+    pub(crate) fn new(list: Vec<Argument>, program: Program, relations: Vec<usize>) -> Self {
+        let (numbers, valid) = (vec![Vec::new(); list.len()], vec![Vec::new(); list.len()]);
+        Self { list, program, relations, results: Results::default(), numbers, valid }
+    }
+
+    fn relation(&self, column: usize) -> usize {
+        self.relations.get(column).copied().unwrap_or_default()
     }
 
     /// The arguments in a segment.
@@ -114,7 +125,11 @@ impl Arguments {
             .map(|argument| {
                 let step = argument.step.filter(|step| ranges[*step].is_some())?;
                 let columns = self.program.columns_of(step).into_iter();
-                Some(columns.filter_map(|column| loaders[column].as_ref()?.nulls).collect())
+                let nulls = columns.filter_map(|column| {
+                    let bits = loaders[column].as_ref()?.nulls?;
+                    Some(NullsOf { relation: self.relation(column), bits })
+                });
+                Some(nulls.collect())
             })
             .collect();
         let steps = self.list.iter().zip(&computed).filter(|(_, computed)| computed.is_some());
@@ -143,14 +158,15 @@ impl Arguments {
     /// Computes or loads the values of all arguments for the rows of a tile.
     pub(crate) fn load(&mut self, tile: &Tile<'_, '_, '_>) {
         let Tile { segment, rows, given, given_rows } = tile;
+        let (relations, count) = (&self.relations, given_rows.len());
         self.program.compute(
             &segment.used,
             &segment.ranges,
             &mut self.results,
-            rows.len(),
+            count,
             |column, into| {
                 if let Some(loader) = &segment.loaders[column] {
-                    loader.load(*rows, into);
+                    loader.load(rows[relations.get(column).copied().unwrap_or_default()], into);
                 }
             },
         );
@@ -159,13 +175,13 @@ impl Arguments {
             let valid = &mut self.valid[argument];
             valid.clear();
             if let Some(nulls) = computed {
-                nulls.iter().for_each(|nulls| note_nulls(nulls, *rows, valid));
+                nulls.iter().for_each(|of| note_nulls(of.bits, rows[of.relation], valid));
                 continue;
             }
             let Some(given) = &given[argument] else { continue };
             given.given.nulls.iter().for_each(|nulls| note_nulls(nulls, given_rows, valid));
             if let Some(loader) = &given.loader {
-                self.numbers[argument].resize(rows.len(), 0);
+                self.numbers[argument].resize(count, 0);
                 loader.load(given_rows, &mut self.numbers[argument]);
             }
         }

@@ -1,15 +1,17 @@
 //! Which group each row of a tile is of.
 //!
 //! Where a segment's keys have few codes, the group of each product of codes is remembered, and a
-//! row costs one look at an array; else its key is looked up by its numbers.
+//! row costs one look at an array; so it does where the only key is a row of another relation. Else
+//! its key is looked up by its numbers.
 
 use std::ops::Range;
 
-use super::account::{Account, Refused};
-use super::groups::{AnyGroups, groups_of};
-use super::keys::{KeyColumn, KnownTexts, has_bit};
-use super::source::{Codes, Given, Source};
+use super::groups::{AnyGroups, KEY_NUMBERS_MAX, groups_of};
+use crate::keys::column::{KeyColumn, TextNumbers};
+use crate::keys::texts::KnownTexts;
 use crate::rows::Rows;
+use crate::sources::account::{Account, Refused};
+use crate::sources::source::{Codes, Given, Source, has_bit};
 
 /// Products of codes by which groups are remembered, at most.
 const PRODUCTS_MAX: usize = 4096;
@@ -24,8 +26,24 @@ pub struct Key {
     pub column: Option<usize>,
     /// Whether it may be null.
     pub nullable: bool,
-    /// Whether it is a text; else it is a whole number of 8 bytes.
-    pub is_text: bool,
+    /// What values it has.
+    pub kind: KeyKind,
+}
+
+/// What values a key has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyKind {
+    /// Whole numbers of 8 bytes.
+    Number,
+    /// Texts.
+    Text,
+    /// The numbers of the rows of a relation that has so many: each has values of its own.
+    Row {
+        /// The relation.
+        relation: usize,
+        /// How many rows it has.
+        rows: usize,
+    },
 }
 
 /// The groups of all rows so far.
@@ -33,8 +51,16 @@ pub(crate) struct Grouping {
     pub(crate) keys: Vec<Key>,
     /// `None` if there are no keys: all rows are of one group.
     groups: Option<Box<dyn AnyGroups>>,
+    /// The relation that each key is a column of.
+    relations: Vec<usize>,
     /// The texts of each key.
     known: Vec<KnownTexts>,
+    /// The number of the text of each row of its relation, as far as it is known.
+    by_row: Vec<Vec<u64>>,
+    /// The group of each row, if a row determines the group.
+    row_groups: Vec<u32>,
+    /// Whether the first key determines the others.
+    first_determines: bool,
     /// The numbers of a tile's keys, column by column.
     numbers: Vec<Vec<u64>>,
     products: Vec<u32>,
@@ -64,16 +90,28 @@ impl SegmentKeys<'_> {
 
 impl Grouping {
     /// No groups yet; `None` if there are too many keys.
-    pub(crate) fn new(keys: Vec<Key>) -> Option<Self> {
+    ///
+    /// Columns are of the relations that their places say; of the first, if it says none.
+    /// Where the first key is a row that determines the others, no other is compared.
+    pub(crate) fn new(keys: Vec<Key>, relations: &[usize], first_determines: bool) -> Option<Self> {
         let has_nulls = keys.iter().any(|key| key.nullable);
         let numbers = keys.len() + usize::from(has_nulls);
         let groups = match keys.is_empty() {
             true => None,
             false => Some(groups_of(numbers)?),
         };
+        let relation = |key: &Key| match (key.kind, key.column) {
+            (KeyKind::Row { relation, .. }, _) => relation,
+            (_, Some(column)) => relations.get(column).copied().unwrap_or_default(),
+            _ => 0,
+        };
         Some(Self {
             groups,
+            relations: keys.iter().map(relation).collect(),
             known: keys.iter().map(|_| KnownTexts::new()).collect(),
+            by_row: vec![Vec::new(); keys.len()],
+            row_groups: Vec::new(),
+            first_determines: first_determines || keys.len() == 1,
             numbers: vec![Vec::new(); numbers],
             keys,
             products: Vec::new(),
@@ -102,6 +140,12 @@ impl Grouping {
         self.known[key].get(number)
     }
 
+    /// Whether all keys are rows, of which the first determines the others.
+    fn is_row(&self) -> bool {
+        let is_row = |key: &Key| matches!(key.kind, KeyKind::Row { .. });
+        self.first_determines && !self.keys.is_empty() && self.keys.iter().all(is_row)
+    }
+
     /// Whether the last of a key's numbers says which columns are null.
     fn has_nulls(&self) -> bool {
         self.numbers.len() > self.keys.len()
@@ -109,12 +153,20 @@ impl Grouping {
 
     /// The keys' columns in a segment.
     pub(crate) fn segment<'s>(&self, columns: &[Source<'s>]) -> SegmentKeys<'s> {
-        let columns = self.keys.iter().map(|key| {
-            let column = KeyColumn::of(&columns[key.column?])?;
-            (column.is_text() == key.is_text).then_some(column)
+        let columns = self.keys.iter().zip(&self.relations).map(|(key, relation)| {
+            if let KeyKind::Row { rows, .. } = key.kind {
+                return Some(KeyColumn::Row { rows });
+            }
+            let source = &columns[key.column?];
+            let column = match relation {
+                0 => KeyColumn::of(source)?,
+                _ => KeyColumn::of_relation(source)?,
+            };
+            (column.is_text() == (key.kind == KeyKind::Text)).then_some(column)
         });
         let columns: Vec<_> = columns.collect();
-        SegmentKeys { remembered: Remembered::of(&columns), columns }
+        let remembered = if self.is_row() { None } else { Remembered::of(&columns) };
+        SegmentKeys { remembered, columns }
     }
 
     /// Makes room for so many groups more.
@@ -142,21 +194,22 @@ impl Grouping {
             segment.is_given(key).then(|| {
                 let given = given.get(key).copied().flatten().map(Source::Given);
                 let column = given.as_ref().and_then(KeyColumn::of);
-                column.filter(|column| column.is_text() == self.keys[key].is_text)
+                let is_text = self.keys[key].kind == KeyKind::Text;
+                column.filter(|column| column.is_text() == is_text)
             })
         });
         keys.map(|key| key.map(|key| key.expect("values of a key"))).collect()
     }
 
-    /// Puts the group of each row of a tile into `into`; `given` has the values of keys that are
-    /// given, for the rows `given_rows`.
+    /// Puts the group of each row of a tile into `into`, of which `rows` are the rows of each
+    /// relation; `given` has the values of keys that are given, for the rows `given_rows`.
     ///
     /// # Errors
     /// Memory is refused.
     pub(crate) fn find(
         &mut self,
         segment: &mut SegmentKeys<'_>,
-        rows: Rows<'_>,
+        rows: &[Rows<'_>],
         given: &mut [Option<KeyColumn<'_>>],
         given_rows: Range<usize>,
         into: &mut [u32],
@@ -166,8 +219,12 @@ impl Grouping {
             into.fill(0);
             return Ok(());
         }
+        if self.is_row() {
+            return self.find_rows(rows, into, account);
+        }
+        let rows_of = |key: usize| rows[self.relations[key]];
         if let Some(remembered) = &segment.remembered {
-            remembered.products(&segment.columns, rows, &mut self.products);
+            remembered.products(&segment.columns, rows_of, &mut self.products);
             let mut is_known = true;
             for (group, product) in into.iter_mut().zip(&self.products) {
                 *group = remembered.groups[*product as usize];
@@ -177,14 +234,16 @@ impl Grouping {
                 return Ok(());
             }
         }
-        self.numbers.iter_mut().for_each(|column| column.resize(rows.len(), 0));
+        self.numbers.iter_mut().for_each(|column| column.resize(given_rows.len(), 0));
         if let Some(nulls) = self.numbers.get_mut(self.keys.len()) {
             nulls.fill(0);
         }
         let given_rows = Rows::Stretch(given_rows.start, given_rows.end);
         for (key, (column, given)) in segment.columns.iter_mut().zip(given).enumerate() {
             match (column, given) {
-                (Some(column), _) => self.load(key, column, rows, account)?,
+                (Some(column), _) => {
+                    self.load(key, column, rows[self.relations[key]], account)?;
+                }
                 (None, Some(given)) => self.load(key, given, given_rows, account)?,
                 (None, None) => {}
             }
@@ -200,6 +259,36 @@ impl Grouping {
         Ok(())
     }
 
+    /// The groups of rows where a row determines the group.
+    fn find_rows(
+        &mut self,
+        rows: &[Rows<'_>],
+        into: &mut [u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let (Some(groups), Some(Key { kind: KeyKind::Row { rows: count, .. }, .. })) =
+            (&mut self.groups, self.keys.first())
+        else {
+            return Ok(());
+        };
+        if self.row_groups.len() < *count {
+            account.reserve(&mut self.row_groups, *count)?;
+            self.row_groups.resize(*count, UNKNOWN);
+        }
+        let (row_groups, relations) = (&mut self.row_groups, &self.relations);
+        rows[relations[0]].each(|at, row| {
+            let group = &mut row_groups[row];
+            if *group == UNKNOWN {
+                let mut key = [0; KEY_NUMBERS_MAX];
+                let numbers = key.iter_mut().zip(relations);
+                numbers.for_each(|(to, relation)| *to = rows[*relation].row(at) as u64);
+                *group = groups.add(&key);
+            }
+            into[at] = *group;
+        });
+        Ok(())
+    }
+
     /// Loads the numbers of a key, and notes which are null.
     fn load(
         &mut self,
@@ -210,7 +299,12 @@ impl Grouping {
     ) -> Result<(), Refused> {
         let (numbers, nulls) = self.numbers.split_at_mut(self.keys.len());
         let numbers = &mut numbers[key];
-        column.load(rows, &mut self.known[key], numbers, &mut self.scratch, account)?;
+        let (known, by_row) = (&mut self.known[key], &mut self.by_row[key]);
+        if let KeyColumn::RowTexts { texts, .. } = column {
+            account.reserve(by_row, texts.rows() - by_row.len())?;
+        }
+        let number_of = &mut |text: &[u8]| known.number_of(text, account);
+        column.load(rows, &mut TextNumbers { number_of, by_row }, numbers, &mut self.scratch)?;
         if let (Some(bitmap), [nulls]) = (column.nulls(), nulls) {
             rows.each(|at, row| {
                 if has_bit(bitmap, row) {
@@ -228,7 +322,7 @@ impl Remembered {
     fn of(columns: &[Option<KeyColumn<'_>>]) -> Option<Self> {
         let factors = columns.iter().map(|column| {
             let column = column.as_ref()?;
-            let codes = column.codes()?.count + usize::from(column.nulls().is_some());
+            let codes = column.codes()?.count() + usize::from(column.nulls().is_some());
             u32::try_from(codes).ok()
         });
         let factors = factors.collect::<Option<Vec<u32>>>()?;
@@ -240,11 +334,17 @@ impl Remembered {
     }
 
     /// The product of each row's codes.
-    fn products(&self, columns: &[Option<KeyColumn<'_>>], rows: Rows<'_>, into: &mut Vec<u32>) {
+    fn products<'r>(
+        &self,
+        columns: &[Option<KeyColumn<'_>>],
+        rows: impl Fn(usize) -> Rows<'r>,
+        into: &mut Vec<u32>,
+    ) {
         into.clear();
-        into.resize(rows.len(), 0);
-        for (column, factor) in columns.iter().flatten().zip(&self.factors) {
+        into.resize(rows(0).len(), 0);
+        for (key, (column, factor)) in columns.iter().flatten().zip(&self.factors).enumerate() {
             let Some(codes) = column.codes() else { continue };
+            let rows = rows(key);
             codes.combine(rows, into, *factor);
             if let Some(nulls) = column.nulls() {
                 replace_nulls(codes, nulls, rows, into, *factor);
@@ -258,7 +358,7 @@ fn replace_nulls(codes: Codes<'_>, nulls: &[u64], rows: Rows<'_>, into: &mut [u3
     rows.each(|at, row| {
         if has_bit(nulls, row) {
             into[at] -= into[at] % factor;
-            into[at] += codes.count as u32;
+            into[at] += codes.count() as u32;
         }
     });
 }

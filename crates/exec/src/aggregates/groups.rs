@@ -9,12 +9,12 @@ mod tests;
 
 use std::ops::Range;
 
-use super::TILE_ROWS;
-use super::account::{Account, Refused};
-use super::hash::{HashTable, Hasher};
+use crate::keys::hash::{HashTable, Hasher};
+use crate::rows::TILE_ROWS;
+use crate::sources::account::{Account, Refused};
 
 /// Numbers of the longest key.
-pub(crate) const KEY_NUMBERS_MAX: usize = 8;
+pub(crate) const KEY_NUMBERS_MAX: usize = 16;
 
 /// The numbers that a key does not have, of the rows of a tile.
 static ZEROS: [u64; TILE_ROWS] = [0; TILE_ROWS];
@@ -32,6 +32,9 @@ pub(crate) trait AnyGroups: Send {
     /// # Errors
     /// Memory is refused.
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
+
+    /// Adds a group whose key nobody looks up; there has to be room for it.
+    fn add(&mut self, key: &[u64]) -> u32;
 
     /// Puts the group of each key of a tile, whose numbers come column by column, into `into`;
     /// there has to be room for as many new ones.
@@ -53,7 +56,8 @@ pub(crate) fn groups_of(numbers: usize) -> Option<Box<dyn AnyGroups>> {
         2 => Box::new(Groups::<2>::new()),
         3 => Box::new(Groups::<3>::new()),
         4 => Box::new(Groups::<4>::new()),
-        5..=KEY_NUMBERS_MAX => Box::new(Groups::<KEY_NUMBERS_MAX>::new()),
+        5..=8 => Box::new(Groups::<8>::new()),
+        9..=KEY_NUMBERS_MAX => Box::new(Groups::<KEY_NUMBERS_MAX>::new()),
         _ => return None,
     })
 }
@@ -91,6 +95,12 @@ impl<const K: usize> AnyGroups for Groups<K> {
             }
             None => Ok(()),
         }
+    }
+
+    fn add(&mut self, key: &[u64]) -> u32 {
+        let number = |place: usize| key.get(place).copied().unwrap_or_default();
+        self.keys.push(std::array::from_fn(number));
+        (self.keys.len() - 1) as u32
     }
 
     fn find_all(

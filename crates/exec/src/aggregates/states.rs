@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use super::TILE_ROWS;
-use super::account::{Account, Refused};
 use super::arguments::{Argument, ArgumentKind, Arguments, Tile, Values};
 use super::extremes::Extremes;
 use super::sums::{FloatSums, Sums};
 use super::words::Words;
+use crate::rows::TILE_ROWS;
+use crate::sources::account::{Account, Refused};
 
 /// What is said of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use super::account::{Account, Refused};
 use super::words::Words;
 use crate::conditions::ranges::NumberRange;
+use crate::sources::account::{Account, Refused};
 
 /// The sums of one argument, of all groups.
 pub(crate) struct Sums {

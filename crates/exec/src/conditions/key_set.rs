@@ -9,6 +9,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use remanent_engine::schema::ColumnType;
 
 use crate::conditions::matches::Matches;
@@ -16,6 +18,7 @@ use crate::decode::consecutive;
 use crate::encodings::offsets::Offsets;
 use crate::rows::BATCH_ROWS;
 use crate::rows::bits::RowBits;
+use crate::simd::vectorized;
 use crate::vector::Vector;
 
 /// Of the numbers between the least and the greatest key of a join, the part that has to be keys
@@ -46,6 +49,37 @@ pub struct KeySet {
     low: i128,
     len: usize,
     bits: Vec<u64>,
+}
+
+/// How many rows a set was asked for, and how many of them it kept.
+#[derive(Debug, Default)]
+pub struct KeyTally {
+    asked: AtomicU64,
+    kept: AtomicU64,
+}
+
+/// Rows after which it is decided whether a set is worth its time.
+const ASKED_MIN: u64 = 64 * 1024;
+
+impl KeyTally {
+    /// Whether hardly a row was kept away: then it is cheaper to let the join look all of them up.
+    pub fn is_useless(&self) -> bool {
+        let (asked, kept) = (self.asked.load(Relaxed), self.kept.load(Relaxed));
+        asked >= ASKED_MIN && kept * 8 > asked * 7
+    }
+
+    /// The share of rows that are kept, as far as it is known, else that of numbers.
+    pub fn share(&self, keys: &KeySet) -> f64 {
+        match self.asked.load(Relaxed) {
+            0 => keys.count() as f64 / keys.len.max(1) as f64,
+            asked => self.kept.load(Relaxed) as f64 / asked as f64,
+        }
+    }
+
+    pub(crate) fn note(&self, asked: usize, kept: usize) {
+        self.asked.fetch_add(asked as u64, Relaxed);
+        self.kept.fetch_add(kept as u64, Relaxed);
+    }
 }
 
 /// What is known of keys beforehand.
@@ -155,6 +189,41 @@ impl KeySet {
         Some(set)
     }
 
+    /// The same, if a bit for each number between takes no more than so many bits.
+    pub fn of_few(numbers: &[i64], bits_max: usize) -> Option<Self> {
+        let (low, high) = (numbers.iter().min()?, numbers.iter().max()?);
+        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
+        if len > bits_max {
+            return None;
+        }
+        let mut set = Self { low: (*low).into(), len, bits: vec![0; len.div_ceil(64)] };
+        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
+        Some(set)
+    }
+
+    /// The least number.
+    pub(crate) fn low(&self) -> i64 {
+        self.low as i64
+    }
+
+    /// The bits, from that of the least number on; those beyond the greatest are 0.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.bits
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The numbers, from the least on, of a set that was made of numbers of 8 bytes.
+    pub fn numbers(&self) -> impl Iterator<Item = i64> {
+        let words = self.bits.iter().zip((self.low()..).step_by(64));
+        words.flat_map(|(word, first)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| first + bit)
+        })
+    }
+
     /// The bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.bits.len() * size_of::<u64>()
@@ -228,7 +297,31 @@ impl KeySet {
     ) {
         // What is less than the first number wraps around to more than the last.
         let first = (min - self.low) as usize;
-        offsets.filter(start, rows, |offset| self.has_at(first.wrapping_add(offset as usize)));
+        let each = |row: usize| {
+            let offset = offsets.get(start + row);
+            self.has_at(first.wrapping_add(offset as usize))
+        };
+        rows.keep(each, |rows| {
+            let (mut loaded, mut word) = ([0; 64], 0);
+            let loaded = &mut loaded[..rows.len()];
+            offsets.load(start + rows.start..start + rows.end, loaded, |offset| offset);
+            words_among(&self.bits, first, loaded, &mut word);
+            word
+        });
+    }
+}
+
+vectorized! {
+    /// A bit for each of up to 64 offsets from a number on that has one in a bitmap, which has none
+    /// beyond its end.
+    fn words_among(bits: &[u64], first: usize, offsets: &[u32], into: &mut u64) {
+        let mut word = 0;
+        for (row, offset) in offsets.iter().enumerate() {
+            let at = first.wrapping_add(*offset as usize);
+            let of_bits = bits.get(at / 64).copied().unwrap_or_default();
+            word |= (of_bits >> (at % 64) & 1) << row;
+        }
+        *into = word;
     }
 }
 

@@ -7,9 +7,7 @@
 use remanent_engine::Row;
 
 use super::place::{NullBit, Place};
-
-/// Rows of a tile, at most.
-pub const TILE_ROWS: usize = 1024;
+use crate::rows::TILE_ROWS;
 
 /// Bytes of the rows of a tile, at most, unless it has one row alone: texts of a batch of tiles
 /// are found by 32 bits.

@@ -8,6 +8,8 @@ mod tests;
 
 use std::ops::Range;
 
+use crate::simd::vectorized;
+
 /// Of 64 rows, so many have to be left for all to be compared at once.
 const LEFT_MIN: u32 = 8;
 
@@ -48,7 +50,9 @@ impl RowBits {
 
     /// How many are left.
     pub(crate) fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        let mut count = 0;
+        count_ones(&self.words, &mut count);
+        count
     }
 
     /// Leaves those that a word for up to 64 rows has a bit of; it is not asked of rows of which
@@ -108,6 +112,13 @@ impl RowBits {
     /// Puts others of the same stretch beside those that are left.
     pub(crate) fn add(&mut self, others: &Self) {
         self.words.iter_mut().zip(&others.words).for_each(|(word, other)| *word |= other);
+    }
+}
+
+vectorized! {
+    /// How many bits there are.
+    fn count_ones(words: &[u64], count: &mut usize) {
+        *count = words.iter().map(|word| word.count_ones() as usize).sum();
     }
 }
 

@@ -38,13 +38,14 @@ use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
 use crate::rules::encoded_aggregates::EncodedAggregates;
-use crate::rules::joins::build_keys::CollectBuildKeys;
+use crate::rules::implicit_keys::WithoutImplicitKeys;
 use crate::rules::joins::constant_keys::WithoutConstantKeys;
 use crate::rules::joins::not_in;
 use crate::rules::joins::not_in::NotInConstants;
 use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::ordered::OrdersOfTheirOwn;
+use crate::rules::pipelines::Pipelines;
 use crate::rules::same_names;
 use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
@@ -55,8 +56,8 @@ use crate::rules::strip_dependencies::{Planner, StripDependencies};
 use crate::rules::watched::Watched;
 use crate::rules::wide_filters;
 use crate::rules::wide_filters::WideFilters;
+use crate::scan::BATCH_ROWS;
 use crate::scan::exec::Current;
-use crate::scan::{BATCH_ROWS, KEY_DENSITY_MIN};
 use crate::transaction::Transaction;
 
 /// Different keys of the smaller side of a join that the scan of the other is told of, at most.
@@ -81,7 +82,6 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     // Keys that joins tell scans of, which may have an index of them.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
     options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
-    options.execution.perfect_hash_join_min_key_density = KEY_DENSITY_MIN;
     // A CASE that cannot be NULL by its conditions is one that can, to the operators.
     options.execution.skip_physical_aggregate_schema_check = true;
     // Our rules say which side of a join is hashed.
@@ -118,13 +118,14 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
 
 /// Rules for what was bound: one of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 7] = [
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 8] = [
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
         Arc::new(LimitScalarAggregate),
         Arc::new(MeasuredFunctions),
         Arc::new(Subqueries),
         Arc::new(OrdersOfTheirOwn),
+        Arc::new(WithoutImplicitKeys),
         Arc::new(StripDependencies),
     ];
     let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
@@ -161,7 +162,7 @@ static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
     let rules = PhysicalOptimizer::new().rules.into_iter();
     let filters = rules.filter(|rule| rule.name() == MAKES_FILTERS);
     let filters = filters.map(|rule| Arc::new(SameNames(rule)) as PhysicalRule);
-    let ours: [PhysicalRule; 2] = [Arc::new(CollectBuildKeys), Arc::new(EncodedAggregates)];
+    let ours: [PhysicalRule; 1] = [Arc::new(EncodedAggregates)];
     let rules = filters.chain(ours);
     rules.map(|rule| Arc::new(Watched(rule)) as PhysicalRule).collect()
 });
@@ -183,6 +184,7 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         let is_pushdown = rule.name().starts_with(same_names::RULE);
         rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
     }
+    rules.push(Arc::new(Pipelines));
     rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -137,7 +137,8 @@ fn a_plan_for_an_empty_table_does_not_stay() {
     database.session().execute(many).expect("rows are inserted");
     let (all, other) = counted();
     assert_eq!((all, other.len()), (Some(19_800), 1));
-    let is_first = |plan: &str| plan.find("Scan: t") < plan.find("Scan: small");
+    // The build side comes behind the source.
+    let is_first = |plan: &str| plan.find("Scan: t") > plan.find("Scan: small");
     assert!(is_first(&few[0]) && !is_first(&other[0]), "{}\n{}", few[0], other[0]);
 }
 

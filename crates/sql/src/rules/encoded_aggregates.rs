@@ -11,7 +11,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::aggregate::exec::GroupsExec;
+use crate::pipeline::aggregate::exec::GroupsExec;
 
 /// The rule, which stands behind all others: what scans are told of is known then.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ pub(crate) mod joins;
 pub(crate) mod lists;
 pub(crate) mod ordered;
 
+pub(crate) mod implicit_keys;
 pub(crate) mod limit_aggregate;
 pub(crate) mod same_names;
 pub(crate) mod set_comparisons;
@@ -18,6 +19,7 @@ pub(crate) mod wide_filters;
 
 pub(crate) mod by_index;
 pub(crate) mod encoded_aggregates;
+pub(crate) mod pipelines;
 pub(crate) mod sequential_union;
 
 pub(crate) mod through;

@@ -27,17 +27,18 @@ use datafusion::physical_plan::{
 };
 
 use super::access_path::{Access, SortColumn};
-use super::build_keys::BuildKeys;
 use super::condition::{Condition, RuntimeFilter};
 use super::join_keys;
+use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
 use super::rows_of::RowsOf;
-use super::runtime_keys::decide;
 use super::scan_rows::{Batches, ScanRequest};
+use super::told::Told;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 /// Rows that are read at once though fewer may be requested.
 const FEW: usize = 64;
@@ -57,8 +58,8 @@ pub(crate) struct ScanExec {
     conditions: Vec<Condition>,
     /// What operators above will ask of the rows, known when they run.
     runtime_filters: Vec<Condition>,
-    /// Keys that joins above collect, as some of these filters say them.
-    build_keys: Vec<Arc<BuildKeys>>,
+    /// Keys that joins above want, which have read their build sides.
+    told: Vec<Told>,
     /// The most rows to give out.
     fetch: Option<usize>,
     schema: SchemaRef,
@@ -86,14 +87,14 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let (runtime_filters, build_keys, fetch) = (Vec::new(), Vec::new(), None);
+        let (runtime_filters, told, fetch) = (Vec::new(), Vec::new(), None);
         Ok(Self {
             table,
             columns,
             access,
             conditions,
             runtime_filters,
-            build_keys,
+            told,
             fetch,
             schema,
             properties,
@@ -101,18 +102,16 @@ impl ScanExec {
         })
     }
 
-    /// The numbers of the filters that joins fill when they run.
-    pub(crate) fn runtime_filters(&self) -> impl Iterator<Item = u64> {
-        self.runtime_filters.iter().filter_map(|filter| filter.expr().expression_id())
-    }
-
-    /// The scan with those of some keys that its filters are about, if there are any.
-    pub(crate) fn told_of(&self, keys: &[Arc<BuildKeys>]) -> Option<Self> {
-        let is_mine =
-            |keys: &&Arc<BuildKeys>| self.runtime_filters().any(|filter| keys.filter() == filter);
-        let build_keys: Vec<_> = keys.iter().filter(is_mine).cloned().collect();
-        let scan = self.again(Arc::clone(&self.properties));
-        (!build_keys.is_empty()).then_some(Self { build_keys, ..scan })
+    /// The scan for a join that wants these keys; `None` if it reads no table, or only a part of it
+    /// by an index.
+    pub(crate) fn told(&self, told: &Told) -> Option<Self> {
+        let is_column = self.columns[told.column] < self.table.columns.len();
+        if self.access != Access::All || self.fetch.is_some() || !is_column {
+            return None;
+        }
+        let mut scan = self.again(Arc::clone(&self.properties));
+        scan.told.push(told.clone());
+        Some(scan)
     }
 
     /// The scan that gives rows in this order, and only the first of them, if an index has it.
@@ -155,30 +154,28 @@ impl ScanExec {
             keys: Vec::new(),
             schema: Arc::clone(&self.schema),
         };
-        let runtime_filters = self.runtime_filters.clone();
-        let build_keys = self.build_keys.clone();
+        let (runtime_filters, told) = (self.runtime_filters.clone(), self.told.clone());
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
         let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
         let start = move || {
+            let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
+            let wants = Wants::of(runtime_filters, told, &request, count)?;
             let access = match access {
-                Access::All => {
-                    join_keys::access_by(&runtime_filters, &transaction, &request.table)?
-                }
+                Access::All => join_keys::access_by(&wants.filters, &transaction, &request.table)?,
                 _ => None,
             }
             .unwrap_or(access);
-            if let (Access::Keys { keys, .. }, false) = (&access, runtime_filters.is_empty()) {
+            if let (Access::Keys { keys, .. }, false) = (&access, wants.filters.is_empty()) {
                 by_keys.add(keys.len());
             }
-            let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
-            let asked = predicate_of(&request.table, &request.conditions, &runtime_filters)?;
+            let asked = predicate_of(&request, &wants.filters, &wants.keys)?;
             let mut others = Vec::new();
-            for runtime_filter in runtime_filters.into_iter().filter(|_| access == Access::All) {
-                let decided = decide(&runtime_filter, &build_keys, &request.table, count)?;
-                request.keys.extend(decided.keys);
-                if decided.is_left {
-                    others.push(RuntimeFilter::new(runtime_filter));
-                }
+            if access == Access::All {
+                let useful = wants.keys.into_iter().filter(|it| !it.keys.is_useless(count));
+                request.keys.extend(useful);
+                let filters = wants.filters.into_iter().zip(wants.is_left);
+                let left = filters.filter(|(_, is_left)| *is_left);
+                others.extend(left.map(|(filter, _)| RuntimeFilter::new(filter)));
             }
             by_sets.add(request.keys.len());
             let rows = RowsOf::start(&transaction, &request.table, &access, asked)?;
@@ -190,6 +187,14 @@ impl ScanExec {
     /// Whether all rows that meet its conditions are given out, in no order, as whole scans do.
     pub(crate) fn is_whole(&self) -> bool {
         self.access == Access::All && self.fetch.is_none()
+    }
+
+    /// Sets of columns that it gives out, each by its place, of which no two rows have the same
+    /// values but nulls.
+    pub(crate) fn unique_keys(&self) -> Vec<Vec<usize>> {
+        let place = |column: &usize| self.columns.iter().position(|of| of == column);
+        let unique = self.table.indexes.iter().filter(|index| index.unique);
+        unique.filter_map(|index| index.columns.iter().map(place).collect()).collect()
     }
 
     /// What counts its rows.
@@ -204,12 +209,45 @@ impl ScanExec {
             access: self.access.clone(),
             conditions: self.conditions.clone(),
             runtime_filters: self.runtime_filters.clone(),
-            build_keys: self.build_keys.clone(),
+            told: self.told.clone(),
             fetch: self.fetch,
             schema: Arc::clone(&self.schema),
             properties,
             metrics: self.metrics.clone(),
         }
+    }
+}
+
+/// What operators above want of the rows, now that it is known.
+#[derive(Default)]
+struct Wants {
+    filters: Vec<Condition>,
+    /// For each filter whether it is checked, since nothing else says the same.
+    is_left: Vec<bool>,
+    keys: Vec<WantedKeys>,
+}
+
+impl Wants {
+    fn of(
+        filters: Vec<Condition>,
+        told: Vec<Told>,
+        request: &ScanRequest,
+        rows: usize,
+    ) -> PlanResult<Self> {
+        let is_left = vec![true; filters.len()];
+        let mut wants = Self { filters, is_left, keys: Vec::new() };
+        for told in told {
+            let column = request.columns[told.column];
+            let sql_type = &request.table.columns[column].sql_type;
+            let is_number = sql_type.is_integer() || *sql_type == SqlType::Date;
+            let keys = told.keys(&request.columns, rows).filter(|_| is_number);
+            if let Some(condition) = told.condition(&request.table, &request.columns)? {
+                wants.filters.push(condition);
+                wants.is_left.push(keys.is_none());
+            }
+            wants.keys.extend(keys);
+        }
+        Ok(wants)
     }
 }
 

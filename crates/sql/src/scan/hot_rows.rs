@@ -64,7 +64,7 @@ impl HotRows {
                 others.push(place);
             }
         }
-        for WantedKeys { column, keys } in &request.keys {
+        for WantedKeys { column, keys, .. } in &request.keys {
             // Where they are not compared, the join does it.
             row_filter.add_keys(table.handle.layout(), table.columns[*column].leaf, keys);
         }

@@ -7,12 +7,11 @@ pub(crate) mod provider;
 
 pub(crate) mod access_path;
 
-pub(crate) mod build_keys;
 pub(crate) mod condition;
 pub(crate) mod constant;
 pub(crate) mod pattern;
 pub(crate) mod pushed;
-pub(crate) mod runtime_keys;
+pub(crate) mod told;
 
 pub(crate) mod exec;
 
@@ -24,5 +23,5 @@ pub(crate) mod scan_rows;
 pub(crate) mod frozen;
 pub(crate) mod hot_rows;
 
-/// Rows in a batch between operators, and how dense keys are that are found by their number.
-pub(crate) use remanent_exec::{BATCH_ROWS, KEY_DENSITY_MIN};
+/// Rows in a batch between operators.
+pub(crate) use remanent_exec::BATCH_ROWS;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use remanent_engine::FrozenRows;
 use remanent_exec::{
-    ColumnPredicate, Decoded, Evaluation, KeySet, Matches, NumberRanges, SegmentFilter, Selection,
-    TextList, TextPattern,
+    ColumnPredicate, Decoded, Evaluation, KeySet, KeyTally, Matches, NumberRanges, SegmentFilter,
+    Selection, TextList, TextPattern,
 };
 
 use super::condition::Condition;
@@ -25,6 +25,8 @@ pub(crate) struct WantedKeys {
     /// The place of the column among the table's.
     pub(crate) column: usize,
     pub(crate) keys: Arc<KeySet>,
+    /// How many rows they have kept so far.
+    pub(crate) tally: Arc<KeyTally>,
 }
 
 /// The conditions on one segment.
@@ -65,9 +67,14 @@ impl SegmentConditions {
                 Evaluation::Decoded => others.push(place),
             }
         }
-        for WantedKeys { column, keys } in request {
+        let mut request: Vec<&WantedKeys> = request.iter().collect();
+        request.retain(|wanted| !wanted.tally.is_useless());
+        request.sort_by(|one, other| {
+            one.tally.share(&one.keys).total_cmp(&other.tally.share(&other.keys))
+        });
+        for WantedKeys { column, keys, tally } in request {
             let column = table.columns[*column].handle;
-            if filter.add_keys(rows, column, keys)? == Evaluation::NoRow {
+            if filter.add_keys(rows, column, keys, tally)? == Evaluation::NoRow {
                 return Ok(None);
             }
         }

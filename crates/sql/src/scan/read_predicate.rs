@@ -9,9 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use datafusion::error::Result as PlanResult;
+use remanent_engine::schema::Value;
 use remanent_engine::{Row, RowPredicate};
 
 use super::condition::{Condition, FilterResult};
+use super::pushed::WantedKeys;
+use super::scan_rows::ScanRequest;
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::values::arrow_in::ColumnBuilder;
@@ -23,24 +26,36 @@ use crate::values::arrow_in::ColumnBuilder;
 /// # Errors
 /// A fault in a runtime filter.
 pub(crate) fn predicate_of(
-    table: &Arc<Table>,
-    conditions: &[Condition],
+    request: &ScanRequest,
     runtime_filters: &[Condition],
+    keys: &[WantedKeys],
 ) -> PlanResult<Option<RowPredicate>> {
-    let mut asked = conditions.to_vec();
+    let mut asked = request.conditions.clone();
     for runtime_filter in runtime_filters {
         asked.push(runtime_filter.as_it_is_now()?);
     }
-    if asked.is_empty() {
+    if asked.is_empty() && keys.is_empty() {
         return Ok(None);
     }
-    let table = Arc::clone(table);
+    let (table, keys) = (Arc::clone(&request.table), keys.to_vec());
     Ok(Some(Arc::new(move |row: &Row<'_>| {
         // Where nobody can tell, the row counts as read. A commit of somebody waits for the answer:
         // a panic must not get there.
-        let meets = || asked.iter().all(|it| meets(&table, it, row).unwrap_or(true));
+        let meets = || {
+            keys.iter().all(|keys| is_wanted(&table, keys, row))
+                && asked.iter().all(|it| meets(&table, it, row).unwrap_or(true))
+        };
         catch_unwind(AssertUnwindSafe(meets)).unwrap_or(true)
     })))
+}
+
+/// Whether a join wants a row's key; NULL it does not.
+fn is_wanted(table: &Table, wanted: &WantedKeys, row: &Row<'_>) -> bool {
+    match row.value(table.columns[wanted.column].handle) {
+        Value::Null => false,
+        Value::Date(days) => wanted.keys.has(days.into()),
+        value => value.as_integer().is_none_or(|number| wanted.keys.has(number)),
+    }
 }
 
 fn meets(table: &Table, condition: &Condition, row: &Row<'_>) -> Result<bool> {

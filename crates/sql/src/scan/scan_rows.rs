@@ -46,6 +46,8 @@ pub(crate) struct Batches {
     size: usize,
     /// The frozen segment that is read, and the next of its rows to look at.
     frozen: Option<(Segment, usize)>,
+    /// Whether somebody works on that segment already.
+    is_held: bool,
 }
 
 impl Batches {
@@ -66,7 +68,7 @@ impl Batches {
             }
         }
         let hot = HotRows::new(&request, &runtime_filters, size);
-        Self { rows, request, runtime_filters, read, hot, size, frozen: None }
+        Self { rows, request, runtime_filters, read, hot, size, frozen: None, is_held: false }
     }
 
     /// The next batch, of at most so many rows.
@@ -118,6 +120,41 @@ impl Batches {
                 return Ok(false);
             }
         }
+    }
+
+    /// Goes to the next rows and holds them, if they are a frozen segment; `None` if there are no
+    /// more.
+    ///
+    /// # Errors
+    /// Whatever is met in reading them.
+    pub(crate) fn hold_next(&mut self) -> Result<Option<Held>> {
+        if std::mem::take(&mut self.is_held) {
+            self.frozen = None;
+        }
+        loop {
+            // Hot rows may have come before it.
+            if self.frozen.is_some() {
+                self.is_held = true;
+                return Ok(Some(Held::Frozen));
+            }
+            let (hot, more) = self.next_hot()?;
+            if let Some(batch) = hot {
+                return Ok(Some(Held::Batch(batch)));
+            }
+            if self.frozen.is_some() {
+                continue;
+            }
+            if !more {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The frozen segment that is held, if there is one.
+    pub(crate) fn held(&mut self) -> Option<FrozenReader<'_>> {
+        let (segment, _) = self.frozen.as_ref()?;
+        let (request, filters, size) = (&self.request, &mut self.runtime_filters, self.size);
+        Some(FrozenReader { segment, request, filters, size })
     }
 
     /// Hot rows up to the next frozen segment, if any of them meets the conditions; and whether
@@ -176,6 +213,22 @@ impl Segment {
         Ok(Some(Self { rows: held, conditions, dictionaries }))
     }
 
+    /// The array of a column for some rows.
+    fn array(
+        &self,
+        rows: &FrozenRows<'_>,
+        request: &ScanRequest,
+        place: usize,
+        chosen: Rows<'_>,
+    ) -> Result<ArrayRef> {
+        let Some(column) = request.table.columns.get(place) else {
+            return Ok(numbers_of(rows.first_row(), chosen));
+        };
+        let dictionary = self.dictionaries.iter().find(|(of, _)| *of == place);
+        let dictionary = dictionary.and_then(|(_, dictionary)| dictionary.as_ref());
+        frozen::array(&rows.column(column.handle)?, &column.sql_type, dictionary, chosen)
+    }
+
     /// The next rows, from row `at` on, that are seen and meet the conditions; `None` after the
     /// last.
     fn next<'s>(
@@ -212,6 +265,13 @@ impl Segment {
         }
         Ok(None)
     }
+}
+
+/// Rows that are held.
+pub(crate) enum Held {
+    /// The requested columns of hot rows.
+    Batch(RecordBatch),
+    Frozen,
 }
 
 /// Rows on their way to whoever reads encoded columns.
@@ -254,6 +314,15 @@ impl<'b> FrozenReader<'b> {
     pub(crate) fn next(&mut self, at: &mut usize) -> Result<Option<SelectedRows<'b>>> {
         self.segment.next(at, self.request, self.filters, self.size)
     }
+
+    /// The array of a requested column, by its place among them, for some rows.
+    ///
+    /// # Errors
+    /// A fault of the caller; `CANCELLED`.
+    pub(crate) fn array(&self, requested: usize, rows: Rows<'_>) -> Result<ArrayRef> {
+        let place = self.request.columns[requested];
+        self.segment.array(self.segment.rows.rows()?, self.request, place, rows)
+    }
 }
 
 /// Rows of a segment that are left, with the arrays that were made of them.
@@ -269,6 +338,11 @@ impl SelectedRows<'_> {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// Which rows of the segment they are, and no more.
+    pub(crate) fn into_selection(self) -> Selection {
+        self.places
     }
 
     /// Which rows of the segment they are.
@@ -289,17 +363,7 @@ impl SelectedRows<'_> {
         if let Some((_, array)) = self.arrays.iter().find(|(of, _)| *of == place) {
             return Ok(Arc::clone(array));
         }
-        let chosen = self.places.rows();
-        let array = match self.request.table.columns.get(place) {
-            None => numbers_of(self.rows.first_row(), chosen),
-            Some(column) => {
-                let dictionaries = &self.segment.dictionaries;
-                let dictionary = dictionaries.iter().find(|(of, _)| *of == place);
-                let dictionary = dictionary.and_then(|(_, dictionary)| dictionary.as_ref());
-                let frozen_column = self.rows.column(column.handle)?;
-                frozen::array(&frozen_column, &column.sql_type, dictionary, chosen)?
-            }
-        };
+        let array = self.segment.array(self.rows, self.request, place, self.places.rows())?;
         self.arrays.push((place, Arc::clone(&array)));
         Ok(array)
     }

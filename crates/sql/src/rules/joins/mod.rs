@@ -4,7 +4,6 @@
 //! no such key, or not all that they need, are made to give the rows that they should; and joins
 //! that have them tell scans of them.
 
-pub(crate) mod build_keys;
 pub(crate) mod constant_keys;
 pub(crate) mod multiplicity;
 pub(crate) mod not_in;

@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::account::{Account, Refused};
+use crate::sources::account::{Account, Refused};
 
 /// Slots of the smallest table.
 const SLOTS_MIN: usize = 64;
@@ -27,6 +27,11 @@ impl Hasher {
     #[inline]
     pub(crate) fn of_numbers<const K: usize>(self, numbers: &[u64; K]) -> u64 {
         numbers.iter().fold(self.seeds[1], |hash, number| self.add(hash, *number))
+    }
+
+    /// The same, of any number of them.
+    pub(crate) fn of_all(self, numbers: &[i64]) -> u64 {
+        numbers.iter().fold(self.seeds[1], |hash, number| self.add(hash, *number as u64))
     }
 
     /// The hash of some bytes.

@@ -1,4 +1,4 @@
-//! Expressions over the columns of a scan that are computed of arrays.
+//! Values as arrays: expressions that are computed of them, and the slices that they have.
 //!
 //! What `remanent-exec` cannot compute of encoded values is evaluated as ever, for the rows that
 //! are left of a part of a segment, and given to it as the slice that the array has.
@@ -11,13 +11,14 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, Schema, SchemaRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result as PlanResult;
+use datafusion::error::{DataFusionError, Result as PlanResult};
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
-use remanent_exec::{Given, Slice, Texts};
+use remanent_exec::{Given, NumberRange, Refused, Slice, Texts};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// An expression over some columns of a scan.
 #[derive(Clone, Debug)]
@@ -49,6 +50,18 @@ impl Computed {
         Ok(Self { columns, schema, expr: moved.data })
     }
 
+    /// What is never asked for its values.
+    pub(crate) fn none() -> Self {
+        let expr =
+            datafusion::physical_expr::expressions::lit(datafusion::common::ScalarValue::Null);
+        Self { columns: Vec::new(), schema: Arc::new(Schema::empty()), expr }
+    }
+
+    /// Places of the columns that it is computed of.
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
     /// The values for so many rows; `array` gives the array of a scan's column.
     ///
     /// # Errors
@@ -58,11 +71,23 @@ impl Computed {
         rows: usize,
         array: impl FnMut(usize) -> Result<ArrayRef>,
     ) -> Result<Values> {
+        Values::of(&self.array(rows, array)?)
+    }
+
+    /// The same as an array.
+    ///
+    /// # Errors
+    /// Whatever is met in evaluating it.
+    pub(crate) fn array(
+        &self,
+        rows: usize,
+        array: impl FnMut(usize) -> Result<ArrayRef>,
+    ) -> Result<ArrayRef> {
         let arrays = self.columns.iter().copied().map(array).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(&self.schema);
         let batch = RecordBatch::try_new_with_options(schema, arrays, &options)?;
-        Values::of(&self.expr.evaluate(&batch)?.into_array(rows)?)
+        Ok(self.expr.evaluate(&batch)?.into_array(rows)?)
     }
 }
 
@@ -71,6 +96,8 @@ pub(crate) struct Values {
     array: ArrayRef,
     /// A bit for each row that is null.
     nulls: Option<Vec<u64>>,
+    /// The least and the greatest number, if somebody has looked.
+    range: Option<NumberRange>,
 }
 
 impl Values {
@@ -98,7 +125,14 @@ impl Values {
             let words = nulls.inner().bit_chunks().iter_padded();
             words.take(array.len().div_ceil(64)).map(|valid| !valid).collect()
         });
-        Ok(Self { array, nulls })
+        Ok(Self { array, nulls, range: None })
+    }
+
+    /// The same, of which it is known how large the numbers are: for those that are read again and
+    /// again.
+    pub(crate) fn with_range(mut self) -> Self {
+        self.range = self.given().find_range();
+        self
     }
 
     /// Whether each is a text, or a number of 8 bytes.
@@ -135,11 +169,15 @@ impl Values {
             DataType::Utf8View => Slice::Texts(self),
             _ => Slice::Other,
         };
-        Given { values, nulls: self.nulls.as_deref() }
+        Given { values, nulls: self.nulls.as_deref(), range: self.range }
     }
 }
 
 impl Texts for Values {
+    fn rows(&self) -> usize {
+        self.array.len()
+    }
+
     fn get(&self, row: usize) -> &[u8] {
         self.array.as_string_view().value(row).as_bytes()
     }
@@ -148,4 +186,44 @@ impl Texts for Values {
     fn view(&self, row: usize) -> u128 {
         self.array.as_string_view().views()[row]
     }
+}
+
+/// Digits of numbers that 8 bytes have room for.
+const DIGITS_MAX: u8 = 18;
+
+/// Whether values of a type are whole numbers, or unscaled decimals, of at most 8 bytes.
+pub(crate) fn is_whole(data_type: &DataType) -> bool {
+    is_integer(data_type)
+        || match data_type {
+            DataType::Date32
+            | DataType::Time64(TimeUnit::Microsecond)
+            | DataType::Timestamp(TimeUnit::Microsecond, _) => true,
+            DataType::Decimal128(digits, _) => *digits <= DIGITS_MAX,
+            _ => false,
+        }
+}
+
+pub(crate) fn is_integer(data_type: &DataType) -> bool {
+    use DataType as D;
+    matches!(data_type, D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32)
+}
+
+/// Does what takes memory out of a reservation.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`.
+pub(crate) fn with_memory<T>(
+    reservation: &mut MemoryReservation,
+    take: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> Result<T, Refused>,
+) -> Result<T> {
+    let mut reason: Option<DataFusionError> = None;
+    let taken = take(&mut |bytes| {
+        let resized = reservation.try_resize(bytes);
+        reason = resized.err();
+        reason.is_none()
+    });
+    taken.map_err(|Refused| match reason {
+        Some(reason) => reason.into(),
+        None => Error::internal("memory that nobody refused"),
+    })
 }

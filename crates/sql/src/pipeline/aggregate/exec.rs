@@ -4,14 +4,18 @@
 //! a scan it reads by itself: they never become batches, but for hot ones.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
-use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::metrics::{
@@ -28,10 +32,16 @@ use remanent_exec::Aggregation;
 use super::feed::Fed;
 use super::query::{Query, query_of};
 use super::result::batch_of;
-use crate::error::Error;
+use super::row_keys;
+use crate::error::{Error, Result};
+use crate::pipeline::exec::PipelineExec;
+use crate::pipeline::flow::Built;
+use crate::pipeline::running::Running;
+use crate::pipeline::told::{moved, tell};
 use crate::scan::BATCH_ROWS;
 use crate::scan::exec::{Reading, ScanExec};
 use crate::scan::scan_rows::TakenRows;
+use crate::scan::told::Told;
 
 /// The operator.
 #[derive(Debug)]
@@ -61,30 +71,43 @@ impl GroupsExec {
         if !is_plain {
             return Ok(None);
         }
-        let mut input = aggregate.input();
-        let mut projection = input.downcast_ref::<ProjectionExec>();
-        if let Some(projection) = projection {
-            input = projection.input();
-        }
-        if let Some(cooperative) = input.downcast_ref::<CooperativeExec>() {
-            input = cooperative.input();
-        }
-        let is_whole = input.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole);
-        if !is_whole || projection.map(makes_arrays).transpose()?.unwrap_or_default() {
-            (input, projection) = (aggregate.input(), None);
-        }
-        let query = query_of(aggregate, projection, &input.schema())?;
+        let Some((input, query)) = input_of(aggregate)? else { return Ok(None) };
+        let query = Some(query);
         let query = query.filter(|query| Aggregation::new(query.plan.clone()).is_some());
         Ok(query.map(|query| Self {
-            input: Arc::clone(input),
+            input,
             aggregate: Arc::clone(plan),
             query: Arc::new(query),
             metrics: ExecutionPlanMetricsSet::new(),
         }))
     }
 
+    /// The operator whose input was told keys of a column, if that is one of its own keys.
+    ///
+    /// # Errors
+    /// A fault in an expression.
+    pub(crate) fn told(&self, told: &Told) -> PlanResult<Option<Arc<dyn ExecutionPlan>>> {
+        let key = self.query.exprs.get(told.column).filter(|_| told.column < self.query.keys.len());
+        let Some(column) = key.and_then(|key| key.downcast_ref::<Column>()) else {
+            return Ok(None);
+        };
+        let input = match self.input.downcast_ref::<PipelineExec>() {
+            Some(pipeline) => pipeline.told_of_column(column.index(), told)?,
+            None => tell(&self.input, &moved(told, column.index(), &self.input.schema())?)?,
+        };
+        let Some(input) = input else { return Ok(None) };
+        let (aggregate, query) = (Arc::clone(&self.aggregate), Arc::clone(&self.query));
+        let metrics = self.metrics.clone();
+        Ok(Some(Arc::new(Self { input, aggregate, query, metrics })))
+    }
+
     /// The rows that are aggregated.
     fn rows(&self, partition: usize, context: Arc<TaskContext>) -> PlanResult<RowSource> {
+        if let Some(pipeline) = self.input.downcast_ref::<PipelineExec>() {
+            let exprs = self.query.exprs.clone();
+            let running = Running::new(pipeline.pipeline(), exprs, partition, context);
+            return Ok(RowSource::Pipeline(Box::new(running)));
+        }
         Ok(match self.input.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole()) {
             Some(scan) => RowSource::Scan {
                 reading: Box::new(scan.reading(partition, &context)?),
@@ -163,14 +186,15 @@ impl ExecutionPlan for GroupsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        let aggregation = Aggregation::new(self.query.plan.clone());
-        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
         let consumer = MemoryConsumer::new("groups of an aggregate");
         let reservation = consumer.register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut running = Running {
-            fed: Fed { query: Arc::clone(&self.query), aggregation, reservation },
-            source: Some(self.rows(partition, context)?),
+        let mut running = Grouping {
+            fed: None,
+            query: Arc::clone(&self.query),
+            reservation: Some(reservation),
+            source: self.rows(partition, context)?,
+            has_all: false,
             groups: 0,
             given: 0,
         };
@@ -186,8 +210,7 @@ impl ExecutionPlan for GroupsExec {
                 return Poll::Ready(None);
             }
             running.given = groups.end;
-            let fed = &running.fed;
-            let batch = batch_of(&fed.query, &fed.aggregation, groups, &result_schema);
+            let batch = running.batch_of(groups, &result_schema);
             Poll::Ready(Some(batch.map_err(Into::into).record_output(&metrics)))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
@@ -197,27 +220,36 @@ impl ExecutionPlan for GroupsExec {
 /// Where rows come from.
 enum RowSource {
     Scan { reading: Box<Reading>, scanned: BaselineMetrics },
+    Pipeline(Box<Running>),
     Batches(SendableRecordBatchStream),
 }
 
 /// An aggregate that is being computed.
-struct Running {
-    fed: Fed,
-    /// `None` when all rows have come.
-    source: Option<RowSource>,
+struct Grouping {
+    /// `None` before the first row can come.
+    fed: Option<Fed>,
+    query: Arc<Query>,
+    reservation: Option<MemoryReservation>,
+    source: RowSource,
+    has_all: bool,
     groups: usize,
     /// How many groups were given out.
     given: usize,
 }
 
-impl Running {
+impl Grouping {
     /// Adds rows until all have come. Between two pieces of a table others may look whether to
     /// stop; what gives batches looks itself.
     fn add_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
-        let fed = &mut self.fed;
+        if self.has_all {
+            return Poll::Ready(Ok(()));
+        }
+        if self.fed.is_none() {
+            ready!(self.poll_fed(waiting))?;
+        }
+        let Some(fed) = &mut self.fed else { return Poll::Ready(Ok(())) };
         match &mut self.source {
-            None => return Poll::Ready(Ok(())),
-            Some(RowSource::Scan { reading, scanned }) => {
+            RowSource::Scan { reading, scanned } => {
                 let has_come = reading.batches()?.next_piece(|rows| {
                     scanned.record_output(fed.add(rows)?);
                     Ok(())
@@ -227,14 +259,86 @@ impl Running {
                     return Poll::Pending;
                 }
             }
-            Some(RowSource::Batches(stream)) => {
+            RowSource::Pipeline(running) => {
+                if ready!(running.poll_piece(waiting))? {
+                    let mut scanned = 0;
+                    running.with_piece(|columns, stages, through| {
+                        let is_through = fed.add_piece(columns, stages, through)?;
+                        scanned = stages.take_scanned();
+                        Ok(is_through)
+                    })?;
+                    running.note_scanned(scanned);
+                    waiting.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+            }
+            RowSource::Batches(stream) => {
                 while let Some(batch) = ready!(stream.poll_next_unpin(waiting)) {
                     fed.add(TakenRows::Batch(batch?))?;
                 }
             }
         }
-        self.source = None;
-        self.groups = self.fed.finish()?;
+        self.has_all = true;
+        self.groups = fed.finish()?;
         Poll::Ready(Ok(()))
     }
+
+    /// Begins, as soon as it is known what build sides a pipeline has.
+    fn poll_fed(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
+        if let RowSource::Pipeline(running) = &mut self.source {
+            ready!(running.poll_start(waiting))?;
+            let builds: Vec<&Built> = running.builds().collect();
+            if let Some(query) = row_keys::by_rows(&self.query, running.pipeline(), &builds) {
+                self.query = Arc::new(query);
+            }
+        }
+        let aggregation = Aggregation::new(self.query.plan.clone());
+        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
+        let reservation = self.reservation.take();
+        let reservation = reservation.ok_or_else(|| Error::internal("an aggregate began twice"))?;
+        self.fed = Some(Fed { query: Arc::clone(&self.query), aggregation, reservation });
+        Poll::Ready(Ok(()))
+    }
+
+    fn batch_of(&self, groups: Range<usize>, schema: &SchemaRef) -> Result<RecordBatch> {
+        let fed = self.fed.as_ref().ok_or_else(|| Error::internal("groups of nothing"))?;
+        let columns = match &self.source {
+            RowSource::Pipeline(running) => running.columns(),
+            RowSource::Scan { .. } | RowSource::Batches(_) => None,
+        };
+        batch_of(&fed.query, &fed.aggregation, columns, groups, schema)
+    }
+}
+
+/// What an aggregate reads, and what it asks of that: a scan with the projection above it, a
+/// pipeline, or its input as it is. `None` if it cannot be computed so.
+fn input_of(aggregate: &AggregateExec) -> PlanResult<Option<(Arc<dyn ExecutionPlan>, Query)>> {
+    if let Some(pipeline) = aggregate.input().downcast_ref::<PipelineExec>() {
+        let pipeline = pipeline.pipeline();
+        let query = query_of(aggregate, Some(&pipeline.outputs), &pipeline.columns)?;
+        let query = query.map(|mut query| {
+            query.plan.relations = pipeline.places.iter().map(|place| place.0).collect();
+            row_keys::ask_for_keys(&mut query, pipeline);
+            (Arc::clone(aggregate.input()), query)
+        });
+        return Ok(query);
+    }
+    let mut input = aggregate.input();
+    let mut projection = input.downcast_ref::<ProjectionExec>();
+    if let Some(projection) = projection {
+        input = projection.input();
+    }
+    if let Some(cooperative) = input.downcast_ref::<CooperativeExec>() {
+        input = cooperative.input();
+    }
+    let is_whole = input.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole);
+    if !is_whole || projection.map(makes_arrays).transpose()?.unwrap_or_default() {
+        (input, projection) = (aggregate.input(), None);
+    }
+    let outputs = projection.map(|projection| {
+        let items = projection.expr().iter();
+        items.map(|item| Arc::clone(&item.expr)).collect::<Vec<_>>()
+    });
+    let query = query_of(aggregate, outputs.as_deref(), &input.schema())?;
+    Ok(query.map(|query| (Arc::clone(input), query)))
 }

@@ -6,14 +6,18 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
-use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
-use remanent_exec::{AggregatedSegment, Aggregation, Given, GivenValues, Refused, Rows, Source};
+use remanent_exec::{AggregatedSegment, Aggregation, Given, GivenValues, Rows, Source, Tuples};
 
-use super::computed::Values;
 use super::query::Query;
 use crate::error::{Error, Result};
+use crate::pipeline::flow::{Columns, Stages};
+use crate::pipeline::running::Through;
+use crate::pipeline::values::{Values, with_memory};
 use crate::scan::scan_rows::{FrozenReader, TakenRows};
+
+/// Tuples that are added at once, at least, while more come of a piece.
+const GATHERED_MIN: usize = 1024;
 
 /// An aggregation that rows are fed to.
 pub(crate) struct Fed {
@@ -31,6 +35,39 @@ impl Fed {
         match rows {
             TakenRows::Batch(batch) => self.add_batch(&batch),
             TakenRows::Frozen(segment) => self.add_segment(segment),
+        }
+    }
+
+    /// Adds the tuples of a piece that have come through a pipeline; whether the piece is through.
+    ///
+    /// # Errors
+    /// Whatever is met in evaluating expressions; `OUT_OF_MEMORY`; `CANCELLED`.
+    pub(crate) fn add_piece(
+        &mut self,
+        columns: &Columns,
+        stages: &mut Stages<'_>,
+        through: Through<'_, '_>,
+    ) -> Result<bool> {
+        let Through { piece, at } = through;
+        let mut segment = self.aggregation.segment(&piece.sources);
+        let mut gathered: Option<Tuples> = None;
+        loop {
+            let tuples = stages.next(piece, at)?;
+            let is_through = tuples.is_none();
+            match (tuples, &mut gathered) {
+                (Some(tuples), Some(gathered)) => gathered.append(&tuples),
+                (Some(tuples), none) => *none = Some(tuples),
+                (None, _) => {}
+            }
+            let is_full = |gathered: &Tuples| is_through || gathered.len() >= GATHERED_MIN;
+            if let Some(tuples) = gathered.take_if(|gathered| is_full(gathered)) {
+                let array = |place| columns.array(piece.piece(), &tuples, place);
+                let given = self.given(&segment, tuples.len(), array)?;
+                self.add_given(&mut segment, &tuples.all_rows(), &given)?;
+            }
+            if is_through {
+                return Ok(true);
+            }
         }
     }
 
@@ -55,7 +92,7 @@ impl Fed {
         while let Some(mut chosen) = reader.next(&mut at)? {
             count += chosen.len();
             let given = self.given(&segment, chosen.len(), |place| chosen.requested(place))?;
-            self.add_given(&mut segment, chosen.rows(), &given)?;
+            self.add_given(&mut segment, &[chosen.rows()], &given)?;
         }
         Ok(count)
     }
@@ -68,7 +105,7 @@ impl Fed {
         array: impl FnMut(usize) -> Result<ArrayRef>,
     ) -> Result<()> {
         let given = self.given(segment, rows.len(), array)?;
-        self.add_given(segment, rows, &given)
+        self.add_given(segment, &[rows], &given)
     }
 
     /// Keys and arguments that have to be given for so many rows.
@@ -97,7 +134,7 @@ impl Fed {
     fn add_given(
         &mut self,
         segment: &mut AggregatedSegment<'_>,
-        rows: Rows<'_>,
+        rows: &[Rows<'_>],
         [keys, arguments]: &[Vec<Option<Values>>; 2],
     ) -> Result<()> {
         let given = GivenValues { keys: given_of(keys), arguments: given_of(arguments) };
@@ -117,21 +154,4 @@ impl Fed {
 
 fn given_of(values: &[Option<Values>]) -> Vec<Option<Given<'_>>> {
     values.iter().map(|values| values.as_ref().map(Values::given)).collect()
-}
-
-/// Does what takes memory out of a reservation.
-fn with_memory<T>(
-    reservation: &mut MemoryReservation,
-    take: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> Result<T, Refused>,
-) -> Result<T> {
-    let mut reason: Option<DataFusionError> = None;
-    let taken = take(&mut |bytes| {
-        let resized = reservation.try_resize(bytes);
-        reason = resized.err();
-        reason.is_none()
-    });
-    taken.map_err(|Refused| match reason {
-        Some(reason) => reason.into(),
-        None => Error::internal("memory that nobody refused"),
-    })
 }

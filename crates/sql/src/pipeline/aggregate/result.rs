@@ -13,10 +13,11 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, SchemaRef, TimeUnit};
-use remanent_exec::{Aggregation, ArgumentKind};
+use remanent_exec::{Aggregation, ArgumentKind, KeyKind};
 
-use super::query::{Asked, Query};
+use super::query::{Asked, KeyValues, Query};
 use crate::error::{Error, Result, SqlState};
+use crate::pipeline::flow::Columns;
 
 /// Some groups as a batch.
 ///
@@ -25,12 +26,20 @@ use crate::error::{Error, Result, SqlState};
 pub(crate) fn batch_of(
     query: &Query,
     aggregation: &Aggregation,
+    columns: Option<&Columns>,
     groups: Range<usize>,
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
-    let (keys, results) = schema.fields().split_at(query.keys.len());
+    let (keys, results) = schema.fields().split_at(query.key_values.len());
     let of = Groups { query, aggregation, groups: groups.clone() };
-    let keys = keys.iter().enumerate().map(|(key, field)| of.key(key, field.data_type()));
+    let keys = keys.iter().zip(&query.key_values).map(|(field, values)| match values {
+        KeyValues::Key(key) => of.key(*key, field.data_type()),
+        KeyValues::OfRow { key, column } => {
+            let rows = aggregation.rows(groups.clone(), *key);
+            let columns = columns.ok_or_else(|| Error::internal("a row of no relation"))?;
+            columns.of_relation(*column, &rows)
+        }
+    });
     let results = results.iter().zip(&query.results);
     let results = results.map(|(field, asked)| of.result(*asked, field.data_type()));
     let arrays = keys.chain(results).collect::<Result<Vec<_>>>()?;
@@ -50,7 +59,7 @@ impl Groups<'_> {
     fn key(&self, key: usize, data_type: &DataType) -> Result<ArrayRef> {
         let groups = || self.groups.clone();
         let nulls = self.aggregation.valid(groups(), key).map(NullBuffer::from);
-        if !self.query.plan.keys[key].is_text {
+        if self.query.plan.keys[key].kind != KeyKind::Text {
             let numbers = self.aggregation.numbers(groups(), key);
             return array_of(numbers.into_iter().map(i128::from), nulls, data_type);
         }

@@ -7,12 +7,11 @@
 use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{Encoding, FrozenColumn};
 
-use super::TILE_ROWS;
 use crate::conditions::plain;
 use crate::conditions::ranges::NumberRange;
 use crate::conditions::verdict::number_of;
 use crate::encodings::offsets::{Offsets, with_offsets};
-use crate::rows::Rows;
+use crate::rows::{Rows, TILE_ROWS};
 use crate::simd::vectorized;
 
 /// The values of a column.
@@ -33,6 +32,15 @@ pub struct Given<'s> {
     pub values: Slice<'s>,
     /// A bitmap with a bit set for each row that is null; `None` if none is.
     pub nulls: Option<&'s [u64]>,
+    /// The least and the greatest number, if somebody knows them; null rows may have others.
+    pub range: Option<NumberRange>,
+}
+
+impl Given<'_> {
+    /// The least and the greatest number, if these are whole numbers of 8 bytes.
+    pub fn find_range(&self) -> Option<NumberRange> {
+        Loader::of(&Source::Given(*self)).map(|loader| loader.range)
+    }
 }
 
 /// Values of one type.
@@ -64,6 +72,9 @@ pub enum Slice<'s> {
 
 /// Texts, by their row.
 pub trait Texts {
+    /// How many rows there are.
+    fn rows(&self) -> usize;
+
     /// The bytes of a row's text; of a null row any.
     fn get(&self, row: usize) -> &[u8];
 
@@ -145,7 +156,6 @@ impl<'s> Loader<'s> {
             }
             _ => return None,
         };
-        let fits = |number: i128| i64::try_from(number).is_ok();
         (fits(range.low) && fits(range.high)).then_some(Self { numbers, range, nulls })
     }
 
@@ -168,6 +178,10 @@ impl<'s> Loader<'s> {
             }};
         }
         let range = match given.values {
+            Slice::F64(_) | Slice::Texts(_) | Slice::Other => return None,
+            _ if given.range.is_some_and(|range| fits(range.low) && fits(range.high)) => {
+                given.range?
+            }
             Slice::I8(_) => of_type!(i8),
             Slice::I16(_) => of_type!(i16),
             Slice::I32(_) => of_type!(i32),
@@ -180,7 +194,6 @@ impl<'s> Loader<'s> {
                 NumberRange { low: low.into(), high: high.into() }
             }
             Slice::I128(values) => among!(values),
-            Slice::F64(_) | Slice::Texts(_) | Slice::Other => return None,
         };
         Some(Self { numbers: Numbers::Slice(given.values), range, nulls: given.nulls })
     }
@@ -225,7 +238,7 @@ impl<'s> Loader<'s> {
     pub(crate) fn offsets(&self) -> Option<Codes<'s>> {
         let Numbers::Offsets { min, width, bytes } = self.numbers else { return None };
         let greatest = usize::try_from(self.range.high - i128::from(min)).ok()?;
-        Some(Codes { width, bytes, count: greatest + 1 })
+        Some(Codes::Encoded { width, bytes, count: greatest + 1 })
     }
 }
 
@@ -243,11 +256,17 @@ vectorized! {
 
 vectorized! {
     /// Puts `factor` times what is there and each row's code, which is `top` at most, in its place.
-    fn combine(codes: Codes<'_>, rows: Rows<'_>, into: &mut [u32], factor: u32) {
+    fn combine(
+        width: usize,
+        bytes: &[u8],
+        top: u32,
+        rows: Rows<'_>,
+        into: &mut [u32],
+        factor: u32,
+    ) {
         // The code of a null row may be any; another one is put in its place afterwards.
-        let top = codes.count as u32;
         let with = |before: u32, code: u32| before * factor + code.min(top);
-        with_offsets!(codes.bytes, codes.width, |codes| match rows {
+        with_offsets!(bytes, width, |codes| match rows {
             Rows::List(list) => {
                 let rows = into.iter_mut().zip(list);
                 rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
@@ -263,18 +282,38 @@ vectorized! {
 
 /// Small numbers that stand for values, one for each row.
 #[derive(Clone, Copy)]
-pub(crate) struct Codes<'s> {
-    pub(crate) width: usize,
-    pub(crate) bytes: &'s [u8],
-    /// One more than the greatest, but of null rows.
-    pub(crate) count: usize,
+pub(crate) enum Codes<'s> {
+    /// As they are encoded, in so many bytes each; the greatest, but of null rows, is less than
+    /// the count.
+    Encoded { width: usize, bytes: &'s [u8], count: usize },
+    /// The number of the row itself, of so many.
+    Rows { count: usize },
 }
 
 impl Codes<'_> {
+    /// One more than the greatest, but of null rows.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::Encoded { count, .. } | Self::Rows { count } => count,
+        }
+    }
+
     /// Puts `factor` times what is there and each row's code in its place.
     pub(crate) fn combine(self, rows: Rows<'_>, into: &mut [u32], factor: u32) {
-        combine(self, rows, into, factor);
+        match self {
+            Self::Encoded { width, bytes, count } => {
+                combine(width, bytes, count as u32, rows, into, factor);
+            }
+            Self::Rows { .. } => {
+                rows.each(|at, row| into[at] = into[at] * factor + row as u32);
+            }
+        }
     }
+}
+
+/// Whether a number has room in 8 bytes.
+fn fits(number: i128) -> bool {
+    i64::try_from(number).is_ok()
 }
 
 /// Whether numbers of a column of this type are whole.
@@ -296,4 +335,10 @@ fn has_numbers(column_type: &ColumnType) -> bool {
             | T::Timestamp
             | T::Decimal { .. }
     )
+}
+
+/// Whether a bitmap has a row's bit.
+#[inline]
+pub(crate) fn has_bit(bitmap: &[u64], row: usize) -> bool {
+    bitmap[row / 64] >> (row % 64) & 1 == 1
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
@@ -13,31 +13,12 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use remanent_exec::{NumberRange, Program, Step};
 
 use crate::functions::arithmetic::checked::operators_of;
-
-/// Digits of numbers that 8 bytes have room for.
-const DIGITS_MAX: u8 = 18;
+use crate::pipeline::values::{is_integer, is_whole};
 
 /// A step, with the type of its numbers.
 pub(crate) struct Number {
     pub(crate) step: usize,
     pub(crate) data_type: DataType,
-}
-
-/// Whether values of a type are whole numbers, or unscaled decimals, of at most 8 bytes.
-pub(crate) fn is_whole(data_type: &DataType) -> bool {
-    is_integer(data_type)
-        || match data_type {
-            DataType::Date32
-            | DataType::Time64(TimeUnit::Microsecond)
-            | DataType::Timestamp(TimeUnit::Microsecond, _) => true,
-            DataType::Decimal128(digits, _) => *digits <= DIGITS_MAX,
-            _ => false,
-        }
-}
-
-fn is_integer(data_type: &DataType) -> bool {
-    use DataType as D;
-    matches!(data_type, D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32)
 }
 
 /// Adds an expression over columns of a scan with this schema to a program; `None` if it is

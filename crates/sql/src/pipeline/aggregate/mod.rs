@@ -6,10 +6,10 @@
 //! all others of arrays ([`computed`]). Rows come segment by segment ([`feed`]), groups become
 //! arrays again ([`result`]).
 
-pub(crate) mod computed;
 pub(crate) mod numbers;
 
 pub(crate) mod query;
+pub(crate) mod row_keys;
 
 pub(crate) mod feed;
 pub(crate) mod result;

@@ -6,21 +6,20 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
-use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as PlanResult;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use remanent_exec::{Aggregate, AggregationPlan, Argument, ArgumentKind, Key};
+use remanent_exec::{Aggregate, AggregationPlan, Argument, ArgumentKind, Key, KeyKind};
 
-use super::computed::Computed;
 use super::numbers;
 use crate::functions::aggregates::sum;
+use crate::pipeline::plan::{Expr, over};
+use crate::pipeline::values::{Computed, is_whole};
 
 /// What is asked of the rows of a scan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Query {
     pub(crate) plan: AggregationPlan,
     /// How each key is computed where it is given.
@@ -29,6 +28,19 @@ pub(crate) struct Query {
     pub(crate) arguments: Vec<Computed>,
     /// What becomes of each function.
     pub(crate) results: Vec<Asked>,
+    /// What keys and arguments are computed of.
+    pub(crate) exprs: Vec<Expr>,
+    /// Where the values of each key of the aggregate are when all rows have come.
+    pub(crate) key_values: Vec<KeyValues>,
+}
+
+/// Where the values of a key are when all rows have come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KeyValues {
+    /// They are the key with this place.
+    Key(usize),
+    /// They are those of a column of the row that is the key with this place.
+    OfRow { key: usize, column: usize },
 }
 
 /// What a function says of a group.
@@ -52,44 +64,35 @@ struct Building<'b> {
     known: Vec<Arc<dyn PhysicalExpr>>,
 }
 
-/// What an aggregate asks of a scan with this schema, on which it stands, perhaps with a projection
-/// between; `None` if `remanent-exec` cannot say it.
+/// What an aggregate asks of rows with these columns, of which its input is `outputs`, if not they
+/// themselves; `None` if `remanent-exec` cannot say it.
 ///
 /// # Errors
 /// A fault in an expression.
 pub(crate) fn query_of(
     aggregate: &AggregateExec,
-    projection: Option<&ProjectionExec>,
+    outputs: Option<&[Expr]>,
     scan: &Schema,
 ) -> PlanResult<Option<Query>> {
-    let plan = AggregationPlan::default();
-    let query = Query { plan, keys: Vec::new(), arguments: Vec::new(), results: Vec::new() };
-    let mut building = Building { scan, query, known: Vec::new() };
+    let mut building = Building { scan, query: Query::default(), known: Vec::new() };
     for (key, _) in aggregate.group_expr().expr() {
-        if !building.add_key(&over_scan(key, projection)?)? {
+        if !building.add_key(&over_columns(key, outputs)?)? {
             return Ok(None);
         }
     }
     for function in aggregate.aggr_expr() {
-        let Some(asked) = building.add_function(function, projection)? else { return Ok(None) };
+        let Some(asked) = building.add_function(function, outputs)? else { return Ok(None) };
         building.query.results.push(asked);
     }
-    Ok(Some(building.query))
+    let mut query = building.query;
+    query.key_values = (0..query.keys.len()).map(KeyValues::Key).collect();
+    query.exprs.append(&mut building.known);
+    Ok(Some(query))
 }
 
-/// An expression over the output of a projection as one over its input.
-fn over_scan(
-    expr: &Arc<dyn PhysicalExpr>,
-    projection: Option<&ProjectionExec>,
-) -> PlanResult<Arc<dyn PhysicalExpr>> {
-    let Some(projection) = projection else { return Ok(Arc::clone(expr)) };
-    let moved = Arc::clone(expr).transform_up(|expr| {
-        let Some(column) = expr.downcast_ref::<Column>() else {
-            return Ok(Transformed::no(expr));
-        };
-        Ok(Transformed::yes(Arc::clone(&projection.expr()[column.index()].expr)))
-    })?;
-    Ok(moved.data)
+/// An expression over the input of the aggregate as one over columns.
+fn over_columns(expr: &Expr, outputs: Option<&[Expr]>) -> PlanResult<Expr> {
+    outputs.map_or_else(|| Ok(Arc::clone(expr)), |outputs| over(expr, outputs))
 }
 
 /// The column that an expression is, with what is known of it.
@@ -104,7 +107,7 @@ impl Building<'_> {
         use DataType as D;
         let data_type = expr.data_type(self.scan)?;
         let is_text = matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View);
-        if !is_text && !numbers::is_whole(&data_type) && data_type != D::Boolean {
+        if !is_text && !is_whole(&data_type) && data_type != D::Boolean {
             return Ok(false);
         }
         let column = column_of(expr, self.scan).map(|(place, _)| place);
@@ -113,8 +116,10 @@ impl Building<'_> {
             return Ok(false);
         }
         let nullable = column.is_none_or(|place| self.scan.field(place).is_nullable());
-        self.query.plan.keys.push(Key { column, nullable, is_text });
+        let kind = if is_text { KeyKind::Text } else { KeyKind::Number };
+        self.query.plan.keys.push(Key { column, nullable, kind });
         self.query.keys.push(Computed::new(expr, self.scan)?);
+        self.query.exprs.push(Arc::clone(expr));
         Ok(true)
     }
 
@@ -122,7 +127,7 @@ impl Building<'_> {
     fn add_function(
         &mut self,
         function: &AggregateFunctionExpr,
-        projection: Option<&ProjectionExec>,
+        outputs: Option<&[Expr]>,
     ) -> PlanResult<Option<Asked>> {
         let [expr] = function.expressions().try_into().unwrap_or_else(|_| [lit_null()]);
         let is_plain = !function.is_distinct()
@@ -132,7 +137,7 @@ impl Building<'_> {
         if !is_plain {
             return Ok(None);
         }
-        let expr = over_scan(&expr, projection)?;
+        let expr = over_columns(&expr, outputs)?;
         let data_type = expr.data_type(self.scan)?;
         Ok(match function.fun().name() {
             "count" => self.count(&expr)?,
@@ -221,7 +226,7 @@ fn kind_of(data_type: &DataType) -> ArgumentKind {
     match data_type {
         DataType::Decimal128(..) => ArgumentKind::Wide,
         DataType::Float64 => ArgumentKind::Float,
-        whole if numbers::is_whole(whole) => ArgumentKind::Whole,
+        whole if is_whole(whole) => ArgumentKind::Whole,
         _ => ArgumentKind::Any,
     }
 }

@@ -1,19 +1,16 @@
-//! The keys that rows are grouped by, as numbers of 8 bytes: one for each column, and one more that
-//! says which of them are null, if any may be.
+//! A column of the keys that rows are grouped or joined by, as numbers of 8 bytes.
 //!
 //! A whole number is itself, moved so that unsigned numbers have its order; a text is the number
 //! under which it was met first, so that it is compared once for each value of a segment's
-//! dictionary. Where all columns of a segment have small codes, a group is found by the product of
-//! its codes, and the numbers are needed once for each product.
+//! dictionary, and once for each row of a relation that is read again and again.
 
 use remanent_engine::{DictionaryValues, Encoding, FrozenColumn};
 
-use super::account::{Account, Refused};
-use super::hash::{HashTable, Hasher};
-use super::source::{Codes, Given, Loader, Slice, Source, Texts};
 use crate::encodings::dictionary::is_text;
 use crate::encodings::offsets::{Offsets, with_offsets};
 use crate::rows::Rows;
+use crate::sources::account::Refused;
+use crate::sources::source::{Codes, Given, Loader, Slice, Source, Texts, has_bit};
 
 /// An id that was not looked up yet.
 const UNKNOWN: u64 = u64::MAX;
@@ -26,55 +23,6 @@ pub(crate) fn ordered(number: i64) -> u64 {
 /// The whole number of its number.
 pub(crate) fn of_ordered(number: u64) -> i64 {
     (number ^ 1 << 63) as i64
-}
-
-/// Different texts, by the number under which they were met first.
-pub(crate) struct KnownTexts {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    table: HashTable,
-    hasher: Hasher,
-}
-
-impl KnownTexts {
-    pub(crate) fn new() -> Self {
-        Self { bytes: Vec::new(), ends: Vec::new(), table: HashTable::new(), hasher: Hasher::new() }
-    }
-
-    /// The text of a number.
-    pub(crate) fn get(&self, number: u64) -> &[u8] {
-        text_of(&self.bytes, &self.ends, number as usize)
-    }
-
-    /// The number of a text.
-    ///
-    /// # Errors
-    /// Memory for a new one is refused.
-    pub(crate) fn number_of(
-        &mut self,
-        text: &[u8],
-        account: &mut Account<'_>,
-    ) -> Result<u64, Refused> {
-        let hash = self.hasher.of_bytes(text);
-        let (bytes, ends, hasher) = (&self.bytes, &self.ends, self.hasher);
-        let known = |number: u32| text_of(bytes, ends, number as usize);
-        if let Some(number) = self.table.find(hash, |number| known(number) == text) {
-            return Ok(number.into());
-        }
-        let number = u32::try_from(self.ends.len()).map_err(|_| Refused)?;
-        self.table.make_room(1, account, |number| hasher.of_bytes(known(number)))?;
-        account.reserve(&mut self.bytes, text.len())?;
-        account.reserve(&mut self.ends, 1)?;
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
-        self.table.insert(hash, number);
-        Ok(number.into())
-    }
-}
-
-fn text_of<'t>(bytes: &'t [u8], ends: &[usize], number: usize) -> &'t [u8] {
-    let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-    &bytes[start..ends[number]]
 }
 
 /// A key's column in a segment, or in a slice.
@@ -90,6 +38,18 @@ pub(crate) enum KeyColumn<'s> {
     },
     /// Texts by themselves, with the numbers of some that were met.
     Texts { texts: &'s dyn Texts, nulls: Option<&'s [u64]>, met: Vec<Met> },
+    /// Texts of rows that come again and again.
+    RowTexts { texts: &'s dyn Texts, nulls: Option<&'s [u64]> },
+    /// The number of the row itself, of so many.
+    Row { rows: usize },
+}
+
+/// How texts become numbers.
+pub(crate) struct TextNumbers<'n> {
+    /// The number of a text.
+    pub(crate) number_of: &'n mut dyn FnMut(&[u8]) -> Result<u64, Refused>,
+    /// Those of rows that come again and again, as far as they are known.
+    pub(crate) by_row: &'n mut Vec<u64>,
 }
 
 /// The number of the text that a view leads to.
@@ -103,11 +63,21 @@ pub(crate) struct Met {
 const MET: usize = 512;
 
 impl<'s> KeyColumn<'s> {
+    /// How a column's values become numbers, if the same rows come again and again.
+    pub(crate) fn of_relation(source: &Source<'s>) -> Option<Self> {
+        match source {
+            Source::Given(Given { values: Slice::Texts(texts), nulls, .. }) => {
+                Some(Self::RowTexts { texts: *texts, nulls: *nulls })
+            }
+            source => Self::of(source),
+        }
+    }
+
     /// How a column's values become numbers; `None` if they have to be given one by one.
     pub(crate) fn of(source: &Source<'s>) -> Option<Self> {
         match source {
             Source::Encoded(column) if is_text(column.column_type()) => Self::of_texts(column),
-            Source::Given(Given { values: Slice::Texts(texts), nulls }) => {
+            Source::Given(Given { values: Slice::Texts(texts), nulls, .. }) => {
                 let met = vec![Met { view: 0, number: UNKNOWN }; MET];
                 Some(Self::Texts { texts: *texts, nulls: *nulls, met })
             }
@@ -120,7 +90,7 @@ impl<'s> KeyColumn<'s> {
             return None;
         };
         let numbers = vec![UNKNOWN; values.len()];
-        let codes = Codes { width: code_width, bytes: codes, count: values.len() };
+        let codes = Codes::Encoded { width: code_width, bytes: codes, count: values.len() };
         Some(Self::Codes { codes, values, nulls: column.nulls(), numbers })
     }
 
@@ -128,7 +98,10 @@ impl<'s> KeyColumn<'s> {
     pub(crate) fn nulls(&self) -> Option<&'s [u64]> {
         match self {
             Self::Numbers(loader) => loader.nulls,
-            Self::Codes { nulls, .. } | Self::Texts { nulls, .. } => *nulls,
+            Self::Codes { nulls, .. }
+            | Self::Texts { nulls, .. }
+            | Self::RowTexts { nulls, .. } => *nulls,
+            Self::Row { .. } => None,
         }
     }
 
@@ -138,6 +111,8 @@ impl<'s> KeyColumn<'s> {
             Self::Numbers(loader) => loader.offsets(),
             Self::Codes { codes, .. } => Some(*codes),
             Self::Texts { .. } => None,
+            Self::RowTexts { texts, .. } => Some(Codes::Rows { count: texts.rows() }),
+            Self::Row { rows } => Some(Codes::Rows { count: *rows }),
         }
     }
 
@@ -148,10 +123,9 @@ impl<'s> KeyColumn<'s> {
     pub(crate) fn load(
         &mut self,
         rows: Rows<'_>,
-        known: &mut KnownTexts,
+        known: &mut TextNumbers<'_>,
         into: &mut [u64],
         scratch: &mut Vec<i64>,
-        account: &mut Account<'_>,
     ) -> Result<(), Refused> {
         match self {
             Self::Numbers(loader) => {
@@ -161,7 +135,8 @@ impl<'s> KeyColumn<'s> {
                 Ok(())
             }
             Self::Codes { codes, values, numbers, .. } => {
-                with_offsets!(codes.bytes, codes.width, |codes| {
+                let Codes::Encoded { width, bytes, .. } = *codes else { return Ok(()) };
+                with_offsets!(bytes, width, |codes| {
                     rows.load(
                         into,
                         |rows, into| codes.load(rows, into, u64::from),
@@ -169,7 +144,7 @@ impl<'s> KeyColumn<'s> {
                     );
                 });
                 for to in into {
-                    *to = number_of_code(*to as usize, values, numbers, known, account)?;
+                    *to = number_of_code(*to as usize, values, numbers, known)?;
                 }
                 Ok(())
             }
@@ -183,10 +158,28 @@ impl<'s> KeyColumn<'s> {
                     let view = texts.view(row);
                     let met = &mut met[place_of(view)];
                     if met.view != view || met.number == UNKNOWN {
-                        let number = known.number_of(texts.get(row), account)?;
+                        let number = (known.number_of)(texts.get(row))?;
                         *met = Met { view, number };
                     }
                     into[at] = met.number;
+                    Ok(())
+                })
+            }
+            Self::Row { .. } => {
+                rows.each(|at, row| into[at] = row as u64);
+                Ok(())
+            }
+            Self::RowTexts { texts, nulls } => {
+                known.by_row.resize(texts.rows(), UNKNOWN);
+                rows.try_each(|at, row| {
+                    if nulls.is_some_and(|nulls| has_bit(nulls, row)) {
+                        into[at] = 0;
+                        return Ok(());
+                    }
+                    if known.by_row[row] == UNKNOWN {
+                        known.by_row[row] = (known.number_of)(texts.get(row))?;
+                    }
+                    into[at] = known.by_row[row];
                     Ok(())
                 })
             }
@@ -195,7 +188,7 @@ impl<'s> KeyColumn<'s> {
 
     /// Whether it has texts.
     pub(crate) fn is_text(&self) -> bool {
-        !matches!(self, Self::Numbers(_))
+        !matches!(self, Self::Numbers(_) | Self::Row { .. })
     }
 }
 
@@ -212,18 +205,11 @@ fn number_of_code(
     code: usize,
     values: &DictionaryValues<'_>,
     numbers: &mut [u64],
-    known: &mut KnownTexts,
-    account: &mut Account<'_>,
+    known: &mut TextNumbers<'_>,
 ) -> Result<u64, Refused> {
     let Some(number) = numbers.get_mut(code) else { return Ok(0) };
     if *number == UNKNOWN {
-        *number = known.number_of(values.bytes(code as u32), account)?;
+        *number = (known.number_of)(values.bytes(code as u32))?;
     }
     Ok(*number)
-}
-
-/// Whether a bitmap has a row's bit.
-#[inline]
-pub(crate) fn has_bit(bitmap: &[u64], row: usize) -> bool {
-    bitmap[row / 64] >> (row % 64) & 1 == 1
 }
