@@ -178,3 +178,34 @@ fn joins_by_keys_answer_as_joins_by_comparisons() {
     // Else nothing was tested; where a table is empty, a join may be none.
     assert!(pipelines * 10 > asked * 8, "{pipelines} of {asked} queries were pipelines");
 }
+
+/// A bit for each column of a key says whether it is null, and there are not as many as a table may
+/// have columns.
+#[test]
+fn keys_of_many_columns_are_compared_as_a_whole() {
+    let mut session = SqlDatabase::in_memory().expect("a database opens").session();
+    let names: Vec<String> = (0..90).map(|column| format!("c{column}")).collect();
+    let columns = names.iter().map(|name| format!("{name} int")).collect::<Vec<_>>().join(", ");
+    for table in ["x", "y"] {
+        session.execute(&format!("create table {table} ({columns})")).expect("a table is made");
+    }
+    // Each row is null in one column, and 7 elsewhere; the second table lacks some.
+    let row = |null: usize| {
+        let cells = (0..90).map(|column| if column == null { "null" } else { "7" });
+        format!("({})", cells.collect::<Vec<_>>().join(", "))
+    };
+    for (table, step) in [("x", 1), ("y", 3)] {
+        let rows: Vec<String> = (0..90).step_by(step).map(row).collect();
+        let insert = format!("insert into {table} values {}", rows.join(", "));
+        session.execute(&insert).expect("rows are inserted");
+    }
+    let count = |session: &mut Session, query: &str| {
+        let text = format!("select count(*) from ({query}) q");
+        session.query(&text, &[]).expect(query).rows[0][0].as_i64()
+    };
+    assert_eq!(count(&mut session, "select * from x intersect select * from y"), Some(30));
+    assert_eq!(count(&mut session, "select * from x except select * from y"), Some(60));
+    let all = names.iter().map(|name| format!("x.{name} = y.{name}"));
+    let on = all.collect::<Vec<_>>().join(" and ");
+    assert_eq!(count(&mut session, &format!("select x.c0 from x join y on {on}")), Some(0));
+}

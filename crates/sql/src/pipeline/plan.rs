@@ -26,6 +26,10 @@ use remanent_exec::JoinKind;
 use super::region::{Region, Step};
 use super::values::is_whole;
 
+/// Columns of the longest key: INTERSECT has one of all columns, and a bit says of each whether it
+/// is null.
+const KEYS_MAX: usize = 32;
+
 /// An expression over the columns of all relations.
 pub(crate) type Expr = Arc<dyn PhysicalExpr>;
 
@@ -439,6 +443,7 @@ pub(crate) fn can_be_joined(join: &HashJoinExec) -> PlanResult<bool> {
     if !is_one
         || kind_of(join).is_none()
         || join.fetch().is_some()
+        || join.on().len() > KEYS_MAX
         || is_nested(&left)
         || is_nested(&right)
         || join.filter().is_some_and(|filter| is_volatile(filter.expression()))
