@@ -12,6 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result as PlanResult;
 use datafusion::physical_expr::expressions::{Column, in_list, lit};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -88,6 +89,10 @@ pub(crate) fn tell(
         let Some(column) = item.downcast_ref::<Column>() else { return Ok(None) };
         (projection.input(), column.index())
     } else if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        // Of a few rows that it gives out, others would come.
+        if filter.fetch().is_some() || is_volatile(filter.predicate()) {
+            return Ok(None);
+        }
         let projection = filter.projection().as_ref();
         let column = projection.map_or(told.column, |projection| projection[told.column]);
         (filter.input(), column)
