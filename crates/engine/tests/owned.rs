@@ -9,7 +9,7 @@ use std::thread;
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
     Database, ErrorKind, Isolation, Options, OwnedFrozenRows, OwnedTransaction, Piece, Result,
-    Table, TransactionOptions,
+    SEGMENT_ROWS, Table, TransactionOptions,
 };
 
 const ROWS: i64 = 100;
@@ -192,4 +192,104 @@ fn a_thread_that_came_twice_leaves_twice() {
         other.join().expect("comes in");
     });
     assert_eq!(came.into_inner(), 1);
+}
+
+#[test]
+fn transactions_beside_one_another_see_the_same_in_several_threads() {
+    let db = Arc::new(Database::open(Options::new()).expect("opens"));
+    let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64)).unwrap();
+    let a = table.column("a").unwrap();
+    let count = 3 * SEGMENT_ROWS as i64 + 5000;
+    let rows = (0..count).map(|a| [Some(Value::I64(a))]);
+    db.write(|tx| tx.insert_all_values(&table, rows.clone())).unwrap();
+    let tx = reader(&db);
+    let mut helpers: Vec<_> = (0..2).map(|_| tx.beside().unwrap().unwrap()).collect();
+    // Nothing of the other one is lost when its last holder but the helpers lets it go.
+    helpers.push(tx.beside().unwrap().unwrap());
+    drop(tx);
+    delete_all(&db, &table);
+    db.write(|tx| tx.insert_values(&table, &[Some((-1_i64).into())])).unwrap();
+    db.compact().unwrap();
+    let next = AtomicU32::new(0);
+    let sums = thread::scope(|scope| {
+        let read = |helper: OwnedTransaction| {
+            let (table, next) = (&table, &next);
+            move || {
+                let mut pieces = helper.pieces(table, None).unwrap();
+                let (mut sum, mut rows) = (0, 0);
+                loop {
+                    let first = u64::from(next.fetch_add(1, Relaxed)) * SEGMENT_ROWS as u64;
+                    if first >= count as u64 {
+                        return (sum, rows);
+                    }
+                    pieces.go_to(first..first + SEGMENT_ROWS as u64);
+                    while let Some((piece_sum, piece_rows)) = pieces
+                        .next_with(|piece, _| match piece {
+                            Piece::Rows(rows) => {
+                                let values = rows.iter().filter_map(|row| row.get::<i64>(a));
+                                (values.sum::<i64>(), rows.len())
+                            }
+                            Piece::Frozen(_) => unreachable!("nothing is frozen"),
+                        })
+                        .unwrap()
+                    {
+                        sum += piece_sum;
+                        rows += piece_rows;
+                    }
+                }
+            }
+        };
+        let threads: Vec<_> = helpers.into_iter().map(|it| scope.spawn(read(it))).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect::<Vec<_>>()
+    });
+    let (sum, rows) = sums.into_iter().fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    assert_eq!((sum, rows as i64), ((0..count).sum::<i64>(), count));
+    assert_eq!(reader(&db).read().unwrap().scan(&table).unwrap().count(), 1);
+}
+
+#[test]
+fn none_is_beside_a_transaction_that_writes_or_may_expire_or_has_ended() {
+    let (db, table) = filled();
+    assert!(writer(&db).beside().unwrap().is_none());
+    let options = TransactionOptions::new().snapshot_pinned_max(1 << 30);
+    assert!(OwnedTransaction::begin_read(&db, &options).unwrap().beside().unwrap().is_none());
+    let options = TransactionOptions::new().snapshot_age_max(std::time::Duration::from_secs(999));
+    assert!(OwnedTransaction::begin_read(&db, &options).unwrap().beside().unwrap().is_none());
+    let tx = reader(&db);
+    let mut helper = tx.beside().unwrap().unwrap();
+    tx.commit().unwrap();
+    assert_eq!(kind(tx.beside()), Some(ErrorKind::TransactionEnded));
+    assert_eq!(helper.read().unwrap().scan(&table).unwrap().count(), ROWS as usize);
+    // Another one may be beside a helper, and keeps it from going on by itself.
+    let other = helper.beside().unwrap().unwrap();
+    assert_eq!(kind(helper.refresh()), Some(ErrorKind::TableBusy));
+    drop(other);
+    helper.refresh().unwrap();
+}
+
+#[test]
+fn pieces_go_to_the_rows_they_are_sent_to() {
+    let (db, table) = filled();
+    let tx = reader(&db);
+    let mut pieces = tx.pieces(&table, None).unwrap();
+    let mut ids = |pieces: &mut remanent_engine::OwnedPieces| {
+        let mut ids = Vec::new();
+        while pieces
+            .next_with(|piece, _| match piece {
+                Piece::Rows(rows) => ids.extend(rows.iter().map(|row| row.id().number())),
+                Piece::Frozen(_) => unreachable!("nothing is frozen"),
+            })
+            .unwrap()
+            .is_some()
+        {}
+        ids
+    };
+    pieces.go_to(10..13);
+    assert_eq!(ids(&mut pieces), [10, 11, 12]);
+    pieces.go_to(3..5);
+    assert_eq!(ids(&mut pieces), [3, 4]);
+    pieces.go_to(ROWS as u64 - 1..u64::MAX);
+    assert_eq!(ids(&mut pieces), [ROWS as u64 - 1]);
+    pieces.go_to(ROWS as u64..ROWS as u64 + 9);
+    assert!(ids(&mut pieces).is_empty());
 }

@@ -55,6 +55,23 @@ impl RawTransaction {
         Ok(())
     }
 
+    /// Begins a transaction that sees the same as another one that reads; false if there is none.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`.
+    ///
+    /// # Safety
+    /// There is no transaction here; the database and the other transaction, which is not used
+    /// meanwhile, stay until this one has ended.
+    pub(super) unsafe fn begin_beside(&self, other: &Self) -> Result<bool> {
+        // SAFETY: as in `reading`.
+        let State::Read(read) = (unsafe { &*other.state.get() }) else { return Ok(false) };
+        let Some(begun) = read.beside()? else { return Ok(false) };
+        // SAFETY: nothing refers to what is here.
+        unsafe { self.state.get().write(State::Read(begun)) };
+        Ok(true)
+    }
+
     /// Begins a transaction that writes.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::raw::without_lifetime;
@@ -154,6 +155,11 @@ impl OwnedCursor {
 }
 
 impl OwnedPieces {
+    /// Goes to the first of the rows with these ids, and stays within them.
+    pub fn go_to(&mut self, rows: Range<u64>) {
+        self.0.value.go_to(rows);
+    }
+
     /// Gives the next piece to `take`; `None` after the last. What of it has to stay beyond the
     /// call is kept with the second argument.
     ///

@@ -44,9 +44,22 @@ pub struct OwnedTransaction {
 struct Shared {
     /// Dropped before the database that it borrows from.
     transaction: RawTransaction,
+    /// The transaction that keeps what this one sees, if it is another.
+    _beside: Option<OwnedTransaction>,
     ended: Cell<bool>,
     entry: Entry,
-    _database: Arc<Database>,
+    database: Arc<Database>,
+}
+
+impl Shared {
+    fn new(
+        transaction: RawTransaction,
+        beside: Option<OwnedTransaction>,
+        database: &Arc<Database>,
+    ) -> Self {
+        let (ended, entry) = (Cell::new(false), Entry::new());
+        Self { transaction, _beside: beside, ended, entry, database: Arc::clone(database) }
+    }
 }
 
 // SAFETY: whoever has no exclusive reference touches the transaction and the flag between
@@ -89,10 +102,39 @@ impl OwnedTransaction {
         Ok(Self::new(transaction, database))
     }
 
+    /// A transaction that sees the same as this one, for another thread to read with at the same
+    /// time; `None` if this one writes, or may expire. It keeps this one, and is not ended with it.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`, `TransactionEnded`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use remanent_engine::{Database, Options, OwnedTransaction, TransactionOptions, schema::*};
+    /// # let db = Arc::new(Database::open(Options::new())?);
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// let tx = OwnedTransaction::begin_read(&db, &TransactionOptions::new())?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(2.into())]))?;
+    /// let helper = tx.beside()?.expect("it reads, and does not expire");
+    /// assert_eq!(helper.read()?.scan(&table)?.count(), 1);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn beside(&self) -> Result<Option<Self>> {
+        let _entered = self.enter()?;
+        let transaction = RawTransaction::default();
+        // SAFETY: it is new; `Shared` keeps the other one and the database behind it, and this
+        // thread alone is inside the other.
+        if !unsafe { transaction.begin_beside(&self.shared.transaction)? } {
+            return Ok(None);
+        }
+        let beside = Some(self.clone());
+        Ok(Some(Self { shared: Arc::new(Shared::new(transaction, beside, &self.shared.database)) }))
+    }
+
     fn new(transaction: RawTransaction, database: &Arc<Database>) -> Self {
-        let (ended, entry) = (Cell::new(false), Entry::new());
-        let shared = Shared { transaction, ended, entry, _database: Arc::clone(database) };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(Shared::new(transaction, None, database)) }
     }
 
     /// The transaction, to read with. Waits while another thread uses it.

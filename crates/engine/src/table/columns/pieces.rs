@@ -5,6 +5,8 @@
 //! are taken from one look at each slot, so every row that is seen comes once. Columns are
 //! references into the database, which stay until the transaction ends.
 
+use std::ops::Range;
+
 use super::frozen::{FrozenSegment, GROUP};
 use crate::column::FrozenColumn;
 use crate::column::block::Block;
@@ -35,9 +37,11 @@ pub struct Pieces<'t> {
     reader: Reader<'t>,
     /// The reader's.
     snapshot: SnapshotOfMany,
-    /// The next row id to look at, and the end.
+    /// The next row id to look at, and the end of those to look at.
     next: u64,
     limit: u64,
+    /// The end of the table when this began; what came behind it is not seen.
+    end: u64,
     rows: Vec<Row<'t>>,
     /// Whether there are rows that belong to the frozen segment given last.
     rows_follow: bool,
@@ -105,10 +109,16 @@ enum Visible<'t> {
 
 impl<'t> Pieces<'t> {
     pub(crate) fn new(table: TableAt<'t>, handle: &'t Table, reader: Reader<'t>) -> Self {
-        let limit = table.directory().limit();
+        let end = table.directory().limit();
         let snapshot = SnapshotOfMany::new(reader.snapshot);
         let (rows, rows_follow) = (Vec::new(), false);
-        Self { table, handle, reader, snapshot, next: 0, limit, rows, rows_follow }
+        Self { table, handle, reader, snapshot, next: 0, limit: end, end, rows, rows_follow }
+    }
+
+    /// Goes to the first of the rows with these ids, and stays within them.
+    pub(crate) fn go_to(&mut self, rows: Range<u64>) {
+        (self.next, self.limit) = (rows.start, self.end.min(rows.end));
+        self.rows_follow = false;
     }
 
     /// The next piece; `None` after the last, and after the snapshot has expired.

@@ -89,6 +89,20 @@ impl<'db> ReadTransaction<'db> {
         Ok(Self { expires, ..Self::with_slot(db, held, snapshot, reads) })
     }
 
+    /// A transaction that sees the same, in a slot of its own; `None` if this one may expire or
+    /// remembers what it reads. What it sees is kept by this one alone, which has to outlive it.
+    ///
+    /// # Errors
+    /// `TooManyTransactions`.
+    pub(crate) fn beside(&self) -> Result<Option<Self>> {
+        if self.reads.is_some() || self.expires.is_some() {
+            return Ok(None);
+        }
+        // The slot's own snapshot is a newer one: it says of each call when it is under way.
+        let (held, _) = finalize::with_free_slot(self.db, clock::begin_read)?;
+        Ok(Some(Self::with_slot(self.db, held, self.snapshot.get(), None)))
+    }
+
     /// A transaction that holds this slot.
     #[inline(always)]
     pub(crate) fn with_slot(
