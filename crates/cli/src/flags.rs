@@ -18,7 +18,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 34] = [
+const FLAGS: [Flag; 35] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -33,6 +33,12 @@ const FLAGS: [Flag; 34] = [
         '\0',
         Some("WHEN"),
         "on_read makes columns of rows that queries have read, off does not; on_read",
+    ),
+    flag(
+        "query-threads",
+        '\0',
+        Some("N"),
+        "the most threads of a query, all cores if nothing is said",
     ),
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
@@ -106,6 +112,7 @@ pub(crate) struct Flags {
     pub(crate) char_bytes: bool,
     pub(crate) memory: Option<String>,
     pub(crate) freeze: Option<String>,
+    pub(crate) query_threads: Option<String>,
     pub(crate) rows: bool,
     pub(crate) until_commit: Option<String>,
     pub(crate) until_time: Option<String>,
@@ -168,6 +175,7 @@ impl Flags {
             "char-bytes" => self.char_bytes = true,
             "memory" => self.memory = Some(text(parser)?),
             "freeze" => self.freeze = Some(text(parser)?),
+            "query-threads" => self.query_threads = Some(text(parser)?),
             "rows" => self.rows = true,
             "until-commit" => self.until_commit = Some(text(parser)?),
             "until-time" => self.until_time = Some(text(parser)?),
@@ -220,6 +228,16 @@ impl Flags {
                 Err(Failure::Usage(format!("--freeze takes on_read or off, not `{other}`")))
             }
         }
+    }
+
+    /// How many threads a query may have, unless a session says something else; 0 for as many as
+    /// there are cores.
+    pub(crate) fn query_threads(&self) -> Result<usize, Failure> {
+        let Some(text) = &self.query_threads else { return Ok(0) };
+        let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
+        threads.ok_or_else(|| {
+            Failure::Usage(format!("--query-threads takes a number from 1 to 1024, not `{text}`"))
+        })
     }
 
     /// The words behind the command's name, as many as it takes.

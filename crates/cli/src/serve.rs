@@ -31,6 +31,7 @@ const FLAG_NAMES: [&str; 15] = [
     "log-statements-over",
     "memory",
     "freeze",
+    "query-threads",
     "help",
 ];
 
@@ -55,10 +56,12 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let [path] = flags.words(["the folder of a database, or `:memory:`"])?;
     let server_options = server_options(flags)?;
     let freezes_on_read = flags.freezes_on_read()?;
+    let query_threads = flags.query_threads()?;
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
     database.freeze_on_read(freezes_on_read);
+    database.query_threads(query_threads);
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody sees; without roles it lets nobody in.

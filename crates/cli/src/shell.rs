@@ -25,6 +25,7 @@ pub(crate) const FLAG_NAMES: [&str; 13] = [
     "set",
     "memory",
     "freeze",
+    "query-threads",
     "help",
     "version",
 ];
@@ -48,8 +49,10 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let path = flags.words.first().map(String::as_str).filter(|path| *path != MEMORY);
     let shell_options = shell_options(path, flags)?;
     let freezes_on_read = flags.freezes_on_read()?;
+    let query_threads = flags.query_threads()?;
     let database = open(path, flags)?;
     database.freeze_on_read(freezes_on_read);
+    database.query_threads(query_threads);
     if let Some(damage) = database.engine().damage() {
         say(&format!("warning: {damage}\nthe database can only be read"));
     }

@@ -307,9 +307,29 @@ impl Case {
         }
     }
 
+    /// The same of parts of the rows, as several threads read them: one part, or some of which each
+    /// has many stretches of rows. Parts may be empty.
+    fn parts(&self, seed: u64) -> Vec<Self> {
+        let random = &mut Random(seed);
+        let mut parts = vec![Vec::new(); 1 + random.below(4) as usize];
+        for rows in self.rows.chunks(1 + random.below(2_000) as usize) {
+            let part = random.below(parts.len() as u64) as usize;
+            parts[part].extend_from_slice(rows);
+        }
+        let part = |rows| Self { keys: self.keys.clone(), rows, is_given: self.is_given };
+        parts.into_iter().map(part).collect()
+    }
+
     fn check(&self, world: &World, columns: &[Source<'_>], seed: u64) {
-        let mut aggregation = Aggregation::new(self.plan(world)).expect("it can be aggregated");
-        self.add(world, columns, &mut aggregation);
+        let mut parts = self.parts(seed).into_iter().map(|part| {
+            let mut aggregation = Aggregation::new(self.plan(world)).expect("it can be aggregated");
+            part.add(world, columns, &mut aggregation);
+            aggregation
+        });
+        let mut aggregation = parts.next().expect("there is one");
+        for other in parts {
+            aggregation.absorb(&other, &mut |_| true).expect("memory");
+        }
         let count = aggregation.finish(&mut |_| true).expect("memory");
         let mut expected = self.expected(world);
         assert_eq!(count, expected.len(), "groups of seed {seed} by {:?}", self.keys);
@@ -408,5 +428,26 @@ fn refused_memory_is_said() {
             refused += usize::from(added == Err(Refused));
         }
         assert!(refused > 20, "{refused} of 40 were refused");
+        let case = Case { keys: vec![1, 4], rows: (0..ROWS as u32).collect(), is_given: false };
+        for calls in 0..30 {
+            let [mut one, mut other] = [0, 1].map(|at| {
+                let mut aggregation = Aggregation::new(case.plan(&world)).expect("it can be");
+                let rows = case.rows.iter().copied().filter(|row| row % 2 == at).collect();
+                let part = Case { keys: case.keys.clone(), rows, is_given: true };
+                part.add(&world, columns, &mut aggregation);
+                aggregation
+            });
+            let mut left = calls;
+            let mut memory = |_| {
+                left -= 1;
+                left >= 0
+            };
+            let absorbed = one.absorb(&other, &mut memory);
+            assert_eq!(absorbed.is_err(), left < 0, "{calls} calls");
+            if calls == 0 {
+                assert_eq!(absorbed, Err(Refused));
+                other.absorb(&one, &mut |_| true).expect("memory");
+            }
+        }
     });
 }

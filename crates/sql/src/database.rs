@@ -3,7 +3,7 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -17,11 +17,13 @@ use crate::catalog::sequence_numbers::Taken;
 use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
 use crate::catalog::store::{Kind, NewObject, Store};
+use crate::context::settings::{Defaults, Freezing, THREADS_MAX};
 use crate::error::Result;
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
 use crate::names::Name;
 use crate::plan_cache::PlanCache;
+use crate::threads::spare::CORES;
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -68,6 +70,7 @@ pub struct SqlDatabase {
     pub(crate) rights: Mutex<()>,
     /// What sessions begin with.
     freezes_on_read: AtomicBool,
+    query_threads: AtomicUsize,
 }
 
 impl SqlDatabase {
@@ -104,6 +107,7 @@ impl SqlDatabase {
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
             freezes_on_read: AtomicBool::new(false),
+            query_threads: AtomicUsize::new(1),
         })
     }
 
@@ -134,8 +138,30 @@ impl SqlDatabase {
         self.freezes_on_read.store(is_on_read, Ordering::Relaxed);
     }
 
-    pub(crate) fn freezes_on_read(&self) -> bool {
-        self.freezes_on_read.load(Ordering::Relaxed)
+    /// The setting `query_threads` of sessions that begin from now on: how many threads a query has
+    /// that reads a large table, its own among them; 1, if nobody says another number. 0 is as many
+    /// as the machine has cores.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.query_threads(4);
+    /// let answer = db.session().query("show query_threads", &[])?;
+    /// assert_eq!(answer.rows[0][0].as_str(), Some("4"));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn query_threads(&self, threads: usize) {
+        let threads = if threads == 0 { *CORES } else { threads.min(THREADS_MAX) };
+        self.query_threads.store(threads, Ordering::Relaxed);
+    }
+
+    /// What the settings of sessions begin with.
+    pub(crate) fn defaults(&self) -> Defaults {
+        Defaults {
+            freezing: Freezing::on_read(self.freezes_on_read.load(Ordering::Relaxed)),
+            query_threads: self.query_threads.load(Ordering::Relaxed),
+        }
     }
 
     /// The catalog as it is now.

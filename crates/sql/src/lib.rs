@@ -36,6 +36,7 @@ mod rules;
 
 mod pipeline;
 mod scan;
+mod threads;
 
 mod functions;
 

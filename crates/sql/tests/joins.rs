@@ -17,7 +17,17 @@ fn of<'c>(random: &mut Random, choices: &[&'c str]) -> &'c str {
     choices[random.below(choices.len() as u64) as usize]
 }
 
-fn tables(random: &mut Random, session: &mut Session) {
+/// Rows between two parts of a table that lie in different segments.
+const SPREAD: i64 = 70_000;
+
+/// Rows that go again, so that those behind them lie in another segment: threads read one each.
+fn spread(session: &mut Session, table: &str) {
+    let ids = format!("generate_series(1000000, {}) g(i)", 1_000_000 + SPREAD);
+    let insert = format!("insert into {table} (id) select i from {ids}");
+    session.execute(&insert).expect("rows are inserted");
+}
+
+fn tables(random: &mut Random, session: &mut Session, is_spread: bool) {
     for table in ["a", "b", "c"] {
         let sql = format!(
             "create table {table} (id int primary key, k int, wide bigint, day date, word text, \
@@ -44,9 +54,15 @@ fn tables(random: &mut Random, session: &mut Session) {
             row.push(')');
             values.push(row);
         }
-        if !values.is_empty() {
+        let part = if is_spread { values.len().div_ceil(3).max(1) } else { usize::MAX };
+        for (at, values) in values.chunks(part.min(values.len().max(1))).enumerate() {
+            if at > 0 {
+                spread(session, table);
+            }
             let sql = format!("insert into {table} values {}", values.join(", "));
             session.execute(&sql).expect("rows are inserted");
+            let delete = format!("delete from {table} where id >= 1000000");
+            session.execute(&delete).expect("rows go");
         }
         match random.below(3) {
             0 => {}
@@ -154,7 +170,11 @@ fn joins_by_keys_answer_as_joins_by_comparisons() {
         let random = &mut Random(seed);
         let db = SqlDatabase::in_memory().expect("a database in memory opens");
         let mut session = db.session();
-        tables(random, &mut session);
+        // Some tables are read by several threads, whatever machine this is.
+        let is_spread = seed % 4 == 3;
+        tables(random, &mut session, is_spread);
+        let threads = if is_spread { 2 + seed % 3 } else { 1 };
+        session.execute(&format!("set query_threads = {threads}")).expect("a setting");
         for _ in 0..40 {
             let query = query(random);
             let by_key = spelled(&query, "EQ(", |left, right| format!("{left} = {right}"));

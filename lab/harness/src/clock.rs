@@ -81,11 +81,17 @@ pub fn pin_to(core: usize) -> Outcome<()> {
 ///
 /// When the operating system does not say.
 pub fn last_core() -> Outcome<usize> {
+    cores()?.last().copied().ok_or_else(|| "no core is allowed".into())
+}
+
+/// All cores this process may run on, in ascending order.
+///
+/// # Errors
+///
+/// When the operating system does not say.
+pub fn cores() -> Outcome<Vec<usize>> {
     let cores = rustix::thread::sched_getaffinity(None)?;
-    (0..CpuSet::MAX_CPU)
-        .rev()
-        .find(|&core| cores.is_set(core))
-        .ok_or_else(|| "no core is allowed".into())
+    Ok((0..CpuSet::MAX_CPU).filter(|&core| cores.is_set(core)).collect())
 }
 
 fn read(clock: ClockId) -> u64 {

@@ -23,7 +23,7 @@ pub mod sensors;
 pub mod sets;
 pub mod setting;
 
-pub use clock::{Clock, last_core};
+pub use clock::{Clock, cores, last_core};
 pub use contender::{Contender, Missing};
 pub use footprint::Footprint;
 pub use recovery::RecoveryDriver;

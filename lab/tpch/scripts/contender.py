@@ -27,17 +27,18 @@ def memory_bytes(engine):
 class DuckDb:
     MEMORY = ("Anonymous:", "Pss_Shmem:")
 
-    def __init__(self, scratch, in_file):
+    def __init__(self, scratch, in_file, threads):
         import duckdb
 
         self.duckdb = duckdb
         self.version = duckdb.__version__
         self.file = os.path.join(scratch, "tpch.duckdb") if in_file else None
+        self.threads = threads
         self.open()
 
     def open(self):
         self.connection = self.duckdb.connect(self.file or ":memory:")
-        self.connection.execute("set threads = 1")
+        self.connection.execute(f"set threads = {self.threads}")
 
     def pids(self):
         return ["self"]
@@ -71,19 +72,19 @@ class Hyper:
     MEMORY = ("Rss:",)
     SETTINGS = {
         "log_config": "",
-        "soft_concurrent_query_thread_limit": "1",
-        "hard_concurrent_query_thread_limit": "1",
         "network_threads": "1",
         "query_result_cache_probe": "0",
         "query_result_cache_store": "0",
     }
 
-    def __init__(self, scratch):
+    def __init__(self, scratch, threads):
         import tableauhyperapi as hyper
 
         self.version = hyper.__version__
+        limits = {f"{kind}_concurrent_query_thread_limit": threads for kind in ["soft", "hard"]}
+        parameters = self.SETTINGS | limits
         self.process = hyper.HyperProcess(
-            hyper.Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=self.SETTINGS
+            hyper.Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=parameters
         )
         self.connection = hyper.Connection(self.process.endpoint)
         self.server = self.children()
@@ -125,8 +126,9 @@ def text(value):
 
 
 def main():
-    name, directory, scratch = sys.argv[1:4]
-    engine = Hyper(scratch) if name == "hyper" else DuckDb(scratch, name == "duckdb-file")
+    name, directory, scratch, threads = sys.argv[1:5]
+    engine = Hyper(scratch, threads) if name == "hyper" else None
+    engine = engine or DuckDb(scratch, name == "duckdb-file", threads)
     out = sys.stdout
     print(json.dumps({"version": engine.version}), file=out, flush=True)
     for line in sys.stdin:

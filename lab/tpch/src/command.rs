@@ -8,7 +8,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-use lab_harness::Outcome;
+use lab_harness::{Outcome, cores};
 
 use crate::contenders::{self, Contender};
 use crate::flags::Flags;
@@ -25,6 +25,7 @@ pub(crate) enum Command {
     Serve {
         contender: String,
         directory: PathBuf,
+        threads: usize,
     },
     Explain {
         contender: &'static Contender,
@@ -52,6 +53,8 @@ pub(crate) struct Choice {
     pub(crate) rounds: u32,
     pub(crate) contenders: Vec<&'static Contender>,
     pub(crate) queries: Vec<usize>,
+    /// Threads that a query may have, on as many cores.
+    pub(crate) threads: usize,
     pub(crate) out: PathBuf,
 }
 
@@ -74,7 +77,8 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
         }
         ["plans"] => Ok(Command::Plans { choice: choice(flags)? }),
         ["serve", contender, directory] => {
-            Ok(Command::Serve { contender: contender.to_owned(), directory: directory.into() })
+            let (contender, directory) = (contender.to_owned(), directory.into());
+            Ok(Command::Serve { contender, directory, threads: threads(flags)? })
         }
         ["explain", contender] => {
             let contender = contenders::find(contender)?;
@@ -117,5 +121,19 @@ fn choice(flags: &Flags) -> Outcome<Choice> {
         None => contenders::ALL.iter().collect(),
     };
     let out = flags.out.clone().unwrap_or_else(|| OUT.into());
-    Ok(Choice { scales, rounds, contenders, queries, out })
+    let threads = threads(flags)?;
+    Ok(Choice { scales, rounds, contenders, queries, threads, out })
+}
+
+/// Threads that a query may have.
+fn threads(flags: &Flags) -> Outcome<usize> {
+    let threads = flags.threads.unwrap_or(1);
+    let cores = cores()?.len();
+    match threads {
+        0 => Err("--threads starts at 1".into()),
+        _ if threads > cores => {
+            Err(format!("there are {cores} cores for {threads} threads").into())
+        }
+        _ => Ok(threads),
+    }
 }

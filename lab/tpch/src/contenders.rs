@@ -70,7 +70,7 @@ pub(crate) struct Contender {
 }
 
 enum Kind {
-    Here { version: fn() -> String, open: fn() -> Outcome<Box<dyn Engine>> },
+    Here { version: fn() -> String, open: fn(usize) -> Outcome<Box<dyn Engine>> },
     Python { package: &'static str },
 }
 
@@ -79,26 +79,26 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "duckdb",
         medium: "memory",
-        note: "threads=1, :memory:, tables by COPY, no keys; answers as Arrow tables",
+        note: ":memory:, tables by COPY, no keys; answers as Arrow tables",
         kind: Kind::Python { package: "duckdb" },
     },
     Contender {
         name: "duckdb-file",
         medium: "disk",
-        note: "threads=1, compressed database file, checkpointed, opened again, warm",
+        note: "compressed database file, checkpointed, opened again, warm",
         kind: Kind::Python { package: "duckdb" },
     },
     Contender {
         name: "hyper",
         medium: "memory",
-        note: "temporary tables; one query thread (soft and hard limit), network_threads=1, result \
+        note: "temporary tables; query threads by soft and hard limit, network_threads=1, result \
                cache off, plan cache on; CPU of client and server",
         kind: Kind::Python { package: "tableauhyperapi" },
     },
     Contender {
         name: "datafusion",
         medium: "memory",
-        note: "target_partitions=1, batches of 8,192 rows, Decimal128, string views, mimalloc, its \
+        note: "a partition for each thread, batches of 8,192 rows, Decimal128, string views, mimalloc, its \
                own optimiser rules, no statistics",
         kind: Kind::Here { version: datafusion::version, open: datafusion::plain },
     },
@@ -142,14 +142,14 @@ pub(crate) fn find(name: &str) -> Outcome<&'static Contender> {
 }
 
 impl Contender {
-    /// The engine, if it is linked in.
+    /// The engine, if it is linked in; a query may have so many threads.
     ///
     /// # Errors
     ///
     /// When it is not, or cannot be opened.
-    pub(crate) fn open(&self) -> Outcome<Box<dyn Engine>> {
+    pub(crate) fn open(&self, threads: usize) -> Outcome<Box<dyn Engine>> {
         match self.kind {
-            Kind::Here { open, .. } => open(),
+            Kind::Here { open, .. } => open(threads),
             Kind::Python { .. } => Err(format!("{} is not linked in", self.name).into()),
         }
     }
@@ -163,21 +163,30 @@ impl Contender {
     }
 
     /// The command of a process that answers on its standard output. `scratch` is a folder of its
-    /// own for files.
+    /// own for files; a query may
+    /// have so many threads.
     ///
     /// # Errors
     ///
     /// When the contender is not installed and cannot be.
-    pub(crate) fn command(&self, out: &Path, data: &Data, scratch: &Path) -> Outcome<Command> {
-        match self.kind {
+    pub(crate) fn command(
+        &self,
+        out: &Path,
+        data: &Data,
+        scratch: &Path,
+        threads: usize,
+    ) -> Outcome<Command> {
+        let mut command = match self.kind {
             Kind::Here { .. } => {
                 let mut command = Command::new(std::env::current_exe()?);
-                command.arg("serve").arg(self.name).arg(&data.directory);
-                Ok(command)
+                command.arg("serve").arg(self.name).arg(&data.directory).arg("--threads");
+                command
             }
             Kind::Python { package } => {
-                python::command(out, self.name, package, &data.directory, scratch)
+                python::command(out, self.name, package, &data.directory, scratch)?
             }
-        }
+        };
+        command.arg(threads.to_string());
+        Ok(command)
     }
 }

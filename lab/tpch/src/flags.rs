@@ -22,6 +22,7 @@ pub(crate) struct Flags {
     pub(crate) rounds: Option<u32>,
     pub(crate) contenders: Option<Vec<String>>,
     pub(crate) queries: Option<Vec<usize>>,
+    pub(crate) threads: Option<usize>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -32,6 +33,7 @@ const FLAGS: &[Flag] = &[
     flag("rounds", Some("N"), "this many rounds instead of 3"),
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("queries", Some("1,5"), "only these queries"),
+    flag("threads", Some("N"), "threads of a query, on as many cores, instead of one"),
     flag("out", Some("DIR"), "where records and data go; target/lab by default"),
     flag("help", None, "this text"),
 ];
@@ -59,6 +61,7 @@ impl Flags {
             "rounds" => self.rounds = numbers(name, value)?.first().copied(),
             "contenders" => self.contenders = Some(value.split(',').map(str::to_owned).collect()),
             "queries" => self.queries = Some(numbers(name, value)?),
+            "threads" => self.threads = numbers(name, value)?.first().copied(),
             "out" => self.out = Some(PathBuf::from(value)),
             "help" => self.help = true,
             other => return Err(format!("--{other} is listed but has no meaning").into()),
@@ -70,7 +73,7 @@ impl Flags {
 /// The text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "TPC-H, one thread on one core, answers compared with DuckDB's\n\n\
+        "TPC-H, one thread on one core unless more are asked for, answers compared with DuckDB's\n\n\
          usage: lab tpch [flags]                     run, then show tables\n       \
          lab tpch explain CONTENDER [flags]   how a linked engine would run the queries\n       \
          lab tpch points [flags]              statements about one key, beside SQLite\n       \

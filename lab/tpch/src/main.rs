@@ -1,4 +1,5 @@
-//! TPC-H in the laboratory: 22 queries, every contender in one thread on one core.
+//! TPC-H in the laboratory: 22 queries, every contender in one thread on one core,
+//! or in several on as many.
 //!
 //! In reading order: the command line becomes a `command`; a `run` makes the `data`, starts a
 //! `process` for every contender, asks the `queries` in turn, compares each `answer` with DuckDB's,
@@ -65,7 +66,9 @@ fn command() -> Outcome<ExitCode> {
     match command::understand(&flags::parse(std::env::args_os().skip(1))?)? {
         Command::Help => io::stdout().write_all(flags::help().as_bytes())?,
         Command::List => list(&mut io::stdout().lock())?,
-        Command::Serve { contender, directory } => serve::serve(&contender, directory)?,
+        Command::Serve { contender, directory, threads } => {
+            serve::serve(&contender, directory, threads)?;
+        }
         Command::Explain { contender, choice } => explain(contender, &choice)?,
         Command::Points { out, rounds, quick } => return points::run(&out, rounds, quick),
         Command::Plans { choice } => return plans::run(&choice),
@@ -84,7 +87,7 @@ fn list(out: &mut dyn Write) -> Outcome<()> {
 fn explain(contender: &Contender, choice: &Choice) -> Outcome<()> {
     let mut out = io::stdout().lock();
     for &scale in &choice.scales {
-        let mut engine = contender.open()?;
+        let mut engine = contender.open(choice.threads)?;
         engine.load(&data::Data::at(&choice.out, scale)?)?;
         engine.prepare()?;
         for &number in &choice.queries {

@@ -37,7 +37,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
     let mut records = String::new();
     let run = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     for &scale in &choice.scales {
-        let mut engine = contenders::find("remanent")?.open()?;
+        let mut engine = contenders::find("remanent")?.open(1)?;
         engine.load(&Data::at(&choice.out, scale)?)?;
         let mut measured = Vec::new();
         for &number in &choice.queries {

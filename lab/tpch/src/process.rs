@@ -1,6 +1,6 @@
 //! A measured process, from outside: asks it, waits for the answer, and ends it.
 //!
-//! It stays on one core from its beginning, with whatever it starts. What always holds: one
+//! It stays on one core, or on as many as a query has threads, from its beginning, with whatever it starts. What always holds: one
 //! request is under way at a time, and nobody is left running when the value is dropped.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a contender on one core.
+    /// Starts a contender on some cores, one for each thread that a query may have.
     ///
     /// # Errors
     ///
@@ -35,12 +35,13 @@ impl Process {
         out: &Path,
         data: &Data,
         scratch: &Path,
-        core: usize,
+        cores: &[usize],
     ) -> Outcome<Process> {
         std::fs::create_dir_all(scratch)?;
-        let command = contender.command(out, data, scratch)?;
+        let command = contender.command(out, data, scratch, cores.len())?;
         let mut pinned = Command::new("taskset");
-        pinned.arg("-c").arg(core.to_string()).arg(command.get_program()).args(command.get_args());
+        let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+        pinned.arg("-c").arg(cores.join(",")).arg(command.get_program()).args(command.get_args());
         let mut child = pinned.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or("no standard output")?;

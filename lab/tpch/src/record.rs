@@ -17,6 +17,8 @@ pub(crate) struct Header {
     pub(crate) commit: String,
     pub(crate) run: String,
     pub(crate) rounds: u32,
+    /// Threads that a query may have.
+    pub(crate) threads: usize,
 }
 
 /// One contender's query.
@@ -66,9 +68,10 @@ impl Cell {
         self.cpu_ns.push(reply.cpu_ns as f64);
     }
 
-    /// The middle CPU time, if the answer was right.
-    pub(crate) fn cpu_ms(&self) -> Option<f64> {
-        let (_, median, _) = spread(&self.cpu_ns)?;
+    /// The middle time, if the answer was right: of one thread what it took of its core, of several
+    /// what passed on the clock.
+    pub(crate) fn ms(&self, threads: usize) -> Option<f64> {
+        let (_, median, _) = spread(if threads == 1 { &self.cpu_ns } else { &self.wall_ns })?;
         self.wrong.is_none().then_some(median / 1e6)
     }
 }
@@ -96,7 +99,7 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
     let mut record = json!({
         "workload": "tpch", "contender": cell.contender, "version": cell.version,
         "setting": "memory", "medium": cell.medium, "phase": "query", "query": cell.query,
-        "scale": scale, "rows": cell.rows, "rounds": header.rounds,
+        "scale": scale, "rows": cell.rows, "rounds": header.rounds, "threads": header.threads,
         "verified": cell.wrong.is_none(), "machine": header.machine, "commit": header.commit,
         "run": header.run,
         "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),

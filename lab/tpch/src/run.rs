@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use lab_harness::{Outcome, last_core, machine};
+use lab_harness::{Outcome, cores, machine};
 
 use crate::answer::{Answer, difference};
 use crate::command::Choice;
@@ -37,13 +37,14 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         commit: machine::commit(),
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         rounds: choice.rounds,
+        threads: choice.threads,
     };
     let mut right = true;
     for &scale in &choice.scales {
         let results = run_scale(choice, scale)?;
         record::append(&choice.out, &header, scale, &results)?;
         let mut out = io::stdout().lock();
-        table::print(&mut out, scale, &results)?;
+        table::print(&mut out, scale, choice.threads, &results)?;
         right &= results.cells.iter().all(|cell| cell.wrong.is_none());
     }
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -104,7 +105,10 @@ fn start_and_load(
     scratch: &Path,
 ) -> Outcome<(Process, Loaded)> {
     let scratch = scratch.join(contender.name);
-    let mut process = Process::start(contender, &choice.out, data, &scratch, last_core()?)?;
+    let cores = cores()?;
+    // The last ones: a machine does its own work on the first.
+    let cores = &cores[cores.len().saturating_sub(choice.threads)..];
+    let mut process = Process::start(contender, &choice.out, data, &scratch, cores)?;
     let reply = process.load()?;
     let loaded = Loaded {
         contender: contender.name,

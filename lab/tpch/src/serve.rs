@@ -20,9 +20,9 @@ use crate::protocol::{Hello, Reply, Request};
 /// # Errors
 ///
 /// When the lines cannot be read or written; what the engine reports is a reply.
-pub(crate) fn serve(name: &str, directory: PathBuf) -> Outcome<()> {
+pub(crate) fn serve(name: &str, directory: PathBuf, threads: usize) -> Outcome<()> {
     let contender = contenders::find(name)?;
-    let mut engine = contender.open()?;
+    let mut engine = contender.open(threads)?;
     let data = Data { directory };
     let mut out = io::stdout().lock();
     say(&mut out, &Hello { version: contender.version().unwrap_or_default() })?;

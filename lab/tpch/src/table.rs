@@ -18,9 +18,15 @@ const COMPARED_WITH: &str = "datafusion";
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn print(out: &mut dyn Write, scale: f64, results: &Results) -> Outcome<()> {
-    writeln!(out, "\n== TPC-H, scale factor {scale}: CPU ms, median, one thread")?;
-    writeln!(out, "{}", queries(results))?;
+pub(crate) fn print(
+    out: &mut dyn Write,
+    scale: f64,
+    threads: usize,
+    results: &Results,
+) -> Outcome<()> {
+    let what = if threads == 1 { "CPU ms" } else { "wall ms" };
+    writeln!(out, "\n== TPC-H, scale factor {scale}: {what}, median, threads: {threads}")?;
+    writeln!(out, "{}", queries(results, threads))?;
     writeln!(out, "\n== loading")?;
     writeln!(out, "{}", loading(results))?;
     for skipped in &results.skipped {
@@ -29,14 +35,14 @@ pub(crate) fn print(out: &mut dyn Write, scale: f64, results: &Results) -> Outco
     Ok(())
 }
 
-fn queries(results: &Results) -> Table {
+fn queries(results: &Results, threads: usize) -> Table {
     let names: Vec<&str> = results.loaded.iter().map(|loaded| loaded.contender).collect();
     let mut numbers: Vec<usize> = results.cells.iter().map(|cell| cell.query).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let time = |name: &str, query: usize| {
         let mut cells = results.cells.iter();
-        cells.find(|cell| cell.contender == name && cell.query == query)?.cpu_ms()
+        cells.find(|cell| cell.contender == name && cell.query == query)?.ms(threads)
     };
     let mut table = new_table(["query"].into_iter().chain(names.iter().copied()));
     for &query in &numbers {

@@ -18,7 +18,7 @@ fn linked_engines_agree_on_every_query() -> Outcome<()> {
     let out = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/lab"));
     let data = Data::at(&out, SCALE)?;
     let open = |name: &str| {
-        let mut engine = find(name)?.open()?;
+        let mut engine = find(name)?.open(1)?;
         engine.load(&data)?;
         engine.prepare()?;
         Ok::<_, lab_harness::Failure>(engine)

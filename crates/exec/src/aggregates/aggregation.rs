@@ -167,6 +167,46 @@ impl Aggregation {
         })
     }
 
+    /// Takes over the groups of an aggregation of other rows, which has the same plan.
+    ///
+    /// # Errors
+    /// Memory is refused; the aggregation is of no use then.
+    pub fn absorb(
+        &mut self,
+        other: &Self,
+        memory: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Refused> {
+        let mut account = Account { taken: &mut self.taken, memory };
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        // Of no key there is a group before the first row.
+        let count = other.states.len();
+        if let Some(merged) = grouping.merge(&other.grouping, &mut account)? {
+            states.spread(&merged.own, grouping.len(), &mut account)?;
+            states.absorb(&other.states, 0..count, &merged.others, &mut account)?;
+            account
+                .give_back((merged.own.capacity() + merged.others.capacity()) * size_of::<u32>());
+            return Ok(());
+        }
+        let mut known = other.grouping.known_texts();
+        for from in (0..count).step_by(TILE_ROWS) {
+            let taken = from..count.min(from + TILE_ROWS);
+            grouping.make_room(taken.len(), &mut account)?;
+            states.make_room(grouping.len() + taken.len(), &mut account)?;
+            self.groups.resize(taken.len(), 0);
+            let groups = &mut self.groups;
+            grouping.find_groups(
+                &other.grouping,
+                &mut known,
+                taken.clone(),
+                groups,
+                &mut account,
+            )?;
+            states.resize(grouping.len());
+            states.absorb(&other.states, taken, groups, &mut account)?;
+        }
+        Ok(())
+    }
+
     /// Says that all rows have come, and how many groups there are.
     ///
     /// # Errors

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use super::words::spread;
+
 /// The least or the greatest numbers of groups.
 pub(crate) struct Extremes<N> {
     is_least: bool,
@@ -42,6 +44,12 @@ impl<N: Extreme> Extremes<N> {
     pub(crate) fn resize(&mut self, groups: usize) {
         let none = if self.is_least { N::MAX } else { N::MIN };
         self.values.resize(groups, none);
+    }
+
+    /// Makes each group another one of so many.
+    pub(crate) fn spread(&mut self, groups: &[u32], count: usize) {
+        let none = if self.is_least { N::MAX } else { N::MIN };
+        self.values = spread(&self.values, groups, count, none);
     }
 
     /// Compares the number of each row, if it has one, with its group's.

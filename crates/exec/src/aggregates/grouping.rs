@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::groups::{AnyGroups, KEY_NUMBERS_MAX, groups_of};
+use super::groups::{AnyGroups, KEY_NUMBERS_MAX, Merged, groups_of};
 use crate::keys::column::{KeyColumn, TextNumbers};
 use crate::keys::texts::KnownTexts;
 use crate::rows::Rows;
@@ -142,8 +142,7 @@ impl Grouping {
 
     /// Whether all keys are rows, of which the first determines the others.
     fn is_row(&self) -> bool {
-        let is_row = |key: &Key| matches!(key.kind, KeyKind::Row { .. });
-        self.first_determines && !self.keys.is_empty() && self.keys.iter().all(is_row)
+        is_row(&self.keys, self.first_determines)
     }
 
     /// Whether the last of a key's numbers says which columns are null.
@@ -259,6 +258,84 @@ impl Grouping {
         Ok(())
     }
 
+    /// For each key of texts the numbers that others of its texts have here, of which none is known.
+    pub(crate) fn known_texts(&self) -> Vec<Vec<u64>> {
+        self.known.iter().map(|known| vec![UNKNOWN.into(); known.len()]).collect()
+    }
+
+    /// Merges the groups of another grouping by the same keys into these where no key has to be
+    /// looked up; `None` if it has.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn merge(
+        &mut self,
+        other: &Self,
+        account: &mut Account<'_>,
+    ) -> Result<Option<Merged>, Refused> {
+        // Texts have numbers of their own in each grouping, and rows their groups.
+        let is_number = |key: &Key| key.kind == KeyKind::Number;
+        match (&mut self.groups, &other.groups) {
+            (Some(groups), Some(others)) if self.keys.iter().all(is_number) => {
+                groups.merge(others.as_ref(), account)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts the group of each of some groups of another grouping by the same keys into `into`;
+    /// `known` are the numbers of its texts, as far as they were met.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn find_groups(
+        &mut self,
+        other: &Self,
+        known: &mut [Vec<u64>],
+        taken: Range<usize>,
+        into: &mut [u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let (Some(groups), Some(others)) = (&mut self.groups, &other.groups) else {
+            into.fill(0);
+            return Ok(());
+        };
+        for (place, numbers) in self.numbers.iter_mut().enumerate() {
+            *numbers = others.numbers(taken.clone(), place);
+        }
+        for (key, known) in known.iter_mut().enumerate() {
+            if self.keys[key].kind != KeyKind::Text {
+                continue;
+            }
+            let is_null = |at: usize| match self.numbers.get(self.keys.len()) {
+                Some(nulls) => nulls[at] >> key & 1 == 1,
+                None => false,
+            };
+            let places: Vec<usize> = (0..taken.len()).filter(|at| !is_null(*at)).collect();
+            for at in places {
+                let number = &mut self.numbers[key][at];
+                let here = &mut known[*number as usize];
+                if *here == UNKNOWN.into() {
+                    *here = self.known[key].number_of(other.known[key].get(*number), account)?;
+                }
+                *number = *here;
+            }
+        }
+        if !is_row(&self.keys, self.first_determines) {
+            return groups.find_all(&self.numbers, into, account);
+        }
+        make_row_groups(&mut self.row_groups, &self.keys, account)?;
+        for (at, group) in into.iter_mut().enumerate() {
+            let of_row = &mut self.row_groups[self.numbers[0][at] as usize];
+            if *of_row == UNKNOWN {
+                let key: Vec<u64> = self.numbers.iter().map(|numbers| numbers[at]).collect();
+                *of_row = groups.add(&key);
+            }
+            *group = *of_row;
+        }
+        Ok(())
+    }
+
     /// The groups of rows where a row determines the group.
     fn find_rows(
         &mut self,
@@ -266,15 +343,8 @@ impl Grouping {
         into: &mut [u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
-        let (Some(groups), Some(Key { kind: KeyKind::Row { rows: count, .. }, .. })) =
-            (&mut self.groups, self.keys.first())
-        else {
-            return Ok(());
-        };
-        if self.row_groups.len() < *count {
-            account.reserve(&mut self.row_groups, *count)?;
-            self.row_groups.resize(*count, UNKNOWN);
-        }
+        let Some(groups) = &mut self.groups else { return Ok(()) };
+        make_row_groups(&mut self.row_groups, &self.keys, account)?;
         let (row_groups, relations) = (&mut self.row_groups, &self.relations);
         rows[relations[0]].each(|at, row| {
             let group = &mut row_groups[row];
@@ -315,6 +385,27 @@ impl Grouping {
         }
         Ok(())
     }
+}
+
+/// Whether all keys are rows, of which the first determines the others, as it is said.
+fn is_row(keys: &[Key], first_determines: bool) -> bool {
+    let is_row = |key: &Key| matches!(key.kind, KeyKind::Row { .. });
+    first_determines && !keys.is_empty() && keys.iter().all(is_row)
+}
+
+/// Makes the groups of the first key's rows, of which none is known, if there are none yet.
+fn make_row_groups(
+    row_groups: &mut Vec<u32>,
+    keys: &[Key],
+    account: &mut Account<'_>,
+) -> Result<(), Refused> {
+    if let Some(Key { kind: KeyKind::Row { rows, .. }, .. }) = keys.first()
+        && row_groups.len() < *rows
+    {
+        account.reserve(row_groups, *rows)?;
+        row_groups.resize(*rows, UNKNOWN);
+    }
+    Ok(())
 }
 
 impl Remembered {

@@ -33,6 +33,19 @@ pub(crate) trait AnyGroups: Send {
     /// Memory is refused.
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
 
+    /// Merges others into these, if the keys of both ascend; `None` if they do not.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    fn merge(
+        &mut self,
+        others: &dyn AnyGroups,
+        account: &mut Account<'_>,
+    ) -> Result<Option<Merged>, Refused>;
+
+    /// Whether keys have come in ascending order, each once.
+    fn ascends(&self) -> bool;
+
     /// Adds a group whose key nobody looks up; there has to be room for it.
     fn add(&mut self, key: &[u64]) -> u32;
 
@@ -47,6 +60,14 @@ pub(crate) trait AnyGroups: Send {
         into: &mut [u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused>;
+}
+
+/// Where groups go that are merged with others.
+pub(crate) struct Merged {
+    /// For each group the one that it has become.
+    pub(crate) own: Vec<u32>,
+    /// The same of the others.
+    pub(crate) others: Vec<u32>,
 }
 
 /// No groups yet, of keys of so many numbers; `None` if these are too many.
@@ -95,6 +116,47 @@ impl<const K: usize> AnyGroups for Groups<K> {
             }
             None => Ok(()),
         }
+    }
+
+    fn ascends(&self) -> bool {
+        self.table.is_none()
+    }
+
+    fn merge(
+        &mut self,
+        others: &dyn AnyGroups,
+        account: &mut Account<'_>,
+    ) -> Result<Option<Merged>, Refused> {
+        if !self.ascends() || !others.ascends() {
+            return Ok(None);
+        }
+        let count = others.len();
+        let columns: [Vec<u64>; K] = std::array::from_fn(|place| others.numbers(0..count, place));
+        let mut merged = Merged { own: Vec::new(), others: Vec::new() };
+        let mut keys: Vec<[u64; K]> = Vec::new();
+        account.reserve(&mut keys, self.keys.len() + count)?;
+        account.reserve(&mut merged.own, self.keys.len())?;
+        account.reserve(&mut merged.others, count)?;
+        let mut own = self.keys.iter().peekable();
+        for at in 0..count {
+            let key = std::array::from_fn(|place| columns[place][at]);
+            while let Some(before) = own.next_if(|own| **own < key) {
+                merged.own.push(keys.len() as u32);
+                keys.push(*before);
+            }
+            merged.others.push(keys.len() as u32);
+            if own.next_if(|own| **own == key).is_some() {
+                merged.own.push(keys.len() as u32);
+            }
+            keys.push(key);
+        }
+        for key in own {
+            merged.own.push(keys.len() as u32);
+            keys.push(*key);
+        }
+        account.give_back(self.keys.capacity() * size_of::<[u64; K]>());
+        self.keys = keys;
+        Ok(Some(merged))
     }
 
     fn add(&mut self, key: &[u64]) -> u32 {

@@ -100,6 +100,40 @@ impl States {
         Some(Self { words, groups: 0, counts, sums, floats, extremes, masked })
     }
 
+    /// Makes each group another one of so many, as a list of them says.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn spread(
+        &mut self,
+        groups: &[u32],
+        count: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        // Both are there while entries are moved into the new ones.
+        account.take(count * self.group_bytes())?;
+        let before = self.words.capacity() * self.group_bytes();
+        for sums in self.sums.iter_mut().flatten() {
+            sums.spread(groups, count, account)?;
+        }
+        self.words.spread(groups, count);
+        self.floats.iter_mut().flatten().for_each(|floats| floats.spread(groups, count));
+        for extremes in &mut self.extremes {
+            match &mut extremes.found {
+                AnyExtremes::Narrow(found) => found.spread(groups, count),
+                AnyExtremes::Wide(found) => found.spread(groups, count),
+            }
+        }
+        self.groups = count;
+        account.give_back(before);
+        Ok(())
+    }
+
+    /// How many groups were made.
+    pub(crate) fn len(&self) -> usize {
+        self.groups
+    }
+
     /// Makes room for so many groups.
     ///
     /// # Errors
@@ -188,6 +222,44 @@ impl States {
                 (AnyExtremes::Wide(found), Values::Wide(numbers)) => {
                     found.add(groups, numbers.iter().copied(), has);
                 }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what some groups of others have to these groups here; what is said of them is the same.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn absorb(
+        &mut self,
+        other: &Self,
+        taken: Range<usize>,
+        groups: &[u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        for (sums, other_sums) in self.sums.iter_mut().zip(&other.sums) {
+            if let (Some(sums), Some(other_sums)) = (sums, other_sums) {
+                let words = &mut self.words;
+                sums.absorb(other_sums, taken.clone(), words, groups, self.groups, account)?;
+            }
+        }
+        self.words.absorb(&other.words, taken.clone(), groups);
+        for (floats, others) in self.floats.iter_mut().zip(&other.floats) {
+            if let (Some(floats), Some(others)) = (floats, others) {
+                floats.add(groups, others.get(taken.clone()), |_| true);
+            }
+        }
+        for (extremes, others) in self.extremes.iter_mut().zip(&other.extremes) {
+            match (&mut extremes.found, &others.found) {
+                (AnyExtremes::Narrow(found), AnyExtremes::Narrow(others)) => {
+                    found.add(groups, others.get(taken.clone()).iter().copied(), |_| true);
+                }
+                (AnyExtremes::Wide(found), AnyExtremes::Wide(others)) => {
+                    found.add(groups, others.get(taken.clone()).iter().copied(), |_| true);
+                }
+                // Both have the same aggregates.
                 _ => {}
             }
         }

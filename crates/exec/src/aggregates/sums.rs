@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::words::Words;
+use super::words::{Words, spread};
 use crate::conditions::ranges::NumberRange;
 use crate::sources::account::{Account, Refused};
 
@@ -45,17 +45,77 @@ impl Sums {
             return Ok(false);
         }
         if self.bound + more > i64::MAX.into() {
-            self.widen(groups, account)?;
-            for (group, sum) in self.wide.iter_mut().enumerate().take(groups) {
-                let word = words.word(group, self.word);
-                let (added, overflows) = sum.overflowing_add(i128::from(std::mem::take(word)));
-                *sum = added;
-                self.has_overflowed |= overflows;
-            }
-            self.bound = 0;
+            self.move_words(words, groups, account)?;
         }
         self.bound += more;
         Ok(true)
+    }
+
+    /// Moves what words have to sums of 16 bytes.
+    fn move_words(
+        &mut self,
+        words: &mut Words,
+        groups: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.widen(groups, account)?;
+        for (group, sum) in self.wide.iter_mut().enumerate().take(groups) {
+            let word = words.word(group, self.word);
+            let (added, overflows) = sum.overflowing_add(i128::from(std::mem::take(word)));
+            *sum = added;
+            self.has_overflowed |= overflows;
+        }
+        self.bound = 0;
+        Ok(())
+    }
+
+    /// Makes room in words for what those of some groups of others have, and adds what these have
+    /// beside them to `groups`, of `group_count` that there are.
+    ///
+    /// # Errors
+    /// Memory is refused to wide sums.
+    pub(crate) fn absorb(
+        &mut self,
+        other: &Self,
+        taken: Range<usize>,
+        words: &mut Words,
+        groups: &[u32],
+        group_count: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        // A word of others is added to one here once: whichever part of them this is.
+        if self.bound + other.bound > i64::MAX.into() && taken.start == 0 {
+            self.move_words(words, group_count, account)?;
+        }
+        if taken.start == 0 {
+            self.bound += other.bound;
+        }
+        self.has_overflowed |= other.has_overflowed;
+        if other.wide.is_empty() {
+            return Ok(());
+        }
+        let wide = |group: usize| other.wide.get(group).copied().unwrap_or_default();
+        self.add_wide(groups, taken.map(wide), |_| true, group_count, account)
+    }
+
+    /// Makes each group another one of so many.
+    ///
+    /// # Errors
+    /// Memory is refused to wide sums.
+    pub(crate) fn spread(
+        &mut self,
+        groups: &[u32],
+        count: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        if self.wide.is_empty() {
+            return Ok(());
+        }
+        account.take(count * size_of::<i128>())?;
+        let before = self.wide.capacity() * size_of::<i128>();
+        self.wide = spread(&self.wide, groups, count, 0);
+        account.give_back(before);
+        Ok(())
     }
 
     /// Adds numbers of 16 bytes, of those rows that have one.
@@ -113,6 +173,11 @@ impl FloatSums {
     /// Makes room for groups.
     pub(crate) fn reserve(&mut self, groups: usize) {
         self.0.reserve_exact(groups.saturating_sub(self.0.len()));
+    }
+
+    /// Makes each group another one of so many.
+    pub(crate) fn spread(&mut self, groups: &[u32], count: usize) {
+        self.0 = spread(&self.0, groups, count, 0.0);
     }
 
     /// Makes so many groups of them.

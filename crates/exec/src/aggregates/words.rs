@@ -50,6 +50,21 @@ impl Words {
         }
     }
 
+    /// Makes each group another one of so many, whose other words are 0.
+    pub(crate) fn spread(&mut self, groups: &[u32], count: usize) {
+        self.blocks.iter_mut().for_each(|blocks| blocks.spread(groups, count));
+    }
+
+    /// Adds the words of some groups of others, which have as many.
+    pub(crate) fn absorb(&mut self, other: &Self, taken: Range<usize>, groups: &[u32]) {
+        for (blocks, others) in self.blocks.iter_mut().zip(&other.blocks) {
+            for (from, to) in taken.clone().zip(groups) {
+                let words = blocks.block_mut(*to as usize).iter_mut().zip(others.block(from));
+                words.for_each(|(word, more)| *word = word.wrapping_add(*more));
+            }
+        }
+    }
+
     /// Adds to the words of the only group.
     pub(crate) fn add_to_first(&mut self, tiles: &[&[i64]]) {
         for (word, tile) in tiles.iter().enumerate() {
@@ -78,6 +93,8 @@ trait AnyBlocks: Send {
     fn resize(&mut self, groups: usize);
     fn add(&mut self, groups: &[u32], tiles: &[&[i64]]);
     fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64>;
+    fn spread(&mut self, groups: &[u32], count: usize);
+    fn block(&self, group: usize) -> &[i64];
     fn block_mut(&mut self, group: usize) -> &mut [i64];
 }
 
@@ -122,9 +139,24 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         self.0[groups].iter().map(|block| block[word]).collect()
     }
 
+    fn spread(&mut self, groups: &[u32], count: usize) {
+        self.0 = spread(&self.0, groups, count, [0; W]);
+    }
+
+    fn block(&self, group: usize) -> &[i64] {
+        &self.0[group]
+    }
+
     fn block_mut(&mut self, group: usize) -> &mut [i64] {
         &mut self.0[group]
     }
+}
+
+/// What each group has, where it has become another one of so many; others have `none`.
+pub(super) fn spread<T: Copy>(values: &[T], groups: &[u32], count: usize, none: T) -> Vec<T> {
+    let mut moved = vec![none; count];
+    values.iter().zip(groups).for_each(|(value, group)| moved[*group as usize] = *value);
+    moved
 }
 
 vectorized! {

@@ -112,7 +112,11 @@ impl JoinStage {
         relations: StageRelations,
         is_conditional: bool,
     ) -> Self {
-        let places = if is_conditional { table.rows } else { table.entries };
+        let places = match kind.gives_rows() {
+            true if is_conditional => table.rows,
+            true => table.entries,
+            false => 0,
+        };
         let found = Found { bits: vec![0; places.div_ceil(64)], ..Found::default() };
         let StageRelations { rows, marks, needed_by_pairs, needed } = relations;
         Self {
@@ -132,6 +136,15 @@ impl JoinStage {
     /// The table.
     pub fn table(&self) -> &Arc<JoinTable> {
         &self.table
+    }
+
+    /// Takes over what was found of the build side by a join of other tuples, which is the same
+    /// join with the same table. Whichever has the last tuples gives its rows.
+    pub fn absorb(&mut self, other: &Self) {
+        let Found { bits, has_tuples, has_null_key } = &other.found;
+        self.found.bits.iter_mut().zip(bits).for_each(|(bits, others)| *bits |= others);
+        self.found.has_tuples |= has_tuples;
+        self.found.has_null_key |= has_null_key;
     }
 
     /// The next tuples, with the entry of each one's key; those before have to be through.
@@ -301,7 +314,7 @@ impl JoinStage {
         };
         let places: Vec<u32> = met.iter().map(|at| places[*at as usize]).collect();
         let rows: Vec<u32> = met.iter().map(|at| rows[*at as usize]).collect();
-        if !matches!(self.kind, JoinKind::Tuples { .. } | JoinKind::MarkedTuples) {
+        if self.kind.gives_rows() {
             rows.iter().for_each(|row| self.found.bits[*row as usize / 64] |= 1 << (row % 64));
         }
         let (places, rows) = match self.kind {

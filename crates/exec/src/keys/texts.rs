@@ -18,6 +18,11 @@ impl KnownTexts {
         Self { bytes: Vec::new(), ends: Vec::new(), table: HashTable::new(), hasher: Hasher::new() }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The text of a number.
     pub(crate) fn get(&self, number: u64) -> &[u8] {
         text_of(&self.bytes, &self.ends, number as usize)

@@ -91,7 +91,7 @@ impl StatementContext {
             database: Arc::downgrade(&database),
         });
         let cancel = Cancel::of(&database.budget);
-        let settings = Settings::beginning_with(Freezing::on_read(database.freezes_on_read()));
+        let settings = Settings::beginning_with(database.defaults());
         Self {
             id,
             actor: Actor::Program,
@@ -225,6 +225,7 @@ impl StatementContext {
     /// As the engine.
     pub(crate) fn transaction(&mut self, writes: bool) -> Result<Arc<Transaction>> {
         let engine = Arc::clone(&self.database.engine);
+        let threads = self.settings.query_threads;
         if let Some(defining) = &self.defining {
             return Ok(Arc::clone(&defining.transaction));
         }
@@ -234,9 +235,9 @@ impl StatementContext {
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
             if !writes && self.settings.freezing == Freezing::OnRead && !self.settings.read_only {
-                return Transaction::begin_noting(&engine, &options, &self.cancel);
+                return Transaction::begin_noting(&engine, &options, &self.cancel, threads);
             }
-            return Transaction::begin(&engine, &options, writes, &self.cancel);
+            return Transaction::begin(&engine, &options, writes, &self.cancel, threads);
         };
         if let Some(transaction) = &mut block.transaction {
             if block.isolation.refreshes() && block.savepoints.is_empty() {
@@ -249,7 +250,8 @@ impl StatementContext {
         if isolation.refreshes() {
             options = options.wait(WAIT);
         }
-        let transaction = Transaction::begin(&engine, &options, writes, &self.cancel)?;
+        let cancel = &self.cancel;
+        let transaction = Transaction::begin(&engine, &options, writes, cancel, threads)?;
         if let Some(block) = &mut self.block {
             block.transaction = Some(Arc::clone(&transaction));
         }

@@ -54,14 +54,32 @@ impl Freezing {
     }
 }
 
+/// Most threads that can be asked for.
+pub(crate) const THREADS_MAX: usize = 1024;
+
+/// What settings are where nobody sets them, as the database was told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defaults {
+    pub(crate) freezing: Freezing,
+    pub(crate) query_threads: usize,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { freezing: Freezing::default(), query_threads: 1 }
+    }
+}
+
 /// A session's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) isolation: Level,
     pub(crate) read_only: bool,
     pub(crate) freezing: Freezing,
-    /// What it is where nobody sets it.
-    pub(crate) freezing_default: Freezing,
+    /// How many threads a query may have.
+    pub(crate) query_threads: usize,
+    /// What these are where nobody sets them.
+    pub(crate) defaults: Defaults,
     pub(crate) statement_timeout: Option<Duration>,
     /// How long a statement at READ COMMITTED waits for rows that others have changed.
     pub(crate) lock_timeout: Option<Duration>,
@@ -137,7 +155,8 @@ impl Default for Settings {
             isolation: Level::Serializable,
             read_only: false,
             freezing: Freezing::default(),
-            freezing_default: Freezing::default(),
+            query_threads: 1,
+            defaults: Defaults::default(),
             statement_timeout: None,
             lock_timeout: None,
             idle_timeout: None,
@@ -152,8 +171,9 @@ impl Default for Settings {
 
 impl Settings {
     /// Those of a new session.
-    pub(crate) fn beginning_with(freezing: Freezing) -> Self {
-        Self { freezing, freezing_default: freezing, ..Self::default() }
+    pub(crate) fn beginning_with(defaults: Defaults) -> Self {
+        let Defaults { freezing, query_threads } = defaults;
+        Self { freezing, query_threads, defaults, ..Self::default() }
     }
 
     /// The value of a setting, as SHOW says it.
@@ -164,6 +184,7 @@ impl Settings {
             }
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
             "freeze" => self.freezing.word().to_owned(),
+            "query_threads" => self.query_threads.to_string(),
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
             IDLE_TIMEOUT => millis(self.idle_timeout),
@@ -195,6 +216,7 @@ impl Settings {
             IDLE_TIMEOUT,
             IDLE_SESSION_TIMEOUT,
             "lock_timeout",
+            "query_threads",
             "search_path",
             "statement_timeout",
             "transaction_isolation",
@@ -234,6 +256,12 @@ impl Settings {
                 self.read_only = truth(&value).ok_or_else(bad)?;
             }
             "freeze" => self.freezing = Freezing::of_word(&value).ok_or_else(bad)?,
+            "query_threads" => {
+                let threads = value.trim().parse().ok();
+                let threads = threads.filter(|threads| (1..=THREADS_MAX).contains(threads));
+                let hint = format!("A query has 1 to {THREADS_MAX} threads.");
+                self.query_threads = threads.ok_or_else(|| bad().hint(hint))?;
+            }
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
@@ -305,7 +333,8 @@ impl Settings {
         match name {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
-            "freeze" => self.freezing = self.freezing_default,
+            "freeze" => self.freezing = self.defaults.freezing,
+            "query_threads" => self.query_threads = self.defaults.query_threads,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
             IDLE_TIMEOUT => self.idle_timeout = None,
@@ -392,7 +421,7 @@ impl StatementContext {
         match reset {
             Reset::ALL => {
                 let user = std::mem::take(&mut self.settings.user);
-                let initial = Settings::beginning_with(self.settings.freezing_default);
+                let initial = Settings::beginning_with(self.settings.defaults);
                 self.settings = Settings { user, ..initial };
                 self.renew_functions();
             }

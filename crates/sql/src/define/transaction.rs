@@ -37,7 +37,7 @@ pub(crate) async fn define_as_one(
     }
     let options = context.options(Isolation::Snapshot);
     let engine = Arc::clone(&context.database.engine);
-    let transaction = Transaction::begin(&engine, &options, true, context.cancel())?;
+    let transaction = Transaction::begin(&engine, &options, true, context.cancel(), 1)?;
     let defined = match context.begin_defining(&transaction) {
         Ok(()) => super::define(context, statement, parameters).await,
         Err(error) => Err(error),
@@ -54,7 +54,7 @@ fn define_right_alone(context: &mut StatementContext, statement: &Statement) -> 
     let database = Arc::clone(&context.database);
     let _one_at_a_time = database.rights.lock().unwrap_or_else(PoisonError::into_inner);
     let options = context.options(Isolation::Snapshot);
-    let transaction = Transaction::begin(&database.engine, &options, true, context.cancel())?;
+    let transaction = Transaction::begin(&database.engine, &options, true, context.cancel(), 1)?;
     let catalog = database.catalog();
     context.defining = Some(Defining { transaction: Arc::clone(&transaction), catalog });
     let defined = context.reload().and_then(|()| super::define_right(context, statement));
@@ -82,7 +82,7 @@ pub(crate) fn define_alone<T>(
 ) -> Result<T> {
     let options = context.options(Isolation::Snapshot);
     let engine = Arc::clone(&context.database.engine);
-    let transaction = Transaction::begin(&engine, &options, true, context.cancel())?;
+    let transaction = Transaction::begin(&engine, &options, true, context.cancel(), 1)?;
     let defined = context.begin_defining(&transaction).and_then(|()| work(context));
     end_alone(context, &transaction, defined)
 }

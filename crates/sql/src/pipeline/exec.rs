@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -21,10 +21,11 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use remanent_exec::{JoinKind, Tuples};
 
-use super::flow::Columns;
+use super::builds::BuildSides;
+use super::flow::{Columns, Stages};
 use super::piece::Piece;
 use super::plan::{Join, Pipeline, Stage};
-use super::running::Running;
+use super::running::{Running, Sink, Taken, Through};
 use super::told::tell_pipeline;
 use super::values::Computed;
 use crate::error::Result;
@@ -177,60 +178,74 @@ impl ExecutionPlan for PipelineExec {
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
         let outputs = self.pipeline.outputs.clone();
-        let computed = outputs.iter().map(|expr| Computed::new(expr, &self.pipeline.columns));
-        let mut batches = Batches {
-            computed: computed.collect::<PlanResult<_>>()?,
-            running: Running::new(&self.pipeline, outputs, partition, context),
-            schema: self.schema(),
-        };
+        let mut sides = BuildSides::new(&self.pipeline, outputs, partition, context);
+        let mut running: Option<Running<BatchMaker>> = None;
+        let schema = self.schema();
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let stream = futures::stream::poll_fn(move |waiting| {
             let _timer = metrics.elapsed_compute().timer();
-            let batch = ready!(batches.poll_next(waiting));
+            let running = match &mut running {
+                Some(running) => running,
+                none => {
+                    let ready = ready!(sides.poll_ready(waiting))?;
+                    let pipeline = Arc::clone(&ready.pipeline);
+                    let maker = || BatchMaker::new(&pipeline, &schema);
+                    none.insert(Running::begin(ready, maker)?)
+                }
+            };
+            let batch = ready!(running.poll_next(waiting));
             Poll::Ready(batch.transpose().map(|batch| batch.record_output(&metrics)))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 }
 
-/// Tuples that become batches.
-struct Batches {
-    running: Running,
+/// Makes batches of tuples.
+struct BatchMaker {
     computed: Vec<Computed>,
     schema: SchemaRef,
 }
 
-impl Batches {
-    fn poll_next(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<Option<RecordBatch>>> {
-        while ready!(self.running.poll_piece(waiting))? {
-            let (mut made, mut scanned) = (None, 0);
-            let (computed, schema) = (&self.computed, &self.schema);
-            self.running.with_piece(|columns, stages, through| {
-                let mut gathered: Option<Tuples> = None;
-                let mut is_through = false;
-                while gathered.as_ref().is_none_or(|gathered| gathered.len() < BATCH_ROWS / 2) {
-                    let Some(tuples) = stages.next(through.piece, through.at)? else {
-                        is_through = true;
-                        break;
-                    };
-                    match &mut gathered {
-                        Some(gathered) => gathered.append(&tuples),
-                        none => *none = Some(tuples),
-                    }
-                }
-                scanned = stages.take_scanned();
-                if let Some(tuples) = gathered.filter(|tuples| !tuples.is_empty()) {
-                    made =
-                        Some(batch_of(columns, through.piece.piece(), &tuples, computed, schema)?);
-                }
-                Ok(is_through)
-            })?;
-            self.running.note_scanned(scanned);
-            if made.is_some() {
-                return Poll::Ready(Ok(made));
+impl BatchMaker {
+    fn new(pipeline: &Pipeline, schema: &SchemaRef) -> Result<Self> {
+        let outputs = pipeline.outputs.iter();
+        let computed = outputs.map(|expr| Computed::new(expr, &pipeline.columns));
+        let computed = computed.collect::<PlanResult<_>>()?;
+        Ok(Self { computed, schema: Arc::clone(schema) })
+    }
+}
+
+impl Sink for BatchMaker {
+    const MAKES_ROWS: bool = true;
+
+    fn take(
+        &mut self,
+        columns: &Columns,
+        stages: &mut Stages<'_>,
+        through: Through<'_, '_>,
+    ) -> Result<Taken> {
+        let mut gathered: Option<Tuples> = None;
+        let mut is_through = false;
+        while gathered.as_ref().is_none_or(|gathered| gathered.len() < BATCH_ROWS / 2) {
+            let Some(tuples) = stages.next(through.piece, through.at)? else {
+                is_through = true;
+                break;
+            };
+            match &mut gathered {
+                Some(gathered) => gathered.append(&tuples),
+                none => *none = Some(tuples),
             }
         }
-        Poll::Ready(Ok(None))
+        let gathered = gathered.filter(|tuples| !tuples.is_empty());
+        let made = gathered.map(|tuples| {
+            let piece = through.piece.piece();
+            batch_of(columns, piece, &tuples, &self.computed, &self.schema)
+        });
+        Ok(Taken { is_through, made: made.transpose()? })
+    }
+
+    fn absorb(&mut self, _: Vec<Self>) -> Result<()> {
+        Ok(())
     }
 }
 

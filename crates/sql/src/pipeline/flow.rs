@@ -183,6 +183,15 @@ impl Flow {
         (columns, Stages { columns, stages, ending, cancel, scanned })
     }
 
+    /// Takes over what a flow of another thread has found of the build sides.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for stages in self.stages.iter_mut().zip(&other.stages) {
+            if let (FlowStage::Join(join), FlowStage::Join(other)) = stages {
+                join.stage.absorb(&other.stage);
+            }
+        }
+    }
+
     /// Says that the source has come to its end; rows of build sides come from this stage on.
     pub(crate) fn end(&mut self, first: usize) {
         self.ending = Some(first);

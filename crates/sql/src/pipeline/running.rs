@@ -1,274 +1,59 @@
-//! A pipeline that runs: build sides first, from the last join to the first, then the source.
+//! A pipeline that runs, once its build sides were read: the source's rows go through its stages.
 //!
-//! The keys of each build side are told to whatever is read after it. Where a build side without
-//! rows keeps everything away, the source is not read at all.
+//! Rows of a table go through in several threads, if it is large: each has stages of its own, over
+//! the same build sides, and takes what comes out of them. What the stages of all threads have
+//! found of the build sides is put together in the end. Where a build side without rows keeps
+//! everything away, the source is not read at all.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
-use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::{CastExpr, Column};
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::metrics::{BaselineMetrics, RecordOutput};
 use futures::StreamExt;
 
-use super::flow::{Built, Columns, Flow, Prepared, Stages};
+use super::builds::ReadyPipeline;
+use super::flow::{Columns, Flow, Prepared, Stages};
 use super::piece::{BatchPiece, Piece};
-use super::plan::{Expr, Join, Pipeline, Stage};
-use super::relation::Collecting;
-use super::told::{keys_of, tell_others, tell_pipeline};
+use super::plan::{Expr, Pipeline, Stage};
 use crate::error::{Error, Result};
-use crate::scan::exec::{Current, Reading, ScanExec};
-use crate::scan::scan_rows::Held;
+use crate::scan::exec::{Current, ScanExec};
+use crate::scan::scan_rows::{Batches, Held};
+use crate::threads::team::{Team, Worked, Worker};
 
-/// A pipeline that runs.
-pub(crate) struct Running {
-    /// Its inputs are told keys while it runs.
-    pipeline: Arc<Pipeline>,
-    /// What somebody asks for.
-    outputs: Vec<Expr>,
-    context: Arc<TaskContext>,
-    partition: usize,
-    /// Those of all joins, from the last on.
-    builds: Vec<Built>,
-    reservations: Vec<MemoryReservation>,
-    building: Option<Building>,
-    source: Option<RowSource>,
-    flow: Option<Flow>,
-    held: Option<HeldPiece>,
-    /// The next row of the piece that is held.
-    at: usize,
-}
-
-/// A build side that is being read.
-struct Building {
-    rows: SendableRecordBatchStream,
-    collecting: Collecting,
-}
-
-enum RowSource {
-    Scan {
-        reading: Box<Reading>,
-        scanned: BaselineMetrics,
-    },
-    Batches(SendableRecordBatchStream),
-    /// No rows are left.
-    Ended,
-}
-
-enum HeldPiece {
-    /// The segment that the scan holds.
-    Frozen,
-    Batch(BatchPiece),
-}
-
-impl Running {
-    /// A pipeline that has read nothing; these are the expressions that somebody asks for.
-    pub(crate) fn new(
-        pipeline: &Arc<Pipeline>,
-        outputs: Vec<Expr>,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Self {
-        Self {
-            pipeline: Arc::clone(pipeline),
-            outputs,
-            context,
-            partition,
-            builds: Vec::new(),
-            reservations: Vec::new(),
-            building: None,
-            source: None,
-            flow: None,
-            held: None,
-            at: 0,
-        }
-    }
-
-    /// Reads all build sides.
+/// What takes the tuples that come out of a pipeline, of those that one thread makes.
+pub(crate) trait Sink: Send + Sized {
+    /// Takes tuples of a piece.
     ///
     /// # Errors
-    /// Whatever they meet; `OUT_OF_MEMORY`.
-    pub(crate) fn poll_start(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
-        while self.flow.is_none() {
-            let joins = self.pipeline.joins().count();
-            let Some(at) = joins.checked_sub(self.builds.len() + 1) else {
-                self.flow = Some(self.start_flow()?);
-                break;
-            };
-            let pipeline = Arc::clone(&self.pipeline);
-            let Some(join) = pipeline.joins().nth(at) else { break };
-            let building = match &mut self.building {
-                Some(building) => building,
-                none => {
-                    let asked = Asked { pipeline: &pipeline, join, outputs: &self.outputs };
-                    none.insert(Building::start(self.partition, &self.context, &asked)?)
-                }
-            };
-            while let Some(batch) = ready!(building.rows.poll_next_unpin(waiting)) {
-                building.collecting.add(&batch?)?;
-            }
-            let Some(Building { collecting, .. }) = self.building.take() else { break };
-            self.built(join, collecting)?;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// A build side has been read: tells others its keys.
-    fn built(&mut self, join: &Join, collecting: Collecting) -> Result<()> {
-        // Where nulls are equal, a row without a value may be wanted, too.
-        let tells = join.drops_tuples_without() && !join.nulls_are_equal;
-        let wanted = join
-            .probe_keys
-            .iter()
-            .map(|key| tells && told_column(key, &self.pipeline.columns).is_some());
-        let wanted: Vec<_> = wanted.collect();
-        let (relation, table, reservation) = collecting.finish(&wanted)?;
-        let (relation, table) = (Arc::new(relation), Arc::new(table));
-        let pipeline = Arc::clone(&self.pipeline);
-        let stage = pipeline.stages.iter().position(|stage| match stage {
-            Stage::Join(other) => other.relation == join.relation,
-            Stage::Filter(_) => false,
-        });
-        for (key, probe_key) in join.probe_keys.iter().enumerate().filter(|_| tells) {
-            if let (Some(stage), Some(column)) = (stage, told_column(probe_key, &pipeline.columns))
-            {
-                let told = keys_of(&table, key, column, &pipeline.columns)?;
-                for tell in [tell_pipeline, tell_others] {
-                    let changed = tell(&self.pipeline, stage, column, &told)?;
-                    changed.into_iter().for_each(|changed| self.pipeline = Arc::new(changed));
-                }
-            }
-        }
-        self.builds.push(Built { relation, table });
-        self.reservations.push(reservation);
-        Ok(())
-    }
-
-    fn start_flow(&mut self) -> Result<Flow> {
-        let builds: Vec<Built> = self.builds.iter().rev().cloned().collect();
-        let config = self.context.session_config();
-        let current = config.get_extension::<Current>();
-        let current = current.ok_or_else(|| Error::internal("a pipeline without a transaction"))?;
-        let cancel = &current.transaction.cancel;
-        let mut flow = Flow::new(&self.pipeline, &builds, &self.outputs, cancel)?;
-        let mut tables = builds.iter();
-        let keeps_all_away = |stage: &Stage| match stage {
-            Stage::Join(join) => {
-                let is_empty = tables.next().is_some_and(|built| built.table.rows() == 0);
-                is_empty && join.drops_tuples_without()
-            }
-            Stage::Filter(_) => false,
-        };
-        let stages: Vec<bool> = self.pipeline.stages.iter().map(keeps_all_away).collect();
-        if let Some(last) = stages.iter().rposition(|keeps| *keeps) {
-            self.source = Some(RowSource::Ended);
-            flow.end(last + 1);
-            self.held = Some(HeldPiece::Batch(no_row(&self.pipeline.source.schema())?));
-        }
-        Ok(flow)
-    }
-
-    /// The build sides, one for each join; none before all were read.
-    pub(crate) fn builds(&self) -> impl Iterator<Item = &Built> {
-        self.builds.iter().rev()
-    }
-
-    /// The pipeline.
-    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.pipeline
-    }
-
-    /// Where the values of build sides are, once these were read.
-    pub(crate) fn columns(&self) -> Option<&Columns> {
-        self.flow.as_ref().map(Flow::columns)
-    }
-
-    /// Holds the next piece, if none is held; false if there are no more.
-    ///
-    /// # Errors
-    /// Whatever the source meets.
-    pub(crate) fn poll_piece(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<bool>> {
-        ready!(self.poll_start(waiting))?;
-        if self.held.is_some() {
-            return Poll::Ready(Ok(true));
-        }
-        self.at = 0;
-        let source = match &mut self.source {
-            Some(source) => source,
-            none => none.insert(RowSource::of(&self.pipeline, self.partition, &self.context)?),
-        };
-        let next = match source {
-            RowSource::Ended => return Poll::Ready(Ok(false)),
-            RowSource::Scan { reading, .. } => match reading.batches()?.hold_next()? {
-                Some(Held::Frozen) => Some(HeldPiece::Frozen),
-                Some(Held::Batch(batch)) => Some(HeldPiece::Batch(BatchPiece::new(batch)?)),
-                None => None,
-            },
-            RowSource::Batches(stream) => match ready!(stream.poll_next_unpin(waiting)) {
-                Some(batch) => Some(HeldPiece::Batch(BatchPiece::new(batch?)?)),
-                None => None,
-            },
-        };
-        self.held = match (next, &mut self.flow) {
-            (Some(next), _) => Some(next),
-            (None, flow) => {
-                self.source = Some(RowSource::Ended);
-                flow.iter_mut().for_each(|flow| flow.end(0));
-                Some(HeldPiece::Batch(no_row(&self.pipeline.source.schema())?))
-            }
-        };
-        Poll::Ready(Ok(true))
-    }
-
-    /// Works on the piece that is held, which `work` says whether it is through.
-    ///
-    /// # Errors
-    /// Those of `work`; `CANCELLED`.
-    pub(crate) fn with_piece(
+    /// Whatever is met in evaluating expressions; `CANCELLED`.
+    fn take(
         &mut self,
-        work: impl FnOnce(&Columns, &mut Stages<'_>, Through<'_, '_>) -> Result<bool>,
-    ) -> Result<()> {
-        let (Some(flow), Some(held)) = (&mut self.flow, &self.held) else { return Ok(()) };
-        let (columns, mut stages) = flow.parts();
-        let piece = match (held, &mut self.source) {
-            (HeldPiece::Batch(batch), _) => Piece::Batch(batch),
-            (HeldPiece::Frozen, Some(RowSource::Scan { reading, .. })) => {
-                let held = reading.batches()?.held();
-                Piece::Frozen(held.ok_or_else(|| Error::internal("a segment that is not held"))?)
-            }
-            (HeldPiece::Frozen, _) => return Err(Error::internal("a segment of no scan")),
-        };
-        let mut prepared = stages.prepared(piece)?;
-        let through = Through { piece: &mut prepared, at: &mut self.at };
-        if work(columns, &mut stages, through)? {
-            self.held = None;
-        }
-        Ok(())
-    }
+        columns: &Columns,
+        stages: &mut Stages<'_>,
+        through: Through<'_, '_>,
+    ) -> Result<Taken>;
 
-    /// Counts rows that came out of the scan.
-    pub(crate) fn note_scanned(&self, rows: usize) {
-        if let Some(RowSource::Scan { scanned, .. }) = &self.source {
-            rows.record_output(scanned);
-        }
-    }
+    /// Takes over what others have taken.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    fn absorb(&mut self, others: Vec<Self>) -> Result<()>;
+
+    /// Whether it makes rows of what it takes at once.
+    const MAKES_ROWS: bool;
 }
 
-/// The column that has the numbers of a key: the key itself, or what it is the same number as.
-fn told_column(key: &Expr, columns: &Schema) -> Option<usize> {
-    let Some(cast) = key.downcast_ref::<CastExpr>() else {
-        return key.downcast_ref::<Column>().map(Column::index);
-    };
-    let column = cast.expr().downcast_ref::<Column>()?.index();
-    let types = [columns.field(column).data_type(), cast.cast_type()];
-    let [from, to] = types.map(DataType::primitive_width);
-    // A cast to less bytes fails where there is no room, which is not to be passed over.
-    let is_wider = types.iter().all(|it| it.is_signed_integer()) && from <= to;
-    is_wider.then_some(column)
+/// What a sink has done.
+pub(crate) struct Taken {
+    /// Whether the piece is through.
+    pub(crate) is_through: bool,
+    /// Rows that it has made.
+    pub(crate) made: Option<RecordBatch>,
 }
 
 /// A piece, and the next of its rows.
@@ -277,38 +62,248 @@ pub(crate) struct Through<'t, 'p> {
     pub(crate) at: &'t mut usize,
 }
 
-/// What is asked of a build side.
-struct Asked<'a> {
-    pipeline: &'a Pipeline,
-    join: &'a Join,
-    outputs: &'a [Expr],
+/// A pipeline that runs.
+pub(crate) struct Running<S> {
+    ready: ReadyPipeline,
+    source: RowSource<S>,
 }
 
-impl Building {
-    fn start(
-        partition: usize,
-        context: &Arc<TaskContext>,
-        Asked { pipeline, join, outputs }: &Asked<'_>,
+enum RowSource<S> {
+    Scan(Team<Lane<S>>),
+    Batches(SendableRecordBatchStream, Lane<S>),
+    /// No rows of it are left: those of build sides come.
+    Ended(Lane<S>),
+    /// While it becomes another one.
+    None,
+}
+
+/// What one thread does of a pipeline.
+struct Lane<S> {
+    flow: Flow,
+    sink: S,
+    /// Where its pieces come from, if that is a scan.
+    reader: Option<Batches>,
+    held: Option<HeldPiece>,
+    /// The next row of the piece that is held.
+    at: usize,
+    scanned: Option<BaselineMetrics>,
+}
+
+enum HeldPiece {
+    /// The segment that the reader holds.
+    Frozen,
+    Batch(BatchPiece),
+}
+
+impl<S: Sink> Running<S> {
+    /// Begins; each thread gets a sink of its own.
+    ///
+    /// # Errors
+    /// Whatever is met before the first row of the source.
+    pub(crate) fn begin(
+        ready: ReadyPipeline,
+        mut sink: impl FnMut() -> Result<S>,
     ) -> PlanResult<Self> {
-        let used = pipeline.columns_used(outputs).into_iter().zip(&pipeline.places);
-        let used = used.filter(|(_, (relation, _))| *relation == join.relation);
-        let used: Vec<bool> = used.map(|(used, _)| used).collect();
-        let collecting = Collecting::new(join, &used, context)?;
-        let rows = join.build.execute(partition, Arc::clone(context))?;
-        Ok(Self { rows, collecting })
+        let pipeline = &ready.pipeline;
+        let mut lane = |reader, scanned| {
+            let flow = flow_of(&ready)?;
+            Ok::<_, Error>(Lane { flow, sink: sink()?, reader, held: None, at: 0, scanned })
+        };
+        if let Some(first) = first_stage(&ready) {
+            let source = RowSource::Ended(lane(None, None)?.ended(first, pipeline)?);
+            return Ok(Self { ready, source });
+        }
+        let (partition, context) = (ready.partition, &ready.context);
+        let scan = pipeline.source.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole());
+        let source = match scan {
+            Some(scan) => {
+                let reading = scan.reading(partition, context)?;
+                let readers = match is_volatile(pipeline, &ready.outputs)? {
+                    true => reading.begin_alone()?,
+                    false => reading.begin()?,
+                };
+                let lanes = readers.into_iter();
+                let lanes = lanes.map(|reader| lane(Some(reader), Some(scan.counting(partition))));
+                RowSource::Scan(Team::new(lanes.collect::<Result<_>>()?, S::MAKES_ROWS))
+            }
+            None => {
+                let rows = pipeline.source.execute(partition, Arc::clone(context))?;
+                RowSource::Batches(rows, lane(None, None)?)
+            }
+        };
+        Ok(Self { ready, source })
+    }
+
+    /// The next rows that a sink makes; `None` when all tuples have been taken.
+    ///
+    /// # Errors
+    /// Whatever is met in reading the source, and by sinks.
+    pub(crate) fn poll_next(
+        &mut self,
+        waiting: &mut Context<'_>,
+    ) -> Poll<PlanResult<Option<RecordBatch>>> {
+        loop {
+            match &mut self.source {
+                RowSource::Scan(team) => {
+                    if let Some(batch) = ready!(team.poll_next(waiting))? {
+                        return Poll::Ready(Ok(Some(batch)));
+                    }
+                }
+                RowSource::Batches(stream, lane) => {
+                    if lane.held.is_none() {
+                        match ready!(stream.poll_next_unpin(waiting)) {
+                            Some(batch) => lane.hold(HeldPiece::Batch(BatchPiece::new(batch?)?)),
+                            None => {
+                                self.end()?;
+                                continue;
+                            }
+                        }
+                    }
+                    match lane.take()? {
+                        Some(batch) => return Poll::Ready(Ok(Some(batch))),
+                        None => continue,
+                    }
+                }
+                RowSource::Ended(lane) => {
+                    while lane.held.is_some() {
+                        if let Some(batch) = lane.take()? {
+                            return Poll::Ready(Ok(Some(batch)));
+                        }
+                    }
+                    return Poll::Ready(Ok(None));
+                }
+                RowSource::None => return Poll::Ready(Ok(None)),
+            }
+            self.end()?;
+        }
+    }
+
+    /// The source has come to its end: puts together what all threads have found.
+    fn end(&mut self) -> Result<()> {
+        let lanes = match std::mem::replace(&mut self.source, RowSource::None) {
+            RowSource::Scan(team) => team.into_workers(),
+            RowSource::Batches(_, lane) | RowSource::Ended(lane) => vec![lane],
+            RowSource::None => Vec::new(),
+        };
+        let mut lanes = lanes.into_iter();
+        let first = lanes.next().ok_or_else(|| Error::internal("a pipeline of no thread"))?;
+        let mut first = first;
+        let mut sinks = Vec::new();
+        for lane in lanes {
+            first.flow.absorb(&lane.flow);
+            sinks.push(lane.sink);
+        }
+        first.sink.absorb(sinks)?;
+        self.source = RowSource::Ended(first.ended(0, &self.ready.pipeline)?);
+        Ok(())
+    }
+
+    /// The only sink that is left, and where the values of build sides are; `None` before all
+    /// tuples have been taken.
+    pub(crate) fn sink(&mut self) -> Option<(&mut S, &Columns)> {
+        match &mut self.source {
+            RowSource::Ended(lane) => Some((&mut lane.sink, lane.flow.columns())),
+            _ => None,
+        }
     }
 }
 
-impl RowSource {
-    fn of(pipeline: &Pipeline, partition: usize, context: &Arc<TaskContext>) -> PlanResult<Self> {
-        Ok(match pipeline.source.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole()) {
-            Some(scan) => Self::Scan {
-                reading: Box::new(scan.reading(partition, context)?),
-                scanned: scan.counting(partition),
-            },
-            None => Self::Batches(pipeline.source.execute(partition, Arc::clone(context))?),
-        })
+impl<S: Sink> Lane<S> {
+    fn hold(&mut self, piece: HeldPiece) {
+        (self.held, self.at) = (Some(piece), 0);
     }
+
+    /// The lane when the source has come to its end; rows of build sides come from this stage on.
+    fn ended(mut self, first: usize, pipeline: &Pipeline) -> Result<Self> {
+        self.flow.end(first);
+        self.hold(HeldPiece::Batch(no_row(&pipeline.source.schema())?));
+        Ok(self)
+    }
+
+    /// Lets the sink take tuples of the piece that is held.
+    fn take(&mut self) -> Result<Option<RecordBatch>> {
+        let piece = match (&self.held, &mut self.reader) {
+            (Some(HeldPiece::Batch(batch)), _) => Piece::Batch(batch),
+            (Some(HeldPiece::Frozen), Some(reader)) => {
+                let held = reader.held();
+                Piece::Frozen(held.ok_or_else(|| Error::internal("a segment that is not held"))?)
+            }
+            (Some(HeldPiece::Frozen), None) => {
+                return Err(Error::internal("a segment of no scan"));
+            }
+            (None, _) => return Ok(None),
+        };
+        let (columns, mut stages) = self.flow.parts();
+        let mut prepared = stages.prepared(piece)?;
+        let through = Through { piece: &mut prepared, at: &mut self.at };
+        let Taken { is_through, made } = self.sink.take(columns, &mut stages, through)?;
+        let scanned = stages.take_scanned();
+        if let Some(metrics) = &self.scanned {
+            scanned.record_output(metrics);
+        }
+        if is_through {
+            self.held = None;
+        }
+        Ok(made)
+    }
+}
+
+impl<S: Sink> Worker for Lane<S> {
+    fn work(&mut self) -> Result<Worked> {
+        if self.held.is_none() {
+            let reader = self.reader.as_mut();
+            let reader = reader.ok_or_else(|| Error::internal("a thread that reads nothing"))?;
+            let piece = match reader.hold_next()? {
+                None => return Ok(Worked::Ended),
+                Some(Held::Nothing) => return Ok(Worked::Through),
+                Some(Held::Frozen) => HeldPiece::Frozen,
+                Some(Held::Batch(batch)) => HeldPiece::Batch(BatchPiece::new(batch)?),
+            };
+            self.hold(piece);
+        }
+        Ok(self.take()?.map_or(Worked::GoesOn, Worked::Made))
+    }
+
+    fn piece(&self) -> u64 {
+        self.reader.as_ref().map_or(0, Batches::segment)
+    }
+}
+
+fn flow_of(ready: &ReadyPipeline) -> Result<Flow> {
+    let config = ready.context.session_config();
+    let current = config.get_extension::<Current>();
+    let current = current.ok_or_else(|| Error::internal("a pipeline without a transaction"))?;
+    Flow::new(&ready.pipeline, &ready.builds, &ready.outputs, &current.transaction.cancel)
+}
+
+/// The stage from which rows come, if a build side without rows keeps away what comes before it.
+fn first_stage(ready: &ReadyPipeline) -> Option<usize> {
+    let mut builds = ready.builds.iter();
+    let keeps_all_away = |stage: &Stage| match stage {
+        Stage::Join(join) => {
+            let is_empty = builds.next().is_some_and(|built| built.table.rows() == 0);
+            is_empty && join.drops_tuples_without()
+        }
+        Stage::Filter(_) => false,
+    };
+    let stages: Vec<bool> = ready.pipeline.stages.iter().map(keeps_all_away).collect();
+    stages.iter().rposition(|keeps| *keeps).map(|last| last + 1)
+}
+
+/// Whether a function in it answers otherwise each time: its calls come one after the other.
+fn is_volatile(pipeline: &Pipeline, outputs: &[Expr]) -> PlanResult<bool> {
+    let of_stages = pipeline.stages.iter().flat_map(|stage| match stage {
+        Stage::Filter(expr) => vec![expr],
+        Stage::Join(join) => join.probe_keys.iter().chain(&join.filter).collect(),
+    });
+    let mut found = false;
+    for expr in of_stages.chain(outputs) {
+        expr.apply(|part| {
+            found |= part.is_volatile_node();
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+    }
+    Ok(found)
 }
 
 /// One row of nulls, for tuples of which no row of the source is part.

@@ -83,7 +83,7 @@ pub(crate) async fn template(
 ) -> Result<Template> {
     let levels = size::levels_of(logical)?;
     // The planner asks of some conditions what they say of NULLs.
-    let scope = Scope::new(state, transaction);
+    let scope = Scope::new(state, transaction, levels);
     let mut planning = pin!(async {
         let optimized = planner::optimized(state, logical)?;
         let is_volatile = is_volatile(&optimized)?;
@@ -120,7 +120,7 @@ fn with_scope<T>(
     levels: usize,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    let scope = Scope::new(state, transaction);
+    let scope = Scope::new(state, transaction, levels);
     let (_entered, _planning) = (scope.enter(), Planning::begin());
     evaluating(|| with_room(levels, work))?
 }
@@ -163,7 +163,7 @@ pub(crate) fn start(
     Planned { plan, levels }: Planned,
     transaction: &Arc<Transaction>,
 ) -> Result<SendableRecordBatchStream> {
-    let scope = Scope::new(state, transaction);
+    let scope = Scope::new(state, transaction, levels);
     let mut stream = {
         let _entered = scope.enter();
         with_room(levels, || execute_stream(plan, Arc::clone(scope.task())))?

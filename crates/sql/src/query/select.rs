@@ -127,7 +127,7 @@ fn transaction_of(context: &mut StatementContext, bound: &Bound) -> Result<Arc<T
         return context.transaction(false);
     }
     let options = context.options(Isolation::Snapshot);
-    Transaction::begin(&context.database.engine, &options, false, context.cancel())
+    Transaction::begin(&context.database.engine, &options, false, context.cancel(), 1)
 }
 
 /// The plan of a query with its parameters' values in it.

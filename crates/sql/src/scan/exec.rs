@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Poll, ready};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
@@ -31,11 +32,12 @@ use super::condition::{Condition, RuntimeFilter};
 use super::join_keys;
 use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
-use super::rows_of::RowsOf;
+use super::rows_of::{RowsOf, Segments};
 use super::scan_rows::{Batches, ScanRequest};
 use super::told::Told;
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
+use crate::threads::team::Team;
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -157,7 +159,7 @@ impl ScanExec {
         let (runtime_filters, told) = (self.runtime_filters.clone(), self.told.clone());
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
         let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
-        let start = move || {
+        let start = move |threads: usize| {
             let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
             let wants = Wants::of(runtime_filters, told, &request, count)?;
             let access = match access {
@@ -175,13 +177,22 @@ impl ScanExec {
                 request.keys.extend(useful);
                 let filters = wants.filters.into_iter().zip(wants.is_left);
                 let left = filters.filter(|(_, is_left)| *is_left);
-                others.extend(left.map(|(filter, _)| RuntimeFilter::new(filter)));
+                others.extend(left.map(|(filter, _)| filter));
             }
             by_sets.add(request.keys.len());
-            let rows = RowsOf::start(&transaction, &request.table, &access, asked)?;
-            Ok(Batches::new(rows, request, others, size))
+            let request = Arc::new(request);
+            let segments = (access == Access::All).then(|| Segments::of(count));
+            let threads = threads.min(transaction.threads);
+            let readers = readers_of(&transaction, &request.table, segments, threads)?;
+            let readers = match readers.is_empty() {
+                true => vec![RowsOf::start(&transaction, &request.table, &access, asked)?],
+                false => readers,
+            };
+            let filters = || others.iter().cloned().map(RuntimeFilter::new).collect();
+            let batches = readers.into_iter();
+            Ok(batches.map(|rows| Batches::new(rows, &request, filters(), size)).collect())
         };
-        Ok(Reading { start: Some(Box::new(start)), batches: None })
+        Ok(Reading(Box::new(start)))
     }
 
     /// Whether all rows that meet its conditions are given out, in no order, as whole scans do.
@@ -261,23 +272,44 @@ fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
     compared.op().supports_propagation() && (is(left, right) || is(right, left))
 }
 
-/// Rows that are read once they are asked for: what joins say of keys is known by then.
-pub(crate) struct Reading {
-    start: Option<Box<dyn FnOnce() -> Result<Batches> + Send>>,
-    batches: Option<Batches>,
-}
+/// A scan that begins once rows are asked for: what joins say of keys is known by then.
+pub(crate) struct Reading(Box<dyn FnOnce(usize) -> Result<Vec<Batches>> + Send>);
 
 impl Reading {
-    /// The rows.
+    /// What reads the rows: one for each thread that may do so, each a part of them.
     ///
     /// # Errors
-    /// Whatever is met before the first of them.
-    pub(crate) fn batches(&mut self) -> Result<&mut Batches> {
-        if let Some(start) = self.start.take() {
-            self.batches = Some(start()?);
-        }
-        self.batches.as_mut().ok_or_else(|| Error::internal("a scan that did not begin"))
+    /// Whatever is met before the first row.
+    pub(crate) fn begin(self) -> Result<Vec<Batches>> {
+        (self.0)(usize::MAX)
     }
+
+    /// What reads all rows by one thread.
+    ///
+    /// # Errors
+    /// As [`Reading::begin`].
+    pub(crate) fn begin_alone(self) -> Result<Vec<Batches>> {
+        (self.0)(1)
+    }
+}
+
+/// Readers of a whole table for so many threads, or fewer; none if one thread reads it alone.
+fn readers_of(
+    transaction: &Arc<Transaction>,
+    table: &Arc<Table>,
+    segments: Option<Segments>,
+    threads: usize,
+) -> Result<Vec<RowsOf>> {
+    let mut readers = Vec::new();
+    let Some(segments) = segments.map(Arc::new) else { return Ok(readers) };
+    for _ in 1..threads.min(segments.count()) {
+        let Some(beside) = transaction.beside()? else { break };
+        readers.push(RowsOf::of_segments(&beside, table, &segments)?);
+    }
+    if !readers.is_empty() {
+        readers.insert(0, RowsOf::of_segments(transaction, table, &segments)?);
+    }
+    Ok(readers)
 }
 
 impl fmt::Debug for ScanExec {
@@ -410,20 +442,26 @@ impl ExecutionPlan for ScanExec {
         // Of few rows that are requested, not many more are read.
         let mut left = self.fetch.unwrap_or(usize::MAX);
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut reading = self.reading(partition, &context)?;
-        let stream = futures::stream::iter(std::iter::from_fn(move || {
+        let mut reading = Some(self.reading(partition, &context)?);
+        let mut team = None;
+        let stream = futures::stream::poll_fn(move |waiting| {
             let _timer = metrics.elapsed_compute().timer();
             if left == 0 {
-                return None;
+                return Poll::Ready(None);
             }
-            let batch = reading.batches().and_then(Batches::next).transpose()?;
+            if let Some(reading) = reading.take() {
+                team = Some(Team::new(reading.begin()?, true));
+            }
+            let Some(team) = &mut team else { return Poll::Ready(None) };
+            let batch = ready!(team.poll_next(waiting)).transpose();
             let batch = batch.map(|batch| {
+                let batch = batch?;
                 let batch = batch.slice(0, batch.num_rows().min(left));
                 left -= batch.num_rows();
-                batch
+                Ok(batch)
             });
-            Some(batch.map_err(Into::into).record_output(&metrics))
-        }));
+            Poll::Ready(batch.map(|batch: PlanResult<_>| batch.record_output(&metrics)))
+        });
         let schema = Arc::clone(&self.schema);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
     }

@@ -3,9 +3,10 @@
 //! Rows come in the order of the path.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use remanent_engine::schema::Value;
-use remanent_engine::{KeyBound, Piece, Row, RowPredicate};
+use remanent_engine::{KeyBound, Piece, Row, RowPredicate, SEGMENT_ROWS};
 
 use super::access_path::{Access, Bound};
 use crate::catalog::table::Table;
@@ -16,12 +17,63 @@ use crate::values::datum::Datum;
 /// The rows of a table that an access path leads to.
 pub(crate) enum RowsOf {
     All(HeldPieces),
+    /// Those of the segments that this reader takes.
+    Some {
+        pieces: HeldPieces,
+        segments: Arc<Segments>,
+        at: u64,
+    },
     Nothing,
-    Keys { transaction: Arc<Transaction>, table: Arc<Table>, index: usize, keys: Keys },
-    Range { cursor: Box<HeldCursor>, backwards: bool, started: bool, done: bool },
+    Keys {
+        transaction: Arc<Transaction>,
+        table: Arc<Table>,
+        index: usize,
+        keys: Keys,
+    },
+    Range {
+        cursor: Box<HeldCursor>,
+        backwards: bool,
+        started: bool,
+        done: bool,
+    },
 }
 
 pub(crate) type Keys = std::vec::IntoIter<Vec<Datum>>;
+
+/// The segments of a table, which several readers take one after the other.
+pub(crate) struct Segments {
+    next: AtomicU64,
+    count: u64,
+}
+
+/// What a reader has come to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// There may be more.
+    Rows,
+    /// A segment has come to its end.
+    SegmentEnd,
+    End,
+}
+
+impl Segments {
+    /// Those of a table of so many rows.
+    pub(crate) fn of(rows: usize) -> Self {
+        Self { next: AtomicU64::new(0), count: rows.div_ceil(SEGMENT_ROWS) as u64 }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The next one that nobody has taken.
+    fn take(&self) -> Option<u64> {
+        // The number orders nothing: whatever is read lies in a snapshot.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.count).then_some(number)
+    }
+}
 
 impl RowsOf {
     pub(crate) fn start(
@@ -47,17 +99,55 @@ impl RowsOf {
         })
     }
 
-    /// Gives the next rows to `take`, or frozen ones to `freeze`; whether there were any.
+    /// The rows of the segments of a whole table that one of several readers takes.
+    pub(crate) fn of_segments(
+        transaction: &Transaction,
+        table: &Arc<Table>,
+        segments: &Arc<Segments>,
+    ) -> Result<Self> {
+        let mut pieces = HeldPieces::new(transaction, table, None)?;
+        pieces.go_to(0..0);
+        Ok(Self::Some { pieces, segments: Arc::clone(segments), at: 0 })
+    }
+
+    /// The number of the segment that it is in, of those that several readers take.
+    pub(crate) fn segment(&self) -> u64 {
+        match self {
+            Self::Some { at, .. } => *at,
+            _ => 0,
+        }
+    }
+
+    /// Gives the next rows to `take`, or frozen ones to `freeze`.
     pub(crate) fn next(
+        &mut self,
+        take: impl FnMut(&[Row<'_>]),
+        freeze: impl FnOnce(HeldFrozen),
+    ) -> Result<Next> {
+        if self.next_within(take, freeze)? {
+            return Ok(Next::Rows);
+        }
+        let Self::Some { pieces, segments, at } = self else { return Ok(Next::End) };
+        let Some(number) = segments.take() else { return Ok(Next::End) };
+        let rows = SEGMENT_ROWS as u64;
+        pieces.go_to(number * rows..(number + 1) * rows);
+        *at = number;
+        Ok(Next::SegmentEnd)
+    }
+
+    /// The same within a segment, if it is one; whether there were any rows.
+    fn next_within(
         &mut self,
         mut take: impl FnMut(&[Row<'_>]),
         freeze: impl FnOnce(HeldFrozen),
     ) -> Result<bool> {
         match self {
-            Self::All(pieces) => pieces.next(|piece, kept| match piece {
-                Piece::Rows(rows) => take(rows),
-                Piece::Frozen(rows) => freeze(kept.keep(&rows)),
-            }),
+            Self::All(pieces) | Self::Some { pieces, .. } => {
+                pieces.next(|piece, kept| match piece {
+                    Piece::Rows(rows) => take(rows),
+                    Piece::Frozen(rows) => freeze(kept.keep(&rows)),
+                })
+            }
             Self::Nothing => Ok(false),
             Self::Keys { transaction, table, index, keys } => {
                 transaction.cancel.check()?;

@@ -17,9 +17,10 @@ use super::frozen;
 use super::frozen::Dictionary;
 use super::hot_rows::HotRows;
 use super::pushed::{SegmentConditions, WantedKeys};
-use super::rows_of::RowsOf;
+use super::rows_of::{Next, RowsOf};
 use crate::catalog::table::Table;
 use crate::error::Result;
+use crate::threads::team::{Worked, Worker};
 use crate::transaction::owned::HeldFrozen;
 
 /// What is requested of the rows.
@@ -34,10 +35,10 @@ pub(crate) struct ScanRequest {
     pub(crate) schema: SchemaRef,
 }
 
-/// Rows on their way into batches.
+/// Rows on their way into batches: all of a scan, or those that one of several threads reads.
 pub(crate) struct Batches {
     rows: RowsOf,
-    request: ScanRequest,
+    request: Arc<ScanRequest>,
     runtime_filters: Vec<RuntimeFilter>,
     /// Places of the columns that are read: those requested, then those of conditions alone.
     read: Vec<usize>,
@@ -48,12 +49,14 @@ pub(crate) struct Batches {
     frozen: Option<(Segment, usize)>,
     /// Whether somebody works on that segment already.
     is_held: bool,
+    /// The number of the segment of which rows were given out last.
+    segment: u64,
 }
 
 impl Batches {
     pub(crate) fn new(
         rows: RowsOf,
-        request: ScanRequest,
+        request: &Arc<ScanRequest>,
         runtime_filters: Vec<RuntimeFilter>,
         size: usize,
     ) -> Self {
@@ -67,27 +70,23 @@ impl Batches {
                 read.push(place);
             }
         }
-        let hot = HotRows::new(&request, &runtime_filters, size);
-        Self { rows, request, runtime_filters, read, hot, size, frozen: None, is_held: false }
+        let hot = HotRows::new(request, &runtime_filters, size);
+        Self {
+            rows,
+            request: Arc::clone(request),
+            runtime_filters,
+            read,
+            hot,
+            size,
+            frozen: None,
+            is_held: false,
+            segment: 0,
+        }
     }
 
-    /// The next batch, of at most so many rows.
-    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            if let Some((segment, at)) = &mut self.frozen {
-                let (request, filters) = (&self.request, &mut self.runtime_filters);
-                if let Some(mut rows) = segment.next(at, request, filters, self.size)? {
-                    let arrays = request.columns.iter().map(|&place| rows.array(place));
-                    let arrays = arrays.collect::<Result<Vec<_>>>()?;
-                    return batch_of(arrays, request, rows.len()).map(Some);
-                }
-                self.frozen = None;
-            }
-            let (hot, more) = self.next_hot()?;
-            if hot.is_some() || !more {
-                return Ok(hot);
-            }
-        }
+    /// The number of the segment that it is in, of those that several readers take.
+    pub(crate) fn segment(&self) -> u64 {
+        self.segment
     }
 
     /// Gives the next rows to `take`: hot rows as a batch, or a frozen segment; whether there were
@@ -111,19 +110,19 @@ impl Batches {
                 }))?;
                 return Ok(true);
             }
-            let (hot, more) = self.next_hot()?;
+            let (hot, next) = self.next_hot()?;
             if let Some(batch) = hot {
                 take(TakenRows::Batch(batch))?;
                 return Ok(true);
             }
-            if !more {
+            if next == Next::End {
                 return Ok(false);
             }
         }
     }
 
     /// Goes to the next rows and holds them, if they are a frozen segment; `None` if there are no
-    /// more.
+    /// more. Rows of several segments that follow one another come with nothing between them.
     ///
     /// # Errors
     /// Whatever is met in reading them.
@@ -137,15 +136,14 @@ impl Batches {
                 self.is_held = true;
                 return Ok(Some(Held::Frozen));
             }
-            let (hot, more) = self.next_hot()?;
+            let (hot, next) = self.next_hot()?;
             if let Some(batch) = hot {
                 return Ok(Some(Held::Batch(batch)));
             }
-            if self.frozen.is_some() {
-                continue;
-            }
-            if !more {
-                return Ok(None);
+            match next {
+                Next::SegmentEnd => return Ok(Some(Held::Nothing)),
+                Next::End if self.frozen.is_none() => return Ok(None),
+                Next::Rows | Next::End => {}
             }
         }
     }
@@ -157,22 +155,49 @@ impl Batches {
         Some(FrozenReader { segment, request, filters, size })
     }
 
-    /// Hot rows up to the next frozen segment, if any of them meets the conditions; and whether
-    /// there is more.
-    fn next_hot(&mut self) -> Result<(Option<RecordBatch>, bool)> {
+    /// Hot rows up to the next frozen segment, if any of them meets the conditions; and what comes
+    /// behind them.
+    fn next_hot(&mut self) -> Result<(Option<RecordBatch>, Next)> {
+        self.segment = self.rows.segment();
         let mut met = None;
-        let mut more = true;
-        while more && met.is_none() && !self.hot.is_full() {
+        let mut next = Next::Rows;
+        while next == Next::Rows && met.is_none() && !self.hot.is_full() {
             let hot = &mut self.hot;
-            more = self.rows.next(|rows| hot.add(rows), |rows| met = Some(rows))?;
+            next = self.rows.next(|rows| hot.add(rows), |rows| met = Some(rows))?;
         }
-        let are_last = !more || met.is_some();
+        let are_last = next != Next::Rows || met.is_some();
         if let Some(rows) = met {
             let segment = Segment::new(rows, &self.request, &self.read)?;
             self.frozen = segment.map(|segment| (segment, 0));
         }
         let hot = self.hot.take(&self.request, &mut self.runtime_filters, are_last)?;
-        Ok((hot, more))
+        Ok((hot, next))
+    }
+}
+
+impl Worker for Batches {
+    fn work(&mut self) -> Result<Worked> {
+        if let Some((segment, at)) = &mut self.frozen {
+            let (request, filters) = (&self.request, &mut self.runtime_filters);
+            if let Some(mut rows) = segment.next(at, request, filters, self.size)? {
+                let arrays = request.columns.iter().map(|&place| rows.array(place));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                return batch_of(arrays, request, rows.len()).map(Worked::Made);
+            }
+            self.frozen = None;
+        }
+        let (hot, next) = self.next_hot()?;
+        Ok(match (hot, next) {
+            (Some(batch), _) => Worked::Made(batch),
+            (None, Next::Rows) => Worked::GoesOn,
+            (None, Next::SegmentEnd) => Worked::Through,
+            (None, Next::End) if self.frozen.is_some() => Worked::GoesOn,
+            (None, Next::End) => Worked::Ended,
+        })
+    }
+
+    fn piece(&self) -> u64 {
+        self.segment
     }
 }
 
@@ -269,6 +294,8 @@ impl Segment {
 
 /// Rows that are held.
 pub(crate) enum Held {
+    /// None: a segment has come to its end.
+    Nothing,
     /// The requested columns of hot rows.
     Batch(RecordBatch),
     Frozen,

@@ -4,6 +4,7 @@
 //! Whatever reads keeps the transaction, which the engine's owned types see to. Once it is closed,
 //! nothing is read of it any more: every access asks first.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,10 @@ pub(crate) struct Transaction {
     pub(crate) cancel: Arc<Cancel>,
     /// Where its scans note segments that could be frozen, if somebody asks.
     pub(crate) hot: Option<Arc<HotSegments>>,
+    /// How many threads a query in it may have.
+    pub(crate) threads: usize,
+    /// The one that it was begun beside, without which it reads nothing.
+    beside: Option<OwnedTransaction>,
 }
 
 impl Transaction {
@@ -40,6 +45,7 @@ impl Transaction {
         options: &TransactionOptions,
         writes: bool,
         cancel: &Arc<Cancel>,
+        threads: usize,
     ) -> Result<Arc<Self>> {
         let owned = match writes {
             true => patiently(options, cancel, |options| {
@@ -47,7 +53,7 @@ impl Transaction {
             })?,
             false => OwnedTransaction::begin_read(database, options)?,
         };
-        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot: None }))
+        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot: None, threads, beside: None }))
     }
 
     /// Begins to read; scans note which segments could be frozen.
@@ -58,10 +64,28 @@ impl Transaction {
         database: &Arc<Database>,
         options: &TransactionOptions,
         cancel: &Arc<Cancel>,
+        threads: usize,
     ) -> Result<Arc<Self>> {
         let owned = OwnedTransaction::begin_read(database, options)?;
         let hot = Some(Arc::default());
-        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot }))
+        Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot, threads, beside: None }))
+    }
+
+    /// One that sees the same, for another thread; `None` if there can be none.
+    ///
+    /// # Errors
+    /// `BAD_TRANSACTION_STATE` once it has ended.
+    pub(crate) fn beside(&self) -> Result<Option<Arc<Self>>> {
+        let owned = match self.owned.beside() {
+            Ok(owned) => owned,
+            Err(error) if error.kind() == ErrorKind::TooManyTransactions => None,
+            Err(error) => return Err(self.named(error)),
+        };
+        Ok(owned.map(|owned| {
+            let (cancel, hot) = (Arc::clone(&self.cancel), self.hot.clone());
+            let beside = Some(self.owned.clone());
+            Arc::new(Self { owned, cancel, hot, threads: 1, beside })
+        }))
     }
 
     /// To read with.
@@ -194,6 +218,7 @@ pub(crate) struct HeldPieces {
     pieces: OwnedPieces,
     cancel: Arc<Cancel>,
     hot: Option<HotRun>,
+    beside: Option<OwnedTransaction>,
 }
 
 impl HeldPieces {
@@ -210,7 +235,13 @@ impl HeldPieces {
         let pieces = transaction.owned.pieces(&table.handle, predicate);
         let pieces = pieces.map_err(|error| transaction.named(error))?;
         let hot = transaction.hot.as_ref().map(|hot| HotRun::new(hot, table));
-        Ok(Self { pieces, cancel: Arc::clone(&transaction.cancel), hot })
+        let (cancel, beside) = (Arc::clone(&transaction.cancel), transaction.beside.clone());
+        Ok(Self { pieces, cancel, hot, beside })
+    }
+
+    /// Goes to the first of the rows with these ids, and stays within them.
+    pub(crate) fn go_to(&mut self, rows: Range<u64>) {
+        self.pieces.go_to(rows);
     }
 
     /// Gives the next piece to `take`; whether there was one.
@@ -222,6 +253,9 @@ impl HeldPieces {
         take: impl for<'k, 'c> FnOnce(Piece<'k, 'c>, Keep<'k, 'c>),
     ) -> Result<bool> {
         self.cancel.check()?;
+        if let Some(beside) = &self.beside {
+            beside.read()?;
+        }
         let (cancel, hot) = (&self.cancel, &mut self.hot);
         let taken = self.pieces.next_with(|piece, keeper| {
             match (hot, &piece) {

@@ -41,17 +41,17 @@ pub(super) fn version() -> String {
 }
 
 /// As its makers deliver it.
-pub(super) fn plain() -> Outcome<Box<dyn Engine>> {
-    open(false)
+pub(super) fn plain(threads: usize) -> Outcome<Box<dyn Engine>> {
+    open(false, threads)
 }
 
 /// With our rules for the order of joins.
-pub(super) fn ordered() -> Outcome<Box<dyn Engine>> {
-    open(true)
+pub(super) fn ordered(threads: usize) -> Outcome<Box<dyn Engine>> {
+    open(true, threads)
 }
 
-fn open(ordered: bool) -> Outcome<Box<dyn Engine>> {
-    let config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
+fn open(ordered: bool, threads: usize) -> Outcome<Box<dyn Engine>> {
+    let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(BATCH_ROWS);
     let config = match ordered {
         true => config.set_bool("datafusion.optimizer.join_reordering", false),
         false => config,
@@ -62,7 +62,11 @@ fn open(ordered: bool) -> Outcome<Box<dyn Engine>> {
             state = state.with_optimizer_rule(rule);
         }
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let mut builder = match threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder.worker_threads(threads).build()?;
     let context = SessionContext::new_with_state(state.build());
     Ok(Box::new(DataFusion { runtime, context, ordered }))
 }

@@ -44,23 +44,25 @@ pub(super) fn version() -> String {
 }
 
 /// Rows as they are inserted.
-pub(super) fn hot() -> Outcome<Box<dyn Engine>> {
-    open(State::Inserted)
+pub(super) fn hot(threads: usize) -> Outcome<Box<dyn Engine>> {
+    open(State::Inserted, threads)
 }
 
 /// Frozen columns.
-pub(super) fn frozen() -> Outcome<Box<dyn Engine>> {
-    open(State::Frozen)
+pub(super) fn frozen(threads: usize) -> Outcome<Box<dyn Engine>> {
+    open(State::Frozen, threads)
 }
 
 /// Frozen columns, of whose rows half were changed.
-pub(super) fn changed() -> Outcome<Box<dyn Engine>> {
-    open(State::Changed)
+pub(super) fn changed(threads: usize) -> Outcome<Box<dyn Engine>> {
+    open(State::Changed, threads)
 }
 
-fn open(state: State) -> Outcome<Box<dyn Engine>> {
+fn open(state: State, threads: usize) -> Outcome<Box<dyn Engine>> {
     let engine = Arc::new(Database::open(Options::new().budget(BUDGET))?);
-    let session = SqlDatabase::new(engine)?.session();
+    let database = SqlDatabase::new(engine)?;
+    database.query_threads(threads);
+    let session = database.session();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     Ok(Box::new(Remanent { runtime, session, state }))
 }

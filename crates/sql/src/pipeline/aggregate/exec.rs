@@ -4,7 +4,6 @@
 //! a scan it reads by itself: they never become batches, but for hot ones.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -34,14 +33,16 @@ use super::query::{Query, query_of};
 use super::result::batch_of;
 use super::row_keys;
 use crate::error::{Error, Result};
+use crate::pipeline::builds::BuildSides;
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::flow::Built;
 use crate::pipeline::running::Running;
 use crate::pipeline::told::{moved, tell};
 use crate::scan::BATCH_ROWS;
 use crate::scan::exec::{Reading, ScanExec};
-use crate::scan::scan_rows::TakenRows;
+use crate::scan::scan_rows::{Batches, TakenRows};
 use crate::scan::told::Told;
+use crate::threads::team::{Team, Worked, Worker};
 
 /// The operator.
 #[derive(Debug)]
@@ -102,18 +103,25 @@ impl GroupsExec {
     }
 
     /// The rows that are aggregated.
-    fn rows(&self, partition: usize, context: Arc<TaskContext>) -> PlanResult<RowSource> {
+    fn rows(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+        reservation: &MemoryReservation,
+    ) -> PlanResult<RowSource> {
         if let Some(pipeline) = self.input.downcast_ref::<PipelineExec>() {
             let exprs = self.query.exprs.clone();
-            let running = Running::new(pipeline.pipeline(), exprs, partition, context);
-            return Ok(RowSource::Pipeline(Box::new(running)));
+            let sides = BuildSides::new(pipeline.pipeline(), exprs, partition, context);
+            return Ok(RowSource::BuildSides(Box::new(sides)));
         }
         Ok(match self.input.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole()) {
-            Some(scan) => RowSource::Scan {
-                reading: Box::new(scan.reading(partition, &context)?),
-                scanned: scan.counting(partition),
-            },
-            None => RowSource::Batches(self.input.execute(partition, context)?),
+            Some(scan) => {
+                RowSource::Reading(scan.reading(partition, &context)?, scan.counting(partition))
+            }
+            None => {
+                let fed = Fed::new(&self.query, reservation)?;
+                RowSource::Batches(self.input.execute(partition, context)?, Box::new(fed))
+            }
         })
     }
 }
@@ -189,124 +197,160 @@ impl ExecutionPlan for GroupsExec {
         let consumer = MemoryConsumer::new("groups of an aggregate");
         let reservation = consumer.register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut running = Grouping {
-            fed: None,
+        let mut grouping = Grouping {
             query: Arc::clone(&self.query),
-            reservation: Some(reservation),
-            source: self.rows(partition, context)?,
-            has_all: false,
-            groups: 0,
+            source: self.rows(partition, context, &reservation)?,
+            reservation,
+            groups: None,
             given: 0,
         };
         let schema = self.schema();
-        let result_schema = self.schema();
         let stream = futures::stream::poll_fn(move |waiting| {
             let _timer = metrics.elapsed_compute().timer();
-            if let Err(error) = ready!(running.add_all(waiting)) {
-                return Poll::Ready(Some(Err(error)));
-            }
-            let groups = running.given..running.groups.min(running.given + BATCH_ROWS);
-            if groups.is_empty() {
-                return Poll::Ready(None);
-            }
-            running.given = groups.end;
-            let batch = running.batch_of(groups, &result_schema);
-            Poll::Ready(Some(batch.map_err(Into::into).record_output(&metrics)))
+            let batch = ready!(grouping.poll_next(waiting, &schema));
+            Poll::Ready(batch.transpose().map(|batch| batch.record_output(&metrics)))
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
     }
 }
 
 /// Where rows come from.
 enum RowSource {
-    Scan { reading: Box<Reading>, scanned: BaselineMetrics },
-    Pipeline(Box<Running>),
-    Batches(SendableRecordBatchStream),
+    /// A scan that has not begun.
+    Reading(Reading, BaselineMetrics),
+    Scan(Team<ScanGroups>),
+    /// A pipeline that has not begun.
+    BuildSides(Box<BuildSides>),
+    Pipeline(Box<Running<Fed>>),
+    /// Other operators, with the groups of what they have given.
+    Batches(SendableRecordBatchStream, Box<Fed>),
+    /// All rows have come.
+    Ended(Box<Fed>),
+    /// While it becomes another one.
+    None,
+}
+
+/// What one thread does of an aggregate of a scan.
+struct ScanGroups {
+    reader: Batches,
+    fed: Fed,
+    scanned: BaselineMetrics,
+}
+
+impl Worker for ScanGroups {
+    fn work(&mut self) -> Result<Worked> {
+        let (fed, scanned) = (&mut self.fed, &self.scanned);
+        let has_come = self.reader.next_piece(|rows| {
+            fed.add(rows)?.record_output(scanned);
+            Ok(())
+        })?;
+        Ok(if has_come { Worked::GoesOn } else { Worked::Ended })
+    }
+
+    fn piece(&self) -> u64 {
+        self.reader.segment()
+    }
 }
 
 /// An aggregate that is being computed.
 struct Grouping {
-    /// `None` before the first row can come.
-    fed: Option<Fed>,
     query: Arc<Query>,
-    reservation: Option<MemoryReservation>,
+    reservation: MemoryReservation,
     source: RowSource,
-    has_all: bool,
-    groups: usize,
-    /// How many groups were given out.
+    /// How many groups there are, once all rows have come.
+    groups: Option<usize>,
+    /// How many of them were given out.
     given: usize,
 }
 
 impl Grouping {
-    /// Adds rows until all have come. Between two pieces of a table others may look whether to
-    /// stop; what gives batches looks itself.
-    fn add_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
-        if self.has_all {
-            return Poll::Ready(Ok(()));
+    fn poll_next(
+        &mut self,
+        waiting: &mut Context<'_>,
+        schema: &SchemaRef,
+    ) -> Poll<PlanResult<Option<RecordBatch>>> {
+        if self.groups.is_none() {
+            ready!(self.poll_all(waiting))?;
         }
-        if self.fed.is_none() {
-            ready!(self.poll_fed(waiting))?;
-        }
-        let Some(fed) = &mut self.fed else { return Poll::Ready(Ok(())) };
-        match &mut self.source {
-            RowSource::Scan { reading, scanned } => {
-                let has_come = reading.batches()?.next_piece(|rows| {
-                    scanned.record_output(fed.add(rows)?);
-                    Ok(())
-                })?;
-                if has_come {
-                    waiting.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-            }
-            RowSource::Pipeline(running) => {
-                if ready!(running.poll_piece(waiting))? {
-                    let mut scanned = 0;
-                    running.with_piece(|columns, stages, through| {
-                        let is_through = fed.add_piece(columns, stages, through)?;
-                        scanned = stages.take_scanned();
-                        Ok(is_through)
-                    })?;
-                    running.note_scanned(scanned);
-                    waiting.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-            }
-            RowSource::Batches(stream) => {
-                while let Some(batch) = ready!(stream.poll_next_unpin(waiting)) {
-                    fed.add(TakenRows::Batch(batch?))?;
-                }
-            }
-        }
-        self.has_all = true;
-        self.groups = fed.finish()?;
-        Poll::Ready(Ok(()))
-    }
-
-    /// Begins, as soon as it is known what build sides a pipeline has.
-    fn poll_fed(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
-        if let RowSource::Pipeline(running) = &mut self.source {
-            ready!(running.poll_start(waiting))?;
-            let builds: Vec<&Built> = running.builds().collect();
-            if let Some(query) = row_keys::by_rows(&self.query, running.pipeline(), &builds) {
-                self.query = Arc::new(query);
-            }
-        }
-        let aggregation = Aggregation::new(self.query.plan.clone());
-        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
-        let reservation = self.reservation.take();
-        let reservation = reservation.ok_or_else(|| Error::internal("an aggregate began twice"))?;
-        self.fed = Some(Fed { query: Arc::clone(&self.query), aggregation, reservation });
-        Poll::Ready(Ok(()))
-    }
-
-    fn batch_of(&self, groups: Range<usize>, schema: &SchemaRef) -> Result<RecordBatch> {
-        let fed = self.fed.as_ref().ok_or_else(|| Error::internal("groups of nothing"))?;
-        let columns = match &self.source {
-            RowSource::Pipeline(running) => running.columns(),
-            RowSource::Scan { .. } | RowSource::Batches(_) => None,
+        let (fed, columns) = match &mut self.source {
+            RowSource::Ended(fed) => (fed.as_mut(), None),
+            RowSource::Pipeline(running) => match running.sink() {
+                Some((fed, columns)) => (fed, Some(columns)),
+                None => return Poll::Ready(Ok(None)),
+            },
+            _ => return Poll::Ready(Ok(None)),
         };
-        batch_of(&fed.query, &fed.aggregation, columns, groups, schema)
+        let groups = match self.groups {
+            Some(groups) => groups,
+            None => *self.groups.insert(fed.finish()?),
+        };
+        let groups = self.given..groups.min(self.given + BATCH_ROWS);
+        if groups.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        self.given = groups.end;
+        let batch = batch_of(&fed.query, &fed.aggregation, columns, groups, schema)?;
+        Poll::Ready(Ok(Some(batch)))
+    }
+
+    /// Adds all rows. Between two rounds others may look whether to stop; what gives batches looks
+    /// itself.
+    fn poll_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<()>> {
+        loop {
+            self.source = match std::mem::replace(&mut self.source, RowSource::None) {
+                RowSource::Reading(reading, scanned) => {
+                    let workers = reading.begin()?.into_iter().map(|reader| {
+                        let fed = Fed::new(&self.query, &self.reservation)?;
+                        Ok(ScanGroups { reader, fed, scanned: scanned.clone() })
+                    });
+                    RowSource::Scan(Team::new(workers.collect::<Result<_>>()?, false))
+                }
+                RowSource::Scan(mut team) => {
+                    if team.round()? {
+                        self.source = RowSource::Scan(team);
+                        waiting.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    let mut all = team.into_workers().into_iter().map(|worker| worker.fed);
+                    let first = all.next();
+                    let mut first = first.ok_or_else(|| Error::internal("a scan of no thread"))?;
+                    first.absorb(all.collect())?;
+                    RowSource::Ended(Box::new(first))
+                }
+                RowSource::BuildSides(mut sides) => {
+                    let Poll::Ready(ready) = sides.poll_ready(waiting) else {
+                        self.source = RowSource::BuildSides(sides);
+                        return Poll::Pending;
+                    };
+                    let ready = ready?;
+                    let builds: Vec<&Built> = ready.builds.iter().collect();
+                    if let Some(query) = row_keys::by_rows(&self.query, &ready.pipeline, &builds) {
+                        self.query = Arc::new(query);
+                    }
+                    let fed = || Fed::new(&self.query, &self.reservation);
+                    RowSource::Pipeline(Box::new(Running::begin(ready, fed)?))
+                }
+                RowSource::Pipeline(mut running) => {
+                    let ended = running.poll_next(waiting);
+                    self.source = RowSource::Pipeline(running);
+                    return ended.map_ok(|_| ());
+                }
+                RowSource::Batches(mut stream, mut fed) => loop {
+                    match stream.poll_next_unpin(waiting) {
+                        Poll::Ready(Some(batch)) => drop(fed.add(TakenRows::Batch(batch?))?),
+                        Poll::Ready(None) => break RowSource::Ended(fed),
+                        Poll::Pending => {
+                            self.source = RowSource::Batches(stream, fed);
+                            return Poll::Pending;
+                        }
+                    }
+                },
+                ended => {
+                    self.source = ended;
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
     }
 }
 

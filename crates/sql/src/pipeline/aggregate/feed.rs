@@ -12,7 +12,7 @@ use remanent_exec::{AggregatedSegment, Aggregation, Given, GivenValues, Rows, So
 use super::query::Query;
 use crate::error::{Error, Result};
 use crate::pipeline::flow::{Columns, Stages};
-use crate::pipeline::running::Through;
+use crate::pipeline::running::{Sink, Taken, Through};
 use crate::pipeline::values::{Values, with_memory};
 use crate::scan::scan_rows::{FrozenReader, TakenRows};
 
@@ -27,6 +27,16 @@ pub(crate) struct Fed {
 }
 
 impl Fed {
+    /// Groups of no rows yet, which take memory of their own.
+    ///
+    /// # Errors
+    /// A fault of whoever planned them.
+    pub(crate) fn new(query: &Arc<Query>, reservation: &MemoryReservation) -> Result<Self> {
+        let aggregation = Aggregation::new(query.plan.clone());
+        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
+        Ok(Self { query: Arc::clone(query), aggregation, reservation: reservation.new_empty() })
+    }
+
     /// Adds the next rows of a scan, and says how many there were.
     ///
     /// # Errors
@@ -35,39 +45,6 @@ impl Fed {
         match rows {
             TakenRows::Batch(batch) => self.add_batch(&batch),
             TakenRows::Frozen(segment) => self.add_segment(segment),
-        }
-    }
-
-    /// Adds the tuples of a piece that have come through a pipeline; whether the piece is through.
-    ///
-    /// # Errors
-    /// Whatever is met in evaluating expressions; `OUT_OF_MEMORY`; `CANCELLED`.
-    pub(crate) fn add_piece(
-        &mut self,
-        columns: &Columns,
-        stages: &mut Stages<'_>,
-        through: Through<'_, '_>,
-    ) -> Result<bool> {
-        let Through { piece, at } = through;
-        let mut segment = self.aggregation.segment(&piece.sources);
-        let mut gathered: Option<Tuples> = None;
-        loop {
-            let tuples = stages.next(piece, at)?;
-            let is_through = tuples.is_none();
-            match (tuples, &mut gathered) {
-                (Some(tuples), Some(gathered)) => gathered.append(&tuples),
-                (Some(tuples), none) => *none = Some(tuples),
-                (None, _) => {}
-            }
-            let is_full = |gathered: &Tuples| is_through || gathered.len() >= GATHERED_MIN;
-            if let Some(tuples) = gathered.take_if(|gathered| is_full(gathered)) {
-                let array = |place| columns.array(piece.piece(), &tuples, place);
-                let given = self.given(&segment, tuples.len(), array)?;
-                self.add_given(&mut segment, &tuples.all_rows(), &given)?;
-            }
-            if is_through {
-                return Ok(true);
-            }
         }
     }
 
@@ -142,6 +119,19 @@ impl Fed {
         with_memory(reservation, |memory| aggregation.add(segment, rows, &given, memory))
     }
 
+    /// Takes over the groups of others.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn absorb(&mut self, others: Vec<Self>) -> Result<()> {
+        for Self { aggregation: other, reservation: others, .. } in others {
+            let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
+            with_memory(reservation, |memory| aggregation.absorb(&other, memory))?;
+            drop((other, others));
+        }
+        Ok(())
+    }
+
     /// Says that all rows have come, and how many groups there are.
     ///
     /// # Errors
@@ -149,6 +139,42 @@ impl Fed {
     pub(crate) fn finish(&mut self) -> Result<usize> {
         let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
         with_memory(reservation, |memory| aggregation.finish(memory))
+    }
+}
+
+impl Sink for Fed {
+    const MAKES_ROWS: bool = false;
+
+    fn take(
+        &mut self,
+        columns: &Columns,
+        stages: &mut Stages<'_>,
+        Through { piece, at }: Through<'_, '_>,
+    ) -> Result<Taken> {
+        let mut segment = self.aggregation.segment(&piece.sources);
+        let mut gathered: Option<Tuples> = None;
+        loop {
+            let tuples = stages.next(piece, at)?;
+            let is_through = tuples.is_none();
+            match (tuples, &mut gathered) {
+                (Some(tuples), Some(gathered)) => gathered.append(&tuples),
+                (Some(tuples), none) => *none = Some(tuples),
+                (None, _) => {}
+            }
+            let is_full = |gathered: &Tuples| is_through || gathered.len() >= GATHERED_MIN;
+            if let Some(tuples) = gathered.take_if(|gathered| is_full(gathered)) {
+                let array = |place| columns.array(piece.piece(), &tuples, place);
+                let given = self.given(&segment, tuples.len(), array)?;
+                self.add_given(&mut segment, &tuples.all_rows(), &given)?;
+            }
+            if is_through {
+                return Ok(Taken { is_through, made: None });
+            }
+        }
+    }
+
+    fn absorb(&mut self, others: Vec<Self>) -> Result<()> {
+        self.absorb(others)
     }
 }
 

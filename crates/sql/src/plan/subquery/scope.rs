@@ -17,6 +17,8 @@ use crate::transaction::Transaction;
 pub(crate) struct Scope {
     pub(crate) state: Arc<SessionState>,
     pub(crate) transaction: Arc<Transaction>,
+    /// How deep the query is.
+    pub(crate) levels: usize,
     task: OnceLock<Arc<TaskContext>>,
 }
 
@@ -26,9 +28,13 @@ thread_local! {
 
 impl Scope {
     /// The scope of a new run of a query.
-    pub(crate) fn new(state: &Arc<SessionState>, transaction: &Arc<Transaction>) -> Arc<Self> {
+    pub(crate) fn new(
+        state: &Arc<SessionState>,
+        transaction: &Arc<Transaction>,
+        levels: usize,
+    ) -> Arc<Self> {
         let (state, transaction) = (Arc::clone(state), Arc::clone(transaction));
-        Arc::new(Self { state, transaction, task: OnceLock::new() })
+        Arc::new(Self { state, transaction, levels, task: OnceLock::new() })
     }
 
     /// What operators are given: one for each run of a query.
