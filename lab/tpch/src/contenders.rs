@@ -98,7 +98,7 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "datafusion",
         medium: "memory",
-        note: "a partition for each thread, batches of 8,192 rows, Decimal128, string views, mimalloc, its \
+        note: "target_partitions=1, batches of 8,192 rows, Decimal128, string views, mimalloc, its \
                own optimiser rules, no statistics",
         kind: Kind::Here { version: datafusion::version, open: datafusion::plain },
     },

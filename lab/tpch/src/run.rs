@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use lab_harness::{Outcome, cores, machine};
+use lab_harness::{Outcome, cores, last_core, machine};
 
 use crate::answer::{Answer, difference};
 use crate::command::Choice;
@@ -155,7 +155,7 @@ fn expected(choice: &Choice, scale: f64, data: &Data) -> Outcome<Vec<Answer>> {
     say(&format!("scale factor {scale}: answers of {REFERENCE}"));
     let scratch = data.directory.join("reference");
     let reference = contenders::find(REFERENCE)?;
-    let mut process = Process::start(reference, &choice.out, data, &scratch, last_core()?)?;
+    let mut process = Process::start(reference, &choice.out, data, &scratch, &[last_core()?])?;
     process.load()?;
     let mut answers = Vec::new();
     for number in 1..=queries::COUNT {

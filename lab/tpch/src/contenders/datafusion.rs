@@ -51,7 +51,10 @@ pub(super) fn ordered(threads: usize) -> Outcome<Box<dyn Engine>> {
 }
 
 fn open(ordered: bool, threads: usize) -> Outcome<Box<dyn Engine>> {
-    let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(BATCH_ROWS);
+    if threads > 1 {
+        return Err("it is measured in one thread alone".into());
+    }
+    let config = SessionConfig::new().with_target_partitions(1).with_batch_size(BATCH_ROWS);
     let config = match ordered {
         true => config.set_bool("datafusion.optimizer.join_reordering", false),
         false => config,
@@ -62,11 +65,7 @@ fn open(ordered: bool, threads: usize) -> Outcome<Box<dyn Engine>> {
             state = state.with_optimizer_rule(rule);
         }
     }
-    let mut builder = match threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    let runtime = builder.worker_threads(threads).build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let context = SessionContext::new_with_state(state.build());
     Ok(Box::new(DataFusion { runtime, context, ordered }))
 }
