@@ -17,18 +17,31 @@ use crate::catalog::sequence_numbers::Taken;
 use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
 use crate::catalog::store::{Kind, NewObject, Store};
-use crate::context::settings::{Defaults, Freezing, THREADS_MAX};
 use crate::error::Result;
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
 use crate::names::Name;
 use crate::plan_cache::PlanCache;
-use crate::threads::spare::CORES;
+use crate::threads::spare::{CORES, THREADS_MAX};
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The number of no catalog: another one is just being committed.
 pub(crate) const NO_VERSION: u64 = 0;
+
+/// What settings of sessions are where nobody sets them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Defaults {
+    /// Whether `freeze` is `on_read`.
+    pub(crate) freezes_on_read: bool,
+    pub(crate) query_threads: usize,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { freezes_on_read: false, query_threads: 1 }
+    }
+}
 
 /// A database that understands SQL.
 ///
@@ -159,7 +172,7 @@ impl SqlDatabase {
     /// What the settings of sessions begin with.
     pub(crate) fn defaults(&self) -> Defaults {
         Defaults {
-            freezing: Freezing::on_read(self.freezes_on_read.load(Ordering::Relaxed)),
+            freezes_on_read: self.freezes_on_read.load(Ordering::Relaxed),
             query_threads: self.query_threads.load(Ordering::Relaxed),
         }
     }

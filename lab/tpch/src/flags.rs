@@ -73,7 +73,7 @@ impl Flags {
 /// The text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "TPC-H, one thread on one core unless more are asked for, answers compared with DuckDB's\n\n\
+        "TPC-H, a thread on a core unless more are asked for, answers compared with DuckDB's\n\n\
          usage: lab tpch [flags]                     run, then show tables\n       \
          lab tpch explain CONTENDER [flags]   how a linked engine would run the queries\n       \
          lab tpch points [flags]              statements about one key, beside SQLite\n       \

@@ -1,7 +1,8 @@
 //! A measured process, from outside: asks it, waits for the answer, and ends it.
 //!
-//! It stays on one core, or on as many as a query has threads, from its beginning, with whatever it starts. What always holds: one
-//! request is under way at a time, and nobody is left running when the value is dropped.
+//! It stays on one core, or on as many as a query has threads, from its beginning, with whatever
+//! it starts. What always holds: one request is under way at a time, and nobody is left running
+//! when the value is dropped.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -15,8 +16,8 @@ use crate::data::Data;
 use crate::protocol::{Hello, Reply, Request};
 use crate::schema::TABLES;
 
-/// For how long mimalloc keeps freed memory before the kernel gets it back, as `remanent serve` says
-/// it, and as long as DuckDB's jemalloc does: else each answer begins with faults of its pages.
+/// For how long mimalloc keeps freed memory before the kernel gets it back: as `remanent` says it,
+/// and as long as DuckDB's jemalloc does. Else each answer begins with faults of its pages.
 const PURGE_DELAY_MS: &str = "10000";
 
 /// A contender that is ready to be asked.

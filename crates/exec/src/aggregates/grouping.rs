@@ -258,7 +258,7 @@ impl Grouping {
         Ok(())
     }
 
-    /// For each key of texts the numbers that others of its texts have here, of which none is known.
+    /// For each key of texts the numbers that others of its texts have here: none is known yet.
     pub(crate) fn known_texts(&self) -> Vec<Vec<u64>> {
         self.known.iter().map(|known| vec![UNKNOWN.into(); known.len()]).collect()
     }

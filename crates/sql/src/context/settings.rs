@@ -12,10 +12,12 @@ use remanent_engine::Durability;
 
 use super::StatementContext;
 use super::block::Level;
+use crate::database::Defaults;
 use crate::error::{Error, Result, SqlState};
 use crate::names::PUBLIC;
 use crate::result::answer::Outcome;
 use crate::result::rows::{ResultColumn, Rows};
+use crate::threads::spare::THREADS_MAX;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -34,7 +36,7 @@ pub(crate) enum Freezing {
 
 impl Freezing {
     /// Whether it is after queries.
-    pub(crate) fn on_read(is_on_read: bool) -> Self {
+    fn on_read(is_on_read: bool) -> Self {
         if is_on_read { Self::OnRead } else { Self::Off }
     }
 
@@ -51,22 +53,6 @@ impl Freezing {
             Self::Off => "off",
             Self::OnRead => "on_read",
         }
-    }
-}
-
-/// Most threads that can be asked for.
-pub(crate) const THREADS_MAX: usize = 1024;
-
-/// What settings are where nobody sets them, as the database was told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Defaults {
-    pub(crate) freezing: Freezing,
-    pub(crate) query_threads: usize,
-}
-
-impl Default for Defaults {
-    fn default() -> Self {
-        Self { freezing: Freezing::default(), query_threads: 1 }
     }
 }
 
@@ -136,6 +122,9 @@ const OTHER_BYTES: usize = 64;
 /// Names of the encoding that text has.
 const UTF8: [&str; 3] = ["utf8", "utf-8", "unicode"];
 
+/// Names of the zone that times are shown in.
+const UTC: [&str; 6] = ["utc", "gmt", "etc/utc", "z", "0", "default"];
+
 /// Of these, the ones that cannot be set.
 const FIXED: &[&str] = &[
     "integer_datetimes",
@@ -172,7 +161,8 @@ impl Default for Settings {
 impl Settings {
     /// Those of a new session.
     pub(crate) fn beginning_with(defaults: Defaults) -> Self {
-        let Defaults { freezing, query_threads } = defaults;
+        let Defaults { freezes_on_read, query_threads } = defaults;
+        let freezing = Freezing::on_read(freezes_on_read);
         Self { freezing, query_threads, defaults, ..Self::default() }
     }
 
@@ -257,19 +247,15 @@ impl Settings {
             }
             "freeze" => self.freezing = Freezing::of_word(&value).ok_or_else(bad)?,
             "query_threads" => {
-                let threads = value.trim().parse().ok();
-                let threads = threads.filter(|threads| (1..=THREADS_MAX).contains(threads));
-                let hint = format!("A query has 1 to {THREADS_MAX} threads.");
-                self.query_threads = threads.ok_or_else(|| bad().hint(hint))?;
+                let hint = || format!("A query has 1 to {THREADS_MAX} threads.");
+                self.query_threads = threads(&value).ok_or_else(|| bad().hint(hint()))?;
             }
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_SESSION_TIMEOUT => self.idle_session_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
-                let schemas = values.iter().flat_map(|value| value.split(','));
-                let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
-                self.search_path = schemas.filter(|s| !s.is_empty() && s != "$user").collect();
+                self.search_path = schemas(&values).filter(|schema| schema != "$user").collect();
             }
             "durability" => {
                 self.durability = Some(match value.to_lowercase().as_str() {
@@ -292,10 +278,7 @@ impl Settings {
             "client_encoding" if !UTF8.contains(&lower(&value).as_str()) => {
                 return Err(bad().hint("Text is UTF-8 here."));
             }
-            "timezone"
-                if !["utc", "gmt", "etc/utc", "z", "0", "default"]
-                    .contains(&lower(&value).as_str()) =>
-            {
+            "timezone" if !UTC.contains(&lower(&value).as_str()) => {
                 return Err(bad().hint("Times with a zone are shown in UTC."));
             }
             known if KEPT.iter().any(|(name, _)| *name == known) || known.contains('.') => {
@@ -333,7 +316,7 @@ impl Settings {
         match name {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
-            "freeze" => self.freezing = self.defaults.freezing,
+            "freeze" => self.freezing = Freezing::on_read(self.defaults.freezes_on_read),
             "query_threads" => self.query_threads = self.defaults.query_threads,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
@@ -564,6 +547,18 @@ fn truth(text: &str) -> Option<bool> {
         "off" | "false" | "no" | "0" | "f" => Some(false),
         _ => None,
     }
+}
+
+/// How many threads a query may have.
+fn threads(text: &str) -> Option<usize> {
+    text.trim().parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads))
+}
+
+/// The names of a path, without quotes.
+fn schemas(values: &[String]) -> impl Iterator<Item = String> {
+    let schemas = values.iter().flat_map(|value| value.split(','));
+    let schemas = schemas.map(|schema| schema.trim().trim_matches('"').to_owned());
+    schemas.filter(|schema| !schema.is_empty())
 }
 
 /// A span as settings have it: milliseconds unless a unit follows.

@@ -21,9 +21,10 @@ use super::flow::{Columns, Flow, Prepared, Stages};
 use super::piece::{BatchPiece, Piece};
 use super::plan::{Expr, Pipeline, Stage};
 use crate::error::{Error, Result};
-use crate::scan::exec::{Current, ScanExec};
+use crate::scan::exec::ScanExec;
 use crate::scan::scan_rows::{Batches, Held};
 use crate::threads::team::{Team, Worked, Worker};
+use crate::transaction::scope::Current;
 
 /// What takes the tuples that come out of a pipeline, of those that one thread makes.
 pub(crate) trait Sink: Send + Sized {
@@ -270,9 +271,7 @@ impl<S: Sink> Worker for Lane<S> {
 }
 
 fn flow_of(ready: &ReadyPipeline) -> Result<Flow> {
-    let config = ready.context.session_config();
-    let current = config.get_extension::<Current>();
-    let current = current.ok_or_else(|| Error::internal("a pipeline without a transaction"))?;
+    let current = Current::of(&ready.context)?;
     Flow::new(&ready.pipeline, &ready.builds, &ready.outputs, &current.transaction.cancel)
 }
 

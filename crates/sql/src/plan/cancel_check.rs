@@ -30,7 +30,6 @@ use futures::StreamExt;
 use super::copying;
 use super::planner;
 use super::size;
-use super::subquery::Scope;
 use super::template::copied;
 use crate::error::{Error, Result, SqlState};
 use crate::functions::measured::Planning;
@@ -39,6 +38,7 @@ use crate::plan_cache::KeptPlan;
 use crate::rules::through::{Through, Way};
 use crate::stack::with_room;
 use crate::transaction::Transaction;
+use crate::transaction::scope::Scope;
 
 /// The physical plan of a bound statement that runs in a transaction.
 ///

@@ -4,14 +4,13 @@
 //! the context in which a plan is executed. The last rules are for each execution of a plan: the
 //! filters that operators fill when they run are made by them.
 
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::common::DFSchema;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
     AggregateUDF, EmptyRelation, Expr, LogicalPlan, Projection, ScalarUDF,
@@ -57,8 +56,6 @@ use crate::rules::watched::Watched;
 use crate::rules::wide_filters;
 use crate::rules::wide_filters::WideFilters;
 use crate::scan::BATCH_ROWS;
-use crate::scan::exec::Current;
-use crate::transaction::Transaction;
 
 /// Different keys of the smaller side of a join that the scan of the other is told of, at most.
 const JOIN_KEYS_MAX: usize = 4096;
@@ -242,21 +239,4 @@ pub(crate) fn finished(
     let options = state.config_options();
     let finished = LAST_RULES.iter().try_fold(template, |plan, rule| rule.optimize(plan, options));
     Ok(finished?)
-}
-
-/// What a plan is executed with: this transaction.
-pub(crate) fn task(state: &SessionState, transaction: &Arc<Transaction>) -> Arc<TaskContext> {
-    let current = Current { transaction: Arc::clone(transaction) };
-    let config = state.config().clone().with_extension(Arc::new(current));
-    // Operators have the functions that they call.
-    Arc::new(TaskContext::new(
-        None,
-        String::new(),
-        config,
-        HashMap::new(),
-        HashMap::new(),
-        HashMap::new(),
-        HashMap::new(),
-        Arc::clone(state.runtime_env()),
-    ))
 }

@@ -36,19 +36,15 @@ use super::rows_of::{RowsOf, Segments};
 use super::scan_rows::{Batches, ScanRequest};
 use super::told::Told;
 use crate::catalog::table::Table;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::threads::team::Team;
 use crate::transaction::Transaction;
+use crate::transaction::scope::Current;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
 /// Rows that are read at once though fewer may be requested.
 const FEW: usize = 64;
-
-/// What a running plan finds in its context.
-pub(crate) struct Current {
-    pub(crate) transaction: Arc<Transaction>,
-}
 
 /// The operator.
 pub(crate) struct ScanExec {
@@ -144,10 +140,8 @@ impl ScanExec {
     /// A context without a transaction.
     pub(crate) fn reading(&self, partition: usize, context: &TaskContext) -> Result<Reading> {
         let config = context.session_config();
-        let current = config.get_extension::<Current>();
-        let current = current.ok_or_else(|| Error::internal("a scan without a transaction"))?;
         let size = config.batch_size().min(self.fetch.unwrap_or(usize::MAX).max(FEW));
-        let transaction = Arc::clone(&current.transaction);
+        let transaction = Arc::clone(&Current::of(context)?.transaction);
         let access = self.access.clone();
         let mut request = ScanRequest {
             table: Arc::clone(&self.table),

@@ -7,6 +7,9 @@ use std::num::NonZero;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Most threads that a query can ask for.
+pub(crate) const THREADS_MAX: usize = 1024;
+
 /// How many run.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 

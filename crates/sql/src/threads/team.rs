@@ -17,8 +17,8 @@ use datafusion::common::utils::memory::get_record_batch_memory_size;
 use super::spare::Spare;
 use crate::error::Result;
 use crate::limits::heap::CountingAllocator;
-use crate::plan::subquery::Scope;
 use crate::stack::with_room;
+use crate::transaction::scope::Scope;
 
 /// How long a round takes, about: so often others may look whether to stop. Some threads wait at
 /// its end for the last one's piece.

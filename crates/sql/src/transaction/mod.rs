@@ -6,6 +6,7 @@
 pub(crate) mod owned;
 
 pub(crate) mod hot_segments;
+pub(crate) mod scope;
 
 pub(crate) use owned::Transaction;
 

@@ -7,9 +7,7 @@
 
 mod lateral;
 mod rule;
-mod scope;
 mod shape;
 mod subplan;
 
 pub(crate) use rule::Subqueries;
-pub(crate) use scope::Scope;

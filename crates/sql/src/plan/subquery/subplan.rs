@@ -33,11 +33,11 @@ use datafusion::physical_plan::execute_stream;
 use futures::TryStreamExt;
 
 use super::lateral::list_of;
-use super::scope::Scope;
 use super::shape::outer_columns;
 use crate::error::{Error, SqlState};
 use crate::limits::cancel::Cancel;
 use crate::plan::cancel_check;
+use crate::transaction::scope::Scope;
 
 /// What is asked of a subquery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

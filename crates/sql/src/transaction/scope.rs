@@ -5,13 +5,30 @@
 //! that it does so, on the thread on which it does.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use datafusion::execution::{SessionState, TaskContext};
 
+use super::owned::Transaction;
+use crate::error::{Error, Result};
 use crate::limits::cancel;
-use crate::plan::planner;
-use crate::transaction::Transaction;
+
+/// The transaction that operators read in, as they find it in their task.
+pub(crate) struct Current {
+    pub(crate) transaction: Arc<Transaction>,
+}
+
+impl Current {
+    /// That of a task.
+    ///
+    /// # Errors
+    /// A task that no [`Scope`] has made.
+    pub(crate) fn of(task: &TaskContext) -> Result<Arc<Self>> {
+        let current = task.session_config().get_extension::<Self>();
+        current.ok_or_else(|| Error::internal("a plan runs without a transaction"))
+    }
+}
 
 /// What a query runs in.
 pub(crate) struct Scope {
@@ -39,7 +56,23 @@ impl Scope {
 
     /// What operators are given: one for each run of a query.
     pub(crate) fn task(&self) -> &Arc<TaskContext> {
-        self.task.get_or_init(|| planner::task(&self.state, &self.transaction))
+        self.task.get_or_init(|| self.new_task())
+    }
+
+    fn new_task(&self) -> Arc<TaskContext> {
+        let current = Current { transaction: Arc::clone(&self.transaction) };
+        let config = self.state.config().clone().with_extension(Arc::new(current));
+        // Operators have the functions that they call.
+        Arc::new(TaskContext::new(
+            None,
+            String::new(),
+            config,
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            Arc::clone(self.state.runtime_env()),
+        ))
     }
 
     /// Makes this the scope of the thread until the answer is dropped.
