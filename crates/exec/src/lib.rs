@@ -43,7 +43,7 @@ pub use aggregates::expression::{Program, Step};
 pub use aggregates::grouping::{Key, KeyKind};
 pub use aggregates::states::Aggregate;
 pub use conditions::comparison::Comparison;
-pub use conditions::key_set::{KEY_DENSITY_MIN, KeyBounds, KeySet, KeyTally, KnownKeys};
+pub use conditions::key_set::{KeySet, KeyTally};
 pub use conditions::matches::Matches;
 pub use conditions::pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use conditions::predicate::ColumnPredicate;
