@@ -2,17 +2,16 @@
 //!
 //! A hash join reads its smaller side first, and can tell which keys it found; where these lie close
 //! together, each number between the least and the greatest has a bit. After that a row of the other
-//! side costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for
-//! Large Databases, ACM Computing Surveys 1993.) The join checks what it gets as ever.
+//! side costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query
+//! Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.) The join checks what it
+//! gets as ever.
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::encodings::offsets::Offsets;
-use crate::rows::bits::RowBits;
-use crate::simd::vectorized;
+use crate::conditions::on_offsets::OffsetBits;
 
 /// Rows of a table for each number between the ends of a set, at most, for the set to be useless
 /// where nearly all of the numbers are keys.
@@ -185,43 +184,9 @@ impl KeySet {
         self.has_at(number.wrapping_sub(self.low as u64) as usize)
     }
 
-    /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the
-    /// stretch begins at row `start` of the offsets. Numbers and keys are of one type of at most 8
-    /// bytes.
-    #[inline]
-    pub(crate) fn filter(
-        &self,
-        min: i128,
-        offsets: impl Offsets,
-        start: usize,
-        rows: &mut RowBits,
-    ) {
-        // What is less than the first number wraps around to more than the last.
-        let first = (min - i128::from(self.low)) as usize;
-        let each = |row: usize| {
-            let offset = offsets.get(start + row);
-            self.has_at(first.wrapping_add(offset as usize))
-        };
-        rows.keep(each, |rows| {
-            let (mut loaded, mut word) = ([0; 64], 0);
-            let loaded = &mut loaded[..rows.len()];
-            offsets.load(start + rows.start..start + rows.end, loaded, |offset| offset);
-            words_among(&self.bits, first, loaded, &mut word);
-            word
-        });
-    }
-}
-
-vectorized! {
-    /// A bit for each of up to 64 offsets from a number on that has one in a bitmap, which has none
-    /// beyond its end.
-    fn words_among(bits: &[u64], first: usize, offsets: &[u32], into: &mut u64) {
-        let mut word = 0;
-        for (row, offset) in offsets.iter().enumerate() {
-            let at = first.wrapping_add(*offset as usize);
-            let of_bits = bits.get(at / 64).copied().unwrap_or_default();
-            word |= (of_bits >> (at % 64) & 1) << row;
-        }
-        *into = word;
+    /// The bits by offsets, where numbers are so much more than `min`; numbers and keys are of one
+    /// type of at most 8 bytes.
+    pub(crate) fn by_offset(&self, min: i128) -> OffsetBits<'_> {
+        OffsetBits { bits: &self.bits, len: self.len, first: min - i128::from(self.low) }
     }
 }

@@ -43,6 +43,11 @@ impl RowBits {
         &self.words
     }
 
+    /// The same, to leave fewer.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// How many rows the stretch has, left or not.
     pub(crate) fn len(&self) -> usize {
         self.len
