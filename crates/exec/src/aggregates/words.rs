@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::few_groups;
 use crate::simd::vectorized;
 
 /// Words of the largest block: those of a cache line.
@@ -46,14 +47,22 @@ impl Words {
     /// Adds to the words of each row's group; there are as many tiles as words.
     pub(crate) fn add(&mut self, groups: &[u32], tiles: &[&[i64]]) {
         for (blocks, tiles) in self.blocks.iter_mut().zip(tiles.chunks(BLOCK_WORDS)) {
-            blocks.add(groups, tiles);
+            let count = blocks.len();
+            let are_added = few_groups::add(groups, count, tiles, |word, group, more| {
+                let word = &mut blocks.block_mut(group)[word];
+                *word = word.wrapping_add(more);
+            });
+            if !are_added {
+                blocks.add(groups, tiles);
+            }
         }
     }
 
     /// Adds to the words of the only group.
     pub(crate) fn add_to_first(&mut self, tiles: &[&[i64]]) {
         for (word, tile) in tiles.iter().enumerate() {
-            let sum = tile.iter().fold(0_i64, |sum, number| sum.wrapping_add(*number));
+            let mut sum = 0;
+            add_all(tile, &mut sum);
             let to = self.word(0, word);
             *to = to.wrapping_add(sum);
         }
@@ -73,6 +82,7 @@ impl Words {
 /// Blocks of any number of words.
 trait AnyBlocks: Send {
     fn words(&self) -> usize;
+    fn len(&self) -> usize;
     fn capacity(&self) -> usize;
     fn reserve(&mut self, groups: usize);
     fn resize(&mut self, groups: usize);
@@ -101,6 +111,10 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         W
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn capacity(&self) -> usize {
         self.0.capacity()
     }
@@ -124,6 +138,13 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
 
     fn block_mut(&mut self, group: usize) -> &mut [i64] {
         &mut self.0[group]
+    }
+}
+
+vectorized! {
+    /// The sum of all numbers of a tile.
+    fn add_all(tile: &[i64], into: &mut i64) {
+        *into = tile.iter().fold(0, |sum, number| sum.wrapping_add(*number));
     }
 }
 

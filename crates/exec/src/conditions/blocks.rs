@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 
 use remanent_engine::FrozenColumn;
 
+use crate::conditions::comparison::Comparison;
 use crate::conditions::on_offsets::{EncodedOffsets, OffsetBits, OffsetRange};
 use crate::simd::Instructions;
 
@@ -38,6 +39,18 @@ impl<'e> Blocks<'e> {
             return Self { width, low, high: &high[first..first + rows] };
         }
         Self { width, low: &bytes[first * width..][..rows * width], high: &[] }
+    }
+
+    /// Bytes of each offset in the first array.
+    fn low_width(self) -> usize {
+        if self.width == 3 { 2 } else { self.width }
+    }
+
+    /// A block of them, which is whole.
+    fn block(self, at: usize) -> Self {
+        let low_len = self.low_width() * BLOCK;
+        let high = if self.width == 3 { &self.high[at * BLOCK..][..BLOCK] } else { self.high };
+        Self { width: self.width, low: &self.low[at * low_len..][..low_len], high }
     }
 }
 
@@ -102,6 +115,30 @@ pub(crate) fn keep_with_bit(table: Table<'_>, blocks: Blocks<'_>, words: &mut [u
         }
     }
     true
+}
+
+/// Columns of numbers of 4 bytes, which are so much more than their offsets.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers<'e> {
+    pub(crate) offsets: Blocks<'e>,
+    pub(crate) least: i32,
+}
+
+/// Leaves in `words` the rows of whole blocks whose first number compares so with the second; of
+/// how many words that was, which is none if the processor does not have the instructions.
+pub(crate) fn keep_compared(
+    comparison: Comparison,
+    left: Numbers<'_>,
+    right: Numbers<'_>,
+    words: &mut [u64],
+) -> usize {
+    if Instructions::used() != Instructions::Avx512 {
+        return 0;
+    }
+    let blocks = left.offsets.low.len() / (left.offsets.low_width() * BLOCK);
+    // SAFETY: the processor has the instructions that are used.
+    unsafe { compared(comparison, left, right, &mut words[..blocks]) };
+    blocks
 }
 
 /// Declares a function for the instructions that these loops use.
@@ -176,6 +213,44 @@ avx512! {
                 None => word_of(at, within, |at, within| table.gather(at, within)),
             }
         });
+    }
+
+    fn compared(
+        comparison: Comparison,
+        left: Numbers<'_>,
+        right: Numbers<'_>,
+        words: &mut [u64],
+    ) {
+        let least = [left, right].map(|numbers| _mm512_set1_epi32(numbers.least));
+        for (at, word) in words.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
+            let (left, right) = (left.offsets.block(at), right.offsets.block(at));
+            let mut met = 0;
+            for quarter in 0..4 {
+                let left = _mm512_add_epi32(load_any(left, quarter), least[0]);
+                let right = _mm512_add_epi32(load_any(right, quarter), least[1]);
+                let quarter_met = match comparison {
+                    Comparison::Less => _mm512_cmplt_epi32_mask(left, right),
+                    Comparison::LessOrEqual => _mm512_cmple_epi32_mask(left, right),
+                    Comparison::Equal => _mm512_cmpeq_epi32_mask(left, right),
+                    Comparison::NotEqual => _mm512_cmpneq_epi32_mask(left, right),
+                    Comparison::GreaterOrEqual => _mm512_cmpge_epi32_mask(left, right),
+                    Comparison::Greater => _mm512_cmpgt_epi32_mask(left, right),
+                };
+                met |= u64::from(quarter_met) << (quarter * 16);
+            }
+            *word &= met;
+        }
+    }
+
+    /// The offsets of 16 rows of a block, of any width.
+    #[inline]
+    fn load_any(block: Blocks<'_>, quarter: usize) -> __m512i {
+        match block.width {
+            1 => load::<1>(block.low, block.high, quarter),
+            2 => load::<2>(block.low, block.high, quarter),
+            3 => load::<3>(block.low, block.high, quarter),
+            _ => load::<4>(block.low, block.high, quarter),
+        }
     }
 
     /// The offsets of 16 rows of a block.

@@ -213,9 +213,7 @@ impl Verdict {
                 let texts = EncodedTexts::new(ends, bytes);
                 match self {
                     Self::Like(pattern) => pattern.filter(&texts, first, rows),
-                    Self::LikeCodes(automaton) => {
-                        texts.filter(first, rows, |codes| automaton.meets(codes));
-                    }
+                    Self::LikeCodes(automaton) => automaton.filter(&texts, first, rows),
                     _ => {}
                 }
             }

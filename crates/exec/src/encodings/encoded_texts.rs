@@ -21,6 +21,12 @@ impl<'t> EncodedTexts<'t> {
         Self { ends, bytes }
     }
 
+    /// The bytes of a row.
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> &'t [u8] {
+        &self.bytes[self.ends.range(row)]
+    }
+
     /// Leaves the rows of a stretch, which begins with row `first`, whose bytes meet a condition.
     #[inline]
     pub(crate) fn filter(
@@ -29,6 +35,6 @@ impl<'t> EncodedTexts<'t> {
         rows: &mut RowBits,
         condition: impl Fn(&[u8]) -> bool,
     ) {
-        rows.keep_each(|row| condition(&self.bytes[self.ends.range(first + row)]));
+        rows.keep_each(|row| condition(self.get(first + row)));
     }
 }

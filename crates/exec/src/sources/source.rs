@@ -11,7 +11,7 @@ use crate::conditions::plain;
 use crate::conditions::ranges::NumberRange;
 use crate::conditions::verdict::number_of;
 use crate::encodings::offsets::{Offsets, with_offsets};
-use crate::rows::{Rows, TILE_ROWS};
+use crate::rows::Rows;
 use crate::simd::vectorized;
 
 /// The values of a column.
@@ -271,11 +271,7 @@ vectorized! {
                 let rows = into.iter_mut().zip(list);
                 rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
             }
-            rows => rows.stretches(into, |stretch, into| {
-                let mut loaded = [0; TILE_ROWS];
-                codes.load(stretch, &mut loaded[..into.len()], |code| code);
-                into.iter_mut().zip(loaded).for_each(|(to, code)| *to = with(*to, code));
-            }),
+            rows => rows.stretches(into, |stretch, into| codes.merge(stretch, into, with)),
         });
     }
 }

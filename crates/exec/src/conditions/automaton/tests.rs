@@ -19,6 +19,6 @@ fn a_pattern_of_too_many_letters_is_left_to_others() {
         let pattern = Pattern::parse(&text, false, |_| Nowhere).expect("a pattern");
         states(pattern.parts()).map(|(states, _)| states.len())
     };
-    assert_eq!((states_of(1), states_of(249)), (Some(2), Some(250)));
-    assert_eq!((states_of(250), states_of(300)), (None, None));
+    assert_eq!((states_of(1), states_of(126)), (Some(2), Some(127)));
+    assert_eq!((states_of(127), states_of(300)), (None, None));
 }

@@ -1,0 +1,63 @@
+//! Rows that have a bit, as a list.
+//!
+//! Where several of 64 rows are left, the instructions of 64 bytes put the rows of 16 bits at once
+//! side by side; else bits are taken one by one.
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Instructions;
+
+/// The rows of so many bits, the first of which is that of row `first`, as a list.
+pub(crate) fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
+    #[cfg(target_arch = "x86_64")]
+    if count >= words.len() * wide::ROWS_MIN && Instructions::used() == Instructions::Avx512 {
+        // SAFETY: the processor has the instructions that are used.
+        return unsafe { wide::list_of(words, first, count) };
+    }
+    plain(words, first, count)
+}
+
+fn plain(words: &[u64], first: u32, count: usize) -> Vec<u32> {
+    let mut list = Vec::with_capacity(count);
+    for (mut word, at) in words.iter().copied().zip((first..).step_by(64)) {
+        while word != 0 {
+            list.push(at + word.trailing_zeros());
+            word &= word - 1;
+        }
+    }
+    list
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    /// Of 64 rows, so many have to be left on average for this to be faster.
+    pub(super) const ROWS_MIN: usize = 3;
+
+    /// Rows that are put side by side at once.
+    const LANES: usize = 16;
+
+    #[target_feature(enable = "avx512f,popcnt,bmi1,bmi2")]
+    pub(super) fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
+        // Behind the last row others are written, which do not count.
+        let mut list = vec![0; count + LANES];
+        let mut len = 0;
+        let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        for (word, at) in words.iter().zip((first..).step_by(64)).filter(|(word, _)| **word != 0) {
+            for quarter in 0..4 {
+                let left = (word >> (quarter * LANES)) as u16;
+                let from = _mm512_set1_epi32((at + (quarter * LANES) as u32) as i32);
+                let rows = _mm512_maskz_compress_epi32(left, _mm512_add_epi32(lanes, from));
+                let into: &mut [u32] = &mut list[len..len + LANES];
+                // SAFETY: there is room for 16 rows, which may lie anywhere.
+                unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), rows) };
+                len += left.count_ones() as usize;
+            }
+        }
+        list.truncate(count);
+        list
+    }
+}
