@@ -73,6 +73,11 @@ impl Words {
         self.blocks[word / BLOCK_WORDS].get(groups, word % BLOCK_WORDS)
     }
 
+    /// The same as numbers of 16 bytes.
+    pub(crate) fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128> {
+        self.blocks[word / BLOCK_WORDS].get_wide(groups, word % BLOCK_WORDS)
+    }
+
     /// A group's word, to change it.
     pub(crate) fn word(&mut self, group: usize, word: usize) -> &mut i64 {
         &mut self.blocks[word / BLOCK_WORDS].block_mut(group)[word % BLOCK_WORDS]
@@ -88,6 +93,7 @@ trait AnyBlocks: Send {
     fn resize(&mut self, groups: usize);
     fn add(&mut self, groups: &[u32], tiles: &[&[i64]]);
     fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64>;
+    fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128>;
     fn block_mut(&mut self, group: usize) -> &mut [i64];
 }
 
@@ -134,6 +140,10 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
 
     fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64> {
         self.0[groups].iter().map(|block| block[word]).collect()
+    }
+
+    fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128> {
+        self.0[groups].iter().map(|block| block[word].into()).collect()
     }
 
     fn block_mut(&mut self, group: usize) -> &mut [i64] {

@@ -12,6 +12,7 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::conditions::on_offsets::OffsetBits;
+use crate::simd::vectorized;
 
 /// Rows of a table for each number between the ends of a set, at most, for the set to be useless
 /// where nearly all of the numbers are keys.
@@ -83,31 +84,43 @@ impl KeySet {
     /// assert!(!KeySet::of_numbers(&[]).expect("no keys").has(0));
     /// ```
     pub fn of_numbers(numbers: &[i64]) -> Option<Self> {
-        let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else {
+        let Some((low, high)) = ends_of(numbers) else {
             return Some(Self { low: 0, len: 0, bits: Vec::new() });
         };
-        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
+        let len = usize::try_from(high.checked_sub(low)?).ok()?.checked_add(1)?;
         let of_few = numbers.len().saturating_mul(NUMBERS_A_KEY_OF_FEW).min(NUMBERS_OF_FEW);
         let of_many = numbers.len().saturating_mul(NUMBERS_A_KEY);
         if len > NUMBERS_FREE.max(of_few).max(of_many) {
             return None;
         }
-        let mut set = Self { low: *low, len, bits: vec![0; len.div_ceil(64)] };
-        // What is not less than the least number is not beyond the last.
-        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
-        Some(set)
+        Some(Self::of_all(numbers, low, len))
     }
 
     /// The same, if a bit for each number between takes no more than so many bits.
     pub fn of_few(numbers: &[i64], bits_max: usize) -> Option<Self> {
-        let (low, high) = (numbers.iter().min()?, numbers.iter().max()?);
-        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
-        if len > bits_max {
-            return None;
+        let (low, high) = ends_of(numbers)?;
+        let len = usize::try_from(high.checked_sub(low)?).ok()?.checked_add(1)?;
+        (len <= bits_max).then(|| Self::of_all(numbers, low, len))
+    }
+
+    /// Numbers that are so many from the least on at most, of which each gets its bit.
+    fn of_all(numbers: &[i64], low: i64, len: usize) -> Self {
+        let mut bits = vec![0; len.div_ceil(64)];
+        // Numbers that follow one another, as keys often do, share a word, which is written once.
+        let (mut place, mut word) = (0, 0);
+        for number in numbers {
+            // What is not less than the least number is not beyond the last.
+            let at = number.wrapping_sub(low) as usize;
+            if at / 64 != place {
+                bits[place] |= word;
+                (place, word) = (at / 64, 0);
+            }
+            word |= 1 << (at % 64);
         }
-        let mut set = Self { low: *low, len, bits: vec![0; len.div_ceil(64)] };
-        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
-        Some(set)
+        if let Some(last) = bits.get_mut(place) {
+            *last |= word;
+        }
+        Self { low, len, bits }
     }
 
     /// The least number.
@@ -142,10 +155,6 @@ impl KeySet {
     /// between the ends are keys, and these are about as many as the table may have.
     pub fn is_useless(&self, rows: usize) -> bool {
         self.count() * 4 > self.len * KEYS_IN_FOUR && self.len.saturating_mul(ROWS_A_NUMBER) >= rows
-    }
-
-    fn add(&mut self, at: usize) {
-        self.bits[at / 64] |= 1 << (at % 64);
     }
 
     /// The place of a number, if it is not beyond the ends.
@@ -188,5 +197,21 @@ impl KeySet {
     /// type of at most 8 bytes.
     pub(crate) fn by_offset(&self, min: i128) -> OffsetBits<'_> {
         OffsetBits { bits: &self.bits, len: self.len, first: min - i128::from(self.low) }
+    }
+}
+
+/// The least and the greatest of some numbers, if there is one.
+pub(crate) fn ends_of(numbers: &[i64]) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (i64::MAX, i64::MIN);
+    find_ends(numbers, &mut low, &mut high);
+    (!numbers.is_empty()).then_some((low, high))
+}
+
+vectorized! {
+    fn find_ends(numbers: &[i64], low: &mut i64, high: &mut i64) {
+        let ends = (*low, *high);
+        (*low, *high) = numbers.iter().fold(ends, |(low, high), number| {
+            (low.min(*number), high.max(*number))
+        });
     }
 }

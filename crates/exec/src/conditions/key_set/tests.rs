@@ -3,9 +3,7 @@
 use super::KeySet;
 
 fn set(low: i64, numbers: &[i64], len: usize) -> KeySet {
-    let mut set = KeySet { low, len, bits: vec![0; len.div_ceil(64)] };
-    numbers.iter().for_each(|number| set.add((number - low) as usize));
-    set
+    KeySet::of_all(numbers, low, len)
 }
 
 #[test]
