@@ -13,6 +13,7 @@ pub(crate) mod comparison;
 pub(crate) mod key_set;
 pub(crate) mod matches;
 mod on_offsets;
+mod part_search;
 pub(crate) mod pattern;
 pub(crate) mod plain;
 pub(crate) mod predicate;

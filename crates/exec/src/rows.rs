@@ -4,7 +4,7 @@
 //! one for a list. Rows that are left by conditions are [`bits`] first, and a [`selection`] then.
 
 pub(crate) mod bits;
-pub(crate) mod list;
+mod list;
 pub(crate) mod selection;
 
 use std::ops::Range;

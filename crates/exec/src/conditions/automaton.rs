@@ -3,17 +3,19 @@
 //! The automaton of the pattern's parts over bytes (Knuth, Morris and Pratt, Fast Pattern Matching
 //! in Strings, SIAM Journal on Computing 1977) is run once over each symbol from each state; after
 //! that a code costs one look-up, however many bytes it stands for. A look-up waits for the one
-//! before it, so several texts are read at once.
+//! before it: texts that cannot have the longest of the parts are passed over before that.
 
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use remanent_engine::Symbols;
 
+use crate::conditions::part_search::PartSearch;
 use crate::conditions::pattern::PatternParts;
 use crate::encodings::encoded_texts::EncodedTexts;
-use crate::rows::bits::RowBits;
-use crate::rows::list::list_of;
+use crate::rows::bits::{RowBits, bits_of};
 
 /// A pattern over the codes of one column's symbols.
 #[derive(Debug)]
@@ -25,8 +27,8 @@ pub(crate) struct Automaton {
     last: u8,
     /// For each state whether no code leads out of it.
     is_final: [bool; 256],
-    /// Whether the first codes of most texts decide.
-    is_early: bool,
+    /// What finds texts that may have each of some parts; none where the first codes decide.
+    searches: Vec<PartSearch>,
     negated: bool,
 }
 
@@ -36,16 +38,11 @@ const STATES_MAX: usize = 127;
 /// The state of a text that is not like the pattern, however it goes on.
 const LOST: u8 = 255;
 
-/// Texts that are read at once.
-const LANES: usize = 4;
+/// Of so many rows one has to be left for all texts to be searched for a part.
+const SEARCHED_MIN: usize = 4;
 
-/// A text that is being read.
-#[derive(Clone, Copy)]
-struct Lane<'t> {
-    row: usize,
-    state: u8,
-    rest: &'t [u8],
-}
+/// Parts that are searched for, at most.
+const SEARCHES_MAX: usize = 3;
 
 impl Automaton {
     /// The automaton over the codes of a column; `None` if the pattern is too long.
@@ -71,61 +68,39 @@ impl Automaton {
         for (state, to) in by_byte.iter().enumerate() {
             is_final[state] = to.iter().all(|to| usize::from(*to) == state);
         }
-        let is_early = !pattern.start.is_empty();
-        Some(Self { table, last, is_final, is_early, negated: pattern.negated })
+        let parts = pattern.between.iter().chain([&pattern.end]);
+        let mut parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        let searched = if pattern.start.is_empty() { SEARCHES_MAX } else { 0 };
+        let searches = parts.iter().take(searched).map(|part| PartSearch::new(part, symbols));
+        let searches = searches.collect();
+        Some(Self { table, last, is_final, searches, negated: pattern.negated })
     }
 
     /// Leaves the rows of a stretch, which begins with row `first`, whose texts meet the pattern;
     /// none is null.
     pub(crate) fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits) {
-        if self.is_early {
-            return texts.filter(first, rows, |codes| self.meets(0, codes));
+        if self.searches.is_empty() || rows.count() * SEARCHED_MIN < rows.len() {
+            return texts.filter(first, rows, |codes| self.meets(codes));
         }
-        let list = list_of(rows.words(), 0, rows.count());
-        let mut next = list.iter().map(|row| {
-            let row = *row as usize;
-            Lane { row, state: 0, rest: texts.get(first + row) }
+        let codes = texts.stretch(first..first + rows.len());
+        let start = codes.start;
+        let codes = texts.bytes(codes);
+        let found: Vec<_> = self.searches.iter().map(|search| search.find(codes)).collect();
+        rows.keep_each(|row| {
+            let of_text = texts.range(first + row);
+            let bits = of_text.start - start..of_text.end - start;
+            let may_be = found.iter().all(|found| has_bits(found, bits.clone()));
+            match may_be {
+                true => self.meets(texts.get(first + row)),
+                false => self.negated,
+            }
         });
-        let mut lanes: Vec<Lane<'_>> = next.by_ref().take(LANES).collect();
-        while let Some(lanes) = lanes.first_chunk_mut::<LANES>() {
-            self.advance(lanes);
-            let read = lanes.iter_mut().filter(|lane| lane.rest.is_empty());
-            let mut is_through = false;
-            for lane in read {
-                rows.set(lane.row, (lane.state == self.last) != self.negated);
-                match next.next() {
-                    Some(text) => *lane = text,
-                    None => is_through = true,
-                }
-            }
-            if is_through {
-                break;
-            }
-        }
-        // Those that were read say the same once more.
-        for Lane { row, state, rest } in lanes.drain(..).chain(next) {
-            rows.set(row, self.meets(state, rest));
-        }
     }
 
-    /// Reads as many codes of each text as the shortest has.
-    #[inline]
-    fn advance(&self, lanes: &mut [Lane<'_>; LANES]) {
-        let codes = lanes.iter().map(|lane| lane.rest.len()).min().unwrap_or_default();
-        let mut states = lanes.map(|lane| lane.state);
-        let read = lanes.map(|lane| &lane.rest[..codes]);
-        for at in 0..codes {
-            for (state, read) in states.iter_mut().zip(read) {
-                *state = self.table[usize::from(*state)][usize::from(read[at])];
-            }
-        }
-        for (lane, state) in lanes.iter_mut().zip(states) {
-            *lane = Lane { state, rest: &lane.rest[codes..], ..*lane };
-        }
-    }
-
-    /// Whether a text, which is not NULL, meets the pattern with these codes behind a state.
-    fn meets(&self, mut state: u8, codes: &[u8]) -> bool {
+    /// Whether the text with these codes, which is not NULL, meets the pattern.
+    fn meets(&self, codes: &[u8]) -> bool {
+        let mut state = 0;
         for code in codes {
             if self.is_final[usize::from(state)] {
                 break;
@@ -181,4 +156,17 @@ fn seek(part: &[u8], states: &mut Vec<[u8; 256]>) -> u8 {
 #[inline]
 fn step(states: &[[u8; 256]], state: u8, byte: u8) -> u8 {
     states.get(usize::from(state)).map_or(LOST, |to| to[usize::from(byte)])
+}
+
+/// Whether a bitmap has one of some bits.
+#[inline]
+fn has_bits(bitmap: &[u64], bits: Range<usize>) -> bool {
+    let mut from = bits.start;
+    while bits.end - from > 64 {
+        if bits_of(bitmap, from..from + 64) != 0 {
+            return true;
+        }
+        from += 64;
+    }
+    bits_of(bitmap, from..bits.end) != 0
 }

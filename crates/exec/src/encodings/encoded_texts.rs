@@ -2,6 +2,8 @@
 //!
 //! One loop for all that looks at texts, compiled for each way of looking.
 
+use std::ops::Range;
+
 use remanent_engine::Ends;
 
 use crate::rows::bits::RowBits;
@@ -19,6 +21,22 @@ pub struct EncodedTexts<'t> {
 impl<'t> EncodedTexts<'t> {
     pub(crate) fn new(ends: Ends<'t>, bytes: &'t [u8]) -> Self {
         Self { ends, bytes }
+    }
+
+    /// Where the bytes of a row are among all.
+    #[inline]
+    pub(crate) fn range(&self, row: usize) -> Range<usize> {
+        self.ends.range(row)
+    }
+
+    /// Where those of some rows that follow one another are.
+    pub(crate) fn stretch(&self, rows: Range<usize>) -> Range<usize> {
+        self.ends.start(rows.start)..self.ends.start(rows.end)
+    }
+
+    /// Some of the bytes.
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &'t [u8] {
+        &self.bytes[range]
     }
 
     /// The bytes of a row.

@@ -48,13 +48,6 @@ impl RowBits {
         &mut self.words
     }
 
-    /// Says whether one row is left.
-    #[inline]
-    pub(crate) fn set(&mut self, row: usize, is_left: bool) {
-        let word = &mut self.words[row / 64];
-        *word = *word & !(1 << (row % 64)) | u64::from(is_left) << (row % 64);
-    }
-
     /// How many rows the stretch has, left or not.
     pub(crate) fn len(&self) -> usize {
         self.len

@@ -33,6 +33,7 @@ fn plain(words: &[u64], first: u32, count: usize) -> Vec<u32> {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
+    use std::mem::MaybeUninit;
 
     /// Of 64 rows, so many have to be left on average for this to be faster.
     pub(super) const ROWS_MIN: usize = 3;
@@ -43,7 +44,8 @@ mod wide {
     #[target_feature(enable = "avx512f,popcnt,bmi1,bmi2")]
     pub(super) fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
         // Behind the last row others are written, which do not count.
-        let mut list = vec![0; count + LANES];
+        let mut list = Vec::with_capacity(count + LANES);
+        let room: &mut [MaybeUninit<u32>] = list.spare_capacity_mut();
         let mut len = 0;
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         for (word, at) in words.iter().zip((first..).step_by(64)).filter(|(word, _)| **word != 0) {
@@ -51,13 +53,15 @@ mod wide {
                 let left = (word >> (quarter * LANES)) as u16;
                 let from = _mm512_set1_epi32((at + (quarter * LANES) as u32) as i32);
                 let rows = _mm512_maskz_compress_epi32(left, _mm512_add_epi32(lanes, from));
-                let into: &mut [u32] = &mut list[len..len + LANES];
+                let into = &mut room[len..len + LANES];
                 // SAFETY: there is room for 16 rows, which may lie anywhere.
                 unsafe { _mm512_storeu_si512(into.as_mut_ptr().cast(), rows) };
                 len += left.count_ones() as usize;
             }
         }
-        list.truncate(count);
+        assert_eq!(len, count, "rows that are left");
+        // SAFETY: so many rows were written.
+        unsafe { list.set_len(count) };
         list
     }
 }
