@@ -15,7 +15,7 @@ use remanent_engine::Symbols;
 use crate::conditions::part_search::PartSearch;
 use crate::conditions::pattern::PatternParts;
 use crate::encodings::encoded_texts::EncodedTexts;
-use crate::rows::bits::{RowBits, bits_of};
+use crate::rows::bits::{RowBits, bits_of, each_of};
 
 /// A pattern over the codes of one column's symbols.
 #[derive(Debug)]
@@ -87,14 +87,18 @@ impl Automaton {
         let start = codes.start;
         let codes = texts.bytes(codes);
         let found: Vec<_> = self.searches.iter().map(|search| search.find(codes)).collect();
-        rows.keep_each(|row| {
-            let of_text = texts.range(first + row);
-            let bits = of_text.start - start..of_text.end - start;
-            let may_be = found.iter().all(|found| has_bits(found, bits.clone()));
-            match may_be {
-                true => self.meets(texts.get(first + row)),
-                false => self.negated,
+        rows.keep_words(|stretch, left| {
+            let (mut begins, mut may_be) = (texts.start(first + stretch.start) - start, 0);
+            for (row, bit) in stretch.clone().zip(0..) {
+                let ends = texts.start(first + row + 1) - start;
+                // Which text has a part is not foreseen, and nothing branches by it.
+                let has_all = found.iter().fold(true, |all, it| all & has_bits(it, begins..ends));
+                may_be |= u64::from(has_all) << bit;
+                begins = ends;
             }
+            let searched = left & may_be;
+            let meets = |bit: usize| self.meets(texts.get(first + stretch.start + bit));
+            each_of(searched, meets) | if self.negated { !may_be } else { 0 }
         });
     }
 

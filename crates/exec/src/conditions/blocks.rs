@@ -16,6 +16,9 @@ use crate::simd::Instructions;
 /// Rows of a block.
 const BLOCK: usize = 64;
 
+/// Bytes from what is compared to what is read ahead.
+const PREFETCHED: usize = 1024;
+
 /// Words of 4 bytes in a vector.
 const WINDOW: usize = 16;
 
@@ -224,6 +227,8 @@ avx512! {
         let least = [left, right].map(|numbers| _mm512_set1_epi32(numbers.least));
         for (at, word) in words.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
             let (left, right) = (left.offsets.block(at), right.offsets.block(at));
+            prefetch(left.low);
+            prefetch(right.low);
             let mut met = 0;
             for quarter in 0..4 {
                 let left = _mm512_add_epi32(load_any(left, quarter), least[0]);
@@ -350,6 +355,15 @@ impl Table<'_> {
     }
 }
 
+/// Says that what lies so far behind these bytes will be read: the processor does it by itself, but
+/// not beyond the end of a page.
+#[inline(always)]
+fn prefetch(bytes: &[u8]) {
+    let later = bytes.as_ptr().wrapping_add(PREFETCHED);
+    // SAFETY: nothing is read, wherever that is.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(later.cast()) };
+}
+
 /// Leaves in each word what `word_of` says of its 64 rows; what it says of rows beyond the last
 /// does not matter. It is not asked of rows of which none is left.
 #[inline(always)]
@@ -365,6 +379,8 @@ fn each_block<const W: usize>(
             continue;
         }
         let (low, high) = (&blocks.low[at * low_len..], &blocks.high[at * high_len..]);
+        prefetch(low);
+        prefetch(high);
         if low.len() >= low_len && high.len() >= high_len {
             *word &= word_of(&low[..low_len], &high[..high_len]);
             continue;

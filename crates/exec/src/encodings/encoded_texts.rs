@@ -23,10 +23,10 @@ impl<'t> EncodedTexts<'t> {
         Self { ends, bytes }
     }
 
-    /// Where the bytes of a row are among all.
+    /// Where the bytes of a row begin among all.
     #[inline]
-    pub(crate) fn range(&self, row: usize) -> Range<usize> {
-        self.ends.range(row)
+    pub(crate) fn start(&self, row: usize) -> usize {
+        self.ends.start(row)
     }
 
     /// Where those of some rows that follow one another are.

@@ -143,7 +143,7 @@ pub(crate) fn bits_of(bitmap: &[u64], rows: Range<usize>) -> u64 {
 
 /// The bits of a word for which something holds.
 #[inline]
-fn each_of(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
+pub(crate) fn each_of(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
     let (mut rest, mut kept) = (word, 0);
     while rest != 0 {
         let bit = rest.trailing_zeros();

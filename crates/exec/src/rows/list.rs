@@ -1,6 +1,6 @@
 //! Rows that have a bit, as a list.
 //!
-//! Where several of 64 rows are left, the instructions of 64 bytes put the rows of 16 bits at once
+//! Unless hardly a row is left, the instructions of 64 bytes put the rows of 16 bits at once
 //! side by side; else bits are taken one by one.
 
 #[cfg(test)]
@@ -12,7 +12,7 @@ use crate::simd::Instructions;
 /// The rows of so many bits, the first of which is that of row `first`, as a list.
 pub(crate) fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
     #[cfg(target_arch = "x86_64")]
-    if count >= words.len() * wide::ROWS_MIN && Instructions::used() == Instructions::Avx512 {
+    if count * wide::WORDS_A_ROW >= words.len() && Instructions::used() == Instructions::Avx512 {
         // SAFETY: the processor has the instructions that are used.
         return unsafe { wide::list_of(words, first, count) };
     }
@@ -35,8 +35,9 @@ mod wide {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    /// Of 64 rows, so many have to be left on average for this to be faster.
-    pub(super) const ROWS_MIN: usize = 3;
+    /// Words for each row that is left, on average, up to which this is faster: how many bits a
+    /// word has, or whether any, is not foreseen.
+    pub(super) const WORDS_A_ROW: usize = 2;
 
     /// Rows that are put side by side at once.
     const LANES: usize = 16;
