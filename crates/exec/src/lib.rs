@@ -47,6 +47,7 @@ pub use conditions::key_set::{KeySet, KeyTally};
 pub use conditions::matches::Matches;
 pub use conditions::pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use conditions::predicate::ColumnPredicate;
+pub use conditions::prefixes::Prefixes;
 pub use conditions::ranges::{NumberRange, NumberRanges};
 pub use conditions::text_list::TextList;
 pub use decode::{consecutive, decode};

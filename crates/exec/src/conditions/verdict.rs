@@ -107,9 +107,8 @@ impl Verdict {
                 None => Self::Unknown,
             },
             Encoding::Fsst { symbols, .. } => {
-                let pattern = predicate.pattern();
-                let automaton =
-                    pattern.and_then(|pattern| Automaton::new(pattern.parts(), &symbols));
+                let parts = predicate.pattern().and_then(|pattern| pattern.parts());
+                let automaton = parts.and_then(|parts| Automaton::new(parts, &symbols));
                 automaton.map_or(Self::Unknown, Self::LikeCodes)
             }
             _ => Self::Unknown,
