@@ -16,6 +16,7 @@ pub(crate) mod groups;
 pub(crate) mod grouping;
 
 pub(crate) mod extremes;
+pub(crate) mod few_groups;
 pub(crate) mod words;
 
 pub(crate) mod sums;

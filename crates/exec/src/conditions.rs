@@ -1,17 +1,23 @@
 //! What a query asks of columns, and what encoded values say of it.
 //!
 //! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]),
-//! lists ([`text_list`]) or patterns of text ([`pattern`]) where they are no more, and keys of
-//! joins ([`key_set`]). A [`verdict`] is what one of them means for a column of a segment, encoded
-//! as it is there; two columns are compared with each other by a [`comparison`].
+//! lists ([`text_list`]), patterns or beginnings of text ([`pattern`], [`prefixes`]) where they are
+//! no more, and keys of joins ([`key_set`]). A [`verdict`] is what one of them means for a column
+//! of a segment, encoded as it is there, with conditions [`on_offsets`], if it can be, 64 rows at
+//! once ([`blocks`]); two columns are compared with each other by a [`comparison`].
 
 mod automaton;
+#[cfg(target_arch = "x86_64")]
+mod blocks;
 pub(crate) mod comparison;
 pub(crate) mod key_set;
 pub(crate) mod matches;
+mod on_offsets;
+mod part_search;
 pub(crate) mod pattern;
 pub(crate) mod plain;
 pub(crate) mod predicate;
+pub(crate) mod prefixes;
 pub(crate) mod ranges;
 pub(crate) mod text_list;
 pub(crate) mod verdict;

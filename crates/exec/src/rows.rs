@@ -4,6 +4,7 @@
 //! one for a list. Rows that are left by conditions are [`bits`] first, and a [`selection`] then.
 
 pub(crate) mod bits;
+mod list;
 pub(crate) mod selection;
 
 use std::ops::Range;

@@ -57,6 +57,17 @@ impl Instructions {
         USED.store(self.min(Self::widest()) as u8, Ordering::Relaxed);
     }
 
+    /// Runs a test with each of them that the processor has, while no other test does so.
+    #[cfg(test)]
+    pub(crate) fn with_each(mut test: impl FnMut(Self)) {
+        static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for instructions in [Self::Plain, Self::Avx2, Self::Avx512] {
+            instructions.limit();
+            test(Self::used());
+        }
+    }
+
     /// Those that are used; the processor has them.
     #[inline]
     pub fn used() -> Self {

@@ -5,12 +5,9 @@ mod world;
 use std::sync::Arc;
 
 use remanent_engine::schema::ColumnType;
-use remanent_exec::{
-    Decoded, Evaluation, KeyBounds, KeySet, KeyTally, KnownKeys, Matches, SegmentFilter,
-    consecutive,
-};
+use remanent_exec::{Decoded, Evaluation, KeySet, KeyTally, SegmentFilter, consecutive};
 
-use world::asked::{Asked, Given, matches_of};
+use world::asked::{Asked, Given};
 use world::check::{assert_same, check, left};
 use world::columns::{Nulls, ROWS, Shape, every, numbers};
 use world::random::Random;
@@ -130,23 +127,6 @@ fn several_predicates_leave_what_meets_all() {
     }
 }
 
-/// Keys as bits, from a list or by a look-up of each number.
-fn keys(listed: bool, keys: &[i128], column_type: &ColumnType, rows: usize) -> KnownKeys {
-    let (low, high) = (keys.iter().min().expect("one"), keys.iter().max().expect("one"));
-    let list = listed.then(|| keys.to_vec());
-    let bounds = KeyBounds { low: *low, high: *high, list };
-    let known = KnownKeys::find(&bounds, column_type, rows, |values| {
-        assert!(!listed, "there is a list");
-        let values = Decoded { values, valid: None };
-        let truths = cells_of(&values, &[]).into_iter().map(|cell| match cell {
-            Cell::Number(number) => keys.contains(&number),
-            _ => false,
-        });
-        Ok::<_, ()>(matches_of(&truths.collect::<Vec<_>>()))
-    });
-    known.expect("nothing fails")
-}
-
 /// Whether a column of this type can have a number.
 fn is_of(column_type: &ColumnType, number: i128) -> bool {
     let values = consecutive(number, 1, column_type).expect("a type of numbers");
@@ -169,17 +149,16 @@ fn keys_of_joins_over_numbers_of_every_encoding() {
             };
             for first in [least - 200, least, middle, greatest - 5, greatest, greatest + 1] {
                 let wanted: Vec<_> = (0..9).map(|step| first + step * step * 3).collect();
-                for listed in [false, true] {
-                    let known = keys(listed, &wanted, &shape.column_type, ROWS);
-                    let KnownKeys::Keys(keys) = known else { panic!("{known:?}") };
-                    for number in first - 70..first + 270 {
-                        // What the type cannot have is nowhere, and may be among the keys.
-                        if is_of(&shape.column_type, number) {
-                            assert_eq!(keys.has(number), wanted.contains(&number), "{number}");
-                        }
+                let listed = wanted.iter().map(|number| i64::try_from(*number));
+                let Ok(listed) = listed.collect::<Result<Vec<_>, _>>() else { continue };
+                let keys = KeySet::of_numbers(&listed).expect("they are close");
+                for number in first - 70..first + 270 {
+                    // What the type cannot have is nowhere, and may be among the keys.
+                    if is_of(&shape.column_type, number) {
+                        assert_eq!(keys.has(number), wanted.contains(&number), "{number}");
                     }
-                    check_keys(&world, keys, offsets, shape.name);
                 }
+                check_keys(&world, keys, offsets, shape.name);
             }
         }
     }
@@ -207,36 +186,4 @@ fn check_keys(world: &World, keys: KeySet, is_offsets: bool, context: &str) {
             assert!(expected.iter().all(|row| left.contains(row)), "{context}");
         }
     }
-}
-
-#[test]
-fn keys_that_are_many_or_far_apart_stay_what_they_are() {
-    let find = |bounds: KeyBounds, rows, matches: Matches| {
-        KnownKeys::find(&bounds, &ColumnType::I64, rows, |_| Ok::<_, ()>(matches.clone()))
-            .expect("nothing fails")
-    };
-    let between = |low, high, list| KeyBounds { low, high, list };
-    // Nearly all of the numbers are keys.
-    assert!(matches!(find(between(0, 999, None), 10, Matches::All), KnownKeys::Useless));
-    // More numbers than rows, or than bits for a list.
-    assert!(matches!(find(between(0, 9_999, None), 5_000, Matches::None), KnownKeys::Unsuitable));
-    let list = Some(vec![0, 99_999]);
-    assert!(matches!(find(between(0, 99_999, list), 5_000, Matches::All), KnownKeys::Unsuitable));
-    let list = Some(vec![0, 39_999]);
-    assert!(matches!(find(between(0, 39_999, list), 5_000, Matches::All), KnownKeys::Keys(_)));
-    // Many numbers of which a sample says that hardly any is a key.
-    assert!(matches!(
-        find(between(0, 99_999, None), 100_000, Matches::None),
-        KnownKeys::Unsuitable
-    ));
-    // Bounds that leave nothing, or everything.
-    assert!(matches!(find(between(1, 0, None), 100, Matches::All), KnownKeys::Unsuitable));
-    let everything = between(i128::MIN, i128::MAX, Some(vec![1]));
-    assert!(matches!(find(everything, 100, Matches::All), KnownKeys::Unsuitable));
-    let bounds = between(0, 10, Some(vec![1]));
-    let known = KnownKeys::find(&bounds, &ColumnType::F64, 100, |_| Err("never asked"));
-    assert!(matches!(known, Ok(KnownKeys::Unsuitable)));
-    let failing =
-        KnownKeys::find(&between(0, 10, None), &ColumnType::I64, 100, |_| Err("it fails"));
-    assert_eq!(failing.err(), Some("it fails"));
 }

@@ -177,24 +177,33 @@ pub struct SymbolWriter {
     lengths: [u8; 256],
 }
 
+/// Bytes that are written before they are put behind others.
+const WRITTEN: usize = 256;
+
 impl SymbolWriter {
     /// Puts the text with these codes behind what is there; codes that are not of the column are
     /// passed over.
     #[inline]
     pub fn append(&self, codes: &[u8], out: &mut Vec<u8>) {
-        let mut len = out.len();
+        let (mut text, mut len) = ([0; WRITTEN], 0);
         let mut rest = codes.iter();
         while let Some(&code) = rest.next() {
             if code == ESCAPE {
-                out.extend(rest.next());
-                len = out.len();
-                continue;
+                if let Some(byte) = rest.next() {
+                    text[len] = *byte;
+                    len += 1;
+                }
+            } else {
+                // Bytes too many are overwritten: to copy eight is cheaper than to copy some.
+                text[len..len + SYMBOL_LEN_MAX].copy_from_slice(&self.words[usize::from(code)]);
+                len += usize::from(self.lengths[usize::from(code)]);
             }
-            // Bytes too many are taken away again: to copy eight is cheaper than to copy some.
-            out.extend_from_slice(&self.words[usize::from(code)]);
-            len += usize::from(self.lengths[usize::from(code)]);
-            out.truncate(len);
+            if len > WRITTEN - SYMBOL_LEN_MAX {
+                out.extend_from_slice(&text[..len]);
+                len = 0;
+            }
         }
+        out.extend_from_slice(&text[..len]);
     }
 }
 

@@ -10,6 +10,7 @@ use super::groups::{AnyGroups, KEY_NUMBERS_MAX, Merged, groups_of};
 use crate::keys::column::{KeyColumn, TextNumbers};
 use crate::keys::texts::KnownTexts;
 use crate::rows::Rows;
+use crate::simd::vectorized;
 use crate::sources::account::{Account, Refused};
 use crate::sources::source::{Codes, Given, Source, has_bit};
 
@@ -225,10 +226,7 @@ impl Grouping {
         if let Some(remembered) = &segment.remembered {
             remembered.products(&segment.columns, rows_of, &mut self.products);
             let mut is_known = true;
-            for (group, product) in into.iter_mut().zip(&self.products) {
-                *group = remembered.groups[*product as usize];
-                is_known &= *group != UNKNOWN;
-            }
+            find_products(&self.products, &remembered.groups, into, &mut is_known);
             if is_known {
                 return Ok(());
             }
@@ -441,6 +439,16 @@ impl Remembered {
                 replace_nulls(codes, nulls, rows, into, *factor);
             }
         }
+    }
+}
+
+vectorized! {
+    /// Puts the group of each product in its place, and says whether all are known.
+    fn find_products(products: &[u32], groups: &[u32], into: &mut [u32], are_known: &mut bool) {
+        *are_known = products.iter().zip(into).fold(true, |all, (product, group)| {
+            *group = groups.get(*product as usize).copied().unwrap_or(UNKNOWN);
+            all & (*group != UNKNOWN)
+        });
     }
 }
 

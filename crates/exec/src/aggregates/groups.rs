@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::keys::hash::{HashTable, Hasher};
 use crate::rows::TILE_ROWS;
+use crate::simd::vectorized;
 use crate::sources::account::{Account, Refused};
 
 /// Numbers of the longest key.
@@ -138,8 +139,7 @@ impl<const K: usize> AnyGroups for Groups<K> {
         account.reserve(&mut merged.own, self.keys.len())?;
         account.reserve(&mut merged.others, count)?;
         let mut own = self.keys.iter().peekable();
-        for at in 0..count {
-            let key = std::array::from_fn(|place| columns[place][at]);
+        for key in (0..count).map(|at| columns.each_ref().map(|column| column[at])) {
             while let Some(before) = own.next_if(|own| **own < key) {
                 merged.own.push(keys.len() as u32);
                 keys.push(*before);
@@ -175,7 +175,11 @@ impl<const K: usize> AnyGroups for Groups<K> {
         let column = |place: usize| columns.get(place).map_or(ZEROS.as_slice(), Vec::as_slice);
         let columns: [&[u64]; K] = std::array::from_fn(|place| &column(place)[..rows]);
         let key = |row: usize| columns.map(|column| column[row]);
-        let from = if self.table.is_none() { self.find_ascending(key, into) } else { 0 };
+        let from = match self.table {
+            Some(_) => 0,
+            None if K == 1 && self.do_ascend(columns[0]) => self.find_numbers(columns[0], into),
+            None => self.find_ascending(key, into),
+        };
         if from < into.len() {
             self.make_table(into.len() - from, account)?;
         }
@@ -189,6 +193,32 @@ impl<const K: usize> AnyGroups for Groups<K> {
 impl<const K: usize> Groups<K> {
     pub(crate) fn new() -> Self {
         Self { keys: Vec::new(), table: None, hasher: Hasher::new() }
+    }
+
+    /// Whether keys of one number ascend, from the last that there is on.
+    fn do_ascend(&self, numbers: &[u64]) -> bool {
+        let mut do_ascend = true;
+        find_descent(numbers, &mut do_ascend);
+        let last = self.keys.last().zip(numbers.first());
+        do_ascend && last.is_none_or(|(last, number)| last[0] <= *number)
+    }
+
+    /// Finds the groups of keys of one number, which ascend; of how many, which is all. Whether a
+    /// number is a new one cannot be foreseen, and nothing branches by it.
+    fn find_numbers(&mut self, numbers: &[u64], into: &mut [u32]) -> usize {
+        let mut groups = self.keys.len();
+        let before = self.keys.last().map(|last| last[0]);
+        let mut last = before.unwrap_or(!numbers.first().copied().unwrap_or_default());
+        self.keys.resize(groups + numbers.len(), [0; K]);
+        let keys = self.keys.as_mut_slice();
+        for (number, group) in numbers.iter().zip(into.iter_mut()) {
+            keys[groups] = [*number; K];
+            groups += usize::from(*number != last);
+            *group = (groups - 1) as u32;
+            last = *number;
+        }
+        self.keys.truncate(groups);
+        into.len()
     }
 
     /// Finds the groups of keys as long as they ascend; of how many that was.
@@ -234,5 +264,13 @@ impl<const K: usize> Groups<K> {
             self.keys.push(key);
             group
         })
+    }
+}
+
+vectorized! {
+    /// Says no where a number is less than the one before it.
+    fn find_descent(numbers: &[u64], do_ascend: &mut bool) {
+        let pairs = numbers.iter().zip(numbers.iter().skip(1));
+        *do_ascend = pairs.fold(true, |all, (one, next)| all & (one <= next));
     }
 }

@@ -155,11 +155,11 @@ impl Sums {
         if self.has_overflowed {
             return None;
         }
+        if self.wide.is_empty() {
+            return Some(words.get_wide(groups, self.word));
+        }
         let wide = |group: usize| self.wide.get(group).copied().unwrap_or_default();
         let words = words.get(groups.clone(), self.word);
-        if self.wide.is_empty() {
-            return Some(words.into_iter().map(i128::from).collect());
-        }
         let sums = groups.zip(words).map(|(group, word)| wide(group).checked_add(word.into()));
         sums.collect()
     }

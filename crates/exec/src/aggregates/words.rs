@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::few_groups;
 use crate::simd::vectorized;
 
 /// Words of the largest block: those of a cache line.
@@ -46,7 +47,14 @@ impl Words {
     /// Adds to the words of each row's group; there are as many tiles as words.
     pub(crate) fn add(&mut self, groups: &[u32], tiles: &[&[i64]]) {
         for (blocks, tiles) in self.blocks.iter_mut().zip(tiles.chunks(BLOCK_WORDS)) {
-            blocks.add(groups, tiles);
+            let count = blocks.len();
+            let are_added = few_groups::add(groups, count, tiles, |word, group, more| {
+                let word = &mut blocks.block_mut(group)[word];
+                *word = word.wrapping_add(more);
+            });
+            if !are_added {
+                blocks.add(groups, tiles);
+            }
         }
     }
 
@@ -68,7 +76,8 @@ impl Words {
     /// Adds to the words of the only group.
     pub(crate) fn add_to_first(&mut self, tiles: &[&[i64]]) {
         for (word, tile) in tiles.iter().enumerate() {
-            let sum = tile.iter().fold(0_i64, |sum, number| sum.wrapping_add(*number));
+            let mut sum = 0;
+            add_all(tile, &mut sum);
             let to = self.word(0, word);
             *to = to.wrapping_add(sum);
         }
@@ -77,6 +86,11 @@ impl Words {
     /// A word of some groups.
     pub(crate) fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64> {
         self.blocks[word / BLOCK_WORDS].get(groups, word % BLOCK_WORDS)
+    }
+
+    /// The same as numbers of 16 bytes.
+    pub(crate) fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128> {
+        self.blocks[word / BLOCK_WORDS].get_wide(groups, word % BLOCK_WORDS)
     }
 
     /// A group's word, to change it.
@@ -88,11 +102,13 @@ impl Words {
 /// Blocks of any number of words.
 trait AnyBlocks: Send {
     fn words(&self) -> usize;
+    fn len(&self) -> usize;
     fn capacity(&self) -> usize;
     fn reserve(&mut self, groups: usize);
     fn resize(&mut self, groups: usize);
     fn add(&mut self, groups: &[u32], tiles: &[&[i64]]);
     fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64>;
+    fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128>;
     fn spread(&mut self, groups: &[u32], count: usize);
     fn block(&self, group: usize) -> &[i64];
     fn block_mut(&mut self, group: usize) -> &mut [i64];
@@ -118,6 +134,10 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         W
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn capacity(&self) -> usize {
         self.0.capacity()
     }
@@ -139,6 +159,10 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         self.0[groups].iter().map(|block| block[word]).collect()
     }
 
+    fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128> {
+        self.0[groups].iter().map(|block| block[word].into()).collect()
+    }
+
     fn spread(&mut self, groups: &[u32], count: usize) {
         self.0 = spread(&self.0, groups, count, [0; W]);
     }
@@ -157,6 +181,13 @@ pub(super) fn spread<T: Copy>(values: &[T], groups: &[u32], count: usize, none: 
     let mut moved = vec![none; count];
     values.iter().zip(groups).for_each(|(value, group)| moved[*group as usize] = *value);
     moved
+}
+
+vectorized! {
+    /// The sum of all numbers of a tile.
+    fn add_all(tile: &[i64], into: &mut i64) {
+        *into = tile.iter().fold(0, |sum, number| sum.wrapping_add(*number));
+    }
 }
 
 vectorized! {

@@ -8,6 +8,10 @@ use std::ops::Range;
 use remanent_engine::schema::ColumnType;
 use remanent_engine::{Encoding, FrozenColumn};
 
+#[cfg(target_arch = "x86_64")]
+use crate::conditions::blocks::{self, Blocks, Numbers};
+#[cfg(target_arch = "x86_64")]
+use crate::conditions::on_offsets::EncodedOffsets;
 use crate::conditions::plain;
 use crate::conditions::verdict::number_of;
 use crate::encodings::offsets::{Offsets, with_offsets};
@@ -71,15 +75,59 @@ impl ColumnComparison {
                 rows.remove(nulls, first);
             }
         }
+        let compared = self.filter_blocks(columns, first, rows) * 64;
         match self.is_narrow {
-            true => self.filter_as::<i32>(columns, first, rows),
-            false => self.filter_as::<i64>(columns, first, rows),
+            true => self.filter_as::<i32>(columns, first, compared, rows),
+            false => self.filter_as::<i64>(columns, first, compared, rows),
         }
     }
 
-    fn filter_as<N: Number>(&self, columns: &Columns<'_, '_>, first: usize, rows: &mut RowBits) {
+    /// Compares 64 rows at once, if the processor has instructions for it; how many words have had
+    /// their turn.
+    #[cfg(target_arch = "x86_64")]
+    fn filter_blocks(&self, columns: &Columns<'_, '_>, first: usize, rows: &mut RowBits) -> usize {
+        let left = self.numbers(columns.left, first, rows.len());
+        let Some((left, right)) = left.zip(self.numbers(columns.right, first, rows.len())) else {
+            return 0;
+        };
+        blocks::keep_compared(self.comparison, left, right, rows.words_mut())
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn filter_blocks(&self, _: &Columns<'_, '_>, _: usize, _: &mut RowBits) -> usize {
+        0
+    }
+
+    /// The numbers of some rows from row `first` on, less the base, if they are narrow offsets.
+    #[cfg(target_arch = "x86_64")]
+    fn numbers<'t>(
+        &self,
+        column: &FrozenColumn<'t>,
+        first: usize,
+        rows: usize,
+    ) -> Option<Numbers<'t>> {
+        match column.encoding() {
+            Encoding::Offsets { min, width, bytes } if self.is_narrow => {
+                let offsets = Blocks::new(EncodedOffsets { bytes, width }, first, rows);
+                Some(Numbers { offsets, least: (min - self.base) as i32 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Compares rows from one of them on.
+    fn filter_as<N: Number>(
+        &self,
+        columns: &Columns<'_, '_>,
+        first: usize,
+        from: usize,
+        rows: &mut RowBits,
+    ) {
         let (mut left, mut right) = ([N::default(); 64], [N::default(); 64]);
-        rows.keep_words(|stretch, _| {
+        rows.keep_words(|stretch, word| {
+            if stretch.start < from {
+                return word;
+            }
             let stretch = first + stretch.start..first + stretch.end;
             self.load(columns.left, stretch.clone(), &mut left);
             self.load(columns.right, stretch.clone(), &mut right);

@@ -1,42 +1,24 @@
 //! What a join wants of a column of whole numbers: a bit for each number between two.
 //!
-//! A hash join reads its smaller side first, and can tell which keys it found: as a list, which
-//! becomes bits, or as a look-up of each, which is done once for each number that a key can be,
-//! where these lie close together beside the number of rows. After that a row costs one bit, found
-//! by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query Evaluation Techniques for
-//! Large Databases, ACM Computing Surveys 1993.) The join checks what it gets as ever.
+//! A hash join reads its smaller side first, and can tell which keys it found; where these lie close
+//! together, each number between the least and the greatest has a bit. After that a row of the other
+//! side costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query
+//! Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.) The join checks what it
+//! gets as ever.
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use remanent_engine::schema::ColumnType;
-
-use crate::conditions::matches::Matches;
-use crate::decode::consecutive;
-use crate::encodings::offsets::Offsets;
-use crate::rows::BATCH_ROWS;
-use crate::rows::bits::RowBits;
+use crate::conditions::on_offsets::OffsetBits;
 use crate::simd::vectorized;
-use crate::vector::Vector;
 
-/// Of the numbers between the least and the greatest key of a join, the part that has to be keys
-/// for these to be found by their number, not by a hash: at most 500 bytes of memory for each.
-pub const KEY_DENSITY_MIN: f64 = 0.008;
-
-/// Rows of a table for each number that is looked up ahead, at least, if these are many and a
-/// look-up may take long.
+/// Rows of a table for each number between the ends of a set, at most, for the set to be useless
+/// where nearly all of the numbers are keys.
 const ROWS_A_NUMBER: usize = 4;
 
-/// Parts of a long stretch of numbers that are checked first, and the numbers of each.
-const SAMPLES: usize = 16;
-const SAMPLE: usize = 1024;
-
-/// Bits for each row of a table, at most, where the keys are known as a list.
-const BITS_A_ROW: usize = 8;
-
-/// Numbers that are looked up ahead whatever the number of rows.
+/// Numbers that get a bit whatever the number of keys.
 const NUMBERS_FREE: usize = 4096;
 
 /// Of the numbers between the least and the greatest key, so many in four may be keys for the
@@ -46,7 +28,7 @@ const KEYS_IN_FOUR: usize = 3;
 /// The numbers that a column may have.
 #[derive(Debug)]
 pub struct KeySet {
-    low: i128,
+    low: i64,
     len: usize,
     bits: Vec<u64>,
 }
@@ -82,78 +64,6 @@ impl KeyTally {
     }
 }
 
-/// What is known of keys beforehand.
-#[derive(Clone, Debug)]
-pub struct KeyBounds {
-    /// A number that no key is less than.
-    pub low: i128,
-    /// A number that no key is greater than.
-    pub high: i128,
-    /// The keys, if they are known as a list; those outside the bounds do not count.
-    pub list: Option<Vec<i128>>,
-}
-
-/// What becomes of the keys of a join.
-#[derive(Debug)]
-pub enum KnownKeys {
-    /// They are too far apart, or take too long to look up: the join's predicate stays what it is.
-    Unsuitable,
-    /// They keep hardly a row away.
-    Useless,
-    /// They are bits.
-    Keys(KeySet),
-}
-
-impl KnownKeys {
-    /// The keys within these bounds, for a column of integers or days, in a table of so many rows.
-    /// `look_up` says which of some numbers are keys, and is asked where there is no list; what it
-    /// says of numbers beyond those that the type has does not matter, for no row has them.
-    ///
-    /// # Errors
-    /// What `look_up` meets.
-    ///
-    /// # Examples
-    /// ```
-    /// use remanent_engine::schema::ColumnType;
-    /// use remanent_exec::{KeyBounds, KnownKeys};
-    /// let bounds = KeyBounds { low: 10, high: 90, list: Some(vec![10, 50, 90]) };
-    /// let known = KnownKeys::find(&bounds, &ColumnType::I64, 1000, |_| Err("there is a list"))?;
-    /// let KnownKeys::Keys(keys) = known else { unreachable!("they are few") };
-    /// assert!(keys.has(50) && !keys.has(51) && !keys.has_between(11, 49));
-    /// # Ok::<(), &str>(())
-    /// ```
-    pub fn find<E>(
-        bounds: &KeyBounds,
-        column_type: &ColumnType,
-        rows: usize,
-        look_up: impl FnMut(Vector<'static>) -> Result<Matches, E>,
-    ) -> Result<Self, E> {
-        let KeyBounds { low, high, list } = bounds;
-        let len = high.checked_sub(*low).and_then(|len| usize::try_from(len).ok());
-        let len = len.map_or(usize::MAX, |len| len.saturating_add(1));
-        let len_max = match list {
-            Some(_) => rows.saturating_mul(BITS_A_ROW),
-            None => rows,
-        };
-        let has_numbers = consecutive(0, 0, column_type).is_some();
-        if !has_numbers || high < low || len > NUMBERS_FREE.max(len_max) {
-            return Ok(Self::Unsuitable);
-        }
-        let set = KeySet { low: *low, len, bits: vec![0; len.div_ceil(64)] };
-        let mut search = Search { set, column_type, look_up };
-        let is_long = len > NUMBERS_FREE.max(rows / ROWS_A_NUMBER);
-        if is_long && list.is_none() && !search.is_dense()? {
-            return Ok(Self::Unsuitable);
-        }
-        let count = match list {
-            Some(keys) => search.set.add_all(keys),
-            None => search.range(0, len)?,
-        };
-        let is_useless = count * 4 > len * KEYS_IN_FOUR;
-        Ok(if is_useless { Self::Useless } else { Self::Keys(search.set) })
-    }
-}
-
 /// Numbers for each key that get a bit, at most, where the keys come as they are: 4 bytes a key.
 const NUMBERS_A_KEY: usize = 32;
 
@@ -174,36 +84,48 @@ impl KeySet {
     /// assert!(!KeySet::of_numbers(&[]).expect("no keys").has(0));
     /// ```
     pub fn of_numbers(numbers: &[i64]) -> Option<Self> {
-        let (Some(low), Some(high)) = (numbers.iter().min(), numbers.iter().max()) else {
+        let Some((low, high)) = ends_of(numbers) else {
             return Some(Self { low: 0, len: 0, bits: Vec::new() });
         };
-        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
+        let len = usize::try_from(high.checked_sub(low)?).ok()?.checked_add(1)?;
         let of_few = numbers.len().saturating_mul(NUMBERS_A_KEY_OF_FEW).min(NUMBERS_OF_FEW);
         let of_many = numbers.len().saturating_mul(NUMBERS_A_KEY);
         if len > NUMBERS_FREE.max(of_few).max(of_many) {
             return None;
         }
-        let mut set = Self { low: (*low).into(), len, bits: vec![0; len.div_ceil(64)] };
-        // What is not less than the least number is not beyond the last.
-        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
-        Some(set)
+        Some(Self::of_all(numbers, low, len))
     }
 
     /// The same, if a bit for each number between takes no more than so many bits.
     pub fn of_few(numbers: &[i64], bits_max: usize) -> Option<Self> {
-        let (low, high) = (numbers.iter().min()?, numbers.iter().max()?);
-        let len = usize::try_from(high.checked_sub(*low)?).ok()?.checked_add(1)?;
-        if len > bits_max {
-            return None;
+        let (low, high) = ends_of(numbers)?;
+        let len = usize::try_from(high.checked_sub(low)?).ok()?.checked_add(1)?;
+        (len <= bits_max).then(|| Self::of_all(numbers, low, len))
+    }
+
+    /// Numbers that are so many from the least on at most, of which each gets its bit.
+    fn of_all(numbers: &[i64], low: i64, len: usize) -> Self {
+        let mut bits = vec![0; len.div_ceil(64)];
+        // Numbers that follow one another, as keys often do, share a word, which is written once.
+        let (mut place, mut word) = (0, 0);
+        for number in numbers {
+            // What is not less than the least number is not beyond the last.
+            let at = number.wrapping_sub(low) as usize;
+            if at / 64 != place {
+                bits[place] |= word;
+                (place, word) = (at / 64, 0);
+            }
+            word |= 1 << (at % 64);
         }
-        let mut set = Self { low: (*low).into(), len, bits: vec![0; len.div_ceil(64)] };
-        numbers.iter().for_each(|number| set.add(number.wrapping_sub(*low) as usize));
-        Some(set)
+        if let Some(last) = bits.get_mut(place) {
+            *last |= word;
+        }
+        Self { low, len, bits }
     }
 
     /// The least number.
     pub(crate) fn low(&self) -> i64 {
-        self.low as i64
+        self.low
     }
 
     /// The bits, from that of the least number on; those beyond the greatest are 0.
@@ -232,27 +154,12 @@ impl KeySet {
     /// Whether it seems to keep hardly a row of a table with so many rows away: nearly all numbers
     /// between the ends are keys, and these are about as many as the table may have.
     pub fn is_useless(&self, rows: usize) -> bool {
-        let count: usize = self.bits.iter().map(|word| word.count_ones() as usize).sum();
-        count * 4 > self.len * KEYS_IN_FOUR && self.len.saturating_mul(ROWS_A_NUMBER) >= rows
-    }
-
-    /// Adds the keys of a list; how many different ones there are.
-    fn add_all(&mut self, keys: &[i128]) -> usize {
-        for key in keys {
-            if let Some(at) = self.place_of(*key) {
-                self.add(at);
-            }
-        }
-        self.bits.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    fn add(&mut self, at: usize) {
-        self.bits[at / 64] |= 1 << (at % 64);
+        self.count() * 4 > self.len * KEYS_IN_FOUR && self.len.saturating_mul(ROWS_A_NUMBER) >= rows
     }
 
     /// The place of a number, if it is not beyond the ends.
     fn place_of(&self, number: i128) -> Option<usize> {
-        let at = usize::try_from(number.checked_sub(self.low)?).ok()?;
+        let at = usize::try_from(number.checked_sub(self.low.into())?).ok()?;
         (at < self.len).then_some(at)
     }
 
@@ -263,7 +170,9 @@ impl KeySet {
 
     /// Whether a number from the first to the second is among them.
     pub fn has_between(&self, first: i128, last: i128) -> bool {
-        let at = |number: i128| number.saturating_sub(self.low).clamp(0, self.len as i128) as usize;
+        let at = |number: i128| {
+            number.saturating_sub(self.low.into()).clamp(0, self.len as i128) as usize
+        };
         let (from, to) = (at(first), at(last.saturating_add(1)));
         let (head, tail) = (from.next_multiple_of(64).min(to), to / 64 * 64);
         let words = self.bits.get(head / 64..tail / 64).unwrap_or_default();
@@ -284,96 +193,25 @@ impl KeySet {
         self.has_at(number.wrapping_sub(self.low as u64) as usize)
     }
 
-    /// Leaves the rows whose numbers, which are so much more than `min`, are among them; the
-    /// stretch begins at row `start` of the offsets. Numbers and keys are of one type of at most 8
-    /// bytes.
-    #[inline]
-    pub(crate) fn filter(
-        &self,
-        min: i128,
-        offsets: impl Offsets,
-        start: usize,
-        rows: &mut RowBits,
-    ) {
-        // What is less than the first number wraps around to more than the last.
-        let first = (min - self.low) as usize;
-        let each = |row: usize| {
-            let offset = offsets.get(start + row);
-            self.has_at(first.wrapping_add(offset as usize))
-        };
-        rows.keep(each, |rows| {
-            let (mut loaded, mut word) = ([0; 64], 0);
-            let loaded = &mut loaded[..rows.len()];
-            offsets.load(start + rows.start..start + rows.end, loaded, |offset| offset);
-            words_among(&self.bits, first, loaded, &mut word);
-            word
-        });
+    /// The bits by offsets, where numbers are so much more than `min`; numbers and keys are of one
+    /// type of at most 8 bytes.
+    pub(crate) fn by_offset(&self, min: i128) -> OffsetBits<'_> {
+        OffsetBits { bits: &self.bits, len: self.len, first: min - i128::from(self.low) }
     }
+}
+
+/// The least and the greatest of some numbers, if there is one.
+pub(crate) fn ends_of(numbers: &[i64]) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (i64::MAX, i64::MIN);
+    find_ends(numbers, &mut low, &mut high);
+    (!numbers.is_empty()).then_some((low, high))
 }
 
 vectorized! {
-    /// A bit for each of up to 64 offsets from a number on that has one in a bitmap, which has none
-    /// beyond its end.
-    fn words_among(bits: &[u64], first: usize, offsets: &[u32], into: &mut u64) {
-        let mut word = 0;
-        for (row, offset) in offsets.iter().enumerate() {
-            let at = first.wrapping_add(*offset as usize);
-            let of_bits = bits.get(at / 64).copied().unwrap_or_default();
-            word |= (of_bits >> (at % 64) & 1) << row;
-        }
-        *into = word;
-    }
-}
-
-/// Looking keys up, number by number.
-struct Search<'c, F> {
-    set: KeySet,
-    column_type: &'c ColumnType,
-    look_up: F,
-}
-
-impl<E, F: FnMut(Vector<'static>) -> Result<Matches, E>> Search<'_, F> {
-    /// Whether so many of the numbers seem to be keys that the join finds them without a hash, so
-    /// that to look a number up costs next to nothing.
-    fn is_dense(&mut self) -> Result<bool, E> {
-        let (mut numbers, mut count) = (0, 0);
-        let len = self.set.len;
-        for from in (0..len).step_by(len.div_ceil(SAMPLES)) {
-            let to = len.min(from + SAMPLE);
-            count += self.range(from, to)?;
-            numbers += to - from;
-        }
-        Ok(count as f64 >= numbers as f64 * KEY_DENSITY_MIN / 2.0)
-    }
-
-    /// Looks up the numbers from one place up to another; how many are keys.
-    fn range(&mut self, from: usize, to: usize) -> Result<usize, E> {
-        let mut count = 0;
-        for from in (from..to).step_by(BATCH_ROWS) {
-            let numbers = BATCH_ROWS.min(to - from);
-            let low = self.set.low + from as i128;
-            let Some(values) = consecutive(low, numbers, self.column_type) else { return Ok(0) };
-            match (self.look_up)(values)? {
-                Matches::None => {}
-                Matches::All => {
-                    (from..from + numbers).for_each(|at| self.set.add(at));
-                    count += numbers;
-                }
-                Matches::Some(words) => {
-                    for (word, first) in words.into_iter().zip((from..).step_by(64)) {
-                        count += word.count_ones() as usize;
-                        self.add_word(word, first);
-                    }
-                }
-            }
-        }
-        Ok(count)
-    }
-
-    fn add_word(&mut self, mut word: u64, first: usize) {
-        while word != 0 {
-            self.set.add(first + word.trailing_zeros() as usize);
-            word &= word - 1;
-        }
+    fn find_ends(numbers: &[i64], low: &mut i64, high: &mut i64) {
+        let ends = (*low, *high);
+        (*low, *high) = numbers.iter().fold(ends, |(low, high), number| {
+            (low.min(*number), high.max(*number))
+        });
     }
 }

@@ -28,8 +28,8 @@ pub trait Find: Debug + Send + Sync {
 /// # Examples
 /// See [`Pattern::parse`].
 pub trait TextPattern: Debug + Send + Sync {
-    /// What the pattern is made of.
-    fn parts(&self) -> &PatternParts;
+    /// What it is made of, if it is a LIKE.
+    fn parts(&self) -> Option<&PatternParts>;
 
     /// Leaves the rows of a stretch, which begins with row `first`, whose texts meet it.
     fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits);
@@ -111,8 +111,8 @@ impl<F: Find> Pattern<F> {
 }
 
 impl<F: Find> TextPattern for Pattern<F> {
-    fn parts(&self) -> &PatternParts {
-        &self.parts
+    fn parts(&self) -> Option<&PatternParts> {
+        Some(&self.parts)
     }
 
     fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits) {

@@ -23,7 +23,8 @@ pub trait ColumnPredicate {
     /// does not meet it then. Dates are days; times and timestamps are microseconds.
     fn ranges(&self) -> Option<&NumberRanges>;
 
-    /// The pattern of its LIKE, if it says no more than that; NULL does not meet it then.
+    /// The pattern of its LIKE, or the beginnings that it asks for, if it says no more than that;
+    /// NULL does not meet it then.
     fn pattern(&self) -> Option<&Arc<dyn TextPattern>>;
 
     /// The texts that it compares a column of text with for being equal, if it says no more than

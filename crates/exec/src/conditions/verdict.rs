@@ -13,6 +13,7 @@ use remanent_engine::{Encoding, FrozenColumn};
 
 use crate::conditions::automaton::Automaton;
 use crate::conditions::key_set::KeySet;
+use crate::conditions::on_offsets::{EncodedOffsets, OffsetBits, OffsetRange};
 use crate::conditions::pattern::TextPattern;
 use crate::conditions::plain::{self, PlainBytes};
 use crate::conditions::predicate::ColumnPredicate;
@@ -38,8 +39,8 @@ pub(crate) enum Verdict {
     None,
     /// It has to be evaluated on the values.
     Unknown,
-    /// By the code or the offset of a row, and for null.
-    Table { meets: Vec<bool>, null: bool },
+    /// By a bit for each code or offset, and for null.
+    Table { meets: Vec<u64>, null: bool },
     /// By the code or the offset, which is in one of these ranges, and for null.
     Ranges { ranges: Vec<OffsetRange>, null: bool },
     /// By the number as it lies in rows; null does not meet it.
@@ -50,13 +51,6 @@ pub(crate) enum Verdict {
     Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
     LikeCodes(Automaton),
-}
-
-/// Codes or offsets from the least to the greatest, both included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct OffsetRange {
-    low: u32,
-    high: u32,
 }
 
 impl Verdict {
@@ -88,13 +82,11 @@ impl Verdict {
                 if code_width <= 2 && values.len() <= DICTIONARY_MAX =>
             {
                 let values = dictionary_values(column.column_type(), &values);
-                Self::table(predicate, column, code_width, values)
+                Self::table(predicate, column, values)
             }
             Encoding::Offsets { min, width: 1, .. } => {
                 match consecutive(min, 256, column.column_type()) {
-                    Some(values) => {
-                        Self::table(predicate, column, 1, Decoded { values, valid: None })
-                    }
+                    Some(values) => Self::table(predicate, column, Decoded { values, valid: None }),
                     None => Self::Unknown,
                 }
             }
@@ -115,9 +107,8 @@ impl Verdict {
                 None => Self::Unknown,
             },
             Encoding::Fsst { symbols, .. } => {
-                let pattern = predicate.pattern();
-                let automaton =
-                    pattern.and_then(|pattern| Automaton::new(pattern.parts(), &symbols));
+                let parts = predicate.pattern().and_then(|pattern| pattern.parts());
+                let automaton = parts.and_then(|parts| Automaton::new(parts, &symbols));
                 automaton.map_or(Self::Unknown, Self::LikeCodes)
             }
             _ => Self::Unknown,
@@ -135,14 +126,13 @@ impl Verdict {
         }
     }
 
-    /// A table by the codes or offsets, of so many bytes, whose values are given.
+    /// A table by the codes or offsets, whose values are given.
     fn table(
         predicate: &dyn ColumnPredicate,
         column: &FrozenColumn<'_>,
-        bytes: usize,
         values: Decoded<'_>,
     ) -> Self {
-        let Some(mut truths) = meets(predicate, values) else { return Self::Unknown };
+        let Some(truths) = meets(predicate, values) else { return Self::Unknown };
         let null = match column.nulls() {
             None => false,
             Some(_) => {
@@ -162,9 +152,10 @@ impl Verdict {
         if let Some(range) = only_range(&truths) {
             return Self::Ranges { ranges: vec![range], null };
         }
-        // The code of a null row may be any.
-        truths.resize(if bytes == 1 { 256 } else { 65_536 }, false);
-        Self::Table { meets: truths, null }
+        let words = truths.chunks(64).map(|truths| {
+            truths.iter().zip(0..).fold(0, |word, (meets, bit)| word | u64::from(*meets) << bit)
+        });
+        Self::Table { meets: words.collect(), null }
     }
 
     /// What the keys that a join wants say of a column; nothing where it is not numbers that are
@@ -221,9 +212,7 @@ impl Verdict {
                 let texts = EncodedTexts::new(ends, bytes);
                 match self {
                     Self::Like(pattern) => pattern.filter(&texts, first, rows),
-                    Self::LikeCodes(automaton) => {
-                        texts.filter(first, rows, |codes| automaton.meets(codes));
-                    }
+                    Self::LikeCodes(automaton) => automaton.filter(&texts, first, rows),
                     _ => {}
                 }
             }
@@ -236,12 +225,14 @@ impl Verdict {
     }
 
     fn filter_offsets(&self, bytes: &[u8], width: usize, first: usize, rows: &mut RowBits) {
+        let offsets = EncodedOffsets { bytes, width };
         match self {
-            Self::Table { meets, .. } => with_offsets!(bytes, width, |offsets| {
-                offsets.filter(first, rows, |offset| meets[offset as usize]);
-            }),
+            Self::Table { meets, .. } => {
+                let bits = OffsetBits { bits: meets, len: meets.len() * 64, first: 0 };
+                offsets.keep_with_bit(bits, first, rows);
+            }
             Self::Ranges { ranges, .. } => match ranges.as_slice() {
-                [range] => filter_range(*range, bytes, width, first, rows),
+                [range] => offsets.keep_between(*range, first, rows),
                 ranges => with_offsets!(bytes, width, |offsets| {
                     rows.keep_words(|stretch, _| {
                         let stretch = first + stretch.start..first + stretch.end;
@@ -252,39 +243,11 @@ impl Verdict {
                     });
                 }),
             },
-            Self::Among { keys, min } => with_offsets!(bytes, width, |offsets| {
-                keys.filter(*min, offsets, first, rows);
-            }),
+            Self::Among { keys, min } => {
+                offsets.keep_with_bit(keys.by_offset(*min), first, rows);
+            }
             _ => {}
         }
-    }
-}
-
-impl OffsetRange {
-    #[inline]
-    fn has(self, offset: u32) -> bool {
-        // What is less than the least wraps around to more than the greatest.
-        offset.wrapping_sub(self.low) <= self.high - self.low
-    }
-}
-
-/// Leaves the rows whose offsets are in a range. One and two bytes are compared as they are: the
-/// fewer bytes, the more of them at once.
-fn filter_range(range: OffsetRange, bytes: &[u8], width: usize, first: usize, rows: &mut RowBits) {
-    let OffsetRange { low, high } = range;
-    match width {
-        1 => {
-            let (low, len) = (low as u8, (high - low) as u8);
-            rows.keep_entries(first, bytes, |byte| byte.wrapping_sub(low) <= len);
-        }
-        2 => {
-            let (low, len) = (low as u16, (high - low) as u16);
-            let offset = |two| u16::from_le_bytes(two).wrapping_sub(low);
-            rows.keep_entries(first, bytes.as_chunks().0, |two| offset(two) <= len);
-        }
-        _ => with_offsets!(bytes, width, |offsets| {
-            offsets.filter(first, rows, |offset| range.has(offset));
-        }),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! One loop for all that looks at texts, compiled for each way of looking.
 
+use std::ops::Range;
+
 use remanent_engine::Ends;
 
 use crate::rows::bits::RowBits;
@@ -21,6 +23,28 @@ impl<'t> EncodedTexts<'t> {
         Self { ends, bytes }
     }
 
+    /// Where the bytes of a row begin among all.
+    #[inline]
+    pub(crate) fn start(&self, row: usize) -> usize {
+        self.ends.start(row)
+    }
+
+    /// Where those of some rows that follow one another are.
+    pub(crate) fn stretch(&self, rows: Range<usize>) -> Range<usize> {
+        self.ends.start(rows.start)..self.ends.start(rows.end)
+    }
+
+    /// Some of the bytes.
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &'t [u8] {
+        &self.bytes[range]
+    }
+
+    /// The bytes of a row.
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> &'t [u8] {
+        &self.bytes[self.ends.range(row)]
+    }
+
     /// Leaves the rows of a stretch, which begins with row `first`, whose bytes meet a condition.
     #[inline]
     pub(crate) fn filter(
@@ -29,6 +53,6 @@ impl<'t> EncodedTexts<'t> {
         rows: &mut RowBits,
         condition: impl Fn(&[u8]) -> bool,
     ) {
-        rows.keep_each(|row| condition(&self.bytes[self.ends.range(first + row)]));
+        rows.keep_each(|row| condition(self.get(first + row)));
     }
 }

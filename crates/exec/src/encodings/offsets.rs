@@ -21,6 +21,10 @@ pub(crate) trait Offsets: Copy {
     /// Puts what `value` answers for the offset of each row of a stretch in its place.
     fn load<T>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(u32) -> T);
 
+    /// Puts what `value` answers for what is there and the offset of each row of a stretch in its
+    /// place.
+    fn merge<T: Copy>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(T, u32) -> T);
+
     /// A bit for each of up to 64 rows whose offset meets something.
     fn word(self, rows: Range<usize>, meets: impl Fn(u32) -> bool) -> u64;
 
@@ -84,6 +88,12 @@ impl<E: Copy, F: Fn(E) -> u32 + Copy> Offsets for Entries<'_, E, F> {
         entries.for_each(|(to, entry)| *to = value((self.read)(*entry)));
     }
 
+    #[inline(always)]
+    fn merge<T: Copy>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(T, u32) -> T) {
+        let entries = into.iter_mut().zip(&self.entries[rows]);
+        entries.for_each(|(to, entry)| *to = value(*to, (self.read)(*entry)));
+    }
+
     #[inline]
     fn word(self, rows: Range<usize>, meets: impl Fn(u32) -> bool) -> u64 {
         word_of(&self.entries[rows], |entry| meets((self.read)(entry)))
@@ -140,6 +150,12 @@ impl Offsets for Parts<'_> {
     #[inline(always)]
     fn load<T>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(u32) -> T) {
         into.iter_mut().zip(self.stretch(rows)).for_each(|(to, offset)| *to = value(offset));
+    }
+
+    #[inline(always)]
+    fn merge<T: Copy>(self, rows: Range<usize>, into: &mut [T], value: impl Fn(T, u32) -> T) {
+        let offsets = into.iter_mut().zip(self.stretch(rows));
+        offsets.for_each(|(to, offset)| *to = value(*to, offset));
     }
 
     #[inline]

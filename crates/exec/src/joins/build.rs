@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lookup::{Lookup, NumberTable, RankedSet, WideTable};
 use super::table::{JoinKey, JoinTable, Order, Part};
-use crate::conditions::key_set::KeySet;
+use crate::conditions::key_set::{KeySet, ends_of};
 use crate::conditions::ranges::NumberRange;
 use crate::keys::column::{KeyColumn, TextNumbers};
 use crate::keys::texts::KnownTexts;
@@ -229,8 +229,7 @@ impl JoinBuild {
             match (&self.null_keys, numbers.first().zip(numbers.last())) {
                 (None, Some((first, last))) if self.ascends => (low, high) = (*first, *last),
                 (None, _) => {
-                    low = numbers.iter().copied().min().unwrap_or(low);
-                    high = numbers.iter().copied().max().unwrap_or(high);
+                    (low, high) = ends_of(numbers).unwrap_or((low, high));
                 }
                 (Some(_), _) => {
                     for row in (0..self.rows).filter(|row| self.is_valid(*row)) {

@@ -80,6 +80,9 @@ vectorized! {
     }
 }
 
+/// Numbers that are looked up at once.
+const AT_ONCE: usize = 64;
+
 /// A hash table of numbers, which lie in it.
 #[derive(Debug)]
 pub(crate) struct NumberTable {
@@ -123,22 +126,38 @@ impl NumberTable {
         self.slots.iter().filter(|slot| slot.entry != 0).map(|slot| slot.number)
     }
 
-    /// The entry of a number.
-    #[inline]
-    pub(crate) fn find(&self, number: i64) -> u32 {
-        // One less than 0 is that of no entry.
-        self.slots[self.place_of(number)].entry.wrapping_sub(1)
+    /// Puts the entry of each number in its place. Of some numbers the first slots are read before
+    /// the first of these is looked at: no read of memory waits for another one.
+    pub(crate) fn find_all(&self, numbers: &[i64], into: &mut [u32]) {
+        let mut first = [Slot { number: 0, entry: 0 }; AT_ONCE];
+        for (numbers, into) in numbers.chunks(AT_ONCE).zip(into.chunks_mut(AT_ONCE)) {
+            for (slot, number) in first.iter_mut().zip(numbers) {
+                *slot = self.slots[self.first_place_of(*number)];
+            }
+            for ((to, number), slot) in into.iter_mut().zip(numbers).zip(&first) {
+                // One less than 0 is that of no entry.
+                *to = match slot.entry == 0 || slot.number == *number {
+                    true => slot.entry.wrapping_sub(1),
+                    false => self.slots[self.place_of(*number)].entry.wrapping_sub(1),
+                };
+            }
+        }
     }
 
     /// The slot of a number, or the free one where it would be.
     #[inline]
     fn place_of(&self, number: i64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = (self.hasher.of_numbers(&[number as u64]) >> 32) as usize & mask;
+        let mut at = self.first_place_of(number);
         while self.slots[at].entry != 0 && self.slots[at].number != number {
-            at = (at + 1) & mask;
+            at = (at + 1) & (self.slots.len() - 1);
         }
         at
+    }
+
+    /// The slot where a number is, if no other one is there.
+    #[inline]
+    fn first_place_of(&self, number: i64) -> usize {
+        (self.hasher.of_numbers(&[number as u64]) >> 32) as usize & (self.slots.len() - 1)
     }
 }
 

@@ -165,7 +165,7 @@ impl JoinTable {
             }
             Lookup::Hashed(table) => {
                 self.load_packed(probe, &mut tile)?;
-                into.iter_mut().zip(&probe.numbers).for_each(|(to, it)| *to = table.find(*it));
+                table.find_all(&probe.numbers, into);
             }
         }
         if self.parts.len() > 1 && !matches!(lookup, Lookup::Wide(_)) {

@@ -43,6 +43,11 @@ impl RowBits {
         &self.words
     }
 
+    /// The same, to leave fewer.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// How many rows the stretch has, left or not.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -138,7 +143,7 @@ pub(crate) fn bits_of(bitmap: &[u64], rows: Range<usize>) -> u64 {
 
 /// The bits of a word for which something holds.
 #[inline]
-fn each_of(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
+pub(crate) fn each_of(word: u64, holds: impl Fn(usize) -> bool) -> u64 {
     let (mut rest, mut kept) = (word, 0);
     while rest != 0 {
         let bit = rest.trailing_zeros();

@@ -8,6 +8,7 @@
 mod tests;
 
 use crate::rows::bits::RowBits;
+use crate::rows::list::list_of;
 use crate::rows::{Rows, Run};
 
 /// Rows of a run, on average, that are worth a loop of their own.
@@ -135,16 +136,4 @@ fn runs_of(words: &[u64], first: u32) -> Vec<Run> {
         }
     }
     runs
-}
-
-/// The rows of so many bits, the first of which is that of row `first`, as a list.
-fn list_of(words: &[u64], first: u32, count: usize) -> Vec<u32> {
-    let mut list = Vec::with_capacity(count);
-    for (mut word, at) in words.iter().copied().zip((first..).step_by(64)) {
-        while word != 0 {
-            list.push(at + word.trailing_zeros());
-            word &= word - 1;
-        }
-    }
-    list
 }

@@ -7,11 +7,12 @@
 use remanent_engine::schema::{ColumnType, Value};
 use remanent_engine::{Encoding, FrozenColumn};
 
+use crate::conditions::key_set::ends_of;
 use crate::conditions::plain;
 use crate::conditions::ranges::NumberRange;
 use crate::conditions::verdict::number_of;
 use crate::encodings::offsets::{Offsets, with_offsets};
-use crate::rows::{Rows, TILE_ROWS};
+use crate::rows::Rows;
 use crate::simd::vectorized;
 
 /// The values of a column.
@@ -165,18 +166,6 @@ impl<'s> Loader<'s> {
                 NumberRange { low: <$native>::MIN.into(), high: <$native>::MAX.into() }
             };
         }
-        macro_rules! among {
-            ($values:expr) => {{
-                let ends = |(low, high): (i128, i128), value: &_| {
-                    let value = i128::from(*value);
-                    (low.min(value), high.max(value))
-                };
-                let (low, high) = $values.iter().fold((0, 0), ends);
-                i64::try_from(low).ok()?;
-                i64::try_from(high).ok()?;
-                NumberRange { low, high }
-            }};
-        }
         let range = match given.values {
             Slice::F64(_) | Slice::Texts(_) | Slice::Other => return None,
             _ if given.range.is_some_and(|range| fits(range.low) && fits(range.high)) => {
@@ -189,11 +178,17 @@ impl<'s> Loader<'s> {
             Slice::U16(_) => of_type!(u16),
             Slice::U32(_) => of_type!(u32),
             Slice::I64(values) => {
-                let low = values.iter().min().copied().unwrap_or_default();
-                let high = values.iter().max().copied().unwrap_or_default();
+                let (low, high) = ends_of(values).unwrap_or_default();
                 NumberRange { low: low.into(), high: high.into() }
             }
-            Slice::I128(values) => among!(values),
+            Slice::I128(values) => {
+                let (mut ends, mut are_narrow) = ((0, 0), true);
+                find_ends(values, &mut ends, &mut are_narrow);
+                if !are_narrow {
+                    return None;
+                }
+                NumberRange { low: ends.0.into(), high: ends.1.into() }
+            }
         };
         Some(Self { numbers: Numbers::Slice(given.values), range, nulls: given.nulls })
     }
@@ -243,6 +238,20 @@ impl<'s> Loader<'s> {
 }
 
 vectorized! {
+    /// The least and the greatest of numbers and 0, and whether all have room in 8 bytes.
+    fn find_ends(numbers: &[i128], ends: &mut (i64, i64), are_narrow: &mut bool) {
+        let (mut low, mut high, mut beyond) = (0, 0, 0);
+        for number in numbers {
+            let lower = *number as i64;
+            // The upper half is nothing but the sign.
+            beyond |= (*number >> 64) as i64 ^ (lower >> 63);
+            (low, high) = (lower.min(low), lower.max(high));
+        }
+        (*ends, *are_narrow) = ((low, high), beyond == 0);
+    }
+}
+
+vectorized! {
     /// Loads numbers that are so much more than the least.
     fn load_offsets(min: i64, width: usize, bytes: &[u8], rows: Rows<'_>, into: &mut [i64]) {
         with_offsets!(bytes, width, |offsets| {
@@ -271,11 +280,7 @@ vectorized! {
                 let rows = into.iter_mut().zip(list);
                 rows.for_each(|(to, row)| *to = with(*to, codes.get(*row as usize)));
             }
-            rows => rows.stretches(into, |stretch, into| {
-                let mut loaded = [0; TILE_ROWS];
-                codes.load(stretch, &mut loaded[..into.len()], |code| code);
-                into.iter_mut().zip(loaded).for_each(|(to, code)| *to = with(*to, code));
-            }),
+            rows => rows.stretches(into, |stretch, into| codes.merge(stretch, into, with)),
         });
     }
 }

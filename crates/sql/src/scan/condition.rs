@@ -24,7 +24,7 @@ use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use remanent_exec::{Matches, NumberRanges, TextList, TextPattern};
 
 use super::constant::{ComparedColumns, compared_columns, ranges_of, texts_of};
-use super::pattern::pattern_of;
+use super::pattern::{pattern_of, prefixes_of};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 
@@ -37,7 +37,7 @@ pub(crate) struct Condition {
     expr: Arc<dyn PhysicalExpr>,
     /// The whole numbers, or unscaled decimals, that meet it, if it says no more than that.
     pub(crate) ranges: Option<NumberRanges>,
-    /// The pattern of its LIKE, if it says no more than that.
+    /// The pattern of its LIKE, or the beginnings that it asks for, if it says no more than that.
     pub(crate) pattern: Option<Arc<dyn TextPattern>>,
     /// The texts that it compares a column with, if it says no more than that.
     pub(crate) texts: Option<TextList>,
@@ -107,7 +107,9 @@ impl Condition {
             [column] => ranges_of(filter, &table.columns[*column].sql_type),
             _ => None,
         };
-        let pattern = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
+        let like = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
+        let beginnings = || prefixes_of(filter).map(|it| Arc::new(it) as Arc<dyn TextPattern>);
+        let pattern = like.or_else(beginnings);
         let texts = texts_of(filter);
         let compared = compared_columns(filter, table);
         Ok(Self { columns, schema, expr, ranges, pattern, texts, compared })

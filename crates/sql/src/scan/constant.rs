@@ -199,7 +199,7 @@ fn found_in(filter: &Expr) -> Option<TextList> {
 }
 
 /// The text of a constant that is not NULL.
-fn text_of(constant: &Expr) -> Option<&str> {
+pub(super) fn text_of(constant: &Expr) -> Option<&str> {
     match constant {
         Expr::Literal(
             ScalarValue::Utf8(Some(text))

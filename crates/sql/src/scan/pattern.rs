@@ -1,4 +1,5 @@
-//! LIKE with a constant, as a pattern that text is compared with where it lies.
+//! LIKE with a constant, and IN of a text's first letters, as what text is compared with where it
+//! lies.
 //!
 //! Patterns with `_` or an escape are left to DataFusion.
 
@@ -7,8 +8,14 @@ mod tests;
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::expr::InList;
 use memchr::memmem::Finder;
-use remanent_exec::{Find, Pattern};
+use remanent_exec::{Find, Pattern, Prefixes};
+
+use super::constant::text_of;
+
+/// Beginnings that a text is compared with one by one at most.
+const PREFIXES_MAX: usize = 64;
 
 /// Parts are sought by as many bytes at once as the machine can.
 #[derive(Debug)]
@@ -27,19 +34,37 @@ pub(crate) fn pattern_of(filter: &Expr) -> Option<Pattern<PartFinder>> {
     if like.case_insensitive || like.escape_char.is_some() {
         return None;
     }
-    let (Expr::Column(_), Expr::Literal(literal, _)) = (like.expr.as_ref(), like.pattern.as_ref())
-    else {
-        return None;
-    };
-    let (ScalarValue::Utf8(Some(text))
-    | ScalarValue::LargeUtf8(Some(text))
-    | ScalarValue::Utf8View(Some(text))) = literal
-    else {
-        return None;
-    };
-    parse(text, like.negated)
+    let Expr::Column(_) = like.expr.as_ref() else { return None };
+    parse(text_of(&like.pattern)?, like.negated)
 }
 
 fn parse(text: &str, negated: bool) -> Option<Pattern<PartFinder>> {
     Pattern::parse(text, negated, |part| PartFinder(Finder::new(part).into_owned()))
+}
+
+/// The beginnings that a filter asks for: it says that the first letters of a column, as many as
+/// each of some constants has, are among these, and nothing else.
+pub(crate) fn prefixes_of(filter: &Expr) -> Option<Prefixes> {
+    let Expr::InList(InList { expr, list, negated }) = filter else { return None };
+    let Expr::ScalarFunction(function) = expr.as_ref() else { return None };
+    let [Expr::Column(_), from, count] = function.args.as_slice() else { return None };
+    if function.name() != "substr" || number_of(from) != Some(1) {
+        return None;
+    }
+    let count = usize::try_from(number_of(count)?).ok()?;
+    let texts = list.iter().map(text_of).collect::<Option<Vec<_>>>()?;
+    if texts.len() > PREFIXES_MAX {
+        return None;
+    }
+    // Fewer letters than were asked for are a whole text, not its beginning; more are none.
+    let are_beginnings = texts.iter().all(|text| text.chars().count() == count);
+    are_beginnings.then(|| Prefixes::new(texts, *negated))
+}
+
+/// The number of a constant.
+fn number_of(constant: &Expr) -> Option<i64> {
+    match constant {
+        Expr::Literal(ScalarValue::Int64(number), _) => *number,
+        _ => None,
+    }
 }
