@@ -16,7 +16,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 15] = [
+const FLAG_NAMES: [&str; 16] = [
     "listen",
     "trust",
     "certificate",

@@ -13,7 +13,7 @@ use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
 
-pub(crate) const FLAG_NAMES: [&str; 13] = [
+pub(crate) const FLAG_NAMES: [&str; 14] = [
     "command",
     "file",
     "create",

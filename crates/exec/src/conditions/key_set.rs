@@ -1,10 +1,10 @@
 //! What a join wants of a column of whole numbers: a bit for each number between two.
 //!
-//! A hash join reads its smaller side first, and can tell which keys it found; where these lie close
-//! together, each number between the least and the greatest has a bit. After that a row of the other
-//! side costs one bit, found by its encoded value. (Semi-join reduction by bitmaps: Graefe, Query
-//! Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.) The join checks what it
-//! gets as ever.
+//! A hash join reads its smaller side first, and can tell which keys it found; where these lie
+//! close together, each number between the least and the greatest has a bit. After that a row of
+//! the other side costs one bit, found by its encoded value. (Semi-join reduction by bitmaps:
+//! Graefe, Query Evaluation Techniques for Large Databases, ACM Computing Surveys 1993.) The join
+//! checks what it gets as ever.
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! A part lies within one symbol, or a symbol ends with its first letters and the next one goes on
 //! with others. Both are bits that two codes side by side have in common, of which 64 pairs are
-//! looked at together; most texts have no such pair, and are not read any further. (A sieve by
+//! compared together; most texts have no such pair, and are not read any further. (A sieve by
 //! shared bits of neighbours: Teddy, of Intel's Hyperscan, NSDI 2019.)
 
 #[cfg(test)]

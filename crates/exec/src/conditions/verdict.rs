@@ -50,7 +50,7 @@ pub(crate) enum Verdict {
     /// By the text, which lies behind those of other rows.
     Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
-    LikeCodes(Automaton),
+    LikeCodes(Box<Automaton>),
 }
 
 impl Verdict {
@@ -109,7 +109,7 @@ impl Verdict {
             Encoding::Fsst { symbols, .. } => {
                 let parts = predicate.pattern().and_then(|pattern| pattern.parts());
                 let automaton = parts.and_then(|parts| Automaton::new(parts, &symbols));
-                automaton.map_or(Self::Unknown, Self::LikeCodes)
+                automaton.map_or(Self::Unknown, |it| Self::LikeCodes(Box::new(it)))
             }
             _ => Self::Unknown,
         }

@@ -127,7 +127,7 @@ impl NumberTable {
     }
 
     /// Puts the entry of each number in its place. Of some numbers the first slots are read before
-    /// the first of these is looked at: no read of memory waits for another one.
+    /// the first of these is compared: no read of memory waits for another one.
     pub(crate) fn find_all(&self, numbers: &[i64], into: &mut [u32]) {
         let mut first = [Slot { number: 0, entry: 0 }; AT_ONCE];
         for (numbers, into) in numbers.chunks(AT_ONCE).zip(into.chunks_mut(AT_ONCE)) {
