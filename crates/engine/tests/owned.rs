@@ -272,7 +272,7 @@ fn pieces_go_to_the_rows_they_are_sent_to() {
     let (db, table) = filled();
     let tx = reader(&db);
     let mut pieces = tx.pieces(&table, None).unwrap();
-    let mut ids = |pieces: &mut remanent_engine::OwnedPieces| {
+    let ids = |pieces: &mut remanent_engine::OwnedPieces| {
         let mut ids = Vec::new();
         while pieces
             .next_with(|piece, _| match piece {

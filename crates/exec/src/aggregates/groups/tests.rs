@@ -15,7 +15,7 @@ fn check(tiles: &[Vec<u64>]) {
         for tile in tiles {
             groups.make_room(tile.len(), &mut account).expect("memory");
             let mut found = vec![0; tile.len()];
-            let columns = vec![tile.clone(), tile.iter().map(|number| number % 3).collect()];
+            let columns = [tile.clone(), tile.iter().map(|number| number % 3).collect()];
             groups.find_all(&columns[..numbers], &mut found, &mut account).expect("memory");
             for (key, group) in tile.iter().zip(found) {
                 let next = known.len() as u32;
