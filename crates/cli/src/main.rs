@@ -4,6 +4,8 @@
 //! run ends with 0, with 1 if what it was given is wrong, or with 2 if it was called wrongly. What
 //! was asked for goes to standard output, everything else to standard error.
 
+#[cfg(feature = "sql")]
+mod allocator;
 mod flags;
 mod outcome;
 
@@ -35,16 +37,10 @@ use std::process::ExitCode;
 
 use flags::Flags;
 use outcome::{Failure, Outcome, answer, say};
-#[cfg(feature = "sql")]
-use {mimalloc::MiMalloc, remanent_sql::CountingAllocator};
-
-/// Batches of queries come and go; their figures were made under this allocator. What it gives out
-/// counts in the memory budget.
-#[cfg(feature = "sql")]
-#[global_allocator]
-static ALLOCATOR: CountingAllocator<MiMalloc> = CountingAllocator::new(MiMalloc);
 
 fn main() -> ExitCode {
+    #[cfg(feature = "sql")]
+    allocator::keep_freed_memory();
     let outcome = Flags::parse(std::env::args_os().skip(1)).and_then(|flags| run(&flags));
     let (text, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use lab_harness::{Outcome, cores};
 
 use crate::contenders::{self, Contender};
+use crate::data::Kind;
 use crate::flags::Flags;
 use crate::queries;
 
@@ -55,6 +56,7 @@ pub(crate) struct Choice {
     pub(crate) queries: Vec<usize>,
     /// Threads that a query may have, on as many cores.
     pub(crate) threads: usize,
+    pub(crate) data: Kind,
     pub(crate) out: PathBuf,
 }
 
@@ -122,7 +124,8 @@ fn choice(flags: &Flags) -> Outcome<Choice> {
     };
     let out = flags.out.clone().unwrap_or_else(|| OUT.into());
     let threads = threads(flags)?;
-    Ok(Choice { scales, rounds, contenders, queries, threads, out })
+    let data = if flags.scramble { Kind::Scrambled } else { Kind::Specified };
+    Ok(Choice { scales, rounds, contenders, queries, threads, data, out })
 }
 
 /// Threads that a query may have.

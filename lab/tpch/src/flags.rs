@@ -23,6 +23,7 @@ pub(crate) struct Flags {
     pub(crate) contenders: Option<Vec<String>>,
     pub(crate) queries: Option<Vec<usize>>,
     pub(crate) threads: Option<usize>,
+    pub(crate) scramble: bool,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -34,6 +35,7 @@ const FLAGS: &[Flag] = &[
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("queries", Some("1,5"), "only these queries"),
     flag("threads", Some("N"), "threads of a query, on as many cores, instead of one"),
+    flag("scramble", None, "sparse keys of 62 bits instead of 1, 2, 3, and rows in no order"),
     flag("out", Some("DIR"), "where records and data go; target/lab by default"),
     flag("help", None, "this text"),
 ];
@@ -62,6 +64,7 @@ impl Flags {
             "contenders" => self.contenders = Some(value.split(',').map(str::to_owned).collect()),
             "queries" => self.queries = Some(numbers(name, value)?),
             "threads" => self.threads = numbers(name, value)?.first().copied(),
+            "scramble" => self.scramble = true,
             "out" => self.out = Some(PathBuf::from(value)),
             "help" => self.help = true,
             other => return Err(format!("--{other} is listed but has no meaning").into()),

@@ -88,7 +88,7 @@ fn explain(contender: &Contender, choice: &Choice) -> Outcome<()> {
     let mut out = io::stdout().lock();
     for &scale in &choice.scales {
         let mut engine = contender.open(choice.threads)?;
-        engine.load(&data::Data::at(&choice.out, scale)?)?;
+        engine.load(&data::Data::at(&choice.out, scale, choice.data)?)?;
         engine.prepare()?;
         for &number in &choice.queries {
             let plan = engine.explain(&queries::text(number, scale))?;

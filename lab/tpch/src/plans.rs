@@ -38,7 +38,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
     let run = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     for &scale in &choice.scales {
         let mut engine = contenders::find("remanent")?.open(1)?;
-        engine.load(&Data::at(&choice.out, scale)?)?;
+        engine.load(&Data::at(&choice.out, scale, choice.data)?)?;
         let mut measured = Vec::new();
         for &number in &choice.queries {
             let text = queries::text(number, scale);

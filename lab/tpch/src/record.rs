@@ -19,6 +19,8 @@ pub(crate) struct Header {
     pub(crate) rounds: u32,
     /// Threads that a query may have.
     pub(crate) threads: usize,
+    /// Which data.
+    pub(crate) data: &'static str,
 }
 
 /// One contender's query.
@@ -99,7 +101,7 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
     let mut record = json!({
         "workload": "tpch", "contender": cell.contender, "version": cell.version,
         "setting": "memory", "medium": cell.medium, "phase": "query", "query": cell.query,
-        "scale": scale, "rows": cell.rows, "rounds": header.rounds, "threads": header.threads,
+        "scale": scale, "data": header.data, "rows": cell.rows, "rounds": header.rounds, "threads": header.threads,
         "verified": cell.wrong.is_none(), "machine": header.machine, "commit": header.commit,
         "run": header.run,
         "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),
@@ -116,7 +118,7 @@ fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
     let mut record = json!({
         "workload": "tpch", "contender": loaded.contender, "version": loaded.version,
         "setting": "memory", "medium": loaded.medium, "phase": "load", "scale": scale,
-        "rounds": 1, "wall_s": seconds(loaded.wall_ns), "cpu_s": seconds(loaded.cpu_ns),
+        "data": header.data, "rounds": 1, "wall_s": seconds(loaded.wall_ns), "cpu_s": seconds(loaded.cpu_ns),
         "data_bytes": loaded.text_bytes, "verified": true, "note": loaded.note,
         "machine": header.machine, "commit": header.commit, "run": header.run,
     });
@@ -129,7 +131,7 @@ fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
 
 fn of_skipped(header: &Header, scale: f64, skipped: &Skipped) -> Value {
     json!({
-        "workload": "tpch", "contender": skipped.contender, "scale": scale,
+        "workload": "tpch", "contender": skipped.contender, "scale": scale, "data": header.data,
         "skipped": skipped.reason, "machine": header.machine, "commit": header.commit,
         "run": header.run,
     })

@@ -38,20 +38,21 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         rounds: choice.rounds,
         threads: choice.threads,
+        data: choice.data.name(),
     };
     let mut right = true;
     for &scale in &choice.scales {
         let results = run_scale(choice, scale)?;
         record::append(&choice.out, &header, scale, &results)?;
         let mut out = io::stdout().lock();
-        table::print(&mut out, scale, choice.threads, &results)?;
+        table::print(&mut out, scale, &header, &results)?;
         right &= results.cells.iter().all(|cell| cell.wrong.is_none());
     }
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {
-    let data = Data::at(&choice.out, scale)?;
+    let data = Data::at(&choice.out, scale, choice.data)?;
     let expected = expected(choice, scale, &data)?;
     let mut results = Results::default();
     let scratch = data.directory.join("scratch");

@@ -8,7 +8,7 @@ use std::io::Write;
 use comfy_table::{Cell as TableCell, CellAlignment, Table, presets};
 use lab_harness::Outcome;
 
-use crate::record::Results;
+use crate::record::{Header, Results};
 
 /// Whom the last line compares with.
 const COMPARED_WITH: &str = "datafusion";
@@ -21,11 +21,12 @@ const COMPARED_WITH: &str = "datafusion";
 pub(crate) fn print(
     out: &mut dyn Write,
     scale: f64,
-    threads: usize,
+    header: &Header,
     results: &Results,
 ) -> Outcome<()> {
+    let (data, threads) = (header.data, header.threads);
     let what = if threads == 1 { "CPU ms" } else { "wall ms" };
-    writeln!(out, "\n== TPC-H, scale factor {scale}: {what}, median, threads: {threads}")?;
+    writeln!(out, "\n== TPC-H ({data}), scale factor {scale}: {what}, median, threads: {threads}")?;
     writeln!(out, "{}", queries(results, threads))?;
     writeln!(out, "\n== loading")?;
     writeln!(out, "{}", loading(results))?;

@@ -8,15 +8,24 @@ use lab_harness::Outcome;
 
 use crate::answer::difference;
 use crate::contenders::find;
-use crate::data::Data;
+use crate::data::{Data, Kind};
 use crate::{queries, serve};
 
 const SCALE: f64 = 0.01;
 
 #[test]
 fn linked_engines_agree_on_every_query() -> Outcome<()> {
+    agree(Kind::Specified)
+}
+
+#[test]
+fn linked_engines_agree_on_sparse_keys_in_no_order() -> Outcome<()> {
+    agree(Kind::Scrambled)
+}
+
+fn agree(kind: Kind) -> Outcome<()> {
     let out = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/lab"));
-    let data = Data::at(&out, SCALE)?;
+    let data = Data::at(&out, SCALE, kind)?;
     let open = |name: &str| {
         let mut engine = find(name)?.open(1)?;
         engine.load(&data)?;
