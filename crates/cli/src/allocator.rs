@@ -4,6 +4,9 @@
 //! gives back is kept for the next one for ten seconds, as jemalloc does, rather than one: memory
 //! that the kernel has taken back costs a fault for each page when it is asked for again.
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::c_long;
 
 use libmimalloc_sys::{mi_option_set_default, mi_option_t};
@@ -22,21 +25,4 @@ const PURGE_DELAY_MS: c_long = 10_000;
 pub(crate) fn keep_freed_memory() {
     // SAFETY: options are numbers that can be set at any time, from any thread.
     unsafe { mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MS) };
-}
-
-#[cfg(test)]
-mod tests {
-    use libmimalloc_sys::mi_option_get;
-
-    use super::*;
-
-    #[test]
-    fn the_option_is_the_delay_and_can_be_set() {
-        // SAFETY: as above.
-        let get = || unsafe { mi_option_get(PURGE_DELAY) };
-        // No option beside it has this value where nobody sets one.
-        assert_eq!(get(), 1000, "mimalloc's own delay; has it another number now?");
-        keep_freed_memory();
-        assert_eq!(get(), PURGE_DELAY_MS);
-    }
 }

@@ -4,6 +4,8 @@
 //! rows. Nothing in the folder is changed. What it holds goes to standard output; what is wrong,
 //! definitions of SQL that cannot be read included, is why the run ends with 1.
 
+mod index_check;
+
 use std::fmt::Write;
 
 use remanent_engine::schema::IndexKind;
@@ -12,7 +14,7 @@ use remanent_engine::{Database, RecoverUntil, Storage, Table};
 use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{Source, options, refused};
-use crate::{index_check, set_aside, sizes};
+use crate::{set_aside, sizes};
 
 const FLAG_NAMES: [&str; 2] = ["memory", "help"];
 

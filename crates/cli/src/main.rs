@@ -29,7 +29,6 @@ mod without_sql;
 use {without_sql as serve, without_sql as set_aside, without_sql as shell};
 
 mod include_folders;
-mod index_check;
 mod recovering;
 mod sizes;
 

@@ -1,4 +1,4 @@
-"""DuckDB and HyPer for the laboratory's TPC-H.
+"""DuckDB and HyPer for the laboratory's queries.
 
 Reads one JSON object a line from standard input and answers each with one on standard output:
 {"load": true}, {"query": "select ..."}. Times are those of the call alone, until every row of the
@@ -10,8 +10,6 @@ import json
 import os
 import sys
 import time
-
-TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 
 
 def memory_bytes(engine):
@@ -47,7 +45,7 @@ class DuckDb:
         return time.process_time_ns()
 
     def load(self, statements, directory):
-        for table in TABLES:
+        for table in statements:
             self.connection.execute(statements[table])
             path = os.path.join(directory, f"{table}.tbl")
             options = "format csv, delimiter '|', header false, quote '', escape ''"
@@ -103,7 +101,7 @@ class Hyper:
         return time.process_time_ns() + sum(clocks)
 
     def load(self, statements, directory):
-        for table in TABLES:
+        for table in statements:
             statement = statements[table].replace("create table", "create temporary table")
             self.connection.execute_command(statement)
             path = os.path.join(directory, f"{table}.tbl")

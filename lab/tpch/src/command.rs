@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use lab_harness::{Outcome, cores};
 
+use crate::benchmark::Benchmark;
 use crate::contenders::{self, Contender};
-use crate::data::Kind;
+use crate::data::{Data, Kind};
 use crate::flags::Flags;
-use crate::queries;
 
 /// Where records go unless `--out` says otherwise.
 const OUT: &str = "target/lab";
@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Answer requests as a measured process.
     Serve {
         contender: String,
-        directory: PathBuf,
+        data: Data,
         threads: usize,
     },
     Explain {
@@ -50,6 +50,7 @@ pub(crate) enum Command {
 /// What is to be run.
 #[derive(Clone)]
 pub(crate) struct Choice {
+    pub(crate) benchmark: &'static Benchmark,
     pub(crate) scales: Vec<f64>,
     pub(crate) rounds: u32,
     pub(crate) contenders: Vec<&'static Contender>,
@@ -70,27 +71,29 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
         return Ok(Command::Help);
     }
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
-    match words[..] {
-        [] => Ok(Command::Run { choice: choice(flags)? }),
+    let named = words.first().and_then(|word| Benchmark::find(word));
+    let benchmark = named.unwrap_or(Benchmark::tpch());
+    match words[usize::from(named.is_some())..] {
+        [] => Ok(Command::Run { choice: choice(flags, benchmark)? }),
         ["list"] => Ok(Command::List),
         ["points"] => {
-            let Choice { out, rounds, .. } = choice(flags)?;
+            let Choice { out, rounds, .. } = choice(flags, benchmark)?;
             Ok(Command::Points { out, rounds, quick: flags.quick })
         }
-        ["plans"] => Ok(Command::Plans { choice: choice(flags)? }),
+        ["plans"] => Ok(Command::Plans { choice: choice(flags, benchmark)? }),
         ["serve", contender, directory] => {
-            let (contender, directory) = (contender.to_owned(), directory.into());
-            Ok(Command::Serve { contender, directory, threads: threads(flags)? })
+            let data = Data { benchmark, directory: directory.into() };
+            Ok(Command::Serve { contender: contender.to_owned(), data, threads: threads(flags)? })
         }
         ["explain", contender] => {
             let contender = contenders::find(contender)?;
-            Ok(Command::Explain { contender, choice: choice(flags)? })
+            Ok(Command::Explain { contender, choice: choice(flags, benchmark)? })
         }
         _ => Err(format!("not understood: {}; see --help", words.join(" ")).into()),
     }
 }
 
-fn choice(flags: &Flags) -> Outcome<Choice> {
+fn choice(flags: &Flags, benchmark: &'static Benchmark) -> Outcome<Choice> {
     if flags.quick && flags.scales.is_some() {
         return Err("--quick has its own scale; leave out --scale".into());
     }
@@ -114,10 +117,11 @@ fn choice(flags: &Flags) -> Outcome<Choice> {
     if rounds == 0 {
         return Err("--rounds starts at 1".into());
     }
-    let queries = flags.queries.clone().unwrap_or_else(|| (1..=queries::COUNT).collect());
-    if let Some(unknown) = queries.iter().find(|query| !(1..=queries::COUNT).contains(query)) {
-        return Err(format!("no query {unknown}; there are 1 to {}", queries::COUNT).into());
+    let all = (benchmark.numbers)();
+    if let Some(unknown) = flags.queries.iter().flatten().find(|query| !all.contains(query)) {
+        return Err(format!("{} has no query {unknown}; there are {all:?}", benchmark.title).into());
     }
+    let queries = flags.queries.clone().unwrap_or(all);
     let contenders = match &flags.contenders {
         Some(names) => names.iter().map(|name| contenders::find(name)).collect::<Outcome<_>>()?,
         None => contenders::ALL.iter().collect(),
@@ -125,7 +129,7 @@ fn choice(flags: &Flags) -> Outcome<Choice> {
     let out = flags.out.clone().unwrap_or_else(|| OUT.into());
     let threads = threads(flags)?;
     let data = if flags.scramble { Kind::Scrambled } else { Kind::Specified };
-    Ok(Choice { scales, rounds, contenders, queries, threads, data, out })
+    Ok(Choice { benchmark, scales, rounds, contenders, queries, threads, data, out })
 }
 
 /// Threads that a query may have.

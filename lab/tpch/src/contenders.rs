@@ -32,7 +32,7 @@ pub(crate) trait Engine {
     /// # Errors
     ///
     /// Whatever the engine reports.
-    fn prepare(&mut self) -> Outcome<()> {
+    fn prepare(&mut self, _data: &Data) -> Outcome<()> {
         Ok(())
     }
 
@@ -163,8 +163,7 @@ impl Contender {
     }
 
     /// The command of a process that answers on its standard output. `scratch` is a folder of its
-    /// own for files; a query may
-    /// have so many threads.
+    /// own for files; a query may have so many threads.
     ///
     /// # Errors
     ///
@@ -179,7 +178,12 @@ impl Contender {
         let mut command = match self.kind {
             Kind::Here { .. } => {
                 let mut command = Command::new(std::env::current_exe()?);
-                command.arg("serve").arg(self.name).arg(&data.directory).arg("--threads");
+                command
+                    .arg(data.benchmark.name)
+                    .arg("serve")
+                    .arg(self.name)
+                    .arg(&data.directory)
+                    .arg("--threads");
                 command
             }
             Kind::Python { package } => {

@@ -4,19 +4,19 @@
 //! under its final name is complete, since it is written under another one and then renamed.
 
 mod scramble;
+mod ssb;
+mod tpcds;
+mod tpch;
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use lab_harness::Outcome;
-use tpchgen::generators::{
-    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
-    PartSuppGenerator, RegionGenerator, SupplierGenerator,
-};
 
-use crate::schema::{TABLES, Table};
+use crate::benchmark::Benchmark;
+use crate::benchmark::queries::Query;
+use crate::benchmark::schema::Table;
 use scramble::Scrambled;
 
 /// Which data.
@@ -30,10 +30,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its name in records.
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name in records of a benchmark.
+    pub(crate) fn name(self, benchmark: &'static Benchmark) -> &'static str {
         match self {
-            Self::Specified => "tpch",
+            Self::Specified => benchmark.name,
             Self::Scrambled => "scrambled",
         }
     }
@@ -42,6 +42,7 @@ impl Kind {
 /// The files of one scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
+    pub(crate) benchmark: &'static Benchmark,
     pub(crate) directory: PathBuf,
 }
 
@@ -50,23 +51,49 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// When the files cannot be written.
-    pub(crate) fn at(out: &Path, scale: f64, kind: Kind) -> Outcome<Data> {
+    /// When the files cannot be written; when TPC-DS is to be scrambled.
+    pub(crate) fn at(
+        out: &Path,
+        benchmark: &'static Benchmark,
+        scale: f64,
+        kind: Kind,
+    ) -> Outcome<Data> {
         let folder = match kind {
             Kind::Specified => format!("sf-{scale}"),
             Kind::Scrambled => format!("sf-{scale}-scrambled"),
         };
-        let data = Data { directory: out.join("tpch").join(folder) };
+        let directory = out.join(benchmark.name).join(folder);
+        let data = Data { benchmark, directory };
+        let each_line: EachLine = match benchmark.name {
+            "tpch" => |table, scale, take| tpch::each_line(table, scale, take),
+            "ssb" => |table, scale, take| ssb::each_line(table, scale, take),
+            _ if kind == Kind::Scrambled => {
+                return Err(format!("{} is not scrambled", benchmark.title).into());
+            }
+            _ => {
+                tpcds::make(out, scale, &data.directory)?;
+                return Ok(data);
+            }
+        };
         fs::create_dir_all(&data.directory)?;
-        for table in TABLES {
+        for table in benchmark.tables() {
             let path = data.file(table.name);
             if !path.exists() {
                 let partial = path.with_extension("partial");
-                generate(table, scale, kind, &partial)?;
+                write(table, kind, &partial, |take| each_line(table.name, scale, take))?;
                 fs::rename(partial, path)?;
             }
         }
         Ok(data)
+    }
+
+    /// The queries that are asked of it.
+    ///
+    /// # Errors
+    ///
+    /// When they lie beside it and cannot be read.
+    pub(crate) fn queries(&self, scale: f64) -> Outcome<Vec<Query>> {
+        self.benchmark.queries(scale, &self.directory)
     }
 
     /// The rows of a table.
@@ -80,53 +107,34 @@ impl Data {
     ///
     /// When a file is not there.
     pub(crate) fn text_bytes(&self) -> Outcome<u64> {
-        let sizes = TABLES.iter().map(|table| Ok(fs::metadata(self.file(table.name))?.len()));
-        sizes.sum()
+        let tables = self.benchmark.tables().iter();
+        tables.map(|table| Ok(fs::metadata(self.file(table.name))?.len())).sum()
     }
 }
 
-fn generate(table: &Table, scale: f64, kind: Kind, path: &Path) -> Outcome<()> {
+/// Takes a line of a file.
+type Take<'t> = &'t mut dyn FnMut(&str) -> Outcome<()>;
+
+/// Gives each line of a table at a scale.
+type EachLine = fn(&str, f64, Take<'_>) -> Outcome<()>;
+
+fn write(
+    table: &Table,
+    kind: Kind,
+    path: &Path,
+    each_line: impl FnOnce(Take<'_>) -> Outcome<()>,
+) -> Outcome<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     match kind {
-        Kind::Specified => each_line(table.name, scale, |line| {
+        Kind::Specified => each_line(&mut |line| {
             file.write_all(line.as_bytes())?;
             Ok(file.write_all(b"\n")?)
         })?,
         Kind::Scrambled => {
             let mut rows = Scrambled::new(table);
-            each_line(table.name, scale, |line| rows.add(line))?;
+            each_line(&mut |line| rows.add(line))?;
             rows.write(&mut file)?;
         }
     }
     Ok(file.flush()?)
-}
-
-/// Calls `take` with each row of a table.
-fn each_line(table: &str, scale: f64, take: impl FnMut(&str) -> Outcome<()>) -> Outcome<()> {
-    match table {
-        "region" => each(RegionGenerator::new(scale, 1, 1).iter(), take),
-        "nation" => each(NationGenerator::new(scale, 1, 1).iter(), take),
-        "supplier" => each(SupplierGenerator::new(scale, 1, 1).iter(), take),
-        "customer" => each(CustomerGenerator::new(scale, 1, 1).iter(), take),
-        "part" => each(PartGenerator::new(scale, 1, 1).iter(), take),
-        "partsupp" => each(PartSuppGenerator::new(scale, 1, 1).iter(), take),
-        "orders" => each(OrderGenerator::new(scale, 1, 1).iter(), take),
-        "lineitem" => each(LineItemGenerator::new(scale, 1, 1).iter(), take),
-        other => Err(format!("no generator for {other}").into()),
-    }
-}
-
-fn each<R: Display>(
-    rows: impl Iterator<Item = R>,
-    mut take: impl FnMut(&str) -> Outcome<()>,
-) -> Outcome<()> {
-    let mut line = String::new();
-    for row in rows {
-        use std::fmt::Write as _;
-        line.clear();
-        write!(line, "{row}")?;
-        // The generator puts a bar behind the last column too.
-        take(line.trim_end_matches('|'))?;
-    }
-    Ok(())
 }

@@ -11,11 +11,11 @@ mod flags;
 
 mod command;
 
-mod schema;
+mod benchmark;
+
+mod python;
 
 mod data;
-
-mod queries;
 
 mod answer;
 
@@ -47,6 +47,7 @@ use lab_harness::Outcome;
 
 use crate::command::{Choice, Command};
 use crate::contenders::Contender;
+use crate::data::Data;
 
 /// DataFusion allocates and frees in every batch; its makers measure with this one.
 #[global_allocator]
@@ -66,9 +67,7 @@ fn command() -> Outcome<ExitCode> {
     match command::understand(&flags::parse(std::env::args_os().skip(1))?)? {
         Command::Help => io::stdout().write_all(flags::help().as_bytes())?,
         Command::List => list(&mut io::stdout().lock())?,
-        Command::Serve { contender, directory, threads } => {
-            serve::serve(&contender, directory, threads)?;
-        }
+        Command::Serve { contender, data, threads } => serve::serve(&contender, &data, threads)?,
         Command::Explain { contender, choice } => explain(contender, &choice)?,
         Command::Points { out, rounds, quick } => return points::run(&out, rounds, quick),
         Command::Plans { choice } => return plans::run(&choice),
@@ -88,11 +87,13 @@ fn explain(contender: &Contender, choice: &Choice) -> Outcome<()> {
     let mut out = io::stdout().lock();
     for &scale in &choice.scales {
         let mut engine = contender.open(choice.threads)?;
-        engine.load(&data::Data::at(&choice.out, scale, choice.data)?)?;
-        engine.prepare()?;
-        for &number in &choice.queries {
-            let plan = engine.explain(&queries::text(number, scale))?;
-            writeln!(out, "query {number}, scale factor {scale}\n{plan}")?;
+        let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
+        engine.load(&data)?;
+        engine.prepare(&data)?;
+        let queries = data.queries(scale)?.into_iter();
+        for query in queries.filter(|query| choice.queries.contains(&query.number)) {
+            let plan = engine.explain(&query.text)?;
+            writeln!(out, "query {}, scale factor {scale}\n{plan}", query.number)?;
         }
     }
     Ok(())

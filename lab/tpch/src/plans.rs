@@ -15,10 +15,10 @@ use lab_harness::clock::pin_to;
 use lab_harness::{Clock, Outcome, last_core, machine};
 use serde_json::json;
 
+use crate::benchmark::queries::Query;
 use crate::command::Choice;
 use crate::contenders::{self, Engine};
 use crate::data::Data;
-use crate::queries;
 use crate::record::spread_of;
 
 /// Times that each text is started in a round.
@@ -38,10 +38,12 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
     let run = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     for &scale in &choice.scales {
         let mut engine = contenders::find("remanent")?.open(1)?;
-        engine.load(&Data::at(&choice.out, scale, choice.data)?)?;
+        let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
+        engine.load(&data)?;
         let mut measured = Vec::new();
-        for &number in &choice.queries {
-            let text = queries::text(number, scale);
+        let queries = data.queries(scale)?.into_iter();
+        for query in queries.filter(|query| choice.queries.contains(&query.number)) {
+            let Query { number, text, .. } = query;
             let before = rows(engine.as_mut(), &text)?;
             let times = times_of(engine.as_mut(), &text, choice.rounds)?;
             if rows(engine.as_mut(), &text)? != before {

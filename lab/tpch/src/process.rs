@@ -11,10 +11,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use lab_harness::Outcome;
 
+use crate::benchmark::Benchmark;
 use crate::contenders::Contender;
 use crate::data::Data;
 use crate::protocol::{Hello, Reply, Request};
-use crate::schema::TABLES;
 
 /// For how long mimalloc keeps freed memory before the kernel gets it back: as `remanent` says it,
 /// and as long as DuckDB's jemalloc does. Else each answer begins with faults of its pages.
@@ -62,13 +62,14 @@ impl Process {
         Ok(process)
     }
 
-    /// Creates and fills all tables.
+    /// Creates and fills all tables of a benchmark.
     ///
     /// # Errors
     ///
     /// What the contender reports.
-    pub(crate) fn load(&mut self) -> Outcome<Reply> {
-        let statements = TABLES.iter().map(|table| (table.name.to_owned(), table.sql()));
+    pub(crate) fn load(&mut self, benchmark: &Benchmark) -> Outcome<Reply> {
+        let statements =
+            benchmark.tables().iter().map(|table| (table.name.to_owned(), table.sql()));
         self.ask(&Request::Load { load: statements.collect::<BTreeMap<_, _>>() })
     }
 

@@ -13,6 +13,9 @@ use crate::protocol::Reply;
 
 /// What all records of a run have.
 pub(crate) struct Header {
+    /// Which benchmark.
+    pub(crate) workload: &'static str,
+    pub(crate) title: &'static str,
     pub(crate) machine: String,
     pub(crate) commit: String,
     pub(crate) run: String,
@@ -92,18 +95,18 @@ pub(crate) fn append(out: &Path, header: &Header, scale: f64, results: &Results)
         text.push_str(&record.to_string());
         text.push('\n');
     }
-    let path = out.join("tpch.jsonl");
+    let path = out.join(format!("{}.jsonl", header.workload));
     OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())?;
     Ok(())
 }
 
 fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
     let mut record = json!({
-        "workload": "tpch", "contender": cell.contender, "version": cell.version,
+        "workload": header.workload, "contender": cell.contender, "version": cell.version,
         "setting": "memory", "medium": cell.medium, "phase": "query", "query": cell.query,
-        "scale": scale, "data": header.data, "rows": cell.rows, "rounds": header.rounds, "threads": header.threads,
-        "verified": cell.wrong.is_none(), "machine": header.machine, "commit": header.commit,
-        "run": header.run,
+        "scale": scale, "data": header.data, "rows": cell.rows, "rounds": header.rounds,
+        "threads": header.threads, "verified": cell.wrong.is_none(),
+        "machine": header.machine, "commit": header.commit, "run": header.run,
         "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),
     });
     if cell.wrong.is_none() {
@@ -116,10 +119,11 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
 fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
     let seconds = |ns: u64| (ns as f64 / 1e6).round() / 1e3;
     let mut record = json!({
-        "workload": "tpch", "contender": loaded.contender, "version": loaded.version,
+        "workload": header.workload, "contender": loaded.contender, "version": loaded.version,
         "setting": "memory", "medium": loaded.medium, "phase": "load", "scale": scale,
-        "data": header.data, "rounds": 1, "wall_s": seconds(loaded.wall_ns), "cpu_s": seconds(loaded.cpu_ns),
-        "data_bytes": loaded.text_bytes, "verified": true, "note": loaded.note,
+        "data": header.data, "rounds": 1, "wall_s": seconds(loaded.wall_ns),
+        "cpu_s": seconds(loaded.cpu_ns), "data_bytes": loaded.text_bytes,
+        "verified": true, "note": loaded.note,
         "machine": header.machine, "commit": header.commit, "run": header.run,
     });
     if let Some(held) = loaded.held_bytes {
@@ -131,9 +135,9 @@ fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
 
 fn of_skipped(header: &Header, scale: f64, skipped: &Skipped) -> Value {
     json!({
-        "workload": "tpch", "contender": skipped.contender, "scale": scale, "data": header.data,
-        "skipped": skipped.reason, "machine": header.machine, "commit": header.commit,
-        "run": header.run,
+        "workload": header.workload, "contender": skipped.contender, "scale": scale,
+        "data": header.data, "skipped": skipped.reason, "machine": header.machine,
+        "commit": header.commit, "run": header.run,
     })
 }
 

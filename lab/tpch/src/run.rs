@@ -14,11 +14,11 @@ use std::time::SystemTime;
 use lab_harness::{Outcome, cores, last_core, machine};
 
 use crate::answer::{Answer, difference};
+use crate::benchmark::queries::Query;
 use crate::command::Choice;
 use crate::contenders::{self, Contender};
 use crate::data::Data;
 use crate::process::Process;
-use crate::queries;
 use crate::record::{self, Cell, Header, Loaded, Results, Skipped};
 use crate::table;
 
@@ -33,12 +33,14 @@ const REFERENCE: &str = "duckdb";
 pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
     fs::create_dir_all(&choice.out)?;
     let header = Header {
+        workload: choice.benchmark.name,
+        title: choice.benchmark.title,
         machine: machine::describe(),
         commit: machine::commit(),
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         rounds: choice.rounds,
         threads: choice.threads,
-        data: choice.data.name(),
+        data: choice.data.name(choice.benchmark),
     };
     let mut right = true;
     for &scale in &choice.scales {
@@ -52,8 +54,11 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
 }
 
 fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {
-    let data = Data::at(&choice.out, scale, choice.data)?;
-    let expected = expected(choice, scale, &data)?;
+    let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
+    let queries = data.queries(scale)?;
+    let expected = expected(choice, scale, &data, &queries)?;
+    let asked = queries.iter().zip(&expected);
+    let asked: Vec<_> = asked.filter(|(query, _)| choice.queries.contains(&query.number)).collect();
     let mut results = Results::default();
     let scratch = data.directory.join("scratch");
     let mut processes = Vec::new();
@@ -70,24 +75,22 @@ fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {
             }
         }
     }
-    for &number in &choice.queries {
-        let text = queries::text(number, scale);
+    for (query, expected) in &asked {
         for process in &mut processes {
-            results.cells.push(first(process, number, &text, &expected[number - 1]));
+            results.cells.push(first(process, query, expected));
         }
     }
     for round in 0..choice.rounds {
         say(&format!("round {} of {}", round + 1, choice.rounds));
-        for &number in &choice.queries {
-            let text = queries::text(number, scale);
+        for (Query { number, text, .. }, _) in &asked {
             for place in 0..processes.len() {
                 let place = if round % 2 == 0 { place } else { processes.len() - 1 - place };
                 let process = &mut processes[place];
                 let name = process.contender.name;
                 let cell = results.cells.iter_mut();
-                let cell = cell.into_iter().find(|c| c.contender == name && c.query == number);
+                let cell = cell.into_iter().find(|c| c.contender == name && c.query == *number);
                 let Some(cell) = cell.filter(|cell| cell.wrong.is_none()) else { continue };
-                match process.query(&text, false) {
+                match process.query(text, false) {
                     Ok(reply) => cell.add(&reply),
                     Err(error) => cell.wrong = Some(error.to_string()),
                 }
@@ -110,7 +113,7 @@ fn start_and_load(
     // The last ones: a machine does its own work on the first.
     let cores = &cores[cores.len().saturating_sub(choice.threads)..];
     let mut process = Process::start(contender, &choice.out, data, &scratch, cores)?;
-    let reply = process.load()?;
+    let reply = process.load(data.benchmark)?;
     let loaded = Loaded {
         contender: contender.name,
         medium: contender.medium,
@@ -125,20 +128,21 @@ fn start_and_load(
 }
 
 /// The first answer of a contender, which is compared and not timed.
-fn first(process: &mut Process, number: usize, text: &str, expected: &Answer) -> Cell {
+fn first(process: &mut Process, query: &Query, expected: &Answer) -> Cell {
+    let Query { number, text, order } = query;
     let mut cell = Cell {
         contender: process.contender.name,
         medium: process.contender.medium,
         note: process.contender.note,
         version: process.version.clone(),
-        query: number,
+        query: *number,
         rows: expected.0.len(),
         wrong: None,
         wall_ns: Vec::new(),
         cpu_ns: Vec::new(),
     };
     cell.wrong = match process.query(text, true) {
-        Ok(reply) => difference(&reply.rows.unwrap_or_default(), expected, queries::order(number)),
+        Ok(reply) => difference(&reply.rows.unwrap_or_default(), expected, order),
         Err(error) => Some(error.to_string()),
     };
     if let Some(wrong) = &cell.wrong {
@@ -148,7 +152,7 @@ fn first(process: &mut Process, number: usize, text: &str, expected: &Answer) ->
 }
 
 /// DuckDB's answers to all queries, found once for each scale and kept beside the data.
-fn expected(choice: &Choice, scale: f64, data: &Data) -> Outcome<Vec<Answer>> {
+fn expected(choice: &Choice, scale: f64, data: &Data, queries: &[Query]) -> Outcome<Vec<Answer>> {
     let path = data.directory.join("answers.json");
     if let Ok(text) = fs::read_to_string(&path) {
         return Ok(serde_json::from_str(&text)?);
@@ -157,10 +161,10 @@ fn expected(choice: &Choice, scale: f64, data: &Data) -> Outcome<Vec<Answer>> {
     let scratch = data.directory.join("reference");
     let reference = contenders::find(REFERENCE)?;
     let mut process = Process::start(reference, &choice.out, data, &scratch, &[last_core()?])?;
-    process.load()?;
+    process.load(data.benchmark)?;
     let mut answers = Vec::new();
-    for number in 1..=queries::COUNT {
-        let reply = process.query(&queries::text(number, scale), true)?;
+    for query in queries {
+        let reply = process.query(&query.text, true)?;
         answers.push(reply.rows.unwrap_or_default());
     }
     drop(process);

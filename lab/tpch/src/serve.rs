@@ -3,7 +3,6 @@
 //! Rows become text after the clock has been read.
 
 use std::io::{self, BufRead, Write};
-use std::path::PathBuf;
 
 use datafusion::arrow::array::Array;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -20,15 +19,14 @@ use crate::protocol::{Hello, Reply, Request};
 /// # Errors
 ///
 /// When the lines cannot be read or written; what the engine reports is a reply.
-pub(crate) fn serve(name: &str, directory: PathBuf, threads: usize) -> Outcome<()> {
+pub(crate) fn serve(name: &str, data: &Data, threads: usize) -> Outcome<()> {
     let contender = contenders::find(name)?;
     let mut engine = contender.open(threads)?;
-    let data = Data { directory };
     let mut out = io::stdout().lock();
     say(&mut out, &Hello { version: contender.version().unwrap_or_default() })?;
     for line in io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
-        let reply = answer(engine.as_mut(), &data, &request)
+        let reply = answer(engine.as_mut(), data, &request)
             .unwrap_or_else(|error| Reply { error: Some(error.to_string()), ..Reply::default() });
         say(&mut out, &reply)?;
     }
@@ -49,7 +47,7 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             engine.load(data)?;
             let took = clock.elapsed();
             let held_bytes = Some(footprint.held_bytes()?);
-            engine.prepare()?;
+            engine.prepare(data)?;
             Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, held_bytes, ..Reply::default() })
         }
         Request::Query { query, rows } => {

@@ -24,9 +24,12 @@ pub(crate) fn print(
     header: &Header,
     results: &Results,
 ) -> Outcome<()> {
-    let (data, threads) = (header.data, header.threads);
+    let Header { title, data, threads, .. } = *header;
     let what = if threads == 1 { "CPU ms" } else { "wall ms" };
-    writeln!(out, "\n== TPC-H ({data}), scale factor {scale}: {what}, median, threads: {threads}")?;
+    writeln!(
+        out,
+        "\n== {title} ({data}), scale factor {scale}: {what}, median, threads: {threads}"
+    )?;
     writeln!(out, "{}", queries(results, threads))?;
     writeln!(out, "\n== loading")?;
     writeln!(out, "{}", loading(results))?;

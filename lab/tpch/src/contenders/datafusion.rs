@@ -26,7 +26,6 @@ use tokio::runtime::Runtime;
 
 use super::Engine;
 use crate::data::Data;
-use crate::schema::TABLES;
 
 const BATCH_ROWS: usize = 8_192;
 
@@ -72,7 +71,7 @@ fn open(ordered: bool, threads: usize) -> Outcome<Box<dyn Engine>> {
 
 impl Engine for DataFusion {
     fn load(&mut self, data: &Data) -> Outcome<()> {
-        for table in TABLES {
+        for table in data.benchmark.tables() {
             let schema = table.arrow();
             let file = File::open(data.file(table.name))?;
             let reader = ReaderBuilder::new(Arc::clone(&schema))
@@ -86,11 +85,11 @@ impl Engine for DataFusion {
         Ok(())
     }
 
-    fn prepare(&mut self) -> Outcome<()> {
+    fn prepare(&mut self, data: &Data) -> Outcome<()> {
         if !self.ordered {
             return Ok(());
         }
-        for table in TABLES {
+        for table in data.benchmark.tables() {
             let rows = self.runtime.block_on(self.context.table_provider(table.name))?;
             let statistics = self.statistics(table.name, &rows.schema())?;
             self.context.deregister_table(table.name)?;

@@ -15,8 +15,9 @@ use remanent_sql::{Session, SqlDatabase, Statement};
 use tokio::runtime::Runtime;
 
 use super::Engine;
+use crate::benchmark::Benchmark;
+use crate::benchmark::schema::{Table, Type};
 use crate::data::Data;
-use crate::schema::{TABLES, Table, Type};
 
 /// Bytes of a piece of text.
 const PIECE_BYTES: usize = 8 << 20;
@@ -70,7 +71,7 @@ fn open(state: State, threads: usize) -> Outcome<Box<dyn Engine>> {
 impl Engine for Remanent {
     fn load(&mut self, data: &Data) -> Outcome<()> {
         let freezes = self.state != State::Inserted;
-        for table in TABLES {
+        for table in data.benchmark.tables() {
             self.session.execute(&create(table))?;
             self.copy(table, File::open(data.file(table.name))?, freezes)?;
         }
@@ -82,7 +83,7 @@ impl Engine for Remanent {
             return Err(format!("{columns} bytes of columns, frozen: {freezes}").into());
         }
         if self.state == State::Changed {
-            self.change_half()?;
+            self.change_half(data.benchmark)?;
         }
         Ok(())
     }
@@ -122,15 +123,16 @@ impl Engine for Remanent {
 impl Remanent {
     /// Begins a transaction that changes a number in about half of the rows of each table that has
     /// one, spread over all of it, and changes it back.
-    fn change_half(&mut self) -> Outcome<()> {
+    fn change_half(&mut self, benchmark: &Benchmark) -> Outcome<()> {
         self.session.execute("begin isolation level repeatable read")?;
-        for table in TABLES {
-            let decimal = table.columns.iter().find(|(_, of)| *of == Type::Decimal);
-            let Some((column, _)) = decimal else { continue };
-            let (name, key) = (table.name, table.columns[0].0);
+        for table in benchmark.tables() {
+            let mut columns = table.columns.iter();
+            let decimal = columns.find(|column| matches!(column.of, Type::Decimal(..)));
+            let Some(column) = decimal.map(|column| column.name) else { continue };
+            let (name, key) = (table.name, table.columns[0].name);
             for sign in ['+', '-'] {
                 self.session.execute(&format!(
-                    "update {name} set {column} = {column} {sign} 1 where {key} * 7919 % 1009 < 505"
+                    "update {name} set {column} = {column} {sign} 1 where {key} % 1009 < 505"
                 ))?;
             }
         }
@@ -140,7 +142,7 @@ impl Remanent {
     /// Copies a file into a table.
     fn copy(&mut self, table: &Table, mut file: File, freezes: bool) -> Outcome<()> {
         let freeze = if freezes { ", freeze" } else { ", freeze false" };
-        let text = format!("copy {} from stdin (delimiter '|'{freeze})", table.name);
+        let text = format!("copy {} from stdin (delimiter '|', null ''{freeze})", table.name);
         let statement = Statement::parse_all(&text)?.remove(0);
         let mut into = self.session.copy_in(&statement.copy()?)?;
         let mut piece = vec![0; PIECE_BYTES];
@@ -163,23 +165,10 @@ impl Remanent {
 
 /// The statement that makes a table.
 fn create(table: &Table) -> String {
-    let columns = table.columns.iter().map(|(name, of)| {
-        let of = match of {
-            Type::Key => "bigint".to_owned(),
-            Type::Integer => "integer".to_owned(),
-            Type::Decimal => "numeric(15,2)".to_owned(),
-            Type::Date => "date".to_owned(),
-            // Blanks at the end would be kept: the files have none.
-            Type::Char(length) | Type::Varchar(length) => format!("varchar({length})"),
-        };
-        format!("{name} {of} not null")
+    let columns = table.columns_sql(|of| match of {
+        // Blanks at the end would be kept: the files have none.
+        Type::Char(length) => Type::Varchar(length).sql(),
+        of => of.sql(),
     });
-    let columns: Vec<String> = columns.collect();
-    let first = table.columns[0].0;
-    let key = match table.name {
-        "partsupp" => "ps_partkey, ps_suppkey",
-        "lineitem" => "l_orderkey, l_linenumber",
-        _ => first,
-    };
-    format!("create table {} ({}, primary key ({key}))", table.name, columns.join(", "))
+    format!("create table {} ({}, primary key ({}))", table.name, columns.join(", "), table.key)
 }

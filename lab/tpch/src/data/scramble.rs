@@ -1,15 +1,16 @@
 //! The same data without the order of its keys.
 //!
-//! TPC-H's keys are 1, 2, 3, and rows lie in their order; much of what is fast there is not where
-//! keys are what users have. Here each key is another number of 62 bits, the same one in all
-//! tables, and rows lie anywhere. A table is held in memory while it is shuffled.
+//! The keys of TPC-H and the Star Schema Benchmark are 1, 2, 3, and rows lie in their order; much
+//! of what is fast there is not where keys are what users have. Here each key is another number of
+//! 62 bits, the same one in all tables, and rows lie anywhere. A table is held in memory while it
+//! is shuffled.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use lab_harness::Outcome;
 
-use crate::schema::{Table, Type};
+use crate::benchmark::schema::{Table, Type};
 
 /// Odd, so that no two keys become the same; the bits of two to the power of 64 times the golden
 /// ratio's fraction, so that neighbours come to lie far apart.
@@ -36,13 +37,14 @@ impl<'t> Scrambled<'t> {
     /// When a key is no number.
     pub(super) fn add(&mut self, line: &str) -> Outcome<()> {
         self.starts.push(self.text.len());
-        for (place, (value, (_, kind))) in line.split('|').zip(self.table.columns).enumerate() {
+        for (place, (value, column)) in line.split('|').zip(&self.table.columns).enumerate() {
             if place > 0 {
                 self.text.push('|');
             }
-            match kind {
-                Type::Key => self.text.push_str(&scrambled(value.parse()?).to_string()),
-                _ => self.text.push_str(value),
+            let is_key = column.of == Type::Bigint && column.name.ends_with("key");
+            match is_key {
+                true => self.text.push_str(&scrambled(value.parse()?).to_string()),
+                false => self.text.push_str(value),
             }
         }
         self.text.push('\n');
