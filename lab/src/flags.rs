@@ -88,6 +88,8 @@ pub(crate) fn help() -> String {
          lab list               workloads, contenders, what is missing\n       \
          lab report [DIR]       one HTML page from the records in DIR\n       \
          lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n       \
+         lab tpcds [flags]      TPC-DS, in the same way\n       \
+         lab ssb [flags]        the Star Schema Benchmark, in the same way\n       \
          lab conflicts [flags]  clients on keys of their own; see lab conflicts --help\n\n\
          flags:\n",
     );

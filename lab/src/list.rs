@@ -19,10 +19,9 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     for workload in workloads::ALL {
         writeln!(out, "  {:<12} {}", workload.name(), workload.summary())?;
     }
-    for (name, summary, contenders) in [
-        (tpch::NAME, tpch::SUMMARY, tpch::CONTENDERS),
-        (conflicts::NAME, conflicts::SUMMARY, conflicts::CONTENDERS),
-    ] {
+    let queries = tpch::BENCHMARKS.map(|(name, summary)| (name, summary, tpch::CONTENDERS));
+    let conflicts = (conflicts::NAME, conflicts::SUMMARY, conflicts::CONTENDERS);
+    for (name, summary, contenders) in queries.into_iter().chain([conflicts]) {
         writeln!(out, "  {name:<12} {summary}")?;
         writeln!(out, "  {:<12} contenders: {contenders}", "")?;
     }

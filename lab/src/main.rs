@@ -82,10 +82,13 @@ fn main() -> ExitCode {
 
 fn command() -> Outcome<ExitCode> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if let Some((first, rest)) = arguments.split_first()
-        && let Some(name) = [tpch::NAME, conflicts::NAME].into_iter().find(|name| first == *name)
-    {
-        return program::run(name, rest);
+    if let Some(first) = arguments.first().and_then(|first| first.to_str()) {
+        if tpch::has(first) {
+            return program::run(tpch::NAME, first, &arguments);
+        }
+        if first == conflicts::NAME {
+            return program::run(first, first, &arguments[1..]);
+        }
     }
     let command = command::understand(flags::parse(arguments)?)?;
     let mut out = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! A workload that is a program of its own: TPC-H, which links DataFusion, and conflicts, which
+//! A workload that is a program of its own: queries, which link DataFusion, and conflicts, which
 //! speak with servers.
 //!
 //! This program starts it, with the profile that compiles it in less time, and shows its records
@@ -13,12 +13,13 @@ use lab_harness::Outcome;
 use crate::record::Record;
 use crate::report;
 
-/// Runs the package `lab-NAME` with these arguments, then writes the page.
+/// Runs the package `lab-NAME` with these arguments, then writes the page if there are records of
+/// the workload.
 ///
 /// # Errors
 ///
 /// When it cannot be started or the page not be written.
-pub(crate) fn run(name: &str, arguments: &[OsString]) -> Outcome<ExitCode> {
+pub(crate) fn run(name: &str, workload: &str, arguments: &[OsString]) -> Outcome<ExitCode> {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let package = format!("lab-{name}");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -27,7 +28,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Outcome<ExitCode> {
     command.args(["--manifest-path", workspace, "--"]).args(arguments);
     let status = command.status()?;
     let out = out_of(arguments);
-    if out.join(Record::file_name(name)).exists() {
+    if out.join(Record::file_name(workload)).exists() {
         report::write(&out)?;
     }
     Ok(u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from))

@@ -1,4 +1,5 @@
-//! `lab tpch`: TPC-H is measured by a program of its own, which alone links DataFusion.
+//! `lab tpch`, `lab tpcds`, `lab ssb`: queries are measured by a program of its own, which alone
+//! links DataFusion.
 //!
 //! Here its records become tables: for each scale one of CPU times, with a line for each query and
 //! a column for each contender.
@@ -7,12 +8,20 @@ use crate::record::Record;
 use crate::text_table::{TextTable, contenders, number};
 use std::collections::BTreeSet;
 
-/// The word on the command line and in records.
+/// The program, and its benchmark if it is told no other.
 pub(crate) const NAME: &str = "tpch";
 
-/// One line about it.
-pub(crate) const SUMMARY: &str =
-    "the 22 queries of TPC-H, one thread on one core (`lab tpch --help`)";
+/// The words on the command line and in records, with a line about each.
+pub(crate) const BENCHMARKS: [(&str, &str); 3] = [
+    (NAME, "the 22 queries of TPC-H, one thread on one core (`lab tpch --help`)"),
+    ("tpcds", "the 99 queries of TPC-DS, in the same way"),
+    ("ssb", "the 13 queries of the Star Schema Benchmark, in the same way"),
+];
+
+/// Whether a workload is one of these.
+pub(crate) fn has(workload: &str) -> bool {
+    BENCHMARKS.iter().any(|(name, _)| *name == workload)
+}
 
 /// Who takes part; the program itself has their configuration (`lab tpch list`).
 pub(crate) const CONTENDERS: &str = "duckdb, duckdb-file, hyper, datafusion, datafusion-ordered";

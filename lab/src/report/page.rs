@@ -65,7 +65,7 @@ fn section_of_run(run: &Run) -> String {
     }
     text.push_str(&legend());
     match workloads::find(&run.workload).map(Workload::view) {
-        None if run.workload == tpch::NAME => text.push_str(&text_tables::of_queries(&run.records)),
+        None if tpch::has(&run.workload) => text.push_str(&text_tables::of_queries(&run.records)),
         None if run.workload == conflicts::NAME => {
             text.push_str(&text_tables::of_conflicts(&run.records));
         }

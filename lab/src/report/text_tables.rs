@@ -57,7 +57,7 @@ pub(super) fn of_levels(records: &[Record]) -> String {
     text
 }
 
-/// TPC-H, query by query.
+/// A benchmark, query by query.
 pub(super) fn of_queries(records: &[Record]) -> String {
     let mut text = String::from("<h3>Queries</h3>");
     tpch::text_tables(records).iter().for_each(|text_table| text.push_str(&card(text_table)));
