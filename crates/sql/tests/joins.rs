@@ -229,3 +229,30 @@ fn keys_of_many_columns_are_compared_as_a_whole() {
     let on = all.collect::<Vec<_>>().join(" and ");
     assert_eq!(count(&mut session, &format!("select x.c0 from x join y on {on}")), Some(0));
 }
+
+/// Rows that follow one another in runs go through a join of which no column is wanted.
+#[test]
+fn runs_of_rows_are_grouped_behind_a_join_that_adds_nothing() {
+    let mut session = SqlDatabase::in_memory().expect("a database").session();
+    let statements = [
+        "create table days (id int primary key, week int)",
+        "insert into days select i, i / 7 from generate_series(0, 79) g(i)",
+        "create table t (id int primary key, day int, kind int, amount int)",
+        "insert into t select i, i / 1000, i % 10, i % 13 from generate_series(0, 79999) g(i)",
+        "vacuum full",
+    ];
+    for statement in statements {
+        session.execute(statement).expect(statement);
+    }
+    for weeks in ["(1, 3, 4)", "(2)", "(0, 6)"] {
+        let query = format!(
+            "select kind, sum(amount), count(*) from t join days on day = days.id \
+             where week in {weeks} group by kind order by 1"
+        );
+        let alone = format!(
+            "select kind, sum(amount), count(*) from t where day / 7 in {weeks} \
+             group by kind order by 1"
+        );
+        assert_eq!(answer(&mut session, &query), answer(&mut session, &alone), "{weeks}");
+    }
+}

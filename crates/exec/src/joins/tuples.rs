@@ -63,7 +63,7 @@ impl Tuples {
         }
     }
 
-    /// The rows of all relations, which are no runs if there are several.
+    /// The rows of all relations, of which those of the first may be runs.
     pub fn all_rows(&self) -> Vec<Rows<'_>> {
         (0..self.relations.len()).map(|relation| self.rows(relation)).collect()
     }
@@ -97,11 +97,19 @@ impl Tuples {
 
     /// With these rows of one relation more.
     pub(crate) fn with(mut self, relation: usize, rows: Vec<u32>) -> Self {
-        if let RowNumbers::Selected(selection @ Selection::Runs { .. }) = &self.relations[0] {
-            self.relations[0] = RowNumbers::List(selection.rows().map(|row| row as u32));
-        }
+        self.list_runs();
         self.relations[relation] = RowNumbers::List(rows);
         self
+    }
+
+    /// Makes a list of rows of the first relation that are runs, if there are several relations: an
+    /// aggregation takes runs of one alone.
+    pub fn list_runs(&mut self) {
+        if self.relations.len() > 1
+            && let RowNumbers::Selected(selection @ Selection::Runs { .. }) = &self.relations[0]
+        {
+            self.relations[0] = RowNumbers::List(selection.rows().map(|row| row as u32));
+        }
     }
 
     /// Puts others, which are of the same relations, behind them.

@@ -162,7 +162,8 @@ impl Sink for Fed {
                 (None, _) => {}
             }
             let is_full = |gathered: &Tuples| is_through || gathered.len() >= GATHERED_MIN;
-            if let Some(tuples) = gathered.take_if(|gathered| is_full(gathered)) {
+            if let Some(mut tuples) = gathered.take_if(|gathered| is_full(gathered)) {
+                tuples.list_runs();
                 let array = |place| columns.array(piece.piece(), &tuples, place);
                 let given = self.given(&segment, tuples.len(), array)?;
                 self.add_given(&mut segment, &tuples.all_rows(), &given)?;
