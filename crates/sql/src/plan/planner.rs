@@ -50,6 +50,7 @@ use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
 use crate::rules::set_comparisons;
 use crate::rules::set_comparisons::SetComparisons;
+use crate::rules::shared_parts::with_shared_parts;
 use crate::rules::strip_dependencies;
 use crate::rules::strip_dependencies::{Planner, StripDependencies};
 use crate::rules::watched::Watched;
@@ -214,7 +215,7 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
 /// # Errors
 /// What the rules find wrong.
 pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
-    Ok(state.optimize(logical)?)
+    Ok(with_shared_parts(state.optimize(logical)?)?)
 }
 
 /// The physical plan of a statement, which nobody can execute yet.

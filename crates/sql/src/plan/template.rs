@@ -20,7 +20,7 @@ use crate::scan::exec::ScanExec;
 
 /// Operators that keep nothing but counts, which their copies have anew, and those of which
 /// [`copied`] knows what else they keep.
-const COPIED: [&str; 21] = [
+const COPIED: [&str; 22] = [
     "AggregateExec",
     "BoundedWindowAggExec",
     "CoalescePartitionsExec",
@@ -38,6 +38,7 @@ const COPIED: [&str; 21] = [
     "ScalarSubqueryExec",
     "ScanExec",
     "SequentialUnionExec",
+    "SharedExec",
     "SortExec",
     "SortExec(TopK)",
     "UnionExec",

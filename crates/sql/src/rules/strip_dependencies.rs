@@ -27,6 +27,7 @@ use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
+use super::shared_parts::PlanShared;
 use crate::error::Error;
 
 /// The rule.
@@ -181,7 +182,7 @@ impl UserDefinedLogicalNodeCore for Forgetting {
     }
 }
 
-/// DataFusion's planner, which knows the operator.
+/// DataFusion's planner, which knows the operators of ours.
 #[derive(Debug)]
 pub(crate) struct Planner;
 
@@ -192,8 +193,10 @@ impl QueryPlanner for Planner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        let planner =
-            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(PlanForgetting)]);
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(PlanForgetting),
+            Arc::new(PlanShared),
+        ]);
         planner.create_physical_plan(plan, session).await
     }
 }

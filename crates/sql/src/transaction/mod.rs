@@ -7,6 +7,7 @@ pub(crate) mod owned;
 
 pub(crate) mod hot_segments;
 pub(crate) mod scope;
+pub(crate) mod shared_rows;
 
 pub(crate) use owned::Transaction;
 

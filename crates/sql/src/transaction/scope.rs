@@ -11,12 +11,16 @@ use std::sync::{Arc, OnceLock};
 use datafusion::execution::{SessionState, TaskContext};
 
 use super::owned::Transaction;
+use super::shared_rows::SharedParts;
 use crate::error::{Error, Result};
 use crate::limits::cancel;
 
-/// The transaction that operators read in, as they find it in their task.
+/// What operators of one run share, as they find it in their task: first the transaction that they
+/// read in.
 pub(crate) struct Current {
     pub(crate) transaction: Arc<Transaction>,
+    /// Parts of the plan that stand in it several times.
+    pub(crate) shared: SharedParts,
 }
 
 impl Current {
@@ -60,7 +64,8 @@ impl Scope {
     }
 
     fn new_task(&self) -> Arc<TaskContext> {
-        let current = Current { transaction: Arc::clone(&self.transaction) };
+        let transaction = Arc::clone(&self.transaction);
+        let current = Current { transaction, shared: SharedParts::default() };
         let config = self.state.config().clone().with_extension(Arc::new(current));
         // Operators have the functions that they call.
         Arc::new(TaskContext::new(
