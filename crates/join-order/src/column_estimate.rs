@@ -41,6 +41,25 @@ impl ColumnEstimate {
         }
     }
 
+    /// The column of the rows of both, of which `share` are the first one's: columns of a union
+    /// have much the same values.
+    pub(super) fn united(self, other: Self, share: f64) -> Self {
+        let both = |ends: [Option<f64>; 2], chosen: fn(f64, f64) -> f64| {
+            let [one, other] = ends;
+            Some(chosen(one?, other?))
+        };
+        let nulls = self.nulls.zip(other.nulls);
+        ColumnEstimate {
+            distinct: self.distinct.max(other.distinct),
+            distinct_before: self.distinct_before.max(other.distinct_before),
+            known: self.known && other.known,
+            low: both([self.low, other.low], f64::min),
+            high: both([self.high, other.high], f64::max),
+            nulls: nulls.map(|(one, other)| one * share + other * (1.0 - share)),
+            range_guess: self.range_guess.max(other.range_guess),
+        }
+    }
+
     pub(super) fn counted(distinct: f64) -> Self {
         ColumnEstimate { known: true, ..ColumnEstimate::unknown(distinct) }
     }

@@ -37,6 +37,20 @@ pub(super) fn values_among(distinct: f64, rows: f64) -> f64 {
     (distinct * -(-rows / distinct).exp_m1()).clamp(1.0, rows.max(1.0))
 }
 
+impl Estimate {
+    /// The rows of both.
+    fn united(self, other: Self) -> Self {
+        let rows = self.rows + other.rows;
+        let share = self.rows / rows;
+        let columns = self.columns.into_iter().zip(other.columns);
+        Self {
+            rows,
+            rows_before: self.rows_before + other.rows_before,
+            columns: columns.map(|(one, other)| one.united(other, share)).collect(),
+        }
+    }
+}
+
 /// What a plan gives.
 pub(super) fn estimate(plan: &LogicalPlan) -> Estimate {
     match plan {
@@ -60,8 +74,8 @@ pub(super) fn estimate(plan: &LogicalPlan) -> Estimate {
             input
         }
         LogicalPlan::Union(union) => {
-            let rows = union.inputs.iter().map(|input| estimate(input).rows).sum();
-            nothing_known(plan, rows)
+            let inputs = union.inputs.iter().map(|input| estimate(input));
+            inputs.reduce(Estimate::united).unwrap_or_else(|| nothing_known(plan, 1.0))
         }
         LogicalPlan::Values(values) => nothing_known(plan, values.values.len() as f64),
         LogicalPlan::EmptyRelation(_) => nothing_known(plan, 1.0),

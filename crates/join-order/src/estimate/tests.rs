@@ -48,6 +48,14 @@ fn joins_on_keys_have_the_rows_of_the_side_that_refers() {
 }
 
 #[test]
+fn columns_of_a_union_have_the_values_of_its_inputs() {
+    let both = "(select l_suppkey as key from lineitem union all \
+                select s_suppkey from supplier) b";
+    about(&format!("select * from {both}"), 59_000.0, 61_000.0);
+    about(&format!("select * from {both} join supplier on key = s_suppkey"), 55_000.0, 65_000.0);
+}
+
+#[test]
 fn groups_are_combinations_of_values() {
     about("select l_returnflag, l_linestatus from lineitem group by 1, 2", 6.0, 6.0);
     about("select l_orderkey from lineitem group by 1", 14_000.0, 15_000.0);

@@ -76,7 +76,7 @@ pub(in super::super) fn context() -> SessionContext {
 }
 
 fn query(number: usize) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/tpch/queries");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/tpch/tpch/queries");
     let text = fs::read_to_string(folder.join(format!("q{number:02}.sql"))).expect("a query");
     text.replace("{fraction}", "0.01")
 }

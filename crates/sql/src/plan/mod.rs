@@ -4,6 +4,8 @@
 
 pub(crate) mod planner;
 
+pub(crate) mod shared_parts;
+
 pub(crate) mod subquery;
 
 pub(crate) mod template;

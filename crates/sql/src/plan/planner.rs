@@ -6,8 +6,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use async_trait::async_trait;
+use datafusion::catalog::Session;
 use datafusion::common::DFSchema;
+use datafusion::error::Result as PlanResult;
 use datafusion::execution::FunctionRegistry;
+use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
@@ -20,8 +24,10 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
+use super::shared_parts::{PlanShared, with_shared_parts};
 use super::subquery::Subqueries;
 use crate::error::{Error, Result};
 use crate::functions;
@@ -50,9 +56,8 @@ use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
 use crate::rules::set_comparisons;
 use crate::rules::set_comparisons::SetComparisons;
-use crate::rules::shared_parts::with_shared_parts;
 use crate::rules::strip_dependencies;
-use crate::rules::strip_dependencies::{Planner, StripDependencies};
+use crate::rules::strip_dependencies::{PlanForgetting, StripDependencies};
 use crate::rules::watched::Watched;
 use crate::rules::wide_filters;
 use crate::rules::wide_filters::WideFilters;
@@ -112,6 +117,25 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
         state.register_udaf(function)?;
     }
     Ok(state)
+}
+
+/// DataFusion's planner, which knows the operators of ours.
+#[derive(Debug)]
+struct Planner;
+
+#[async_trait]
+impl QueryPlanner for Planner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(PlanForgetting),
+            Arc::new(PlanShared),
+        ]);
+        planner.create_physical_plan(plan, session).await
+    }
 }
 
 /// Rules for what was bound: one of ours before DataFusion's, the others behind.

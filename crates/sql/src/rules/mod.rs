@@ -21,7 +21,6 @@ pub(crate) mod by_index;
 pub(crate) mod encoded_aggregates;
 pub(crate) mod pipelines;
 pub(crate) mod sequential_union;
-pub(crate) mod shared_parts;
 
 pub(crate) mod through;
 pub(crate) mod watched;

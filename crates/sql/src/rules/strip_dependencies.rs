@@ -17,7 +17,6 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Dependency, FunctionalDependencies};
 use datafusion::error::Result as PlanResult;
-use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNode,
@@ -25,9 +24,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
-use super::shared_parts::PlanShared;
 use crate::error::Error;
 
 /// The rule.
@@ -182,27 +180,8 @@ impl UserDefinedLogicalNodeCore for Forgetting {
     }
 }
 
-/// DataFusion's planner, which knows the operators of ours.
-#[derive(Debug)]
-pub(crate) struct Planner;
-
-#[async_trait]
-impl QueryPlanner for Planner {
-    async fn create_physical_plan(
-        &self,
-        plan: &LogicalPlan,
-        session: &dyn Session,
-    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
-            Arc::new(PlanForgetting),
-            Arc::new(PlanShared),
-        ]);
-        planner.create_physical_plan(plan, session).await
-    }
-}
-
 /// Plans the operator: as what is below it.
-struct PlanForgetting;
+pub(crate) struct PlanForgetting;
 
 #[async_trait]
 impl ExtensionPlanner for PlanForgetting {

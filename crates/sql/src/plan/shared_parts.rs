@@ -26,8 +26,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
-use super::through::{Through, Way};
 use crate::error::Error;
+use crate::rules::through::{Through, Way};
 use crate::transaction::scope::Current;
 
 /// The plan, after all other rules, with the parts that are shared under the same number.
