@@ -56,6 +56,23 @@ fn a_part_is_run_once() {
             2,
             vec!["1|0"],
         ),
+        // Each is wanted in another order.
+        (
+            "with s as (select k, sum(v) as total from t group by k), \
+             up as (select k, rank() over (order by total) as place from s), \
+             down as (select k, rank() over (order by total desc) as place from s) \
+             select up.k, down.k from up join down on up.place = down.place \
+             order by up.place limit 2",
+            2,
+            vec!["0|6", "1|5"],
+        ),
+        (
+            "with s as (select k, sum(v) as total from t group by k) \
+             (select k from s order by total limit 1) union all \
+             (select k from s order by total desc limit 2)",
+            2,
+            vec!["0", "6", "5"],
+        ),
         // Each is asked for other rows.
         (
             "with s as (select k, sum(v) as total from t group by k) \

@@ -22,11 +22,12 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{
     Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
 };
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use crate::error::Error;
+use crate::rules::sequential_union::nothing_known_but_types;
 use crate::rules::through::{Through, Way};
 use crate::transaction::scope::Current;
 
@@ -166,6 +167,13 @@ impl fmt::Display for Part {
 
 impl Way for Part {
     const NAME: &'static str = "SharedExec";
+    // Else a sort above would be put below, into one of them.
+    const KEEPS_ORDER: bool = false;
+
+    /// Nothing is known of the rows but their types: no reader asks more of the part than others.
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        nothing_known_but_types(input)
+    }
 
     fn execute(
         &self,

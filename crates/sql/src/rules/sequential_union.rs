@@ -127,6 +127,18 @@ fn chain(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     Through::over(plan, Chain)
 }
 
+/// Properties of rows in one partition, of whose order and values nothing is known.
+pub(crate) fn nothing_known_but_types(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    let equal = EquivalenceProperties::new(input.schema());
+    let properties = PlanProperties::new(
+        equal,
+        Partitioning::UnknownPartitioning(1),
+        input.pipeline_behavior(),
+        input.boundedness(),
+    );
+    Arc::new(properties.with_scheduling_type(SchedulingType::NonCooperative))
+}
+
 /// One partition after another; of the values, nothing is known but their types.
 #[derive(Clone, Debug)]
 struct Chain;
@@ -142,14 +154,7 @@ impl Way for Chain {
     const KEEPS_ORDER: bool = false;
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
-        let equal = EquivalenceProperties::new(input.schema());
-        let properties = PlanProperties::new(
-            equal,
-            Partitioning::UnknownPartitioning(1),
-            input.pipeline_behavior(),
-            input.boundedness(),
-        );
-        Arc::new(properties.with_scheduling_type(SchedulingType::NonCooperative))
+        nothing_known_but_types(input)
     }
 
     fn execute(
