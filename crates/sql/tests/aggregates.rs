@@ -270,3 +270,34 @@ fn groups_take_memory_of_the_budget() {
     let rows = session.query("select n, count(*) from t group by n", &[]).expect("it goes on").rows;
     assert_eq!(rows.len(), 10);
 }
+
+/// Rows are not grouped by what a key determines, if nobody asks for it; also where a key comes out
+/// of a subquery.
+#[test]
+fn nobody_groups_by_what_is_not_asked_for() {
+    let mut session = SqlDatabase::in_memory().expect("a database in memory opens").session();
+    for text in [
+        "create table item (id int primary key, name text, price int)",
+        "create table sale (id int primary key, item int, amount int)",
+        "insert into item select i, 'n' || i % 3, i from generate_series(1, 9) g(i)",
+        "insert into sale select i, 1 + i % 9, i from generate_series(1, 90) g(i)",
+    ] {
+        session.execute(text).expect(text);
+    }
+    let of_table =
+        "select item.id, count(*) from sale join item on item = item.id group by item.id";
+    let of_query = "select short, s.id, count(*) from sale, \
+                    (select substr(name, 1, 1) as short, * from item where price > 2) s \
+                    where item = s.id group by short, s.id";
+    for (text, keys, groups) in [(of_table, 1, 9), (of_query, 2, 7)] {
+        let plan =
+            format!("{:?}", session.query(&format!("explain {text}"), &[]).expect(text).rows);
+        let by = plan.split("gby=[").nth(1).and_then(|rest| rest.split(']').next());
+        assert_eq!(by.map(|by| by.split(", ").count()), Some(keys), "{plan}");
+        assert_eq!(session.query(text, &[]).expect(text).rows.len(), groups, "{text}");
+    }
+    // Both sides have a row for each: the key of one is none of the joined rows.
+    let twice = "select a.id, a.short from (select id, substr(name, 1, 1) as short from item) a \
+                 join sale on item = a.id group by a.id, a.short";
+    assert_eq!(session.query(twice, &[]).expect(twice).rows.len(), 9);
+}

@@ -3,8 +3,8 @@
 //! Where rows are grouped by the key of a table, DataFusion's binder groups them by all of its
 //! columns, so that each may be selected; those that are not, texts among them, would be read and
 //! compared for each row. They are left out here, as long as the key that determines them stays,
-//! and where nothing but joins and filters is between the table and the groups: of the rows of an
-//! array, for one, the key beside it is none any more.
+//! and where nothing but joins, filters and what is computed of one row is between the table and
+//! the groups: of the rows of an array, for one, the key beside it is none any more.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn is_key(group: &Expr, aggregate: &Aggregate) -> bool {
 fn tables_of(plan: &LogicalPlan, tables: &mut Vec<TableReference>) {
     match plan {
         LogicalPlan::TableScan(scan) => tables.push(scan.table_name.clone()),
-        LogicalPlan::SubqueryAlias(alias) if matches!(*alias.input, LogicalPlan::TableScan(_)) => {
+        LogicalPlan::SubqueryAlias(alias) if has_rows_of_a_table(&alias.input) => {
             tables.push(alias.alias.clone());
         }
         LogicalPlan::Filter(filter) => tables_of(&filter.input, tables),
@@ -99,6 +99,17 @@ fn tables_of(plan: &LogicalPlan, tables: &mut Vec<TableReference>) {
             tables_of(&join.right, tables);
         }
         _ => {}
+    }
+}
+
+/// Whether its rows are those of a table, some of them, each once.
+fn has_rows_of_a_table(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::TableScan(_) => true,
+        LogicalPlan::Filter(filter) => has_rows_of_a_table(&filter.input),
+        LogicalPlan::Projection(projection) => has_rows_of_a_table(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_rows_of_a_table(&alias.input),
+        _ => false,
     }
 }
 
