@@ -220,3 +220,20 @@ fn hot_rows_are_those_whose_keys_are_wanted() {
         );
     }
 }
+
+/// The inputs of a UNION ALL are told the keys that a join wants of its rows.
+#[test]
+fn inputs_of_a_union_are_told_keys() {
+    let mut session = tables();
+    let of_large = "select one as k, id from large";
+    let both = format!("select * from ({of_large} union all select k, 0 from small) u");
+    let query = format!("select count(*), sum(id) from ({both}) u join small on u.k = small.k");
+    let plain =
+        format!("select count(*), sum(id) from ({both}) u where k in (select k from small)");
+    let (sets, rows) = of_scan(&mut session, &query);
+    assert!(sets > 0 && rows < ROWS as u64, "{sets} sets, {rows} rows");
+    let expected = (0..ROWS).filter(|id| (id % 200 - 100 + 50) % 20 == 0 && id % 200 >= 50);
+    let (count, sum) = expected.fold((0, 0), |(count, sum), id| (count + 1, sum + id));
+    assert_eq!(numbers(&mut session, &query), [count + 50, sum]);
+    assert_eq!(numbers(&mut session, &plain), [count + 50, sum]);
+}

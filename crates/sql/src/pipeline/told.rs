@@ -16,6 +16,7 @@ use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 use remanent_exec::{JoinKind, JoinTable, KeyList};
 
@@ -67,6 +68,9 @@ pub(crate) fn keys_of(
     Ok(Told { column, set: table.set(key).cloned(), numbers: known, list: list.transpose()? })
 }
 
+/// The name of the operator that reads the inputs of a UNION one after another.
+pub(crate) const SEQUENTIAL_UNION: &str = "SequentialUnionExec";
+
 /// A plan that was told keys; `None` if it does not read the column.
 ///
 /// # Errors
@@ -84,6 +88,9 @@ pub(crate) fn tell(
     if let Some(groups) = plan.downcast_ref::<GroupsExec>() {
         return groups.told(told);
     }
+    if plan.is::<UnionExec>() {
+        return tell_union(plan, told);
+    }
     let (input, column) = if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let item = &projection.expr()[told.column].expr;
         let Some(column) = item.downcast_ref::<Column>() else { return Ok(None) };
@@ -98,11 +105,32 @@ pub(crate) fn tell(
         (filter.input(), column)
     } else if let Some(cooperative) = plan.downcast_ref::<CooperativeExec>() {
         (cooperative.input(), told.column)
+    } else if plan.name() == SEQUENTIAL_UNION {
+        let [input] = plan.children()[..] else { return Ok(None) };
+        (input, told.column)
     } else {
         return Ok(None);
     };
     let Some(input) = tell(input, &moved(told, column, &input.schema())?)? else { return Ok(None) };
     Ok(Some(Arc::clone(plan).replace_children(vec![input], UNCHANGED)?))
+}
+
+/// A UNION of whose inputs some were told keys; `None` if none was.
+fn tell_union(
+    plan: &Arc<dyn ExecutionPlan>,
+    told: &Told,
+) -> PlanResult<Option<Arc<dyn ExecutionPlan>>> {
+    let mut has_told = false;
+    let inputs = plan.children().into_iter().map(|input| {
+        let input_told = tell(input, &moved(told, told.column, &input.schema())?)?;
+        has_told |= input_told.is_some();
+        Ok(input_told.unwrap_or_else(|| Arc::clone(input)))
+    });
+    let inputs = inputs.collect::<PlanResult<Vec<_>>>()?;
+    if !has_told {
+        return Ok(None);
+    }
+    Ok(Some(Arc::clone(plan).replace_children(inputs, UNCHANGED)?))
 }
 
 /// The same of a column with another place in another schema.

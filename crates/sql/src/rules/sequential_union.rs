@@ -28,6 +28,7 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, TryStreamExt};
 
 use super::through::{Through, Way};
+use crate::pipeline::told::SEQUENTIAL_UNION;
 
 /// The rule; it comes before those that see to it that partitions become one.
 #[derive(Debug)]
@@ -150,7 +151,7 @@ impl fmt::Display for Chain {
 }
 
 impl Way for Chain {
-    const NAME: &'static str = "SequentialUnionExec";
+    const NAME: &'static str = SEQUENTIAL_UNION;
     const KEEPS_ORDER: bool = false;
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
