@@ -2,15 +2,17 @@
 //!
 //! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]),
 //! lists ([`text_list`]), patterns or beginnings of text ([`pattern`], [`prefixes`]) where they are
-//! no more, and keys of joins ([`key_set`]). A [`verdict`] is what one of them means for a column
-//! of a segment, encoded as it is there, with conditions [`on_offsets`], if it can be, 64 rows at
-//! once ([`blocks`]); two columns are compared with each other by a [`comparison`].
+//! no more, and keys of joins ([`key_set`], [`key_sketch`]). A [`verdict`] is what one of them
+//! means for a column of a segment, encoded as it is there, with conditions [`on_offsets`], if it
+//! can be, 64 rows at once ([`blocks`]); two columns are compared with each other by a
+//! [`comparison`].
 
 mod automaton;
 #[cfg(target_arch = "x86_64")]
 mod blocks;
 pub(crate) mod comparison;
 pub(crate) mod key_set;
+pub(crate) mod key_sketch;
 pub(crate) mod matches;
 mod on_offsets;
 mod part_search;

@@ -44,6 +44,7 @@ pub use aggregates::grouping::{Key, KeyKind};
 pub use aggregates::states::Aggregate;
 pub use conditions::comparison::Comparison;
 pub use conditions::key_set::{KeySet, KeyTally};
+pub use conditions::key_sketch::{KeySketch, WantedNumbers};
 pub use conditions::matches::Matches;
 pub use conditions::pattern::{Find, Pattern, PatternParts, TextPattern};
 pub use conditions::predicate::ColumnPredicate;

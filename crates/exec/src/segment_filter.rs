@@ -9,7 +9,8 @@ use std::sync::Arc;
 use remanent_engine::{ColumnHandle, FrozenRows, Result};
 
 use crate::conditions::comparison::{ColumnComparison, Columns, Comparison};
-use crate::conditions::key_set::{KeySet, KeyTally};
+use crate::conditions::key_set::KeyTally;
+use crate::conditions::key_sketch::WantedNumbers;
 use crate::conditions::predicate::ColumnPredicate;
 use crate::conditions::verdict::Verdict;
 use crate::rows::bits::RowBits;
@@ -137,11 +138,11 @@ impl SegmentFilter {
         &mut self,
         rows: &FrozenRows<'_>,
         column: ColumnHandle,
-        keys: &Arc<KeySet>,
+        keys: &WantedNumbers,
         tally: &Arc<KeyTally>,
     ) -> Result<Evaluation> {
         let verdict = Verdict::of_keys(keys, &rows.column(column)?);
-        if let Verdict::Among { .. } = verdict {
+        if matches!(verdict, Verdict::Among { .. } | Verdict::MaybeAmong { .. }) {
             self.keys.push((column, verdict, Arc::clone(tally)));
             return Ok(Evaluation::Encoded);
         }

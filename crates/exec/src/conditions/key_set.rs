@@ -11,6 +11,7 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::conditions::key_sketch::WantedNumbers;
 use crate::conditions::on_offsets::OffsetBits;
 use crate::simd::vectorized;
 
@@ -51,9 +52,9 @@ impl KeyTally {
     }
 
     /// The share of rows that are kept, as far as it is known, else that of numbers.
-    pub fn share(&self, keys: &KeySet) -> f64 {
+    pub fn share(&self, keys: &WantedNumbers) -> f64 {
         match self.asked.load(Relaxed) {
-            0 => keys.count() as f64 / keys.len.max(1) as f64,
+            0 => keys.share(),
             asked => self.kept.load(Relaxed) as f64 / asked as f64,
         }
     }
@@ -149,6 +150,11 @@ impl KeySet {
     /// The bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.bits.len() * size_of::<u64>()
+    }
+
+    /// The share of the numbers between the ends that are keys.
+    pub(crate) fn share(&self) -> f64 {
+        self.count() as f64 / self.len.max(1) as f64
     }
 
     /// Whether it seems to keep hardly a row of a table with so many rows away: nearly all numbers

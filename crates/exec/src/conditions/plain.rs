@@ -4,6 +4,7 @@
 
 use remanent_engine::schema::ColumnType;
 
+use crate::conditions::key_sketch::KeySketch;
 use crate::conditions::ranges::NumberRanges;
 use crate::rows::bits::RowBits;
 
@@ -21,6 +22,17 @@ pub(crate) fn has_numbers(column_type: &ColumnType, width: usize) -> bool {
         (column_type, width),
         (T::I64 | T::Time | T::Timestamp | T::U64, 8) | (T::Decimal { .. }, 8 | 16)
     )
+}
+
+/// Leaves the rows of a stretch whose numbers, of 8 bytes, may be keys; it begins at row `first`.
+pub(crate) fn keep_keys(
+    values: PlainBytes<'_>,
+    keys: &KeySketch,
+    first: usize,
+    rows: &mut RowBits,
+) {
+    let may_be = |entry| keys.may_have_word(u64::from_le_bytes(entry));
+    rows.keep_entries(first, values.bytes.as_chunks().0, may_be);
 }
 
 /// Leaves the rows of a stretch whose numbers are in a set, all of which the type can have; the

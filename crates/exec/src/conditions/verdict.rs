@@ -13,6 +13,7 @@ use remanent_engine::{Encoding, FrozenColumn};
 
 use crate::conditions::automaton::Automaton;
 use crate::conditions::key_set::KeySet;
+use crate::conditions::key_sketch::{KeySketch, WantedNumbers};
 use crate::conditions::on_offsets::{EncodedOffsets, OffsetBits, OffsetRange};
 use crate::conditions::pattern::TextPattern;
 use crate::conditions::plain::{self, PlainBytes};
@@ -47,6 +48,8 @@ pub(crate) enum Verdict {
     Plain(NumberRanges),
     /// By the number, which is the offset more than the least: one of these.
     Among { keys: Arc<KeySet>, min: i128 },
+    /// By the number, which is the offset more than `min`, or as in rows: maybe one of these.
+    MaybeAmong { keys: Arc<KeySketch>, min: i128 },
     /// By the text, which lies behind those of other rows.
     Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
@@ -159,20 +162,29 @@ impl Verdict {
     }
 
     /// What the keys that a join wants say of a column; nothing where it is not numbers that are
-    /// kept as offsets.
-    pub(crate) fn of_keys(keys: &Arc<KeySet>, column: &FrozenColumn<'_>) -> Self {
+    /// kept as offsets, or as they lie in rows.
+    pub(crate) fn of_keys(keys: &WantedNumbers, column: &FrozenColumn<'_>) -> Self {
         if let (Some(least), Some(greatest)) =
             (column.min().and_then(number_of), column.max().and_then(number_of))
-            && !keys.has_between(least, greatest)
+            && !keys.may_have_between(least, greatest)
         {
             return Self::None;
         }
         match column.encoding() {
             Encoding::Constant(value) => match number_of(value) {
-                Some(number) if keys.has(number) => Self::All,
+                Some(number) if keys.may_have(number) => Self::All,
                 _ => Self::None,
             },
-            Encoding::Offsets { min, .. } => Self::Among { keys: Arc::clone(keys), min },
+            Encoding::Offsets { min, .. } => match keys {
+                WantedNumbers::Set(keys) => Self::Among { keys: Arc::clone(keys), min },
+                WantedNumbers::Sketch(keys) => Self::MaybeAmong { keys: Arc::clone(keys), min },
+            },
+            Encoding::Plain { width: 8, .. } => match keys {
+                WantedNumbers::Sketch(keys) if plain::has_numbers(column.column_type(), 8) => {
+                    Self::MaybeAmong { keys: Arc::clone(keys), min: 0 }
+                }
+                _ => Self::Unknown,
+            },
             _ => Self::Unknown,
         }
     }
@@ -198,14 +210,13 @@ impl Verdict {
                 self.filter_offsets(codes, code_width, first, rows);
             }
             Encoding::Plain { width, bytes } => {
-                if let Self::Plain(ranges) = self {
-                    plain::filter(
-                        column.column_type(),
-                        PlainBytes { width, bytes },
-                        ranges,
-                        first,
-                        rows,
-                    );
+                let values = PlainBytes { width, bytes };
+                match self {
+                    Self::Plain(ranges) => {
+                        plain::filter(column.column_type(), values, ranges, first, rows);
+                    }
+                    Self::MaybeAmong { keys, .. } => plain::keep_keys(values, keys, first, rows),
+                    _ => {}
                 }
             }
             Encoding::Strings { ends, bytes } | Encoding::Fsst { ends, codes: bytes, .. } => {
@@ -245,6 +256,11 @@ impl Verdict {
             },
             Self::Among { keys, min } => {
                 offsets.keep_with_bit(keys.by_offset(*min), first, rows);
+            }
+            Self::MaybeAmong { keys, min } => {
+                let least = *min as u64;
+                let may_be = |offset: u32| keys.may_have_word(least.wrapping_add(offset.into()));
+                with_offsets!(bytes, width, |offsets| offsets.filter(first, rows, may_be));
             }
             _ => {}
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::lookup::{Lookup, NumberTable, RankedSet, WideTable};
 use super::table::{JoinKey, JoinTable, Order, Part};
 use crate::conditions::key_set::{KeySet, ends_of};
+use crate::conditions::key_sketch::KeySketch;
 use crate::conditions::ranges::NumberRange;
 use crate::keys::column::{KeyColumn, TextNumbers};
 use crate::keys::texts::KnownTexts;
@@ -29,7 +30,7 @@ const PACKED_BITS: u32 = 62;
 /// build.add(&[given], ids.len(), memory).expect("memory");
 /// let table = build.finish(&[true], memory).expect("memory");
 /// assert!(!table.is_unique());
-/// assert!(table.set(0).is_some_and(|set| set.has(20) && !set.has(25)));
+/// assert!(table.wanted(0).is_some_and(|it| it.may_have(20) && !it.may_have(25)));
 ///
 /// let wanted = [10, 11];
 /// let given = Given { values: Slice::I64(&wanted), nulls: None, range: None };
@@ -164,6 +165,7 @@ impl JoinBuild {
         let mut account = Account { taken: &mut taken, memory };
         let parts = self.parts();
         let sets = self.sets(wanted, &parts, &mut account)?;
+        let sketches = self.sketches(wanted, &parts, &sets, &mut account)?;
         if let (true, [Some(set)]) = (self.ascends && self.rows > 0, sets.as_slice()) {
             // Each row is the entry of its key.
             let (ranked, entries) = RankedSet::new(Arc::clone(set), &mut account)?;
@@ -178,6 +180,7 @@ impl JoinBuild {
                 null_keys: None,
                 texts: self.texts,
                 sets,
+                sketches,
                 bytes: taken,
             });
         }
@@ -207,6 +210,7 @@ impl JoinBuild {
             null_keys: self.null_keys,
             texts: self.texts,
             sets,
+            sketches,
             bytes: taken,
         })
     }
@@ -278,6 +282,33 @@ impl JoinBuild {
             Ok(set.map(Arc::new))
         });
         sets.collect()
+    }
+
+    /// Sketches of keys that are wanted and lie too far apart for sets.
+    fn sketches(
+        &self,
+        wanted: &[bool],
+        parts: &[Part],
+        sets: &[Option<Arc<KeySet>>],
+        account: &mut Account<'_>,
+    ) -> Result<Vec<Option<Arc<KeySketch>>>, Refused> {
+        let sketches = sets.iter().enumerate().map(|(key, set)| {
+            let is_wanted = wanted.get(key).copied().unwrap_or_default();
+            if !is_wanted || set.is_some() || parts[key].is_text {
+                return Ok(None);
+            }
+            account.take(KeySketch::bytes_for(self.rows))?;
+            let sketch = match &self.null_keys {
+                None => KeySketch::of_numbers(&self.numbers[key]),
+                Some(_) => {
+                    let rows = (0..self.rows).filter(|row| self.is_valid(*row));
+                    let numbers: Vec<i64> = rows.map(|row| self.numbers[key][row]).collect();
+                    KeySketch::of_numbers(&numbers)
+                }
+            };
+            Ok(sketch.map(Arc::new))
+        });
+        sketches.collect()
     }
 
     /// How keys are looked up, and the entry of each row.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::lookup::{Lookup, NO_ENTRY};
 use crate::conditions::key_set::KeySet;
+use crate::conditions::key_sketch::{KeySketch, WantedNumbers};
 use crate::keys::texts::KnownTexts;
 
 /// One column of the keys of a join.
@@ -33,6 +34,7 @@ pub struct JoinTable {
     /// The texts of each part.
     pub(crate) texts: Vec<KnownTexts>,
     pub(crate) sets: Vec<Option<Arc<KeySet>>>,
+    pub(crate) sketches: Vec<Option<Arc<KeySketch>>>,
     pub(crate) bytes: usize,
 }
 
@@ -83,9 +85,12 @@ impl JoinTable {
         self.bytes
     }
 
-    /// The numbers of a column of the keys, if they were wanted and are not too far apart.
-    pub fn set(&self, key: usize) -> Option<&Arc<KeySet>> {
-        self.sets.get(key)?.as_ref()
+    /// The numbers of a column of the keys, if they were wanted; where they are too far apart, some
+    /// others, too.
+    pub fn wanted(&self, key: usize) -> Option<WantedNumbers> {
+        let set = self.sets.get(key)?.clone().map(WantedNumbers::Set);
+        let sketch = || self.sketches.get(key)?.clone().map(WantedNumbers::Sketch);
+        set.or_else(sketch)
     }
 
     /// The different values of a column of the keys, if there are at most so many keys.

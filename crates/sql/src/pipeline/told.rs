@@ -65,7 +65,7 @@ pub(crate) fn keys_of(
         let expr = Arc::new(Column::new(field.name(), column)) as Expr;
         in_list(expr, scalars.into_iter().map(lit).collect(), &false, schema)
     });
-    Ok(Told { column, set: table.set(key).cloned(), numbers: known, list: list.transpose()? })
+    Ok(Told { column, wanted: table.wanted(key), numbers: known, list: list.transpose()? })
 }
 
 /// The name of the operator that reads the inputs of a UNION one after another.
@@ -148,8 +148,8 @@ pub(crate) fn moved(told: &Told, column: usize, schema: &Schema) -> PlanResult<T
         })?;
         Ok::<_, datafusion::error::DataFusionError>(moved.data)
     });
-    let (set, numbers) = (told.set.clone(), told.numbers.clone());
-    Ok(Told { column, set, numbers, list: list.transpose()? })
+    let (wanted, numbers) = (told.wanted.clone(), told.numbers.clone());
+    Ok(Told { column, wanted, numbers, list: list.transpose()? })
 }
 
 /// A pipeline whose source, or one of whose build sides, was told keys of a column of all relations

@@ -42,6 +42,7 @@ use crate::transaction::Transaction;
 use crate::transaction::scope::Current;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
+use remanent_exec::WantedNumbers;
 
 /// Rows that are read at once though fewer may be requested.
 const FEW: usize = 64;
@@ -248,7 +249,8 @@ impl Wants {
             let keys = told.keys(&request.columns, rows).filter(|_| is_number);
             if let Some(condition) = told.condition(&request.table, &request.columns)? {
                 wants.filters.push(condition);
-                wants.is_left.push(keys.is_none());
+                let says_the_same = |it: &WantedKeys| matches!(it.keys, WantedNumbers::Set(_));
+                wants.is_left.push(!keys.as_ref().is_some_and(says_the_same));
             }
             wants.keys.extend(keys);
         }

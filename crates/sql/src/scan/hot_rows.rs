@@ -10,7 +10,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::{concat_batches, filter};
 use remanent_engine::Row;
-use remanent_exec::{GatheredColumn, RowFilter, RowTile};
+use remanent_exec::{GatheredColumn, RowFilter, RowTile, WantedNumbers};
 
 use super::condition::{Condition, FilterResult, RuntimeFilter};
 use super::constant::ComparedColumns;
@@ -66,7 +66,9 @@ impl HotRows {
         }
         for WantedKeys { column, keys, .. } in &request.keys {
             // Where they are not compared, the join does it.
-            row_filter.add_keys(table.handle.layout(), table.columns[*column].leaf, keys);
+            if let WantedNumbers::Set(keys) = keys {
+                row_filter.add_keys(table.handle.layout(), table.columns[*column].leaf, keys);
+            }
         }
         let mut read = request.columns.clone();
         let on_arrays = others.iter().map(|&place| &request.conditions[place]);

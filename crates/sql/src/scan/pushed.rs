@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use remanent_engine::FrozenRows;
 use remanent_exec::{
-    ColumnPredicate, Decoded, Evaluation, KeySet, KeyTally, Matches, NumberRanges, SegmentFilter,
-    Selection, TextList, TextPattern,
+    ColumnPredicate, Decoded, Evaluation, KeyTally, Matches, NumberRanges, SegmentFilter,
+    Selection, TextList, TextPattern, WantedNumbers,
 };
 
 use super::condition::Condition;
@@ -24,7 +24,7 @@ use crate::values::sql_type::SqlType;
 pub(crate) struct WantedKeys {
     /// The place of the column among the table's.
     pub(crate) column: usize,
-    pub(crate) keys: Arc<KeySet>,
+    pub(crate) keys: WantedNumbers,
     /// How many rows they have kept so far.
     pub(crate) tally: Arc<KeyTally>,
 }

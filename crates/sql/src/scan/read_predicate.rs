@@ -53,8 +53,8 @@ pub(crate) fn predicate_of(
 fn is_wanted(table: &Table, wanted: &WantedKeys, row: &Row<'_>) -> bool {
     match row.value(table.columns[wanted.column].handle) {
         Value::Null => false,
-        Value::Date(days) => wanted.keys.has(days.into()),
-        value => value.as_integer().is_none_or(|number| wanted.keys.has(number)),
+        Value::Date(days) => wanted.keys.may_have(days.into()),
+        value => value.as_integer().is_none_or(|number| wanted.keys.may_have(number)),
     }
 }
 

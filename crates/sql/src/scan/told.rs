@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use datafusion::error::Result as PlanResult;
 use datafusion::physical_expr::PhysicalExpr;
-use remanent_exec::KeySet;
+use remanent_exec::{KeySet, WantedNumbers};
 
 use super::condition::Condition;
 use super::pushed::WantedKeys;
@@ -21,8 +21,8 @@ const BITS_A_ROW: usize = 8;
 pub(crate) struct Told {
     /// The place of the column in what the scan gives out.
     pub(crate) column: usize,
-    /// The numbers, if they are not too far apart.
-    pub(crate) set: Option<Arc<KeySet>>,
+    /// The numbers, with some others if they are far apart.
+    pub(crate) wanted: Option<WantedNumbers>,
     /// The numbers one by one, if they are few.
     pub(crate) numbers: Option<Arc<Vec<i64>>>,
     /// The same as a list of constants, over the column with this place, if they are few.
@@ -47,12 +47,13 @@ impl Told {
 
     /// The numbers of the column that they are keys of, in a table of so many rows.
     pub(crate) fn keys(&self, columns: &[usize], rows: usize) -> Option<WantedKeys> {
-        let keys = match (&self.set, &self.numbers) {
-            (Some(set), _) => Arc::clone(set),
-            (None, Some(numbers)) => {
-                Arc::new(KeySet::of_few(numbers, rows.saturating_mul(BITS_A_ROW))?)
-            }
-            (None, None) => return None,
+        let few = || {
+            let set = KeySet::of_few(self.numbers.as_ref()?, rows.saturating_mul(BITS_A_ROW))?;
+            Some(WantedNumbers::Set(Arc::new(set)))
+        };
+        let keys = match &self.wanted {
+            Some(WantedNumbers::Set(set)) => WantedNumbers::Set(Arc::clone(set)),
+            sketch => few().or_else(|| sketch.clone())?,
         };
         Some(WantedKeys { column: columns[self.column], keys, tally: Arc::default() })
     }
