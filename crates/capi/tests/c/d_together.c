@@ -233,7 +233,11 @@ static void upgrades(void)
 static void *wait_for_lock(void *argument)
 {
     int status;
-    OK(d_timeout(-1, argument));
+    /* The other thread may be in a call already. */
+    do
+        status = d_timeout(-1, argument);
+    while (status == S_INVTASK);
+    OK(status);
     do
         status = d_reclock(OWNER, "r", argument, CURR_DB);
     while (status == S_INVTASK);
