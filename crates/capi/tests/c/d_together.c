@@ -233,11 +233,6 @@ static void upgrades(void)
 static void *wait_for_lock(void *argument)
 {
     int status;
-    /* The other thread may be in a call already. */
-    do
-        status = d_timeout(-1, argument);
-    while (status == S_INVTASK);
-    OK(status);
     do
         status = d_reclock(OWNER, "r", argument, CURR_DB);
     while (status == S_INVTASK);
@@ -253,6 +248,7 @@ static void one_task_two_threads(void)
     char mode;
     int status;
     OK(d_reclock(OWNER, "x", &blocker, CURR_DB));
+    OK(d_timeout(-1, &task));
     CHECK(pthread_create(&thread, 0, wait_for_lock, &task) == 0);
     do {
         status = d_reclstat(OWNER, &mode, &task, CURR_DB);
