@@ -21,7 +21,7 @@ pub(crate) const KEY_NUMBERS_MAX: usize = 16;
 static ZEROS: [u64; TILE_ROWS] = [0; TILE_ROWS];
 
 /// Groups of keys of any number of numbers.
-pub(crate) trait AnyGroups: Send {
+pub(crate) trait AnyGroups: Send + Sync {
     /// How many there are.
     fn len(&self) -> usize;
 
@@ -84,6 +84,9 @@ pub(crate) fn groups_of(numbers: usize) -> Option<Box<dyn AnyGroups>> {
     })
 }
 
+/// Keys that are looked up at once.
+const AT_ONCE: usize = 256;
+
 /// The groups of keys of `K` numbers; those that a key does not have are 0.
 #[derive(Debug)]
 pub(crate) struct Groups<const K: usize> {
@@ -109,14 +112,7 @@ impl<const K: usize> AnyGroups for Groups<K> {
             return Err(Refused);
         }
         account.reserve(&mut self.keys, more)?;
-        let (keys, hasher) = (&self.keys, self.hasher);
-        match &mut self.table {
-            Some(table) => {
-                let hash_of = |group: u32| hasher.of_numbers(&keys[group as usize]);
-                table.make_room(more, account, hash_of)
-            }
-            None => Ok(()),
-        }
+        self.table.as_mut().map_or(Ok(()), |table| table.make_room(more, account))
     }
 
     fn ascends(&self) -> bool {
@@ -183,8 +179,9 @@ impl<const K: usize> AnyGroups for Groups<K> {
         if from < into.len() {
             self.make_table(into.len() - from, account)?;
         }
-        for (row, group) in into.iter_mut().enumerate().skip(from) {
-            *group = self.find(key(row));
+        for first in (from..rows).step_by(AT_ONCE) {
+            let end = rows.min(first + AT_ONCE);
+            self.find_some(|at| key(first + at), &mut into[first..end]);
         }
         Ok(())
     }
@@ -244,7 +241,7 @@ impl<const K: usize> Groups<K> {
             return Ok(());
         }
         let mut table = HashTable::new();
-        table.make_room(self.keys.len() + more, account, |_| 0)?;
+        table.make_room(self.keys.len() + more, account)?;
         for (key, group) in self.keys.iter().zip(0..) {
             table.insert(self.hasher.of_numbers(key), group);
         }
@@ -252,11 +249,31 @@ impl<const K: usize> Groups<K> {
         Ok(())
     }
 
-    /// The group of a key, for which there is room in the table.
+    /// Finds the groups of some keys, for which there is room in the table. Of all of them the
+    /// slots are read before the groups that these lead to, and these before anything is decided:
+    /// no read of memory waits for another one.
+    fn find_some(&mut self, key: impl Fn(usize) -> [u64; K], into: &mut [u32]) {
+        let mut hashes = [0; AT_ONCE];
+        let mut is_found = [false; AT_ONCE];
+        for (row, hash) in hashes.iter_mut().enumerate().take(into.len()) {
+            *hash = self.hasher.of_numbers(&key(row));
+        }
+        let likely = |hash: u64| self.table.as_ref().and_then(|table| table.likely(hash));
+        for (group, hash) in into.iter_mut().zip(hashes) {
+            *group = likely(hash).unwrap_or_default();
+        }
+        for (row, (group, is_found)) in into.iter().zip(&mut is_found).enumerate() {
+            *is_found = self.keys.get(*group as usize).is_some_and(|known| *known == key(row));
+        }
+        for (row, group) in into.iter_mut().enumerate().filter(|(row, _)| !is_found[*row]) {
+            *group = self.find(key(row), hashes[row]);
+        }
+    }
+
+    /// The group of a key with this hash, for which there is room in the table.
     #[inline]
-    fn find(&mut self, key: [u64; K]) -> u32 {
+    fn find(&mut self, key: [u64; K], hash: u64) -> u32 {
         let Some(table) = &mut self.table else { return 0 };
-        let hash = self.hasher.of_numbers(&key);
         let keys = &self.keys;
         table.find(hash, |group| keys[group as usize] == key).unwrap_or_else(|| {
             let group = self.keys.len() as u32;

@@ -100,7 +100,7 @@ impl Words {
 }
 
 /// Blocks of any number of words.
-trait AnyBlocks: Send {
+trait AnyBlocks: Send + Sync {
     fn words(&self) -> usize;
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;

@@ -182,7 +182,7 @@ impl WideTable {
         account: &mut Account<'_>,
     ) -> Result<Self, Refused> {
         let mut table = HashTable::new();
-        table.make_room(keys, account, |_| 0)?;
+        table.make_room(keys, account)?;
         let mut numbers = Vec::new();
         account.reserve(&mut numbers, keys * width)?;
         Ok(Self { width, numbers, table, hasher: Hasher::new() })

@@ -1,8 +1,10 @@
 //! A hash table of entries that lie elsewhere, by their index.
 //!
 //! A slot has 32 bits of an entry's hash beside its index, so that an entry is compared only where
-//! it is most likely the one. Hashes have a seed that is drawn for each table: whoever chooses the
-//! keys does not know which of them meet.
+//! it is most likely the one. The first of these bits are its place, so entries lie in the order of
+//! their hashes: a table that grows is read and written from its beginning to its end, and nobody
+//! looks at the entries. Hashes have a seed that is drawn for each table: whoever chooses the keys
+//! does not know which of them meet.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -56,18 +58,20 @@ impl Hasher {
 /// The table.
 #[derive(Debug)]
 pub(crate) struct HashTable {
-    /// The lower half of a hash, and one more than the entry's index; 0 if the slot is free. There
+    /// The upper half of a hash, and one more than the entry's index; 0 if the slot is free. There
     /// are a power of two, of which at most half are taken.
     slots: Vec<u64>,
     taken: usize,
+    /// How many bits more than the number of a slot has half a hash with 31 more behind it.
+    shift: u32,
 }
 
 impl HashTable {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), taken: 0 }
+        Self { slots: Vec::new(), taken: 0, shift: 63 }
     }
 
-    /// Makes room for so many entries more; `hash_of` says the hash of each that is there.
+    /// Makes room for so many entries more.
     ///
     /// # Errors
     /// Memory is refused.
@@ -75,7 +79,6 @@ impl HashTable {
         &mut self,
         more: usize,
         account: &mut Account<'_>,
-        hash_of: impl Fn(u32) -> u64,
     ) -> Result<(), Refused> {
         let wanted = ((self.taken + more) * 2).next_power_of_two().max(SLOTS_MIN);
         if wanted <= self.slots.len() {
@@ -85,9 +88,9 @@ impl HashTable {
         account.take(wanted * size_of::<u64>())?;
         let slots = std::mem::replace(&mut self.slots, vec![0; wanted]);
         account.give_back(slots.len() * size_of::<u64>());
+        self.shift = 63 - wanted.ilog2();
         for slot in slots.into_iter().filter(|slot| *slot != 0) {
-            let index = index_of(slot);
-            self.put(hash_of(index), index);
+            self.put(slot);
         }
         Ok(())
     }
@@ -96,38 +99,48 @@ impl HashTable {
     #[inline]
     pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut at = self.place_of(hash);
+        let half = (hash >> 32) as u32;
+        let mut at = self.place_of(half);
         loop {
             let slot = self.slots[at];
             if slot == 0 {
                 return None;
             }
-            if slot as u32 == hash as u32 && is(index_of(slot)) {
+            if slot as u32 == half && is(index_of(slot)) {
                 return Some(index_of(slot));
             }
             at = (at + 1) & mask;
         }
     }
 
+    /// The entry that most likely is the one with this hash, if there is one: it is found by one
+    /// look.
+    #[inline]
+    pub(crate) fn likely(&self, hash: u64) -> Option<u32> {
+        let half = (hash >> 32) as u32;
+        let slot = *self.slots.get(self.place_of(half))?;
+        (slot != 0 && slot as u32 == half).then(|| index_of(slot))
+    }
+
     /// Puts an entry that is not there; there has to be room.
     pub(crate) fn insert(&mut self, hash: u64, index: u32) {
-        self.put(hash, index);
+        self.put(hash >> 32 | (u64::from(index) + 1) << 32);
         self.taken += 1;
     }
 
-    fn put(&mut self, hash: u64, index: u32) {
+    fn put(&mut self, slot: u64) {
         let mask = self.slots.len() - 1;
-        let mut at = self.place_of(hash);
+        let mut at = self.place_of(slot as u32);
         while self.slots[at] != 0 {
             at = (at + 1) & mask;
         }
-        self.slots[at] = u64::from(hash as u32) | (u64::from(index) + 1) << 32;
+        self.slots[at] = slot;
     }
 
-    /// The place is taken from the upper half of the hash; the lower one is in the slot.
+    /// The place of the upper half of a hash: its first bits, in a table of any size.
     #[inline]
-    fn place_of(&self, hash: u64) -> usize {
-        (hash >> 32) as usize & (self.slots.len() - 1)
+    fn place_of(&self, half: u32) -> usize {
+        (u64::from(half) << 31 >> self.shift) as usize
     }
 }
 

@@ -44,13 +44,13 @@ impl KnownTexts {
         account: &mut Account<'_>,
     ) -> Result<u64, Refused> {
         let hash = self.hasher.of_bytes(text);
-        let (bytes, ends, hasher) = (&self.bytes, &self.ends, self.hasher);
+        let (bytes, ends) = (&self.bytes, &self.ends);
         let known = |number: u32| text_of(bytes, ends, number as usize);
         if let Some(number) = self.table.find(hash, |number| known(number) == text) {
             return Ok(number.into());
         }
         let number = u32::try_from(self.ends.len()).map_err(|_| Refused)?;
-        self.table.make_room(1, account, |number| hasher.of_bytes(known(number)))?;
+        self.table.make_room(1, account)?;
         account.reserve(&mut self.bytes, text.len())?;
         account.reserve(&mut self.ends, 1)?;
         self.bytes.extend_from_slice(text);
