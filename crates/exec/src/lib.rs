@@ -37,7 +37,9 @@ mod aggregates;
 
 mod joins;
 
-pub use aggregates::aggregation::{AggregatedSegment, Aggregation, AggregationPlan, GivenValues};
+pub use aggregates::aggregation::{
+    AggregatedSegment, Aggregation, AggregationPlan, Before, GivenValues,
+};
 pub use aggregates::arguments::{Argument, ArgumentKind};
 pub use aggregates::expression::{Program, Step};
 pub use aggregates::grouping::{Key, KeyKind};
@@ -58,6 +60,7 @@ pub use hot::filter::RowFilter;
 pub use hot::gather::GatheredColumn;
 pub use joins::build::JoinBuild;
 pub use joins::lookup::NO_ENTRY;
+pub use joins::merge::BuildRun;
 pub use joins::probe::{Probe, ProbeColumns, ProbeSource};
 pub use joins::stage::{JoinKind, JoinStage, StageRelations};
 pub use joins::table::{JoinKey, JoinTable, KeyList};

@@ -404,6 +404,44 @@ fn groups_have_what_their_rows_have() {
     }
 }
 
+/// A group at the border is the one or the other's.
+#[test]
+fn keys_that_ascend_from_one_part_to_the_next_stay_apart() {
+    let aggregated = |numbers: &[i64]| {
+        let mut plan = AggregationPlan::default();
+        plan.keys.push(Key { column: Some(0), nullable: false, kind: KeyKind::Number });
+        plan.aggregates = vec![Aggregate::Rows];
+        let mut aggregation = Aggregation::new(plan).expect("it can be aggregated");
+        let columns = [Source::Given(Given {
+            values: Slice::I64(numbers),
+            nulls: None,
+            range: Some(NumberRange { low: i64::MIN.into(), high: i64::MAX.into() }),
+        })];
+        let mut segment = aggregation.segment(&columns);
+        let rows = [Rows::Stretch(0, numbers.len())];
+        let memory = &mut |_| true;
+        aggregation.add(&mut segment, &rows, &GivenValues::default(), memory).expect("memory");
+        aggregation
+    };
+    let mut one = aggregated(&[-3, -3, 1, 5]);
+    let is_before = |one: &Aggregation, next: &[i64]| one.is_before(&aggregated(next));
+    assert_eq!(is_before(&one, &[6, 7]), Some(Before::Apart));
+    assert_eq!(is_before(&one, &[5, 5, 7]), Some(Before::SharingOne));
+    assert_eq!(is_before(&one, &[4, 5, 7]), None);
+    assert_eq!(is_before(&one, &[-9]), None);
+    // What does not ascend may have any key anywhere.
+    assert_eq!(is_before(&one, &[8, 7]), None);
+    assert_eq!(is_before(&aggregated(&[2, 1]), &[8, 9]), None);
+    // Nothing is before nothing.
+    assert_eq!(is_before(&one, &[]), None);
+    assert_eq!(is_before(&aggregated(&[]), &[1]), None);
+
+    one.absorb_first(&aggregated(&[5, 5, 7]), &mut |_| true).expect("memory");
+    assert_eq!(one.finish(&mut |_| true), Ok(3));
+    assert_eq!(one.numbers(0..3, 0), [-3, 1, 5]);
+    assert_eq!(one.counts(0..3, None), [2, 1, 3]);
+}
+
 /// Memory that is refused at any call ends in a refusal, and what was taken is what was allowed.
 #[test]
 fn refused_memory_is_said() {

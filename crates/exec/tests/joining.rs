@@ -72,6 +72,8 @@ struct Case {
     rows_met: u32,
     /// Tuples that come at once.
     tile: usize,
+    /// Builds that the rows of the build side are dealt to.
+    builds: usize,
 }
 
 const KINDS: [JoinKind; 11] = [
@@ -125,6 +127,7 @@ impl Case {
             is_conditional: !is_not_in && random.below(2) == 0,
             rows_met: u32::MAX,
             tile: random.of(&[3, 64, 1000]),
+            builds: random.of(&[1, 2, 3]),
         }
     }
 
@@ -194,15 +197,30 @@ impl Case {
     }
 
     fn table(&self) -> JoinTable {
-        let keys: Vec<JoinKey> = self.texts.iter().map(|&is_text| JoinKey { is_text }).collect();
-        let mut build = JoinBuild::new(&keys, self.nulls_are_equal);
         let memory = &mut |_| true;
-        for rows in self.build.chunks(50) {
+        let build = self.read(memory).expect("memory");
+        build.finish(&vec![true; self.texts.len()], memory).expect("memory")
+    }
+
+    /// The build side, whose rows are dealt to several builds that become one.
+    fn read(&self, memory: &mut dyn FnMut(usize) -> bool) -> Result<JoinBuild, Refused> {
+        let keys: Vec<JoinKey> = self.texts.iter().map(|&is_text| JoinKey { is_text }).collect();
+        let new = || JoinBuild::new(&keys, self.nulls_are_equal);
+        let mut builds: Vec<JoinBuild> = (0..self.builds).map(|_| new()).collect();
+        let (mut counts, mut runs) = (vec![0; self.builds], Vec::new());
+        for (at, rows) in self.build.chunks(50).enumerate() {
             let columns = self.columns(rows);
             let given: Vec<Given<'_>> = columns.iter().map(Column::given).collect();
-            build.add(&given, rows.len(), memory).expect("memory");
+            let build = at * 2 / 3 % self.builds;
+            builds[build].add(&given, rows.len(), memory)?;
+            let first = counts[build];
+            counts[build] += rows.len();
+            runs.push(BuildRun { build, rows: first..counts[build] });
         }
-        build.finish(&vec![true; keys.len()], memory).expect("memory")
+        let mut builds = builds.into_iter();
+        let mut first = builds.next().expect("a build");
+        first.absorb(builds.collect(), &runs, memory)?;
+        Ok(first)
     }
 
     fn found(&self) -> Vec<Output> {
@@ -285,6 +303,7 @@ fn a_tuple_with_many_rows_is_given_out_in_parts() {
         is_conditional: false,
         rows_met: u32::MAX,
         tile: 3,
+        builds: 2,
     };
     let found = case.found();
     assert_eq!(found.len(), 2 * many + 1);
@@ -306,6 +325,7 @@ fn a_tuple_is_decided_when_all_of_its_rows_were_compared() {
             is_conditional: true,
             rows_met: 10,
             tile: 2,
+            builds: 3,
         };
         assert_eq!(case.found(), case.expected(), "{kind:?}");
     }
@@ -315,9 +335,7 @@ fn a_tuple_is_decided_when_all_of_its_rows_were_compared() {
 fn refused_memory_is_said_and_nothing_panics() {
     for seed in 0..200 {
         let case = Case::random(&mut Random(seed));
-        let keys: Vec<JoinKey> = case.texts.iter().map(|&is_text| JoinKey { is_text }).collect();
-        let columns = case.columns(&case.build);
-        let given: Vec<Given<'_>> = columns.iter().map(Column::given).collect();
+        let wanted = vec![true; case.texts.len()];
         let mut calls_left = 0;
         loop {
             let mut left = calls_left;
@@ -325,9 +343,7 @@ fn refused_memory_is_said_and_nothing_panics() {
                 left -= 1;
                 left >= 0
             };
-            let mut build = JoinBuild::new(&keys, case.nulls_are_equal);
-            let added = build.add(&given, case.build.len(), memory);
-            if added.is_ok() && build.finish(&vec![true; keys.len()], memory).is_ok() {
+            if case.read(memory).is_ok_and(|build| build.finish(&wanted, memory).is_ok()) {
                 break;
             }
             calls_left += 1;

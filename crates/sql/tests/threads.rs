@@ -54,6 +54,11 @@ const GROUPS: &[&str] = &[
     "select n, count(*) from t group by n",
     "select n % 5 as m, name, count(*) from t where n is null or n < 150000 group by 1, 2",
     "select id, sum(d) from t group by id having sum(d) > 1009",
+    "select id / 70000 as part, count(*), sum(k), avg(x) from t group by 1",
+    "select id / 3 as part, n is null, count(*), max(d) from t group by 1, 2 having sum(k) > 1900",
+    "select id from t group by id, name having count(n) = 1 and max(k) % 5 = id % 5",
+    "select max(name) from t group by k having count(*) > 290 and sum(k) > 1000",
+    "select (id + 150000) % 300000 as moved, count(*), sum(d) from t group by 1",
     "select distinct name from t where x > 20000",
     "select count(distinct k), count(distinct name) from t",
     "select s.name, count(*), sum(t.d) from t join s using (k) group by s.name",
@@ -67,6 +72,13 @@ const GROUPS: &[&str] = &[
     "select count(*), sum(k) from s where tid not in (select n from t)",
     "select count(*) from t where k in (select k from s where s.name like '%1%')",
     "select count(*), sum(a.id) from t a join t b on a.id = b.n where b.k < 100",
+    "select a.name, count(*), min(b.name), max(b.x) from t a join t b on a.id = b.n group by 1",
+    "select count(*), sum(a.id), sum(b.id) from t a join t b on a.name = b.name \
+     where a.k < 3 and b.k < 5",
+    "select count(*), sum(a.id), count(b.n) from t a left join t b \
+     on a.n = b.n and a.name = b.name and b.k > 300",
+    "select b.name, count(*) from s join t b on b.n = s.tid join t c on c.id = b.id + 1 \
+     group by b.name",
     "select m, count(*) from (select max(id) as m from t group by k) q group by m",
     "select sum(1701411834604692317316873037158841057 * (1 - id % 2 * 2)) from t where id < 299000",
     "select sum(9223372036854775807 / (1 + id % 2)), count(*) from t where id % 3 < 2",
@@ -77,6 +89,8 @@ const STREAMS: &[&str] = &[
     "select id, name from t where id % 7 = 0",
     "select id, k, n from t where name like '%1%' and x > 100",
     "select t.id, s.name from t join s using (k) where t.d > 900",
+    "select a.id, b.id, b.name from t a join t b on a.k = b.k \
+     where b.id % 97 = 0 and a.id % 101 = 0",
     "select t.id, s.name from t left join s on s.k = t.k where t.id % 11 = 0",
     "select id, x * 2 + k from t where not exists (select 1 from s where s.k = t.k)",
     "select id from t where id > 299990",

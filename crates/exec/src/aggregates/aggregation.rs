@@ -3,6 +3,7 @@
 //! Rows come from segments, or from slices that hot rows were copied into; what cannot be computed
 //! of them here is given by the caller beside them.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
@@ -81,6 +82,15 @@ pub struct Aggregation {
     taken: usize,
     /// The groups of a tile's rows.
     groups: Vec<u32>,
+}
+
+/// How groups come before others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Before {
+    /// No group is one of the others.
+    Apart,
+    /// The last group is the first of the others.
+    SharingOne,
 }
 
 /// The columns of one segment, or of rows that are given, for an aggregation.
@@ -205,6 +215,39 @@ impl Aggregation {
             states.absorb(&other.states, taken, groups, &mut account)?;
         }
         Ok(())
+    }
+
+    /// Whether keys have ascended from row to row so far.
+    pub fn ascends(&self) -> bool {
+        self.grouping.ascends()
+    }
+
+    /// Whether all groups come before those of another aggregation of the same plan, but that its
+    /// first group may be the last one here; which of both it is. `None` if they do not, or nothing
+    /// is known.
+    pub fn is_before(&self, next: &Self) -> Option<Before> {
+        match self.grouping.last_to_first_of(&next.grouping)? {
+            Ordering::Less => Some(Before::Apart),
+            Ordering::Equal => Some(Before::SharingOne),
+            Ordering::Greater => None,
+        }
+    }
+
+    /// Takes over the first group of another aggregation of the same plan, which is the last here.
+    ///
+    /// # Errors
+    /// Memory is refused; the aggregation is of no use then.
+    ///
+    /// # Panics
+    /// If there is no group in one of both.
+    pub fn absorb_first(
+        &mut self,
+        next: &Self,
+        memory: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Refused> {
+        let mut account = Account { taken: &mut self.taken, memory };
+        let last = [self.grouping.len() as u32 - 1];
+        self.states.absorb(&next.states, 0..1, &last, &mut account)
     }
 
     /// Says that all rows have come, and how many groups there are.

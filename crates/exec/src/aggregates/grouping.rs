@@ -4,6 +4,7 @@
 //! row costs one look at an array; so it does where the only key is a row of another relation. Else
 //! its key is looked up by its numbers.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::groups::{AnyGroups, KEY_NUMBERS_MAX, Merged, groups_of};
@@ -261,6 +262,29 @@ impl Grouping {
         self.known.iter().map(|known| vec![UNKNOWN.into(); known.len()]).collect()
     }
 
+    /// Whether all keys are numbers that have ascended so far.
+    pub(crate) fn ascends(&self) -> bool {
+        let is_number = |key: &Key| key.kind == KeyKind::Number;
+        let groups = self.groups.as_ref().filter(|_| self.keys.iter().all(is_number));
+        groups.is_some_and(|groups| groups.ascends())
+    }
+
+    /// How the last key stands to the first one of another grouping by the same keys, if both
+    /// ascend and have some.
+    pub(crate) fn last_to_first_of(&self, next: &Self) -> Option<Ordering> {
+        if !self.ascends() || !next.ascends() {
+            return None;
+        }
+        let (groups, others) = (self.groups.as_ref()?, next.groups.as_ref()?);
+        let last = groups.len().checked_sub(1)?;
+        let _ = others.len().checked_sub(1)?;
+        let places = 0..self.numbers.len();
+        let numbers =
+            |place: usize| [groups.numbers(last..last + 1, place), others.numbers(0..1, place)];
+        let ordering = places.map(numbers).map(|[last, first]| last.cmp(&first));
+        Some(ordering.reduce(Ordering::then).unwrap_or(Ordering::Equal))
+    }
+
     /// Merges the groups of another grouping by the same keys into these where no key has to be
     /// looked up; `None` if it has.
     ///
@@ -272,11 +296,11 @@ impl Grouping {
         account: &mut Account<'_>,
     ) -> Result<Option<Merged>, Refused> {
         // Texts have numbers of their own in each grouping, and rows their groups.
-        let is_number = |key: &Key| key.kind == KeyKind::Number;
+        if !self.ascends() || !other.ascends() {
+            return Ok(None);
+        }
         match (&mut self.groups, &other.groups) {
-            (Some(groups), Some(others)) if self.keys.iter().all(is_number) => {
-                groups.merge(others.as_ref(), account)
-            }
+            (Some(groups), Some(others)) => groups.merge(others.as_ref(), account),
             _ => Ok(None),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! How a key is looked up is decided when all rows have come: by where its numbers lie.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::lookup::{Lookup, NumberTable, RankedSet, WideTable};
@@ -14,6 +15,9 @@ use crate::keys::texts::KnownTexts;
 use crate::rows::Rows;
 use crate::sources::account::{Account, Refused};
 use crate::sources::source::{Given, Slice, Source, has_bit};
+
+/// Rows of a build side, at most: the last numbers stand for no row.
+pub(super) const ROWS_MAX: usize = (u32::MAX - 3) as usize;
 
 /// Packed numbers have at most so many bits.
 const PACKED_BITS: u32 = 62;
@@ -42,17 +46,17 @@ const PACKED_BITS: u32 = 62;
 /// assert!(entries[0] != NO_ENTRY && entries[1] == NO_ENTRY);
 /// ```
 pub struct JoinBuild {
-    keys: Vec<JoinKey>,
+    pub(super) keys: Vec<JoinKey>,
     nulls_are_equal: bool,
     /// The numbers of each key, and of which are null, if these are equal.
-    numbers: Vec<Vec<i64>>,
+    pub(super) numbers: Vec<Vec<i64>>,
     /// A bit for each row whose key is null, once there is one.
-    null_keys: Option<Vec<u64>>,
-    texts: Vec<KnownTexts>,
-    rows: usize,
+    pub(super) null_keys: Option<Vec<u64>>,
+    pub(super) texts: Vec<KnownTexts>,
+    pub(super) rows: usize,
     /// Whether the only key is a number that has ascended from row to row so far.
-    ascends: bool,
-    taken: usize,
+    pub(super) ascends: bool,
+    pub(super) taken: usize,
     scratch: Vec<i64>,
     words: Vec<u64>,
 }
@@ -89,8 +93,7 @@ impl JoinBuild {
         memory: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Refused> {
         let mut account = Account { taken: &mut self.taken, memory };
-        // The last numbers stand for no row.
-        if self.rows + rows >= (u32::MAX - 2) as usize {
+        if self.rows + rows > ROWS_MAX {
             return Err(Refused);
         }
         for numbers in &mut self.numbers {
@@ -225,6 +228,17 @@ impl JoinBuild {
         self.null_keys.as_ref().is_none_or(|nulls| !has_bit(nulls, row))
     }
 
+    /// Those numbers of a key whose rows have one that another can equal.
+    fn of_valid<'n>(&self, numbers: &'n [i64]) -> Cow<'n, [i64]> {
+        match self.null_keys {
+            None => numbers.into(),
+            Some(_) => {
+                let rows = (0..self.rows).filter(|row| self.is_valid(*row));
+                rows.map(|row| numbers[row]).collect()
+            }
+        }
+    }
+
     /// The least and the greatest of each of the numbers of keys, and how they are packed.
     fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::with_capacity(self.numbers.len());
@@ -270,14 +284,7 @@ impl JoinBuild {
             if !is_wanted || parts[key].is_text {
                 return Ok(None);
             }
-            let set = match &self.null_keys {
-                None => KeySet::of_numbers(&self.numbers[key]),
-                Some(_) => {
-                    let rows = (0..self.rows).filter(|row| self.is_valid(*row));
-                    let numbers: Vec<i64> = rows.map(|row| self.numbers[key][row]).collect();
-                    KeySet::of_numbers(&numbers)
-                }
-            };
+            let set = KeySet::of_numbers(&self.of_valid(&self.numbers[key]));
             set.iter().try_for_each(|set| account.take(set.bytes()))?;
             Ok(set.map(Arc::new))
         });
@@ -298,14 +305,7 @@ impl JoinBuild {
                 return Ok(None);
             }
             account.take(KeySketch::bytes_for(self.rows))?;
-            let sketch = match &self.null_keys {
-                None => KeySketch::of_numbers(&self.numbers[key]),
-                Some(_) => {
-                    let rows = (0..self.rows).filter(|row| self.is_valid(*row));
-                    let numbers: Vec<i64> = rows.map(|row| self.numbers[key][row]).collect();
-                    KeySketch::of_numbers(&numbers)
-                }
-            };
+            let sketch = KeySketch::of_numbers(&self.of_valid(&self.numbers[key]));
             Ok(sketch.map(Arc::new))
         });
         sketches.collect()
@@ -333,13 +333,7 @@ impl JoinBuild {
         let set = match (parts, sets) {
             ([part], [set]) if !part.is_text => set.clone(),
             _ => {
-                let rows = (0..self.rows).filter(|row| self.is_valid(*row));
-                let set = match self.null_keys {
-                    None => KeySet::of_numbers(&numbers),
-                    Some(_) => {
-                        KeySet::of_numbers(&rows.map(|row| numbers[row]).collect::<Vec<_>>())
-                    }
-                };
+                let set = KeySet::of_numbers(&self.of_valid(&numbers));
                 set.iter().try_for_each(|set| account.take(set.bytes()))?;
                 set.map(Arc::new)
             }
@@ -394,7 +388,7 @@ impl JoinBuild {
     }
 }
 
-fn less(one: &i64, other: &i64) -> bool {
+pub(super) fn less(one: &i64, other: &i64) -> bool {
     one < other
 }
 

@@ -5,18 +5,24 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::{CastExpr, Column};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures::StreamExt;
 
+use super::collecting::{BuildRows, Collecting};
+use super::exec::{BatchMaker, PipelineExec};
 use super::flow::Built;
 use super::plan::{Expr, Join, Pipeline, Stage};
-use super::relation::Collecting;
+use super::running::Running;
 use super::told::{keys_of, tell_others, tell_pipeline};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::scan::exec::ScanExec;
 
 /// The build sides of a pipeline that are being read.
 pub(crate) struct BuildSides {
@@ -45,9 +51,20 @@ pub(crate) struct ReadyPipeline {
 }
 
 /// A build side that is being read.
-struct Building {
-    rows: SendableRecordBatchStream,
-    collecting: Collecting,
+enum Building {
+    /// What an operator gives.
+    Batches(SendableRecordBatchStream, Box<Collecting>),
+    /// A pipeline, whose own build sides are read first.
+    Sides {
+        sides: Box<BuildSides>,
+        schema: SchemaRef,
+        /// Where its rows are counted, if they are not where they come from.
+        metrics: Option<BaselineMetrics>,
+        collecting: Box<Collecting>,
+    },
+    Pipeline(Box<Running<BuildRows>>),
+    /// It has been read.
+    None,
 }
 
 impl BuildSides {
@@ -89,10 +106,8 @@ impl BuildSides {
                     none.insert(Building::start(self.partition, &self.context, &asked)?)
                 }
             };
-            while let Some(batch) = ready!(building.rows.poll_next_unpin(waiting)) {
-                building.collecting.add(&batch?)?;
-            }
-            let Some(Building { collecting, .. }) = self.building.take() else { break };
+            let collecting = ready!(building.poll_all(waiting))?;
+            self.building = None;
             self.built(join, collecting)?;
         }
         Poll::Ready(Ok(ReadyPipeline {
@@ -166,8 +181,75 @@ impl Building {
         let used = pipeline.columns_used(outputs).into_iter().zip(&pipeline.places);
         let used = used.filter(|(_, (relation, _))| *relation == join.relation);
         let used: Vec<bool> = used.map(|(used, _)| used).collect();
-        let collecting = Collecting::new(join, &used, context)?;
-        let rows = join.build.execute(partition, Arc::clone(context))?;
-        Ok(Self { rows, collecting })
+        let collecting = Box::new(Collecting::new(join, &used, context)?);
+        let Some((inner, metrics)) = pipeline_of(&join.build, partition) else {
+            let rows = join.build.execute(partition, Arc::clone(context))?;
+            return Ok(Self::Batches(rows, collecting));
+        };
+        let (outputs, schema) = (inner.outputs.clone(), join.build.schema());
+        let sides = BuildSides::new(&inner, outputs, partition, Arc::clone(context));
+        Ok(Self::Sides { sides: Box::new(sides), metrics, schema, collecting })
     }
+
+    /// Reads all of it.
+    fn poll_all(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<Collecting>> {
+        loop {
+            *self = match std::mem::replace(self, Self::None) {
+                Self::Batches(mut rows, mut collecting) => loop {
+                    match rows.poll_next_unpin(waiting) {
+                        Poll::Ready(Some(batch)) => collecting.add(0, &batch?)?,
+                        Poll::Ready(None) => return Poll::Ready(Ok(*collecting)),
+                        Poll::Pending => {
+                            *self = Self::Batches(rows, collecting);
+                            return Poll::Pending;
+                        }
+                    }
+                },
+                Self::Sides { mut sides, schema, metrics, collecting } => {
+                    let Poll::Ready(ready) = sides.poll_ready(waiting) else {
+                        *self = Self::Sides { sides, schema, metrics, collecting };
+                        return Poll::Pending;
+                    };
+                    let ready = ready?;
+                    let pipeline = Arc::clone(&ready.pipeline);
+                    let rows = || {
+                        let maker = BatchMaker::new(&pipeline, &schema)?;
+                        Ok(BuildRows::new(maker, collecting.beside(), metrics.clone()))
+                    };
+                    Self::Pipeline(Box::new(Running::begin(ready, rows)?))
+                }
+                Self::Pipeline(mut running) => {
+                    let Poll::Ready(made) = running.poll_next(waiting) else {
+                        *self = Self::Pipeline(running);
+                        return Poll::Pending;
+                    };
+                    match made? {
+                        Some(_) => Self::Pipeline(running),
+                        None => return Poll::Ready(Ok(running.into_sink()?.0.collecting)),
+                    }
+                }
+                Self::None => {
+                    return Poll::Ready(Err(Error::internal("a build side is read once").into()));
+                }
+            };
+        }
+    }
+}
+
+/// A plan as a pipeline, whose rows can be taken by several threads, and where they are counted;
+/// `None` if it gives batches alone.
+fn pipeline_of(
+    plan: &Arc<dyn ExecutionPlan>,
+    partition: usize,
+) -> Option<(Arc<Pipeline>, Option<BaselineMetrics>)> {
+    if let Some(exec) = plan.downcast_ref::<PipelineExec>() {
+        return Some((Arc::clone(exec.pipeline()), Some(exec.counting(partition))));
+    }
+    let plan = match plan.downcast_ref::<CooperativeExec>() {
+        Some(cooperative) => cooperative.input(),
+        None => plan,
+    };
+    // The source counts by itself.
+    let is_whole = plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_whole);
+    is_whole.then(|| (Arc::new(Pipeline::of_source(plan)), None))
 }

@@ -26,6 +26,7 @@ use super::flow::{Columns, Stages};
 use super::piece::Piece;
 use super::plan::{Join, Pipeline, Stage};
 use super::running::{Running, Sink, Taken, Through};
+use super::texts::without_others;
 use super::told::tell_pipeline;
 use super::values::Computed;
 use crate::error::Result;
@@ -77,6 +78,11 @@ impl PipelineExec {
             Arc::new(Self { pipeline: Arc::new(pipeline), ..self.clone() })
                 as Arc<dyn ExecutionPlan>
         }))
+    }
+
+    /// Where the rows of a partition are counted that others take by themselves.
+    pub(crate) fn counting(&self, partition: usize) -> BaselineMetrics {
+        BaselineMetrics::new(&self.metrics, partition)
     }
 
     fn over(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Self {
@@ -189,7 +195,7 @@ impl ExecutionPlan for PipelineExec {
                 none => {
                     let ready = ready!(sides.poll_ready(waiting))?;
                     let pipeline = Arc::clone(&ready.pipeline);
-                    let maker = || BatchMaker::new(&pipeline, &schema);
+                    let maker = || Ok(BatchMaker::new(&pipeline, &schema)?.for_others());
                     none.insert(Running::begin(ready, maker)?)
                 }
             };
@@ -201,17 +207,28 @@ impl ExecutionPlan for PipelineExec {
 }
 
 /// Makes batches of tuples.
-struct BatchMaker {
+pub(crate) struct BatchMaker {
     computed: Vec<Computed>,
     schema: SchemaRef,
+    /// Whether they go to operators that count what each batch shares with others.
+    is_for_others: bool,
 }
 
 impl BatchMaker {
-    fn new(pipeline: &Pipeline, schema: &SchemaRef) -> Result<Self> {
+    /// One that makes a pipeline's rows.
+    ///
+    /// # Errors
+    /// A fault in an expression.
+    pub(crate) fn new(pipeline: &Pipeline, schema: &SchemaRef) -> Result<Self> {
         let outputs = pipeline.outputs.iter();
         let computed = outputs.map(|expr| Computed::new(expr, &pipeline.columns));
         let computed = computed.collect::<PlanResult<_>>()?;
-        Ok(Self { computed, schema: Arc::clone(schema) })
+        Ok(Self { computed, schema: Arc::clone(schema), is_for_others: false })
+    }
+
+    /// The same for operators that count what each batch shares with others.
+    fn for_others(self) -> Self {
+        Self { is_for_others: true, ..self }
     }
 }
 
@@ -239,7 +256,8 @@ impl Sink for BatchMaker {
         let gathered = gathered.filter(|tuples| !tuples.is_empty());
         let made = gathered.map(|tuples| {
             let piece = through.piece.piece();
-            batch_of(columns, piece, &tuples, &self.computed, &self.schema)
+            let batch = batch_of(columns, piece, &tuples, &self.computed, &self.schema)?;
+            if self.is_for_others { without_others(batch) } else { Ok(batch) }
         });
         Ok(Taken { is_through, made: made.transpose()? })
     }

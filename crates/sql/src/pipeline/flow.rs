@@ -172,9 +172,9 @@ impl Flow {
         Ok(Self { columns, stages, ending: None, cancel: Arc::clone(cancel), scanned: 0 })
     }
 
-    /// Where values are.
-    pub(crate) fn columns(&self) -> &Columns {
-        &self.columns
+    /// Where values are, for whoever asks when no tuples are left.
+    pub(crate) fn into_columns(self) -> Columns {
+        self.columns
     }
 
     /// Splits what values are read from off what tuples go through.

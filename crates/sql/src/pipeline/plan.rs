@@ -212,7 +212,7 @@ impl Pipeline {
     }
 
     /// The rows of a plan as they are.
-    fn of_source(plan: &Arc<dyn ExecutionPlan>) -> Self {
+    pub(crate) fn of_source(plan: &Arc<dyn ExecutionPlan>) -> Self {
         let schema = plan.schema();
         let column = |place: usize| Arc::new(Column::new(schema.field(place).name(), place));
         Self {

@@ -22,7 +22,8 @@ use super::piece::{BatchPiece, Piece};
 use super::plan::{Expr, Pipeline, Stage};
 use crate::error::{Error, Result};
 use crate::scan::exec::ScanExec;
-use crate::scan::scan_rows::{Batches, Held};
+use crate::scan::scan_rows::{Batches, Held, PieceNumber};
+use crate::scan::shares::Sharing;
 use crate::threads::team::{Team, Worked, Worker};
 use crate::transaction::scope::Current;
 
@@ -61,12 +62,15 @@ pub(crate) struct Taken {
 pub(crate) struct Through<'t, 'p> {
     pub(crate) piece: &'t mut Prepared<'p>,
     pub(crate) at: &'t mut usize,
+    /// Where it lies.
+    pub(crate) place: PieceNumber,
 }
 
 /// A pipeline that runs.
 pub(crate) struct Running<S> {
     ready: ReadyPipeline,
     source: RowSource<S>,
+    threads: usize,
 }
 
 enum RowSource<S> {
@@ -87,6 +91,8 @@ struct Lane<S> {
     held: Option<HeldPiece>,
     /// The next row of the piece that is held.
     at: usize,
+    /// Whether what is held stands behind all pieces of the source.
+    has_ended: bool,
     scanned: Option<BaselineMetrics>,
 }
 
@@ -108,21 +114,32 @@ impl<S: Sink> Running<S> {
         let pipeline = &ready.pipeline;
         let mut lane = |reader, scanned| {
             let flow = flow_of(&ready)?;
-            Ok::<_, Error>(Lane { flow, sink: sink()?, reader, held: None, at: 0, scanned })
+            Ok::<_, Error>(Lane {
+                flow,
+                sink: sink()?,
+                reader,
+                held: None,
+                at: 0,
+                has_ended: false,
+                scanned,
+            })
         };
         if let Some(first) = first_stage(&ready) {
             let source = RowSource::Ended(lane(None, None)?.ended(first, pipeline)?);
-            return Ok(Self { ready, source });
+            return Ok(Self { ready, source, threads: 1 });
         }
         let (partition, context) = (ready.partition, &ready.context);
+        let mut threads = 1;
         let scan = pipeline.source.downcast_ref::<ScanExec>().filter(|scan| scan.is_whole());
         let source = match scan {
             Some(scan) => {
                 let reading = scan.reading(partition, context)?;
-                let readers = match is_volatile(pipeline, &ready.outputs)? {
-                    true => reading.begin_alone()?,
-                    false => reading.begin()?,
-                };
+                let readers = reading.begin(match is_volatile(pipeline, &ready.outputs)? {
+                    true => Sharing::Alone,
+                    false if S::MAKES_ROWS => Sharing::ByTurns,
+                    false => Sharing::ByStretches,
+                })?;
+                threads = readers.len();
                 let lanes = readers.into_iter();
                 let lanes = lanes.map(|reader| lane(Some(reader), Some(scan.counting(partition))));
                 RowSource::Scan(Team::new(lanes.collect::<Result<_>>()?, S::MAKES_ROWS))
@@ -132,7 +149,7 @@ impl<S: Sink> Running<S> {
                 RowSource::Batches(rows, lane(None, None)?)
             }
         };
-        Ok(Self { ready, source })
+        Ok(Self { ready, source, threads })
     }
 
     /// The next rows that a sink makes; `None` when all tuples have been taken.
@@ -198,14 +215,24 @@ impl<S: Sink> Running<S> {
         self.source = RowSource::Ended(first.ended(0, &self.ready.pipeline)?);
         Ok(())
     }
+}
 
-    /// The only sink that is left, and where the values of build sides are; `None` before all
-    /// tuples have been taken.
-    pub(crate) fn sink(&mut self) -> Option<(&mut S, &Columns)> {
-        match &mut self.source {
-            RowSource::Ended(lane) => Some((&mut lane.sink, lane.flow.columns())),
-            _ => None,
+impl<S> Running<S> {
+    /// The only sink that is left, when all tuples have been taken, and where the values of build
+    /// sides are.
+    ///
+    /// # Errors
+    /// It is asked for too early.
+    pub(crate) fn into_sink(self) -> Result<(S, Columns)> {
+        match self.source {
+            RowSource::Ended(lane) => Ok((lane.sink, lane.flow.into_columns())),
+            _ => Err(Error::internal("a pipeline that has not ended")),
         }
+    }
+
+    /// How many threads have taken tuples.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
     }
 }
 
@@ -217,12 +244,18 @@ impl<S: Sink> Lane<S> {
     /// The lane when the source has come to its end; rows of build sides come from this stage on.
     fn ended(mut self, first: usize, pipeline: &Pipeline) -> Result<Self> {
         self.flow.end(first);
+        self.has_ended = true;
         self.hold(HeldPiece::Batch(no_row(&pipeline.source.schema())?));
         Ok(self)
     }
 
     /// Lets the sink take tuples of the piece that is held.
     fn take(&mut self) -> Result<Option<RecordBatch>> {
+        let place = match (&self.reader, self.has_ended) {
+            (_, true) => PieceNumber::END,
+            (Some(reader), false) => reader.place(),
+            (None, false) => PieceNumber::default(),
+        };
         let piece = match (&self.held, &mut self.reader) {
             (Some(HeldPiece::Batch(batch)), _) => Piece::Batch(batch),
             (Some(HeldPiece::Frozen), Some(reader)) => {
@@ -236,7 +269,7 @@ impl<S: Sink> Lane<S> {
         };
         let (columns, mut stages) = self.flow.parts();
         let mut prepared = stages.prepared(piece)?;
-        let through = Through { piece: &mut prepared, at: &mut self.at };
+        let through = Through { piece: &mut prepared, at: &mut self.at, place };
         let Taken { is_through, made } = self.sink.take(columns, &mut stages, through)?;
         let scanned = stages.take_scanned();
         if let Some(metrics) = &self.scanned {
@@ -266,7 +299,7 @@ impl<S: Sink> Worker for Lane<S> {
     }
 
     fn piece(&self) -> u64 {
-        self.reader.as_ref().map_or(0, Batches::segment)
+        self.reader.as_ref().map_or(0, |reader| reader.place().segment)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Aggregates are computed by `remanent-exec`, of a table's rows on encoded columns.
 //!
 //! An aggregate of functions that it knows becomes one operator with the scan on which it stands,
-//! or takes the batches of another operator; what stands between and above stays DataFusion's.
+//! or takes the batches of another operator, and with a filter above it; all else stays
+//! DataFusion's.
 
 use std::sync::Arc;
 
@@ -24,7 +25,11 @@ impl PhysicalOptimizerRule for EncodedAggregates {
         _: &ConfigOptions,
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|plan| {
-            Ok(match GroupsExec::of(&plan)? {
+            let encoded = match GroupsExec::of(&plan)? {
+                Some(encoded) => Some(encoded),
+                None => GroupsExec::filtered(&plan),
+            };
+            Ok(match encoded {
                 Some(encoded) => Transformed::yes(Arc::new(encoded)),
                 None => Transformed::no(plan),
             })

@@ -32,8 +32,9 @@ use super::condition::{Condition, RuntimeFilter};
 use super::join_keys;
 use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
-use super::rows_of::{RowsOf, Segments};
+use super::rows_of::RowsOf;
 use super::scan_rows::{Batches, ScanRequest};
+use super::shares::{Shares, Sharing};
 use super::told::Told;
 use crate::catalog::table::Table;
 use crate::error::Result;
@@ -154,7 +155,7 @@ impl ScanExec {
         let (runtime_filters, told) = (self.runtime_filters.clone(), self.told.clone());
         let by_keys = MetricBuilder::new(&self.metrics).counter("keys", partition);
         let by_sets = MetricBuilder::new(&self.metrics).counter("key_sets", partition);
-        let start = move |threads: usize| {
+        let start = move |sharing: Sharing| {
             let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
             let wants = Wants::of(runtime_filters, told, &request, count)?;
             let access = match access {
@@ -176,9 +177,9 @@ impl ScanExec {
             }
             by_sets.add(request.keys.len());
             let request = Arc::new(request);
-            let segments = (access == Access::All).then(|| Segments::of(count));
-            let threads = threads.min(transaction.threads);
-            let readers = readers_of(&transaction, &request.table, segments, threads)?;
+            let segments = (access == Access::All).then(|| Shares::segments(count));
+            let segments = segments.unwrap_or_default();
+            let readers = readers_of(&transaction, &request.table, segments, sharing)?;
             let readers = match readers.is_empty() {
                 true => vec![RowsOf::start(&transaction, &request.table, &access, asked)?],
                 false => readers,
@@ -269,41 +270,39 @@ fn compares_with_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
 }
 
 /// A scan that begins once rows are asked for: what joins say of keys is known by then.
-pub(crate) struct Reading(Box<dyn FnOnce(usize) -> Result<Vec<Batches>> + Send>);
+pub(crate) struct Reading(Box<dyn FnOnce(Sharing) -> Result<Vec<Batches>> + Send>);
 
 impl Reading {
     /// What reads the rows: one for each thread that may do so, each a part of them.
     ///
     /// # Errors
     /// Whatever is met before the first row.
-    pub(crate) fn begin(self) -> Result<Vec<Batches>> {
-        (self.0)(usize::MAX)
-    }
-
-    /// What reads all rows by one thread.
-    ///
-    /// # Errors
-    /// As [`Reading::begin`].
-    pub(crate) fn begin_alone(self) -> Result<Vec<Batches>> {
-        (self.0)(1)
+    pub(crate) fn begin(self, sharing: Sharing) -> Result<Vec<Batches>> {
+        (self.0)(sharing)
     }
 }
 
-/// Readers of a whole table for so many threads, or fewer; none if one thread reads it alone.
+/// Readers of a whole table of so many segments; none if one thread reads it alone.
 fn readers_of(
     transaction: &Arc<Transaction>,
     table: &Arc<Table>,
-    segments: Option<Segments>,
-    threads: usize,
+    segments: usize,
+    sharing: Sharing,
 ) -> Result<Vec<RowsOf>> {
-    let mut readers = Vec::new();
-    let Some(segments) = segments.map(Arc::new) else { return Ok(readers) };
-    for _ in 1..threads.min(segments.count()) {
-        let Some(beside) = transaction.beside()? else { break };
-        readers.push(RowsOf::of_segments(&beside, table, &segments)?);
+    let threads = if sharing == Sharing::Alone { 1 } else { transaction.threads.min(segments) };
+    let mut beside = Vec::new();
+    while beside.len() + 1 < threads
+        && let Some(other) = transaction.beside()?
+    {
+        beside.push(other);
     }
-    if !readers.is_empty() {
-        readers.insert(0, RowsOf::of_segments(transaction, table, &segments)?);
+    if beside.is_empty() {
+        return Ok(Vec::new());
+    }
+    let shares = Arc::new(Shares::new(segments, beside.len() + 1, sharing));
+    let mut readers = vec![RowsOf::of_segments(transaction, table, &shares, 0)?];
+    for (other, reader) in beside.iter().zip(1..) {
+        readers.push(RowsOf::of_segments(other, table, &shares, reader)?);
     }
     Ok(readers)
 }
@@ -446,7 +445,7 @@ impl ExecutionPlan for ScanExec {
                 return Poll::Ready(None);
             }
             if let Some(reading) = reading.take() {
-                team = Some(Team::new(reading.begin()?, true));
+                team = Some(Team::new(reading.begin(Sharing::ByTurns)?, true));
             }
             let Some(team) = &mut team else { return Poll::Ready(None) };
             let batch = ready!(team.poll_next(waiting)).transpose();

@@ -19,6 +19,7 @@ pub(crate) mod join_keys;
 pub(crate) mod read_predicate;
 pub(crate) mod rows_of;
 pub(crate) mod scan_rows;
+pub(crate) mod shares;
 
 pub(crate) mod frozen;
 pub(crate) mod hot_rows;

@@ -3,12 +3,12 @@
 //! Rows come in the order of the path.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{KeyBound, Piece, Row, RowPredicate, SEGMENT_ROWS};
 
 use super::access_path::{Access, Bound};
+use super::shares::Shares;
 use crate::catalog::table::Table;
 use crate::error::{Result, SqlState};
 use crate::transaction::owned::{HeldCursor, HeldFrozen, HeldPieces, Transaction};
@@ -20,8 +20,11 @@ pub(crate) enum RowsOf {
     /// Those of the segments that this reader takes.
     Some {
         pieces: HeldPieces,
-        segments: Arc<Segments>,
+        shares: Arc<Shares>,
+        reader: usize,
         at: u64,
+        /// How many stretches of segments it has begun.
+        stretches: u64,
     },
     Nothing,
     Keys {
@@ -40,12 +43,6 @@ pub(crate) enum RowsOf {
 
 pub(crate) type Keys = std::vec::IntoIter<Vec<Datum>>;
 
-/// The segments of a table, which several readers take one after the other.
-pub(crate) struct Segments {
-    next: AtomicU64,
-    count: u64,
-}
-
 /// What a reader has come to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -54,25 +51,6 @@ pub(crate) enum Next {
     /// A segment has come to its end.
     SegmentEnd,
     End,
-}
-
-impl Segments {
-    /// Those of a table of so many rows.
-    pub(crate) fn of(rows: usize) -> Self {
-        Self { next: AtomicU64::new(0), count: rows.div_ceil(SEGMENT_ROWS) as u64 }
-    }
-
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.count as usize
-    }
-
-    /// The next one that nobody has taken.
-    fn take(&self) -> Option<u64> {
-        // The number orders nothing: whatever is read lies in a snapshot.
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        (number < self.count).then_some(number)
-    }
 }
 
 impl RowsOf {
@@ -99,21 +77,30 @@ impl RowsOf {
         })
     }
 
-    /// The rows of the segments of a whole table that one of several readers takes.
+    /// The rows of the segments of a whole table that a reader takes, of several.
     pub(crate) fn of_segments(
         transaction: &Transaction,
         table: &Arc<Table>,
-        segments: &Arc<Segments>,
+        shares: &Arc<Shares>,
+        reader: usize,
     ) -> Result<Self> {
         let mut pieces = HeldPieces::new(transaction, table, None)?;
         pieces.go_to(0..0);
-        Ok(Self::Some { pieces, segments: Arc::clone(segments), at: 0 })
+        Ok(Self::Some { pieces, shares: Arc::clone(shares), reader, at: 0, stretches: 1 })
     }
 
     /// The number of the segment that it is in, of those that several readers take.
     pub(crate) fn segment(&self) -> u64 {
         match self {
             Self::Some { at, .. } => *at,
+            _ => 0,
+        }
+    }
+
+    /// The number of the stretch of segments that it is in, of those that it takes.
+    pub(crate) fn stretch(&self) -> u64 {
+        match self {
+            Self::Some { stretches, .. } => *stretches,
             _ => 0,
         }
     }
@@ -127,11 +114,14 @@ impl RowsOf {
         if self.next_within(take, freeze)? {
             return Ok(Next::Rows);
         }
-        let Self::Some { pieces, segments, at } = self else { return Ok(Next::End) };
-        let Some(number) = segments.take() else { return Ok(Next::End) };
+        let Self::Some { pieces, shares, reader, at, stretches } = self else {
+            return Ok(Next::End);
+        };
+        let Some(taken) = shares.take(*reader) else { return Ok(Next::End) };
         let rows = SEGMENT_ROWS as u64;
-        pieces.go_to(number * rows..(number + 1) * rows);
-        *at = number;
+        pieces.go_to(taken.segment * rows..(taken.segment + 1) * rows);
+        *at = taken.segment;
+        *stretches += u64::from(taken.is_of_other);
         Ok(Next::SegmentEnd)
     }
 

@@ -35,6 +35,21 @@ pub(crate) struct ScanRequest {
     pub(crate) schema: SchemaRef,
 }
 
+/// Where a piece of a source lies: pieces of a stretch have come to one reader one behind the
+/// other, and what lies between them to nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct PieceNumber {
+    /// The number of its segment, of those that several readers take.
+    pub(crate) segment: u64,
+    /// Which stretch of this reader it is of.
+    pub(crate) stretch: u64,
+}
+
+impl PieceNumber {
+    /// Behind all pieces.
+    pub(crate) const END: Self = Self { segment: u64::MAX, stretch: u64::MAX };
+}
+
 /// Rows on their way into batches: all of a scan, or those that one of several threads reads.
 pub(crate) struct Batches {
     rows: RowsOf,
@@ -49,8 +64,8 @@ pub(crate) struct Batches {
     frozen: Option<(Segment, usize)>,
     /// Whether somebody works on that segment already.
     is_held: bool,
-    /// The number of the segment of which rows were given out last.
-    segment: u64,
+    /// Of what rows were given out last.
+    place: PieceNumber,
 }
 
 impl Batches {
@@ -80,39 +95,35 @@ impl Batches {
             size,
             frozen: None,
             is_held: false,
-            segment: 0,
+            place: PieceNumber::default(),
         }
     }
 
-    /// The number of the segment that it is in, of those that several readers take.
-    pub(crate) fn segment(&self) -> u64 {
-        self.segment
+    /// Where the rows lie that were given out last.
+    pub(crate) fn place(&self) -> PieceNumber {
+        self.place
     }
 
-    /// Gives the next rows to `take`: hot rows as a batch, or a frozen segment; whether there were
-    /// any.
+    /// Gives the next rows to `take`, with where they lie: hot rows as a batch, or a frozen
+    /// segment; whether there were any.
     ///
     /// # Errors
     /// Whatever is met in reading them; those of `take`.
     pub(crate) fn next_piece(
         &mut self,
-        take: impl FnOnce(TakenRows<'_>) -> Result<()>,
+        take: impl FnOnce(PieceNumber, TakenRows<'_>) -> Result<()>,
     ) -> Result<bool> {
         loop {
             if let Some((segment, _)) = self.frozen.take() {
                 let (request, filters) = (&self.request, &mut self.runtime_filters);
                 let size = self.size;
-                take(TakenRows::Frozen(FrozenReader {
-                    segment: &segment,
-                    request,
-                    filters,
-                    size,
-                }))?;
+                let reader = FrozenReader { segment: &segment, request, filters, size };
+                take(self.place, TakenRows::Frozen(reader))?;
                 return Ok(true);
             }
             let (hot, next) = self.next_hot()?;
             if let Some(batch) = hot {
-                take(TakenRows::Batch(batch))?;
+                take(self.place, TakenRows::Batch(batch))?;
                 return Ok(true);
             }
             if next == Next::End {
@@ -158,7 +169,7 @@ impl Batches {
     /// Hot rows up to the next frozen segment, if any of them meets the conditions; and what comes
     /// behind them.
     fn next_hot(&mut self) -> Result<(Option<RecordBatch>, Next)> {
-        self.segment = self.rows.segment();
+        self.place = PieceNumber { segment: self.rows.segment(), stretch: self.rows.stretch() };
         let mut met = None;
         let mut next = Next::Rows;
         while next == Next::Rows && met.is_none() && !self.hot.is_full() {
@@ -197,7 +208,7 @@ impl Worker for Batches {
     }
 
     fn piece(&self) -> u64 {
-        self.segment
+        self.place.segment
     }
 }
 

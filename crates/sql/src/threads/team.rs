@@ -137,8 +137,12 @@ impl<W: Worker> Team<W> {
         let others: Vec<_> = ready.take(spare.threads()).collect();
         let scope = Scope::current();
         thread::scope(|threads| {
-            let begin = |member| begin(threads, member, bytes_max, scope.as_ref());
-            let begun: Vec<_> = others.into_iter().filter_map(begin).collect();
+            // Without a thread, a member goes on when others have ended.
+            let others = others.into_iter();
+            let begun = others.filter_map(|member| {
+                spawn(threads, scope.as_ref(), move || member.round(bytes_max))
+            });
+            let begun: Vec<_> = begun.collect();
             let mut done = first.round(bytes_max);
             for thread in begun {
                 let other = thread.join().unwrap_or_else(|fault| resume_unwind(fault));
@@ -155,21 +159,19 @@ impl<W: Worker> Team<W> {
     }
 }
 
-/// Lets a member work for a round by a thread of its own, if there can be one.
-fn begin<'t, W: Worker>(
+/// Begins a thread that does a part of a query, if there can be one.
+pub(super) fn spawn<'t, T: Send + 't>(
     threads: &'t Threads<'t, '_>,
-    member: &'t mut Member<W>,
-    bytes_max: usize,
     scope: Option<&'t Arc<Scope>>,
-) -> Option<ScopedJoinHandle<'t, Result<()>>> {
+    work: impl FnOnce() -> T + Send + 't,
+) -> Option<ScopedJoinHandle<'t, T>> {
     let work = move || {
         let _entered = scope.map(Scope::enter);
         let levels = scope.map_or(0, |scope| scope.levels);
-        let done = with_room(levels, || member.round(bytes_max));
+        let done = with_room(levels, work);
         CountingAllocator::<()>::thread_ends();
         done
     };
-    // Without a thread, the member goes on when others have ended.
     Builder::new().name("remanent query".to_owned()).spawn_scoped(threads, work).ok()
 }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::Result as PlanResult;
+use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -29,18 +29,19 @@ use futures::StreamExt;
 use remanent_exec::Aggregation;
 
 use super::feed::Fed;
+use super::giving::{Giving, Groups, giving};
+use super::having::Having;
 use super::query::{Query, query_of};
-use super::result::batch_of;
 use super::row_keys;
 use crate::error::{Error, Result};
 use crate::pipeline::builds::BuildSides;
 use crate::pipeline::exec::PipelineExec;
-use crate::pipeline::flow::Built;
+use crate::pipeline::flow::{Built, Columns};
 use crate::pipeline::running::Running;
 use crate::pipeline::told::{moved, tell};
-use crate::scan::BATCH_ROWS;
 use crate::scan::exec::{Reading, ScanExec};
 use crate::scan::scan_rows::{Batches, TakenRows};
+use crate::scan::shares::Sharing;
 use crate::scan::told::Told;
 use crate::threads::team::{Team, Worked, Worker};
 
@@ -52,6 +53,7 @@ pub(crate) struct GroupsExec {
     /// What it stands for.
     aggregate: Arc<dyn ExecutionPlan>,
     query: Arc<Query>,
+    having: Option<Having>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -79,8 +81,28 @@ impl GroupsExec {
             input,
             aggregate: Arc::clone(plan),
             query: Arc::new(query),
+            having: None,
             metrics: ExecutionPlanMetricsSet::new(),
         }))
+    }
+
+    /// The operator together with a filter of DataFusion's above it, if a plan is one.
+    pub(crate) fn filtered(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+        let [input] = plan.children()[..] else { return None };
+        let groups = input.downcast_ref::<Self>().filter(|groups| groups.having.is_none())?;
+        let having = Some(Having::of(plan)?);
+        Some(Self { having, ..groups.over(&groups.input) })
+    }
+
+    /// The same of other rows.
+    fn over(&self, input: &Arc<dyn ExecutionPlan>) -> Self {
+        Self {
+            input: Arc::clone(input),
+            aggregate: Arc::clone(&self.aggregate),
+            query: Arc::clone(&self.query),
+            having: self.having.clone(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
     }
 
     /// The operator whose input was told keys of a column, if that is one of its own keys.
@@ -88,7 +110,8 @@ impl GroupsExec {
     /// # Errors
     /// A fault in an expression.
     pub(crate) fn told(&self, told: &Told) -> PlanResult<Option<Arc<dyn ExecutionPlan>>> {
-        let key = self.query.exprs.get(told.column).filter(|_| told.column < self.query.keys.len());
+        let place = self.having.as_ref().map_or(told.column, |it| it.column(told.column));
+        let key = self.query.exprs.get(place).filter(|_| place < self.query.keys.len());
         let Some(column) = key.and_then(|key| key.downcast_ref::<Column>()) else {
             return Ok(None);
         };
@@ -97,9 +120,7 @@ impl GroupsExec {
             None => tell(&self.input, &moved(told, column.index(), &self.input.schema())?)?,
         };
         let Some(input) = input else { return Ok(None) };
-        let (aggregate, query) = (Arc::clone(&self.aggregate), Arc::clone(&self.query));
-        let metrics = self.metrics.clone();
-        Ok(Some(Arc::new(Self { input, aggregate, query, metrics })))
+        Ok(Some(Arc::new(Self { metrics: self.metrics.clone(), ..self.over(&input) })))
     }
 
     /// The rows that are aggregated.
@@ -150,7 +171,8 @@ impl DisplayAs for GroupsExec {
             "Aggregate: gby=[{}], aggr=[{}]",
             keys.collect::<Vec<_>>().join(", "),
             functions.collect::<Vec<_>>().join(", ")
-        )
+        )?;
+        self.having.iter().try_for_each(|having| write!(f, ", having {having}"))
     }
 }
 
@@ -160,7 +182,7 @@ impl ExecutionPlan for GroupsExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.aggregate.properties()
+        self.having.as_ref().map_or(&self.aggregate, |having| &having.filter).properties()
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -173,16 +195,20 @@ impl ExecutionPlan for GroupsExec {
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
         let [input] = <[_; 1]>::try_from(children)
             .map_err(|_| Error::internal("an aggregate of several inputs"))?;
-        let (aggregate, query) = (Arc::clone(&self.aggregate), Arc::clone(&self.query));
-        let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Arc::new(Self { input, aggregate, query, metrics }))
+        Ok(Arc::new(self.over(&input)))
     }
 
     fn apply_expressions(
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
     ) -> PlanResult<TreeNodeRecursion> {
-        self.aggregate.apply_expressions(f)
+        match &self.having {
+            Some(having) => having
+                .filter
+                .apply_expressions(f)?
+                .visit_sibling(|| self.aggregate.apply_expressions(f)),
+            None => self.aggregate.apply_expressions(f),
+        }
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -201,13 +227,12 @@ impl ExecutionPlan for GroupsExec {
             query: Arc::clone(&self.query),
             source: self.rows(partition, context, &reservation)?,
             reservation,
-            groups: None,
-            given: 0,
+            schema: self.aggregate.schema(),
+            having: self.having.clone(),
         };
-        let schema = self.schema();
         let stream = futures::stream::poll_fn(move |waiting| {
             let _timer = metrics.elapsed_compute().timer();
-            let batch = ready!(grouping.poll_next(waiting, &schema));
+            let batch = ready!(grouping.poll_next(waiting));
             Poll::Ready(batch.transpose().map(|batch| batch.record_output(&metrics)))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
@@ -224,8 +249,8 @@ enum RowSource {
     Pipeline(Box<Running<Fed>>),
     /// Other operators, with the groups of what they have given.
     Batches(SendableRecordBatchStream, Box<Fed>),
-    /// All rows have come.
-    Ended(Box<Fed>),
+    /// All rows have come: groups go out.
+    Giving(Team<Giving>),
     /// While it becomes another one.
     None,
 }
@@ -240,7 +265,8 @@ struct ScanGroups {
 impl Worker for ScanGroups {
     fn work(&mut self) -> Result<Worked> {
         let (fed, scanned) = (&mut self.fed, &self.scanned);
-        let has_come = self.reader.next_piece(|rows| {
+        let has_come = self.reader.next_piece(|place, rows| {
+            fed.begin(place)?;
             fed.add(rows)?.record_output(scanned);
             Ok(())
         })?;
@@ -248,7 +274,7 @@ impl Worker for ScanGroups {
     }
 
     fn piece(&self) -> u64 {
-        self.reader.segment()
+        self.reader.place().segment
     }
 }
 
@@ -257,40 +283,34 @@ struct Grouping {
     query: Arc<Query>,
     reservation: MemoryReservation,
     source: RowSource,
-    /// How many groups there are, once all rows have come.
-    groups: Option<usize>,
-    /// How many of them were given out.
-    given: usize,
+    /// Of groups, before any are dropped.
+    schema: SchemaRef,
+    having: Option<Having>,
 }
 
 impl Grouping {
-    fn poll_next(
-        &mut self,
-        waiting: &mut Context<'_>,
-        schema: &SchemaRef,
-    ) -> Poll<PlanResult<Option<RecordBatch>>> {
-        if self.groups.is_none() {
-            ready!(self.poll_all(waiting))?;
+    fn poll_next(&mut self, waiting: &mut Context<'_>) -> Poll<PlanResult<Option<RecordBatch>>> {
+        loop {
+            match &mut self.source {
+                RowSource::Giving(team) => {
+                    return team.poll_next(waiting).map_err(DataFusionError::from);
+                }
+                RowSource::None => return Poll::Ready(Ok(None)),
+                _ => ready!(self.poll_all(waiting))?,
+            }
         }
-        let (fed, columns) = match &mut self.source {
-            RowSource::Ended(fed) => (fed.as_mut(), None),
-            RowSource::Pipeline(running) => match running.sink() {
-                Some((fed, columns)) => (fed, Some(columns)),
-                None => return Poll::Ready(Ok(None)),
-            },
-            _ => return Poll::Ready(Ok(None)),
+    }
+
+    /// All rows have come, by so many threads.
+    fn give(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
+        let groups = Groups {
+            query: Arc::clone(&self.query),
+            parts: fed.finish()?,
+            columns,
+            schema: Arc::clone(&self.schema),
+            having: self.having.take(),
         };
-        let groups = match self.groups {
-            Some(groups) => groups,
-            None => *self.groups.insert(fed.finish()?),
-        };
-        let groups = self.given..groups.min(self.given + BATCH_ROWS);
-        if groups.is_empty() {
-            return Poll::Ready(Ok(None));
-        }
-        self.given = groups.end;
-        let batch = batch_of(&fed.query, &fed.aggregation, columns, groups, schema)?;
-        Poll::Ready(Ok(Some(batch)))
+        Ok(RowSource::Giving(giving(groups, threads)))
     }
 
     /// Adds all rows. Between two rounds others may look whether to stop; what gives batches looks
@@ -299,7 +319,7 @@ impl Grouping {
         loop {
             self.source = match std::mem::replace(&mut self.source, RowSource::None) {
                 RowSource::Reading(reading, scanned) => {
-                    let workers = reading.begin()?.into_iter().map(|reader| {
+                    let workers = reading.begin(Sharing::ByStretches)?.into_iter().map(|reader| {
                         let fed = Fed::new(&self.query, &self.reservation)?;
                         Ok(ScanGroups { reader, fed, scanned: scanned.clone() })
                     });
@@ -312,10 +332,11 @@ impl Grouping {
                         return Poll::Pending;
                     }
                     let mut all = team.into_workers().into_iter().map(|worker| worker.fed);
+                    let threads = all.len();
                     let first = all.next();
                     let mut first = first.ok_or_else(|| Error::internal("a scan of no thread"))?;
-                    first.absorb(all.collect())?;
-                    RowSource::Ended(Box::new(first))
+                    first.absorb(all.collect());
+                    self.give(first, None, threads)?
                 }
                 RowSource::BuildSides(mut sides) => {
                     let Poll::Ready(ready) = sides.poll_ready(waiting) else {
@@ -331,14 +352,18 @@ impl Grouping {
                     RowSource::Pipeline(Box::new(Running::begin(ready, fed)?))
                 }
                 RowSource::Pipeline(mut running) => {
-                    let ended = running.poll_next(waiting);
-                    self.source = RowSource::Pipeline(running);
-                    return ended.map_ok(|_| ());
+                    if running.poll_next(waiting)?.is_pending() {
+                        self.source = RowSource::Pipeline(running);
+                        return Poll::Pending;
+                    }
+                    let threads = running.threads();
+                    let (fed, columns) = running.into_sink()?;
+                    self.give(fed, Some(columns), threads)?
                 }
                 RowSource::Batches(mut stream, mut fed) => loop {
                     match stream.poll_next_unpin(waiting) {
                         Poll::Ready(Some(batch)) => drop(fed.add(TakenRows::Batch(batch?))?),
-                        Poll::Ready(None) => break RowSource::Ended(fed),
+                        Poll::Ready(None) => break self.give(*fed, None, 1)?,
                         Poll::Pending => {
                             self.source = RowSource::Batches(stream, fed);
                             return Poll::Pending;

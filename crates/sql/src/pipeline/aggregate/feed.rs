@@ -1,29 +1,33 @@
-//! Rows of a scan on their way into an aggregation.
+//! Rows of a scan on their way into aggregations.
 //!
 //! A frozen segment is given as it is encoded, with the rows that are left of it; hot rows are
-//! given as the slices of their arrays.
+//! given as the slices of their arrays. What one thread has aggregated is one part or several: see
+//! [`super::parts`].
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::execution::memory_pool::MemoryReservation;
-use remanent_exec::{AggregatedSegment, Aggregation, Given, GivenValues, Rows, Source, Tuples};
+use remanent_exec::{AggregatedSegment, Given, GivenValues, Rows, Source, Tuples};
 
+use super::parts::{self, Part};
 use super::query::Query;
 use crate::error::{Error, Result};
 use crate::pipeline::flow::{Columns, Stages};
 use crate::pipeline::running::{Sink, Taken, Through};
 use crate::pipeline::values::{Values, with_memory};
-use crate::scan::scan_rows::{FrozenReader, TakenRows};
+use crate::scan::scan_rows::{FrozenReader, PieceNumber, TakenRows};
 
 /// Tuples that are added at once, at least, while more come of a piece.
 const GATHERED_MIN: usize = 1024;
 
-/// An aggregation that rows are fed to.
+/// Aggregations that rows are fed to, one after the other.
 pub(crate) struct Fed {
-    pub(crate) query: Arc<Query>,
-    pub(crate) aggregation: Aggregation,
-    pub(crate) reservation: MemoryReservation,
+    query: Arc<Query>,
+    /// Those of earlier pieces of the source.
+    ended: Vec<Part>,
+    /// The one that rows are fed to.
+    part: Part,
 }
 
 impl Fed {
@@ -32,9 +36,22 @@ impl Fed {
     /// # Errors
     /// A fault of whoever planned them.
     pub(crate) fn new(query: &Arc<Query>, reservation: &MemoryReservation) -> Result<Self> {
-        let aggregation = Aggregation::new(query.plan.clone());
-        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
-        Ok(Self { query: Arc::clone(query), aggregation, reservation: reservation.new_empty() })
+        let part = Part::new(query, reservation)?;
+        Ok(Self { query: Arc::clone(query), ended: Vec::new(), part })
+    }
+
+    /// Says where the next rows lie. Where a stretch begins, keys that have ascended so far go on
+    /// in a part of its own: what others read may come between.
+    ///
+    /// # Errors
+    /// A fault of whoever planned them.
+    pub(crate) fn begin(&mut self, place: PieceNumber) -> Result<()> {
+        if self.part.is_of_other(place) && self.part.aggregation.ascends() {
+            let part = Part::new(&self.query, &self.part.reservation)?;
+            self.ended.push(std::mem::replace(&mut self.part, part));
+        }
+        self.part.begin(place);
+        Ok(())
     }
 
     /// Adds the next rows of a scan, and says how many there were.
@@ -52,7 +69,7 @@ impl Fed {
         let values = batch.columns().iter().map(Values::of).collect::<Result<Vec<_>>>()?;
         let columns: Vec<Source<'_>> =
             values.iter().map(|values| Source::Given(values.given())).collect();
-        let mut segment = self.aggregation.segment(&columns);
+        let mut segment = self.part.aggregation.segment(&columns);
         let rows = Rows::Stretch(0, batch.num_rows());
         self.add_rows(&mut segment, rows, |place| Ok(Arc::clone(batch.column(place))))?;
         Ok(batch.num_rows())
@@ -64,7 +81,7 @@ impl Fed {
             Ok(column.map_or(Source::Elsewhere, Source::Encoded))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let mut segment = self.aggregation.segment(&columns);
+        let mut segment = self.part.aggregation.segment(&columns);
         let (mut at, mut count) = (0, 0);
         while let Some(mut chosen) = reader.next(&mut at)? {
             count += chosen.len();
@@ -115,30 +132,27 @@ impl Fed {
         [keys, arguments]: &[Vec<Option<Values>>; 2],
     ) -> Result<()> {
         let given = GivenValues { keys: given_of(keys), arguments: given_of(arguments) };
-        let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
+        let Part { aggregation, reservation, .. } = &mut self.part;
         with_memory(reservation, |memory| aggregation.add(segment, rows, &given, memory))
     }
 
-    /// Takes over the groups of others.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY`.
-    pub(crate) fn absorb(&mut self, others: Vec<Self>) -> Result<()> {
-        for Self { aggregation: other, reservation: others, .. } in others {
-            let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
-            with_memory(reservation, |memory| aggregation.absorb(&other, memory))?;
-            drop((other, others));
+    /// Takes over what others have aggregated.
+    pub(crate) fn absorb(&mut self, others: Vec<Self>) {
+        for Self { ended, part, .. } in others {
+            self.ended.extend(ended);
+            self.ended.push(part);
         }
-        Ok(())
     }
 
-    /// Says that all rows have come, and how many groups there are.
+    /// Says that all rows have come, and gives the groups: those of each part are no groups of
+    /// another one.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY`.
-    pub(crate) fn finish(&mut self) -> Result<usize> {
-        let (aggregation, reservation) = (&mut self.aggregation, &mut self.reservation);
-        with_memory(reservation, |memory| aggregation.finish(memory))
+    pub(crate) fn finish(self) -> Result<Vec<Part>> {
+        let Self { mut ended, part, .. } = self;
+        ended.push(part);
+        parts::put_together(ended)
     }
 }
 
@@ -149,9 +163,10 @@ impl Sink for Fed {
         &mut self,
         columns: &Columns,
         stages: &mut Stages<'_>,
-        Through { piece, at }: Through<'_, '_>,
+        Through { piece, at, place }: Through<'_, '_>,
     ) -> Result<Taken> {
-        let mut segment = self.aggregation.segment(&piece.sources);
+        self.begin(place)?;
+        let mut segment = self.part.aggregation.segment(&piece.sources);
         let mut gathered: Option<Tuples> = None;
         loop {
             let tuples = stages.next(piece, at)?;
@@ -175,7 +190,8 @@ impl Sink for Fed {
     }
 
     fn absorb(&mut self, others: Vec<Self>) -> Result<()> {
-        self.absorb(others)
+        self.absorb(others);
+        Ok(())
     }
 }
 

@@ -3,8 +3,9 @@
 //! An aggregate of DataFusion's becomes an operator of ours ([`exec`]), together with the scan that
 //! it stands on, if its functions are among those that can be computed so ([`query`]); arguments
 //! that are sums, differences and products of numbers are computed of encoded values ([`numbers`]),
-//! all others of arrays ([`computed`]). Rows come segment by segment ([`feed`]), groups become
-//! arrays again ([`result`]).
+//! all others of arrays. Rows come segment by segment ([`feed`]) into the parts of several threads,
+//! which are put together ([`parts`]); groups become arrays again ([`result`]), and those that meet
+//! a condition ([`having`]) go out ([`giving`]).
 
 pub(crate) mod numbers;
 
@@ -12,6 +13,10 @@ pub(crate) mod query;
 pub(crate) mod row_keys;
 
 pub(crate) mod feed;
+pub(crate) mod parts;
+
+pub(crate) mod giving;
+pub(crate) mod having;
 pub(crate) mod result;
 
 pub(crate) mod exec;

@@ -1,0 +1,110 @@
+//! What threads have aggregated, part by part.
+//!
+//! A part is of a stretch of the source that one thread has read from its beginning to its end.
+//! Where its keys have ascended, and those of the next part come behind them, the parts stay apart:
+//! no group is looked up, and none is copied. Else all become one.
+
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::MemoryReservation;
+use remanent_exec::{Aggregation, Before};
+
+use super::query::Query;
+use crate::error::{Error, Result};
+use crate::pipeline::values::with_memory;
+use crate::scan::scan_rows::PieceNumber;
+
+/// An aggregation of some pieces of the source.
+pub(crate) struct Part {
+    pub(crate) aggregation: Aggregation,
+    pub(crate) reservation: MemoryReservation,
+    /// Where its first and its last rows lie.
+    ends: Option<[PieceNumber; 2]>,
+    /// Its first group, if those before are groups of the part before it.
+    pub(crate) from: usize,
+    /// How many groups there are, once all rows have come.
+    pub(crate) groups: usize,
+}
+
+impl Part {
+    /// No groups yet, which take memory of their own.
+    ///
+    /// # Errors
+    /// A fault of whoever planned them.
+    pub(crate) fn new(query: &Arc<Query>, reservation: &MemoryReservation) -> Result<Self> {
+        let aggregation = Aggregation::new(query.plan.clone());
+        let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
+        let reservation = reservation.new_empty();
+        Ok(Self { aggregation, reservation, ends: None, from: 0, groups: 0 })
+    }
+
+    /// Says where the next rows lie.
+    pub(crate) fn begin(&mut self, place: PieceNumber) {
+        let [_, last] = self.ends.get_or_insert([place; 2]);
+        *last = place;
+    }
+
+    /// Whether rows lie in another stretch than those that came last.
+    pub(crate) fn is_of_other(&self, place: PieceNumber) -> bool {
+        self.ends.is_some_and(|[_, last]| last.stretch != place.stretch)
+    }
+
+    fn absorb(&mut self, other: Self) -> Result<()> {
+        let Self { aggregation, reservation, .. } = self;
+        with_memory(reservation, |memory| aggregation.absorb(&other.aggregation, memory))
+    }
+
+    fn absorb_first(&mut self, next: &Self) -> Result<()> {
+        let Self { aggregation, reservation, .. } = self;
+        with_memory(reservation, |memory| aggregation.absorb_first(&next.aggregation, memory))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Self { aggregation, reservation, .. } = self;
+        self.groups = with_memory(reservation, |memory| aggregation.finish(memory))?;
+        Ok(())
+    }
+}
+
+/// Parts of which no two have a group in common, made of any; at least one.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`.
+pub(crate) fn put_together(mut parts: Vec<Part>) -> Result<Vec<Part>> {
+    for part in &mut parts {
+        part.finish()?;
+    }
+    parts.sort_by_key(|part| part.ends.map(|[first, _]| first.segment));
+    // A part of no rows says nothing.
+    let (parts, empty): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.groups > 0);
+    let pairs = parts.iter().zip(parts.iter().skip(1));
+    let before: Option<Vec<Before>> =
+        pairs.map(|(part, next)| part.aggregation.is_before(&next.aggregation)).collect();
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next().or(empty.into_iter().next()) else {
+        return Err(Error::internal("an aggregate of no part"));
+    };
+    let mut together = vec![first];
+    for (at, mut next) in parts.enumerate() {
+        let Some(part) = together.last_mut() else { break };
+        match before.as_ref().map(|before| before[at]) {
+            None => {
+                part.absorb(next)?;
+                continue;
+            }
+            Some(Before::SharingOne) => {
+                part.absorb_first(&next)?;
+                next.from = 1;
+            }
+            Some(Before::Apart) => {}
+        }
+        // Of one group, the part before it may share that with the part behind it.
+        if next.from < next.groups {
+            together.push(next);
+        }
+    }
+    if before.is_none() {
+        together.iter_mut().try_for_each(Part::finish)?;
+    }
+    Ok(together)
+}

@@ -1,0 +1,92 @@
+//! Arrays of texts that share the bytes of others.
+//!
+//! A text of a build side is a view of bytes that many rows share, in batch after batch. Arrays
+//! that are put together keep each such buffer once: else their number would multiply from join to
+//! join. What goes out to others has not many more bytes than it shows, so that it can be counted.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanBufferBuilder, ByteView, RecordBatch, StringViewArray,
+};
+use datafusion::arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
+
+use crate::error::{Error, Result};
+
+/// Bytes of a text that its view has itself.
+const INLINE_MAX: u32 = 12;
+
+/// Texts of several arrays one behind the other.
+///
+/// # Errors
+/// More buffers than a view can tell apart.
+pub(crate) fn concat_texts(parts: &[&dyn Array]) -> Result<ArrayRef> {
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut places: HashMap<(usize, usize), u32> = HashMap::new();
+    let rows = parts.iter().map(|part| part.len()).sum();
+    let mut views: Vec<u128> = Vec::with_capacity(rows);
+    let mut valid = BooleanBufferBuilder::new(rows);
+    for part in parts.iter().map(|part| part.as_string_view()) {
+        // Where each buffer of this part is among those of all.
+        let mut moved = Vec::with_capacity(part.data_buffers().len());
+        for buffer in part.data_buffers() {
+            let place = match places.entry((buffer.as_ptr() as usize, buffer.len())) {
+                Entry::Occupied(place) => *place.get(),
+                Entry::Vacant(place) => {
+                    let next = u32::try_from(buffers.len());
+                    let next = next.map_err(|_| Error::internal("too many buffers of texts"))?;
+                    buffers.push(buffer.clone());
+                    *place.insert(next)
+                }
+            };
+            moved.push(place);
+        }
+        views.extend(part.views().iter().map(|view| {
+            let view = ByteView::from(*view);
+            match view.length <= INLINE_MAX {
+                true => view.as_u128(),
+                // What null has for a view may lead anywhere.
+                false => match moved.get(view.buffer_index as usize) {
+                    Some(place) => ByteView { buffer_index: *place, ..view }.as_u128(),
+                    None => 0,
+                },
+            }
+        }));
+        match part.nulls() {
+            Some(nulls) => valid.append_buffer(nulls.inner()),
+            None => valid.append_n(part.len(), true),
+        }
+    }
+    let nulls = Some(NullBuffer::new(valid.finish())).filter(|nulls| nulls.null_count() > 0);
+    // SAFETY: each view is one of a part's, whose own buffer it leads to: `buffers` has that under
+    // the number that stands in the view now, with all of its bytes.
+    Ok(Arc::new(unsafe {
+        StringViewArray::new_unchecked(ScalarBuffer::from(views), buffers, nulls)
+    }))
+}
+
+/// A batch whose texts have buffers of their own, where those that they share with others have
+/// many more bytes than they show.
+///
+/// # Errors
+/// None that is expected.
+pub(crate) fn without_others(batch: RecordBatch) -> Result<RecordBatch> {
+    if !batch.columns().iter().any(|array| wide(array).is_some()) {
+        return Ok(batch);
+    }
+    let arrays = batch.columns().iter().map(|array| match wide(array) {
+        Some(texts) => Arc::new(texts.gc()) as ArrayRef,
+        None => Arc::clone(array),
+    });
+    let arrays = arrays.collect();
+    Ok(RecordBatch::try_new(batch.schema(), arrays)?)
+}
+
+/// Texts that share many more bytes than they show.
+fn wide(array: &ArrayRef) -> Option<&StringViewArray> {
+    let texts = array.as_string_view_opt()?;
+    let shared: usize = texts.data_buffers().iter().map(Buffer::len).sum();
+    (shared > 2 * texts.total_buffer_bytes_used()).then_some(texts)
+}
