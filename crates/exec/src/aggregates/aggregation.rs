@@ -284,6 +284,17 @@ impl Aggregation {
         numbers.map(text).collect()
     }
 
+    /// The different texts that are keys of groups, one behind the other, and where each ends.
+    pub fn all_texts(&self, key: usize) -> (&[u8], &[usize]) {
+        self.grouping.all_texts(key)
+    }
+
+    /// The numbers of the texts that are the keys of some groups, in the order of all of them; any
+    /// for a key that is null.
+    pub fn text_numbers(&self, groups: Range<usize>, key: usize) -> Vec<u64> {
+        self.grouping.numbers(groups, key)
+    }
+
     /// For each of some groups whether its key is not null; `None` if no key may be.
     pub fn valid(&self, groups: Range<usize>, key: usize) -> Option<Vec<bool>> {
         self.grouping.valid(groups, key)

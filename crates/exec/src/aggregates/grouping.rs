@@ -137,6 +137,11 @@ impl Grouping {
         Some(nulls.into_iter().map(|nulls| nulls >> key & 1 == 0).collect())
     }
 
+    /// All texts of a key, one behind the other, and where each ends.
+    pub(crate) fn all_texts(&self, key: usize) -> (&[u8], &[usize]) {
+        self.known[key].all()
+    }
+
     /// The text of a key's number.
     pub(crate) fn text(&self, key: usize, number: u64) -> &[u8] {
         self.known[key].get(number)

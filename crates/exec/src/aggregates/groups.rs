@@ -9,7 +9,7 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::keys::hash::{HashTable, Hasher};
+use crate::keys::hash::{FirstSlot, HashTable, Hasher};
 use crate::rows::TILE_ROWS;
 use crate::simd::vectorized;
 use crate::sources::account::{Account, Refused};
@@ -253,17 +253,19 @@ impl<const K: usize> Groups<K> {
     /// slots are read before the groups that these lead to, and these before anything is decided:
     /// no read of memory waits for another one.
     fn find_some(&mut self, key: impl Fn(usize) -> [u64; K], into: &mut [u32]) {
-        let mut hashes = [0; AT_ONCE];
+        let (mut hashes, mut slots) = ([0; AT_ONCE], [FirstSlot::default(); AT_ONCE]);
         let mut is_found = [false; AT_ONCE];
-        for (row, hash) in hashes.iter_mut().enumerate().take(into.len()) {
+        let hashes = &mut hashes[..into.len()];
+        for (row, hash) in hashes.iter_mut().enumerate() {
             *hash = self.hasher.of_numbers(&key(row));
         }
-        let likely = |hash: u64| self.table.as_ref().and_then(|table| table.likely(hash));
-        for (group, hash) in into.iter_mut().zip(hashes) {
-            *group = likely(hash).unwrap_or_default();
-        }
-        for (row, (group, is_found)) in into.iter().zip(&mut is_found).enumerate() {
-            *is_found = self.keys.get(*group as usize).is_some_and(|known| *known == key(row));
+        if let (Some(table), Some(last)) = (&self.table, self.keys.len().checked_sub(1)) {
+            table.first_slots(hashes, &mut slots);
+            let likely = into.iter_mut().zip(&mut is_found).zip(slots.iter().zip(hashes.iter()));
+            for (row, ((group, is_found), (slot, hash))) in likely.enumerate() {
+                *group = slot.index().min(last as u32);
+                *is_found = slot.is_likely(*hash) & (self.keys[*group as usize] == key(row));
+            }
         }
         for (row, group) in into.iter_mut().enumerate().filter(|(row, _)| !is_found[*row]) {
             *group = self.find(key(row), hashes[row]);

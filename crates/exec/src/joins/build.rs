@@ -344,10 +344,15 @@ impl JoinBuild {
             Lookup::Ranked(ranked)
         } else {
             let mut table = NumberTable::new(valid, account)?;
-            let mut next = 0;
-            for (row, number) in numbers.iter().enumerate().filter(|(row, _)| self.is_valid(*row)) {
-                entries[row] = table.insert(*number, next);
-                next = next.max(entries[row] + 1);
+            match self.null_keys {
+                None => table.insert_all(&numbers, &mut entries),
+                Some(_) => {
+                    let mut next = 0;
+                    for row in (0..self.rows).filter(|row| self.is_valid(*row)) {
+                        entries[row] = table.insert(numbers[row], next);
+                        next = next.max(entries[row] + 1);
+                    }
+                }
             }
             Lookup::Hashed(table)
         };

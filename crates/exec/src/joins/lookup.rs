@@ -121,6 +121,25 @@ impl NumberTable {
         slot.entry - 1
     }
 
+    /// Puts numbers into a table without any, and the entry of each in its place; the first slots
+    /// of some are read at once, as by [`NumberTable::find_all`].
+    pub(crate) fn insert_all(&mut self, numbers: &[i64], into: &mut [u32]) {
+        let (mut first, mut next) = ([Slot { number: 0, entry: 0 }; AT_ONCE], 0);
+        for (numbers, into) in numbers.chunks(AT_ONCE).zip(into.chunks_mut(AT_ONCE)) {
+            for (slot, number) in first.iter_mut().zip(numbers) {
+                *slot = self.slots[self.first_place_of(*number)];
+            }
+            for ((to, number), slot) in into.iter_mut().zip(numbers).zip(&first) {
+                // What was free may have been taken since.
+                *to = match slot.entry > 0 && slot.number == *number {
+                    true => slot.entry - 1,
+                    false => self.insert(*number, next),
+                };
+                next = next.max(*to + 1);
+            }
+        }
+    }
+
     /// All numbers, in any order.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = i64> {
         self.slots.iter().filter(|slot| slot.entry != 0).map(|slot| slot.number)

@@ -66,6 +66,24 @@ pub(crate) struct HashTable {
     shift: u32,
 }
 
+/// The first slot of a hash, where its entry is if no other one is.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct FirstSlot(u64);
+
+impl FirstSlot {
+    /// The index of the entry that most likely is the one; any, if there is none.
+    #[inline]
+    pub(crate) fn index(self) -> u32 {
+        ((self.0 >> 32) as u32).wrapping_sub(1)
+    }
+
+    /// Whether the entry may be the one with a hash.
+    #[inline]
+    pub(crate) fn is_likely(self, hash: u64) -> bool {
+        (self.0 != 0) & (self.0 as u32 == (hash >> 32) as u32)
+    }
+}
+
 impl HashTable {
     pub(crate) fn new() -> Self {
         Self { slots: Vec::new(), taken: 0, shift: 63 }
@@ -113,13 +131,13 @@ impl HashTable {
         }
     }
 
-    /// The entry that most likely is the one with this hash, if there is one: it is found by one
-    /// look.
-    #[inline]
-    pub(crate) fn likely(&self, hash: u64) -> Option<u32> {
-        let half = (hash >> 32) as u32;
-        let slot = *self.slots.get(self.place_of(half))?;
-        (slot != 0 && slot as u32 == half).then(|| index_of(slot))
+    /// The first slots of some hashes. Nothing is decided by what is in them, so that no read of
+    /// memory waits for another one.
+    pub(crate) fn first_slots(&self, hashes: &[u64], into: &mut [FirstSlot]) {
+        for (slot, hash) in into.iter_mut().zip(hashes) {
+            let place = self.place_of((hash >> 32) as u32);
+            *slot = FirstSlot(self.slots.get(place).copied().unwrap_or_default());
+        }
     }
 
     /// Puts an entry that is not there; there has to be room.

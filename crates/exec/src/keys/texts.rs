@@ -23,6 +23,11 @@ impl KnownTexts {
         self.ends.len()
     }
 
+    /// All of them, one behind the other, and where each ends.
+    pub(crate) fn all(&self) -> (&[u8], &[usize]) {
+        (&self.bytes, &self.ends)
+    }
+
     /// The text of a number.
     pub(crate) fn get(&self, number: u64) -> &[u8] {
         text_of(&self.bytes, &self.ends, number as usize)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanBufferBuilder, ByteView, RecordBatch, StringViewArray,
+    make_view,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 
@@ -65,6 +66,51 @@ pub(crate) fn concat_texts(parts: &[&dyn Array]) -> Result<ArrayRef> {
     Ok(Arc::new(unsafe {
         StringViewArray::new_unchecked(ScalarBuffer::from(views), buffers, nulls)
     }))
+}
+
+/// Different texts, each with a number, of which arrays are made.
+pub(crate) struct NumberedTexts {
+    bytes: Buffer,
+    /// The view of each.
+    views: Vec<u128>,
+}
+
+impl NumberedTexts {
+    /// Texts that lie one behind the other, of which it is said where each ends; `None` if there is
+    /// no room for them in one buffer.
+    ///
+    /// # Errors
+    /// They are no texts.
+    pub(crate) fn new(bytes: &[u8], ends: &[usize]) -> Result<Option<Self>> {
+        if bytes.len() > i32::MAX as usize {
+            return Ok(None);
+        }
+        let no_text = || Error::internal("a key that is no text");
+        let text = std::str::from_utf8(bytes).map_err(|_| no_text())?;
+        let mut start = 0;
+        let views = ends.iter().map(|end| {
+            let part = text.get(start..*end).ok_or_else(no_text)?;
+            let view = make_view(part.as_bytes(), 0, start as u32);
+            start = *end;
+            Ok(view)
+        });
+        Ok(Some(Self { views: views.collect::<Result<_>>()?, bytes: Buffer::from(bytes) }))
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len() + size_of_val(self.views.as_slice())
+    }
+
+    /// The texts with these numbers; any for those that are null.
+    pub(crate) fn array(&self, numbers: &[u64], nulls: Option<NullBuffer>) -> ArrayRef {
+        let view = |number: &u64| self.views.get(*number as usize).copied().unwrap_or_default();
+        let views: Vec<u128> = numbers.iter().map(view).collect();
+        let (views, bytes) = (ScalarBuffer::from(views), vec![self.bytes.clone()]);
+        // SAFETY: each view is that of no text, or was made of a part of these bytes between two
+        // characters.
+        Arc::new(unsafe { StringViewArray::new_unchecked(views, bytes, nulls) })
+    }
 }
 
 /// A batch whose texts have buffers of their own, where those that they share with others have

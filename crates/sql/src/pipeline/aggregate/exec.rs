@@ -32,6 +32,7 @@ use super::feed::Fed;
 use super::giving::{Giving, Groups, giving};
 use super::having::Having;
 use super::query::{Query, query_of};
+use super::result::GivenPart;
 use super::row_keys;
 use crate::error::{Error, Result};
 use crate::pipeline::builds::BuildSides;
@@ -303,9 +304,10 @@ impl Grouping {
 
     /// All rows have come, by so many threads.
     fn give(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
+        let parts = fed.finish()?.into_iter().map(|part| GivenPart::new(&self.query, part));
         let groups = Groups {
             query: Arc::clone(&self.query),
-            parts: fed.finish()?,
+            parts: parts.collect::<Result<_>>()?,
             columns,
             schema: Arc::clone(&self.schema),
             having: self.having.take(),

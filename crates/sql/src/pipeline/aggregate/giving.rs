@@ -10,9 +10,8 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 
 use super::having::Having;
-use super::parts::Part;
 use super::query::Query;
-use super::result::batch_of;
+use super::result::{GivenPart, batch_of};
 use crate::error::Result;
 use crate::pipeline::flow::Columns;
 use crate::scan::BATCH_ROWS;
@@ -21,7 +20,7 @@ use crate::threads::team::{Team, Worked, Worker};
 /// All groups of an aggregate, which do not change any more.
 pub(crate) struct Groups {
     pub(crate) query: Arc<Query>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<GivenPart>,
     /// Where the values of build sides are, if rows of them are keys.
     pub(crate) columns: Option<Columns>,
     /// Of what is said of the groups.
@@ -48,7 +47,7 @@ struct Batches {
 /// So many threads, at most, that give out groups.
 pub(crate) fn giving(groups: Groups, threads: usize) -> Team<Giving> {
     let mut batches = Vec::new();
-    for (at, part) in groups.parts.iter().enumerate() {
+    for (at, GivenPart { part, .. }) in groups.parts.iter().enumerate() {
         for first in (part.from..part.groups).step_by(BATCH_ROWS) {
             batches.push((at, first..part.groups.min(first + BATCH_ROWS)));
         }
@@ -82,8 +81,8 @@ impl Worker for Giving {
 
 impl Groups {
     fn batch(&self, part: usize, groups: Range<usize>) -> Result<RecordBatch> {
-        let (columns, aggregation) = (self.columns.as_ref(), &self.parts[part].aggregation);
-        let batch = batch_of(&self.query, aggregation, columns, groups, &self.schema)?;
+        let (columns, part) = (self.columns.as_ref(), &self.parts[part]);
+        let batch = batch_of(&self.query, part, columns, groups, &self.schema)?;
         match &self.having {
             Some(having) => having.kept(&batch),
             None => Ok(batch),

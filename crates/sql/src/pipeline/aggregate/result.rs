@@ -15,9 +15,11 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, SchemaRef, TimeUnit};
 use remanent_exec::{Aggregation, ArgumentKind, KeyKind};
 
+use super::parts::Part;
 use super::query::{Asked, KeyValues, Query};
 use crate::error::{Error, Result, SqlState};
 use crate::pipeline::flow::Columns;
+use crate::pipeline::texts::{NumberedTexts, without_others};
 
 /// Some groups as a batch.
 ///
@@ -25,13 +27,14 @@ use crate::pipeline::flow::Columns;
 /// `NUMBER_OUT_OF_RANGE`.
 pub(crate) fn batch_of(
     query: &Query,
-    aggregation: &Aggregation,
+    GivenPart { part, texts }: &GivenPart,
     columns: Option<&Columns>,
     groups: Range<usize>,
     schema: &SchemaRef,
 ) -> Result<RecordBatch> {
     let (keys, results) = schema.fields().split_at(query.key_values.len());
-    let of = Groups { query, aggregation, groups: groups.clone() };
+    let aggregation = &part.aggregation;
+    let of = Groups { query, aggregation, texts, groups: groups.clone() };
     let keys = keys.iter().zip(&query.key_values).map(|(field, values)| match values {
         KeyValues::Key(key) => of.key(*key, field.data_type()),
         KeyValues::OfRow { key, column } => {
@@ -44,13 +47,38 @@ pub(crate) fn batch_of(
     let results = results.map(|(field, asked)| of.result(*asked, field.data_type()));
     let arrays = keys.chain(results).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(groups.len()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?)
+    without_others(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?)
+}
+
+/// A part whose groups go out.
+pub(crate) struct GivenPart {
+    pub(crate) part: Part,
+    /// The texts of each key that is one, if there is room for them in one buffer.
+    texts: Vec<Option<NumberedTexts>>,
+}
+
+impl GivenPart {
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn new(query: &Query, part: Part) -> Result<Self> {
+        let texts = query.plan.keys.iter().enumerate().map(|(key, of)| {
+            let (bytes, ends) = part.aggregation.all_texts(key);
+            let texts = match of.kind {
+                KeyKind::Text => NumberedTexts::new(bytes, ends)?,
+                _ => None,
+            };
+            part.reservation.try_grow(texts.as_ref().map_or(0, NumberedTexts::bytes))?;
+            Ok(texts)
+        });
+        Ok(Self { texts: texts.collect::<Result<_>>()?, part })
+    }
 }
 
 /// Some groups.
 struct Groups<'g> {
     query: &'g Query,
     aggregation: &'g Aggregation,
+    texts: &'g [Option<NumberedTexts>],
     groups: Range<usize>,
 }
 
@@ -63,17 +91,25 @@ impl Groups<'_> {
             let numbers = self.aggregation.numbers(groups(), key);
             return array_of(numbers.into_iter().map(i128::from), nulls, data_type);
         }
-        let texts = self.aggregation.texts(groups(), key).into_iter().enumerate();
-        let texts = texts.map(|(at, text)| {
-            let text = std::str::from_utf8(text);
-            let text = text.map_err(|_| Error::internal("a key that is no text"))?;
-            Ok(nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at)).then_some(text))
-        });
-        let texts: ArrayRef = Arc::new(texts.collect::<Result<StringViewArray>>()?);
+        let texts = match &self.texts[key] {
+            Some(texts) => texts.array(&self.aggregation.text_numbers(groups(), key), nulls),
+            None => self.copied_texts(key, nulls.as_ref())?,
+        };
         match data_type {
             DataType::Utf8View => Ok(texts),
             other => Ok(cast(&texts, other)?),
         }
+    }
+
+    /// Texts that are keys, of which there are more than one buffer has room for.
+    fn copied_texts(&self, key: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+        let texts = self.aggregation.texts(self.groups.clone(), key).into_iter().enumerate();
+        let texts = texts.map(|(at, text)| {
+            let text = std::str::from_utf8(text);
+            let text = text.map_err(|_| Error::internal("a key that is no text"))?;
+            Ok(nulls.is_none_or(|nulls| nulls.is_valid(at)).then_some(text))
+        });
+        Ok(Arc::new(texts.collect::<Result<StringViewArray>>()?))
     }
 
     /// What a function says.
