@@ -445,7 +445,10 @@ impl From<DataFusionError> for Error {
             DataFusionError::ArrowError(source, _) => (*source).into(),
             DataFusionError::SQL(source, _) => (*source).into(),
             DataFusionError::SchemaError(source, _) => Self::of_schema(&source),
-            DataFusionError::ResourcesExhausted(text) => Self::new(SqlState::OUT_OF_MEMORY, text),
+            DataFusionError::ResourcesExhausted(text) => {
+                let reached = "the memory budget is reached: the query needs more than is left";
+                Self::new(SqlState::OUT_OF_MEMORY, reached).detail(text)
+            }
             DataFusionError::NotImplemented(text) => {
                 Self::new(SqlState::FEATURE_NOT_SUPPORTED, text)
             }

@@ -9,14 +9,17 @@ use std::sync::Arc;
 use remanent_engine::{Database, Options};
 use remanent_sql::{Session, SqlDatabase};
 
-/// What tables take is a third of it.
 const BUDGET: u64 = 100 << 20;
 
 /// Rows of the large table.
 const ROWS: i64 = 250_000;
 
 fn session(threads: usize) -> Session {
-    let engine = Database::open(Options::new().budget(BUDGET)).expect("a database opens");
+    session_of(BUDGET, threads)
+}
+
+fn session_of(budget: u64, threads: usize) -> Session {
+    let engine = Database::open(Options::new().budget(budget)).expect("a database opens");
     let db = SqlDatabase::new(Arc::new(engine)).expect("a database");
     let mut session = db.session();
     let mut run = |sql: &str| drop(session.execute(sql).expect(sql));
@@ -54,15 +57,27 @@ fn a_build_side_has_the_texts_of_its_own_build_side_once() {
     }
 }
 
+/// The order is by both tables, so rows are joined before they are sorted.
+const SORTED: &str = "select count(*), max(at), min(name) from (select name, \
+                      row_number() over (order by n * length(name), id) as at \
+                      from t join names using (k)) q where at % 2 = 1";
+
 #[test]
 fn sorted_rows_of_a_join_are_counted_as_what_they_are() {
     for threads in [1, 2] {
-        let mut session = session(threads);
-        let query = "select count(*), max(at), min(name) from (select name, id, \
-                     row_number() over (order by n) as at from t join names using (k)) q \
-                     where at % 2 = 1";
-        let name = format!("{}10001", "x".repeat(100));
-        let found = answer(&mut session, query);
-        assert!(found[0].starts_with("125000 249999 "), "{found:?}, not {name}");
+        let found = answer(&mut session(threads), SORTED);
+        let name = "x".repeat(100);
+        assert!(found[0].starts_with(&format!("125000 249999 {name}")), "{found:?}");
+    }
+}
+
+/// Nor are they put into files, where nobody would look for them.
+#[test]
+fn rows_that_have_no_room_to_be_sorted_are_refused() {
+    let mut session = session_of(BUDGET / 2, 1);
+    for _ in 0..2 {
+        let error = session.query(SORTED, &[]).expect_err("there is no room");
+        assert_eq!(error.state().as_str(), "53200", "{error}");
+        assert_eq!(answer(&mut session, "select count(*) from t join names using (k)"), ["250000"]);
     }
 }

@@ -281,13 +281,15 @@ impl Grouping {
             return None;
         }
         let (groups, others) = (self.groups.as_ref()?, next.groups.as_ref()?);
-        let last = groups.len().checked_sub(1)?;
-        let _ = others.len().checked_sub(1)?;
-        let places = 0..self.numbers.len();
-        let numbers =
-            |place: usize| [groups.numbers(last..last + 1, place), others.numbers(0..1, place)];
-        let ordering = places.map(numbers).map(|[last, first]| last.cmp(&first));
-        Some(ordering.reduce(Ordering::then).unwrap_or(Ordering::Equal))
+        let count = groups.len();
+        if count == 0 || others.len() == 0 {
+            return None;
+        }
+        let key = |groups: &dyn AnyGroups, group: usize| -> Vec<u64> {
+            let places = 0..self.numbers.len();
+            places.flat_map(|place| groups.numbers(group..group + 1, place)).collect()
+        };
+        Some(key(groups.as_ref(), count - 1).cmp(&key(others.as_ref(), 0)))
     }
 
     /// Merges the groups of another grouping by the same keys into these where no key has to be

@@ -62,7 +62,8 @@ pub(crate) struct HashTable {
     /// are a power of two, of which at most half are taken.
     slots: Vec<u64>,
     taken: usize,
-    /// How many bits more than the number of a slot has half a hash with 31 more behind it.
+    /// By how much half a hash, moved up by 31 bits, is moved down to be the number of a slot: 63
+    /// less the bits that such a number has.
     shift: u32,
 }
 

@@ -37,8 +37,7 @@ pub(crate) struct Collecting {
     threads: usize,
 }
 
-/// Whose rows: what is asked of all threads that read a build side.
-#[derive(Clone)]
+/// What is asked of a build side, whichever thread reads it.
 struct Asked {
     keys: Vec<Expr>,
     key_columns: Vec<JoinKey>,

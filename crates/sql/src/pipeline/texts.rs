@@ -9,8 +9,8 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBufferBuilder, ByteView, RecordBatch, StringViewArray,
-    make_view,
+    Array, ArrayRef, AsArray, BooleanBufferBuilder, ByteView, RecordBatch, RecordBatchOptions,
+    StringViewArray, make_view,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 
@@ -119,15 +119,14 @@ impl NumberedTexts {
 /// # Errors
 /// None that is expected.
 pub(crate) fn without_others(batch: RecordBatch) -> Result<RecordBatch> {
-    if !batch.columns().iter().any(|array| wide(array).is_some()) {
-        return Ok(batch);
+    let mut arrays = batch.columns().to_vec();
+    for array in &mut arrays {
+        if let Some(own) = wide(array).map(StringViewArray::gc) {
+            *array = Arc::new(own);
+        }
     }
-    let arrays = batch.columns().iter().map(|array| match wide(array) {
-        Some(texts) => Arc::new(texts.gc()) as ArrayRef,
-        None => Arc::clone(array),
-    });
-    let arrays = arrays.collect();
-    Ok(RecordBatch::try_new(batch.schema(), arrays)?)
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(batch.schema(), arrays, &options)?)
 }
 
 /// Texts that share many more bytes than they show.

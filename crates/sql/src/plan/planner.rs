@@ -12,6 +12,7 @@ use datafusion::common::DFSchema;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
@@ -89,7 +90,10 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     options.execution.skip_physical_aggregate_schema_check = true;
     // Our rules say which side of a join is hashed.
     options.optimizer.join_reordering = false;
-    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
+    // What finds no memory is told so: rows are not to lie in files that nobody asked for.
+    let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool);
+    let runtime = runtime.with_disk_manager_builder(no_files).build_arc()?;
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
