@@ -122,6 +122,12 @@ pub(crate) const ALL: &[Contender] = &[
         kind: Kind::Here { version: remanent::version, open: remanent::hot },
     },
     Contender {
+        name: "remanent-copied",
+        medium: "memory",
+        note: "loaded by COPY that nobody told to freeze, asked twice and more",
+        kind: Kind::Here { version: remanent::version, open: remanent::copied },
+    },
+    Contender {
         name: "remanent-changed",
         medium: "memory",
         note: "frozen columns, half of the rows changed since, by the transaction that asks",

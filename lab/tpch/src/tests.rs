@@ -43,7 +43,9 @@ fn agree(benchmark: &'static Benchmark, kind: Kind) -> Outcome<()> {
     let answers = queries.iter().map(|query| serve::text(&first.query(&query.text)?));
     let answers = answers.collect::<Outcome<Vec<_>>>()?;
     assert!(answers.iter().map(|answer| answer.0.len()).sum::<usize>() > 300);
-    for name in ["datafusion-ordered", "remanent", "remanent-rows", "remanent-changed"] {
+    for name in
+        ["datafusion-ordered", "remanent", "remanent-rows", "remanent-copied", "remanent-changed"]
+    {
         let mut engine = open(name)?;
         for (query, expected) in queries.iter().zip(&answers) {
             let found = serve::text(&engine.query(&query.text)?)?;
