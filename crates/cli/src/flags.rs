@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::outcome::Failure;
+use crate::sizes;
 
 /// A flag as it is listed.
 struct Flag {
@@ -18,7 +19,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 35] = [
+const FLAGS: [Flag; 36] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -39,6 +40,12 @@ const FLAGS: [Flag; 35] = [
         '\0',
         Some("N"),
         "the most threads of a query, all cores if nothing is said",
+    ),
+    flag(
+        "query-memory",
+        '\0',
+        Some("BYTES"),
+        "the most memory of a query, as 500M; that of all if nothing is said",
     ),
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
@@ -113,6 +120,7 @@ pub(crate) struct Flags {
     pub(crate) memory: Option<String>,
     pub(crate) freeze: Option<String>,
     pub(crate) query_threads: Option<String>,
+    pub(crate) query_memory: Option<String>,
     pub(crate) rows: bool,
     pub(crate) until_commit: Option<String>,
     pub(crate) until_time: Option<String>,
@@ -176,6 +184,7 @@ impl Flags {
             "memory" => self.memory = Some(text(parser)?),
             "freeze" => self.freeze = Some(text(parser)?),
             "query-threads" => self.query_threads = Some(text(parser)?),
+            "query-memory" => self.query_memory = Some(text(parser)?),
             "rows" => self.rows = true,
             "until-commit" => self.until_commit = Some(text(parser)?),
             "until-time" => self.until_time = Some(text(parser)?),
@@ -237,6 +246,15 @@ impl Flags {
         let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
         threads.ok_or_else(|| {
             Failure::Usage(format!("--query-threads takes a number from 1 to 1024, not `{text}`"))
+        })
+    }
+
+    /// How many bytes a query may hold, unless a session says something else; 0 for no limit.
+    pub(crate) fn query_memory(&self) -> Result<usize, Failure> {
+        let Some(text) = &self.query_memory else { return Ok(0) };
+        let bytes = sizes::parse(text).and_then(|bytes| usize::try_from(bytes).ok());
+        bytes.ok_or_else(|| {
+            Failure::Usage(format!("--query-memory takes bytes, as 500M or 8G, not `{text}`"))
         })
     }
 

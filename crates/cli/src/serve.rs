@@ -16,7 +16,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 16] = [
+const FLAG_NAMES: [&str; 17] = [
     "listen",
     "trust",
     "certificate",
@@ -32,6 +32,7 @@ const FLAG_NAMES: [&str; 16] = [
     "memory",
     "freeze",
     "query-threads",
+    "query-memory",
     "help",
 ];
 
@@ -57,11 +58,13 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let server_options = server_options(flags)?;
     let freezes_on_read = flags.freezes_on_read()?;
     let query_threads = flags.query_threads()?;
+    let query_memory = flags.query_memory()?;
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
     database.freeze_on_read(freezes_on_read);
     database.query_threads(query_threads);
+    database.query_memory(query_memory);
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody sees; without roles it lets nobody in.

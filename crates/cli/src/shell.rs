@@ -13,7 +13,7 @@ use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
 
-pub(crate) const FLAG_NAMES: [&str; 14] = [
+pub(crate) const FLAG_NAMES: [&str; 15] = [
     "command",
     "file",
     "create",
@@ -26,6 +26,7 @@ pub(crate) const FLAG_NAMES: [&str; 14] = [
     "memory",
     "freeze",
     "query-threads",
+    "query-memory",
     "help",
     "version",
 ];
@@ -50,9 +51,11 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let shell_options = shell_options(path, flags)?;
     let freezes_on_read = flags.freezes_on_read()?;
     let query_threads = flags.query_threads()?;
+    let query_memory = flags.query_memory()?;
     let database = open(path, flags)?;
     database.freeze_on_read(freezes_on_read);
     database.query_threads(query_threads);
+    database.query_memory(query_memory);
     if let Some(damage) = database.engine().damage() {
         say(&format!("warning: {damage}\nthe database can only be read"));
     }

@@ -43,6 +43,7 @@ pub use aggregates::aggregation::{
 pub use aggregates::arguments::{Argument, ArgumentKind};
 pub use aggregates::expression::{Program, Step};
 pub use aggregates::grouping::{Key, KeyKind};
+pub use aggregates::partitioned::{Merged, Partitioned};
 pub use aggregates::states::Aggregate;
 pub use conditions::comparison::Comparison;
 pub use conditions::key_set::{KeySet, KeyTally};

@@ -321,18 +321,59 @@ impl Case {
     }
 
     fn check(&self, world: &World, columns: &[Source<'_>], seed: u64) {
-        let mut parts = self.parts(seed).into_iter().map(|part| {
+        let aggregated = |part: Self| {
             let mut aggregation = Aggregation::new(self.plan(world)).expect("it can be aggregated");
             part.add(world, columns, &mut aggregation);
             aggregation
-        });
+        };
+        let mut parts = self.parts(seed).into_iter().map(aggregated);
         let mut aggregation = parts.next().expect("there is one");
         for other in parts {
             aggregation.absorb(&other, &mut |_| true).expect("memory");
         }
-        let count = aggregation.finish(&mut |_| true).expect("memory");
         let mut expected = self.expected(world);
-        assert_eq!(count, expected.len(), "groups of seed {seed} by {:?}", self.keys);
+        self.check_groups(&mut aggregation, &mut expected, seed);
+        assert!(expected.is_empty(), "groups are missing: seed {seed} by {:?}", self.keys);
+    }
+
+    /// The same where tables have room for few groups.
+    fn check_partitioned(&self, world: &World, columns: &[Source<'_>], seed: u64) -> bool {
+        let mut plan = self.plan(world);
+        plan.groups_max = 1 + (seed % 7) as usize * 40;
+        let aggregated = |part: &Self| {
+            let mut aggregation = Aggregation::new(plan.clone()).expect("it can be aggregated");
+            part.add(world, columns, &mut aggregation);
+            aggregation
+        };
+        let parts = self.parts(seed);
+        let mut all: Vec<Aggregation> = parts.iter().map(aggregated).collect();
+        let is_partitioned = all.iter().any(Aggregation::is_partitioned);
+        let mut expected = self.expected(world);
+        if seed % 2 == 1 || !is_partitioned {
+            let mut aggregation = all.remove(0);
+            for other in all {
+                aggregation.absorb(&other, &mut |_| true).expect("memory");
+            }
+            self.check_groups(&mut aggregation, &mut expected, seed);
+        } else {
+            let all = Partitioned::new(all, &mut |_| true).expect("memory");
+            for partition in 0..Partitioned::COUNT {
+                let mut merged = all.merge(partition, &mut |_| true).expect("memory");
+                self.check_groups(&mut merged.aggregation, &mut expected, seed);
+            }
+        }
+        assert!(expected.is_empty(), "groups are missing: seed {seed} by {:?}", self.keys);
+        is_partitioned
+    }
+
+    /// Checks all groups of an aggregation, and takes them out of what is expected.
+    fn check_groups(
+        &self,
+        aggregation: &mut Aggregation,
+        expected: &mut BTreeMap<Vec<Cell>, Expected>,
+        seed: u64,
+    ) {
+        let count = aggregation.finish(&mut |_| true).expect("memory");
         for group in 0..count {
             let one = group..group + 1;
             let key = self.keys.iter().enumerate().map(|(at, column)| {
@@ -402,6 +443,23 @@ fn groups_have_what_their_rows_have() {
             }
         });
     }
+}
+
+/// Of many groups, which go to partitions again and again.
+#[test]
+fn partitioned_groups_have_what_their_rows_have() {
+    let mut partitioned = 0;
+    for seed in 100..104 {
+        let world = World::new(seed);
+        world.show(|_, columns| {
+            for case in 0..25 {
+                let seed = seed * 1_000 + case;
+                let case = Case::new(&mut Random(seed));
+                partitioned += usize::from(case.check_partitioned(&world, columns, seed));
+            }
+        });
+    }
+    assert!(partitioned > 20, "{partitioned} of 100");
 }
 
 /// A group at the border is the one or the other's.
@@ -488,4 +546,46 @@ fn refused_memory_is_said() {
             }
         }
     });
+}
+
+#[test]
+fn memory_that_is_refused_to_partitions_is_said() {
+    let world = World::new(2);
+    world.show(|_, columns| {
+        let case = Case { keys: vec![1, 4], rows: (0..ROWS as u32).collect(), is_given: false };
+        let mut plan = case.plan(&world);
+        plan.groups_max = 500;
+        let slices = Slices::of(&world.rows.iter().collect::<Vec<_>>());
+        let arguments = vec![None, None, None, Some(slices.given(8, true)), None];
+        let given = GivenValues { keys: Vec::new(), arguments };
+        let add = |memory: &mut dyn FnMut(usize) -> bool| {
+            let mut aggregation = Aggregation::new(plan.clone()).expect("it can be aggregated");
+            let mut segment = aggregation.segment(columns);
+            aggregation.add(&mut segment, &[Rows::Stretch(0, ROWS)], &given, memory)?;
+            Ok::<_, Refused>(aggregation)
+        };
+        let [mut adding, mut beginning, mut merging] = [0; 3];
+        for calls in (0..1_500_u64).step_by(7) {
+            adding += usize::from(add(&mut refusing(calls)).is_err());
+            let both = [(); 2].map(|()| add(&mut |_| true).expect("memory"));
+            assert!(both.iter().all(Aggregation::is_partitioned));
+            let begun = Partitioned::new(both.into(), &mut refusing(calls / 7));
+            beginning += usize::from(begun.is_err());
+            let both = [(); 2].map(|()| add(&mut |_| true).expect("memory"));
+            let all = Partitioned::new(both.into(), &mut |_| true).expect("memory");
+            let memory = &mut refusing(calls);
+            let mut partitions = 0..Partitioned::COUNT;
+            merging += usize::from(partitions.any(|at| all.merge(at, memory).is_err()));
+        }
+        assert!(adding > 20 && beginning > 0 && merging > 20, "{adding}, {beginning}, {merging}");
+    });
+}
+
+/// Refuses memory from a call on.
+fn refusing(calls: u64) -> impl FnMut(usize) -> bool {
+    let mut left = calls;
+    move |_| {
+        left = left.saturating_sub(1);
+        left > 0
+    }
 }

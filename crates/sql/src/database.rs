@@ -35,11 +35,12 @@ pub(crate) struct Defaults {
     /// Whether `freeze` is `on_read`.
     pub(crate) freezes_on_read: bool,
     pub(crate) query_threads: usize,
+    pub(crate) query_memory: Option<usize>,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { freezes_on_read: false, query_threads: 1 }
+        Self { freezes_on_read: false, query_threads: 1, query_memory: None }
     }
 }
 
@@ -84,6 +85,8 @@ pub struct SqlDatabase {
     /// What sessions begin with.
     freezes_on_read: AtomicBool,
     query_threads: AtomicUsize,
+    /// 0 is no limit.
+    query_memory: AtomicUsize,
 }
 
 impl SqlDatabase {
@@ -121,6 +124,7 @@ impl SqlDatabase {
             rights: Mutex::new(()),
             freezes_on_read: AtomicBool::new(false),
             query_threads: AtomicUsize::new(1),
+            query_memory: AtomicUsize::new(0),
         })
     }
 
@@ -169,11 +173,29 @@ impl SqlDatabase {
         self.query_threads.store(threads, Ordering::Relaxed);
     }
 
+    /// The setting `query_memory` of sessions that begin from now on: how many bytes the operators
+    /// of a query may hold together, beside which the budget of the database is a limit of all; 0,
+    /// if nobody says another number, is no limit.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.query_memory(64 << 20);
+    /// let answer = db.session().query("show query_memory", &[])?;
+    /// assert_eq!(answer.rows[0][0].as_str(), Some("64MB"));
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn query_memory(&self, bytes: usize) {
+        self.query_memory.store(bytes, Ordering::Relaxed);
+    }
+
     /// What the settings of sessions begin with.
     pub(crate) fn defaults(&self) -> Defaults {
         Defaults {
             freezes_on_read: self.freezes_on_read.load(Ordering::Relaxed),
             query_threads: self.query_threads.load(Ordering::Relaxed),
+            query_memory: Some(self.query_memory.load(Ordering::Relaxed)).filter(|it| *it > 0),
         }
     }
 

@@ -9,14 +9,27 @@ use std::ops::Range;
 use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
 use super::expression::Program;
 use super::grouping::{Grouping, Key, SegmentKeys};
+use super::groups::LookUp;
+use super::partitions::{Merge, Partition, Partitions};
 use super::states::{Aggregate, States};
 use crate::keys::column::of_ordered;
+use crate::keys::hash::Hasher;
 use crate::rows::{Rows, TILE_ROWS};
 use crate::sources::account::{Account, Refused};
 use crate::sources::source::{Given, Source};
 
+/// Groups in one table, about: more would not stay in the processor's last cache.
+const GROUPS_MAX: usize = 1 << 18;
+
+/// Groups that are moved at once where hardly a row is of a group that is there: with what is said
+/// of them they stay in the second cache.
+const GROUPS_FEW: usize = 1 << 13;
+
+/// So many times groups are moved then before it is tried again whether rows find theirs.
+const MOVES_BLIND: usize = 255;
+
 /// What is aggregated, by which keys.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct AggregationPlan {
     /// What rows are grouped by; of no key all rows are one group, even if there are none.
     pub keys: Vec<Key>,
@@ -31,6 +44,25 @@ pub struct AggregationPlan {
     pub relations: Vec<usize>,
     /// Whether all keys are rows, of which the first determines the others.
     pub first_determines: bool,
+    /// Groups that are looked up in one table, about; where there are more, they are partitioned.
+    pub groups_max: usize,
+    /// What partitions them: the same in all aggregations of a plan.
+    pub(crate) hasher: Hasher,
+}
+
+impl Default for AggregationPlan {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            program: Program::default(),
+            arguments: Vec::new(),
+            aggregates: Vec::new(),
+            relations: Vec::new(),
+            first_determines: false,
+            groups_max: GROUPS_MAX,
+            hasher: Hasher::new(),
+        }
+    }
 }
 
 /// Groups of rows, and what is said of them.
@@ -78,10 +110,26 @@ pub struct Aggregation {
     grouping: Grouping,
     arguments: Arguments,
     states: States,
+    /// Groups that the table had no room for.
+    partitions: Option<Partitions>,
+    /// When groups go there are too many.
+    partitioning: Partitioning,
     /// Bytes that were taken.
     taken: usize,
     /// The groups of a tile's rows.
     groups: Vec<u32>,
+}
+
+/// When groups leave the table.
+#[derive(Clone)]
+struct Partitioning {
+    hasher: Hasher,
+    /// So many groups are too many.
+    groups_max: usize,
+    /// Rows that came since there were none in the table.
+    rows: usize,
+    /// So many times more no row looks for its group.
+    blind: usize,
 }
 
 /// How groups come before others.
@@ -129,6 +177,13 @@ impl Aggregation {
             grouping: Grouping::new(plan.keys, &plan.relations, plan.first_determines)?,
             arguments: Arguments::new(plan.arguments, plan.program, plan.relations),
             states,
+            partitioning: Partitioning {
+                hasher: plan.hasher,
+                groups_max: plan.groups_max,
+                rows: 0,
+                blind: 0,
+            },
+            partitions: None,
             taken: 0,
             groups: Vec::new(),
         })
@@ -162,6 +217,7 @@ impl Aggregation {
         let given = self.arguments.given(arguments, &given.arguments);
         let mut account = Account { taken: &mut self.taken, memory };
         let (grouping, states) = (&mut self.grouping, &mut self.states);
+        let (partitions, partitioning) = (&mut self.partitions, &mut self.partitioning);
         tiles(rows, |rows, before| {
             let count = rows[0].len();
             let given_rows = before..before + count;
@@ -173,7 +229,12 @@ impl Aggregation {
             states.resize(grouping.len());
             let tile = Tile { segment: arguments, rows, given: &given, given_rows };
             self.arguments.load(&tile);
-            states.add(&self.arguments, &tile, groups, &mut account)
+            states.add(&self.arguments, &tile, groups, &mut account)?;
+            partitioning.rows += count;
+            match partitioning.is_due(grouping) {
+                true => partitioning.partition(partitions, grouping, states, &mut account),
+                false => Ok(()),
+            }
         })
     }
 
@@ -186,6 +247,7 @@ impl Aggregation {
         other: &Self,
         memory: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Refused> {
+        self.unite(memory)?;
         let mut account = Account { taken: &mut self.taken, memory };
         let (grouping, states) = (&mut self.grouping, &mut self.states);
         // Of no key there is a group before the first row.
@@ -214,12 +276,90 @@ impl Aggregation {
             states.resize(grouping.len());
             states.absorb(&other.states, taken, groups, &mut account)?;
         }
+        let Some(partitions) = &other.partitions else { return Ok(()) };
+        let texts = grouping.learn_texts(&other.grouping, &mut account)?;
+        self.add_partitions(partitions.list().iter().map(|it| (it, texts.as_slice())), memory)
+    }
+
+    /// Whether groups were partitioned, since there were too many for one table.
+    pub fn is_partitioned(&self) -> bool {
+        self.partitions.is_some()
+    }
+
+    /// Puts the groups of partitions back into one table.
+    fn unite(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<(), Refused> {
+        if !self.is_partitioned() {
+            return Ok(());
+        }
+        let mut account = Account { taken: &mut self.taken, memory };
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        self.partitioning.partition(&mut self.partitions, grouping, states, &mut account)?;
+        grouping.forget(0, LookUp::All, &mut account)?;
+        let partitions = self.partitions.take().map_or(Vec::new(), Partitions::into_list);
+        for partition in partitions {
+            self.add_partitions([(&partition, [].as_slice())].into_iter(), memory)?;
+            self.taken = self.taken.saturating_sub(partition.bytes());
+        }
         Ok(())
+    }
+
+    /// Adds the groups of partitions, each with the numbers of its texts here.
+    pub(super) fn add_partitions<'p>(
+        &mut self,
+        partitions: impl Iterator<Item = (&'p Partition, &'p [Vec<u64>])>,
+        memory: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Refused> {
+        let mut account = Account { taken: &mut self.taken, memory };
+        let (numbers, states) = (self.grouping.key_numbers(), &mut self.states);
+        let Some(groups) = self.grouping.groups_mut() else { return Ok(()) };
+        let mut merge = Merge { numbers, groups, states };
+        for (partition, texts) in partitions {
+            merge.add(partition, texts, &mut account)?;
+        }
+        Ok(())
+    }
+
+    /// All groups in partitions; none are left here.
+    pub(super) fn into_partitions(
+        &mut self,
+        account: &mut Account<'_>,
+    ) -> Result<Vec<Partition>, Refused> {
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        self.partitioning.partition(&mut self.partitions, grouping, states, account)?;
+        Ok(self.partitions.take().map_or(Vec::new(), Partitions::into_list))
+    }
+
+    /// The numbers here of another aggregation's texts, by key.
+    pub(super) fn learn_texts(
+        &mut self,
+        other: &Self,
+        account: &mut Account<'_>,
+    ) -> Result<Vec<Vec<u64>>, Refused> {
+        self.grouping.learn_texts(&other.grouping, account)
+    }
+
+    /// An aggregation of the same plan, without groups, whose texts have the same numbers.
+    pub(super) fn without_groups(&self) -> Self {
+        Self {
+            grouping: self.grouping.without_groups(),
+            arguments: self.arguments.clone(),
+            states: self.states.none_yet(),
+            partitions: None,
+            partitioning: self.partitioning.clone(),
+            taken: 0,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Whether both have the same texts under the same numbers, as partitions of the same groups
+    /// have.
+    pub fn shares_texts_with(&self, other: &Self) -> bool {
+        self.grouping.shares_texts_with(&other.grouping)
     }
 
     /// Whether keys have ascended from row to row so far.
     pub fn ascends(&self) -> bool {
-        self.grouping.ascends()
+        !self.is_partitioned() && self.grouping.ascends()
     }
 
     /// Whether all groups come before those of another aggregation of the same plan, but that its
@@ -255,6 +395,7 @@ impl Aggregation {
     /// # Errors
     /// Memory is refused.
     pub fn finish(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<usize, Refused> {
+        self.unite(memory)?;
         let groups = self.grouping.len();
         self.states.make_room(groups, &mut Account { taken: &mut self.taken, memory })?;
         self.states.resize(groups);
@@ -318,6 +459,42 @@ impl Aggregation {
     /// The least or greatest numbers of some groups; any for one that has none.
     pub fn extremes(&self, groups: Range<usize>, aggregate: Aggregate) -> Vec<i128> {
         self.states.extremes(groups, aggregate)
+    }
+}
+
+impl Partitioning {
+    fn is_due(&self, grouping: &Grouping) -> bool {
+        grouping.len() >= self.room() && grouping.has_table()
+    }
+
+    /// Moves all groups to their partitions.
+    fn partition(
+        &mut self,
+        partitions: &mut Option<Partitions>,
+        grouping: &mut Grouping,
+        states: &mut States,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        match self.blind.checked_sub(1) {
+            Some(left) => self.blind = left,
+            // Hardly a row has found its group.
+            None if self.rows < grouping.len() + grouping.len() / 4 => self.blind = MOVES_BLIND,
+            None => {}
+        }
+        self.rows = 0;
+        let new = || Partitions::new(grouping, self.hasher);
+        partitions.get_or_insert_with(new).take(grouping, states, account)?;
+        states.clear();
+        let look_up = if self.blind > 0 { LookUp::None } else { LookUp::All };
+        grouping.forget(self.room(), look_up, account)
+    }
+
+    /// How many groups there may be.
+    fn room(&self) -> usize {
+        match self.blind {
+            0 => self.groups_max,
+            _ => self.groups_max.min(GROUPS_FEW),
+        }
     }
 }
 

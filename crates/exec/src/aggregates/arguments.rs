@@ -35,6 +35,7 @@ pub enum ArgumentKind {
 }
 
 /// All arguments, and their values for the rows of a tile.
+#[derive(Clone)]
 pub(crate) struct Arguments {
     list: Vec<Argument>,
     program: Program,

@@ -178,7 +178,7 @@ impl Program {
 }
 
 /// The results of all steps for the rows of a tile.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Results {
     tiles: Vec<Vec<i64>>,
 }

@@ -52,6 +52,16 @@ impl<N: Extreme> Extremes<N> {
         self.values = spread(&self.values, groups, count, none);
     }
 
+    /// Puts those of some groups of others behind these.
+    pub(crate) fn append(&mut self, other: &Self, groups: &[u32]) {
+        self.values.extend(groups.iter().map(|group| other.values[*group as usize]));
+    }
+
+    /// None yet, of the same kind.
+    pub(crate) fn none_yet(&self) -> Self {
+        Self::new(self.is_least)
+    }
+
     /// Compares the number of each row, if it has one, with its group's.
     pub(crate) fn add(
         &mut self,

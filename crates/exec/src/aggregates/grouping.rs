@@ -6,9 +6,11 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::groups::{AnyGroups, KEY_NUMBERS_MAX, Merged, groups_of};
+use super::groups::{AnyGroups, KEY_NUMBERS_MAX, LookUp, Merged, groups_of};
 use crate::keys::column::{KeyColumn, TextNumbers};
+use crate::keys::hash::Hasher;
 use crate::keys::texts::KnownTexts;
 use crate::rows::Rows;
 use crate::simd::vectorized;
@@ -55,12 +57,14 @@ pub(crate) struct Grouping {
     groups: Option<Box<dyn AnyGroups>>,
     /// The relation that each key is a column of.
     relations: Vec<usize>,
-    /// The texts of each key.
-    known: Vec<KnownTexts>,
+    /// The texts of each key; several groupings may share them, once all have come.
+    known: Vec<Arc<KnownTexts>>,
     /// The number of the text of each row of its relation, as far as it is known.
     by_row: Vec<Vec<u64>>,
     /// The group of each row, if a row determines the group.
     row_groups: Vec<u32>,
+    /// How often groups were forgotten.
+    forgotten: usize,
     /// Whether the first key determines the others.
     first_determines: bool,
     /// The numbers of a tile's keys, column by column.
@@ -73,7 +77,9 @@ pub(crate) struct Grouping {
 pub(crate) struct SegmentKeys<'s> {
     /// `None` if the caller gives the values.
     columns: Vec<Option<KeyColumn<'s>>>,
+    /// Groups that were there before others were forgotten are none any more.
     remembered: Option<Remembered>,
+    forgotten: usize,
 }
 
 /// Groups by the product of their codes in one segment.
@@ -110,9 +116,10 @@ impl Grouping {
         Some(Self {
             groups,
             relations: keys.iter().map(relation).collect(),
-            known: keys.iter().map(|_| KnownTexts::new()).collect(),
+            known: keys.iter().map(|_| Arc::new(KnownTexts::new())).collect(),
             by_row: vec![Vec::new(); keys.len()],
             row_groups: Vec::new(),
+            forgotten: 0,
             first_determines: first_determines || keys.len() == 1,
             numbers: vec![Vec::new(); numbers],
             keys,
@@ -172,7 +179,7 @@ impl Grouping {
         });
         let columns: Vec<_> = columns.collect();
         let remembered = if self.is_row() { None } else { Remembered::of(&columns) };
-        SegmentKeys { remembered, columns }
+        SegmentKeys { remembered, columns, forgotten: self.forgotten }
     }
 
     /// Makes room for so many groups more.
@@ -228,6 +235,10 @@ impl Grouping {
         if self.is_row() {
             return self.find_rows(rows, into, account);
         }
+        if segment.forgotten != self.forgotten {
+            segment.forgotten = self.forgotten;
+            segment.remembered.iter_mut().for_each(|it| it.groups.fill(UNKNOWN));
+        }
         let rows_of = |key: usize| rows[self.relations[key]];
         if let Some(remembered) = &segment.remembered {
             remembered.products(&segment.columns, rows_of, &mut self.products);
@@ -260,6 +271,106 @@ impl Grouping {
             }
         }
         Ok(())
+    }
+
+    /// Whether groups are looked up in a table.
+    pub(crate) fn has_table(&self) -> bool {
+        !self.is_row() && self.groups.as_ref().is_some_and(|groups| !groups.ascends())
+    }
+
+    /// The numbers of all keys, one key behind the other, and how many a key has there: what comes
+    /// behind its own is 0. None without keys.
+    pub(crate) fn all_numbers(&self) -> (&[u64], usize) {
+        self.groups.as_ref().map_or((&[], 1), |groups| (groups.all_numbers(), groups.width()))
+    }
+
+    /// How many numbers a key has.
+    pub(crate) fn key_numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Puts a hash of each of some keys into `into`, which is the same in all groupings by the same
+    /// keys.
+    pub(crate) fn hash_keys(&self, hasher: Hasher, groups: Range<usize>, into: &mut Vec<u64>) {
+        into.clear();
+        into.resize(groups.len(), hasher.start());
+        for place in 0..self.numbers.len() {
+            let mut words = self.numbers(groups.clone(), place);
+            if self.keys.get(place).is_some_and(|key| key.kind == KeyKind::Text) {
+                let (texts, valid) = (&self.known[place], self.valid(groups.clone(), place));
+                for (at, word) in words.iter_mut().enumerate() {
+                    let is_valid = valid.as_ref().is_none_or(|valid| valid[at]);
+                    *word = if is_valid { texts.hash_by(hasher, *word) } else { 0 };
+                }
+            }
+            for (hash, word) in into.iter_mut().zip(words) {
+                *hash = hasher.add(*hash, word);
+            }
+        }
+    }
+
+    /// Forgets all groups, but no texts; there will be no more than some again before that, which
+    /// are looked up or not.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn forget(
+        &mut self,
+        most: usize,
+        look_up: LookUp,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.forgotten += 1;
+        self.groups.as_mut().map_or(Ok(()), |groups| groups.clear(most, look_up, account))
+    }
+
+    /// The number that each text of another grouping by the same keys has here, by key; all of them
+    /// are known here then.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn learn_texts(
+        &mut self,
+        other: &Self,
+        account: &mut Account<'_>,
+    ) -> Result<Vec<Vec<u64>>, Refused> {
+        let keys = self.known.iter_mut().zip(&other.known).map(|(known, texts)| {
+            let known = Arc::make_mut(known);
+            let mut numbers = Vec::new();
+            account.reserve(&mut numbers, texts.len())?;
+            for number in 0..texts.len() {
+                numbers.push(known.number_of(texts.get(number as u64), account)?);
+            }
+            Ok(numbers)
+        });
+        keys.collect()
+    }
+
+    /// No groups yet, by the same keys, whose texts have the same numbers.
+    pub(crate) fn without_groups(&self) -> Self {
+        Self {
+            keys: self.keys.clone(),
+            groups: groups_of(self.numbers.len()).filter(|_| !self.keys.is_empty()),
+            relations: self.relations.clone(),
+            known: self.known.clone(),
+            by_row: vec![Vec::new(); self.keys.len()],
+            row_groups: Vec::new(),
+            forgotten: 0,
+            first_determines: self.first_determines,
+            numbers: vec![Vec::new(); self.numbers.len()],
+            products: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The groups themselves, if there are keys.
+    pub(crate) fn groups_mut(&mut self) -> Option<&mut (dyn AnyGroups + 'static)> {
+        self.groups.as_deref_mut()
+    }
+
+    /// Whether texts have the same numbers here and there.
+    pub(crate) fn shares_texts_with(&self, other: &Self) -> bool {
+        self.known.iter().zip(&other.known).all(|(known, others)| Arc::ptr_eq(known, others))
     }
 
     /// For each key of texts the numbers that others of its texts have here: none is known yet.
@@ -345,7 +456,8 @@ impl Grouping {
                 let number = &mut self.numbers[key][at];
                 let here = &mut known[*number as usize];
                 if *here == UNKNOWN.into() {
-                    *here = self.known[key].number_of(other.known[key].get(*number), account)?;
+                    let known = Arc::make_mut(&mut self.known[key]);
+                    *here = known.number_of(other.known[key].get(*number), account)?;
                 }
                 *number = *here;
             }
@@ -398,7 +510,7 @@ impl Grouping {
     ) -> Result<(), Refused> {
         let (numbers, nulls) = self.numbers.split_at_mut(self.keys.len());
         let numbers = &mut numbers[key];
-        let (known, by_row) = (&mut self.known[key], &mut self.by_row[key]);
+        let (known, by_row) = (Arc::make_mut(&mut self.known[key]), &mut self.by_row[key]);
         if let KeyColumn::RowTexts { texts, .. } = column {
             account.reserve(by_row, texts.rows() - by_row.len())?;
         }

@@ -34,6 +34,27 @@ pub(crate) trait AnyGroups: Send + Sync {
     /// Memory is refused.
     fn make_room(&mut self, more: usize, account: &mut Account<'_>) -> Result<(), Refused>;
 
+    /// The numbers of all keys, one key behind the other.
+    fn all_numbers(&self) -> &[u64];
+
+    /// How many numbers a key has there: those that it does not have are 0.
+    fn width(&self) -> usize;
+
+    /// The bytes that they take.
+    fn bytes(&self) -> usize;
+
+    /// Forgets all groups, which will be no more than some again before that; from then on each
+    /// key has a group of its own if none is looked up.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    fn clear(
+        &mut self,
+        most: usize,
+        look_up: LookUp,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused>;
+
     /// Merges others into these, if the keys of both ascend; `None` if they do not.
     ///
     /// # Errors
@@ -61,6 +82,15 @@ pub(crate) trait AnyGroups: Send + Sync {
         into: &mut [u32],
         account: &mut Account<'_>,
     ) -> Result<(), Refused>;
+}
+
+/// Whether the groups of keys are looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LookUp {
+    /// A key has the group that it had before.
+    All,
+    /// A key may have several groups.
+    None,
 }
 
 /// Where groups go that are merged with others.
@@ -94,6 +124,7 @@ pub(crate) struct Groups<const K: usize> {
     keys: Vec<[u64; K]>,
     /// `None` as long as keys have come in ascending order.
     table: Option<HashTable>,
+    look_up: LookUp,
     hasher: Hasher,
 }
 
@@ -112,7 +143,38 @@ impl<const K: usize> AnyGroups for Groups<K> {
             return Err(Refused);
         }
         account.reserve(&mut self.keys, more)?;
+        if self.look_up == LookUp::None {
+            return Ok(());
+        }
         self.table.as_mut().map_or(Ok(()), |table| table.make_room(more, account))
+    }
+
+    fn all_numbers(&self) -> &[u64] {
+        self.keys.as_flattened()
+    }
+
+    fn width(&self) -> usize {
+        K
+    }
+
+    fn bytes(&self) -> usize {
+        let table = self.table.as_ref().map_or(0, HashTable::bytes);
+        self.keys.capacity() * size_of::<[u64; K]>() + table
+    }
+
+    fn clear(
+        &mut self,
+        most: usize,
+        look_up: LookUp,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.look_up = look_up;
+        self.keys.clear();
+        let room = if look_up == LookUp::All { most + TILE_ROWS } else { 0 };
+        match &mut self.table {
+            Some(table) => table.clear(room, account),
+            None => self.make_table(room, account),
+        }
     }
 
     fn ascends(&self) -> bool {
@@ -171,6 +233,12 @@ impl<const K: usize> AnyGroups for Groups<K> {
         let column = |place: usize| columns.get(place).map_or(ZEROS.as_slice(), Vec::as_slice);
         let columns: [&[u64]; K] = std::array::from_fn(|place| &column(place)[..rows]);
         let key = |row: usize| columns.map(|column| column[row]);
+        if self.look_up == LookUp::None {
+            let first = self.keys.len() as u32;
+            into.iter_mut().zip(first..).for_each(|(group, next)| *group = next);
+            self.keys.extend((0..rows).map(key));
+            return Ok(());
+        }
         let from = match self.table {
             Some(_) => 0,
             None if K == 1 && self.do_ascend(columns[0]) => self.find_numbers(columns[0], into),
@@ -189,7 +257,7 @@ impl<const K: usize> AnyGroups for Groups<K> {
 
 impl<const K: usize> Groups<K> {
     pub(crate) fn new() -> Self {
-        Self { keys: Vec::new(), table: None, hasher: Hasher::new() }
+        Self { keys: Vec::new(), table: None, look_up: LookUp::All, hasher: Hasher::new() }
     }
 
     /// Whether keys of one number ascend, from the last that there is on.

@@ -100,6 +100,78 @@ impl States {
         Some(Self { words, groups: 0, counts, sums, floats, extremes, masked })
     }
 
+    /// No groups yet, of which the same is said.
+    pub(crate) fn none_yet(&self) -> Self {
+        let sums = self.sums.iter().map(|sums| sums.as_ref().map(|sums| Sums::new(sums.word)));
+        let floats = self.floats.iter().map(|floats| floats.as_ref().map(|_| FloatSums::default()));
+        let extremes = self.extremes.iter().map(|of| ExtremesOf {
+            found: match &of.found {
+                AnyExtremes::Narrow(found) => AnyExtremes::Narrow(found.none_yet()),
+                AnyExtremes::Wide(found) => AnyExtremes::Wide(found.none_yet()),
+            },
+            ..*of
+        });
+        Self {
+            words: self.words.none_yet(),
+            groups: 0,
+            counts: self.counts.clone(),
+            sums: sums.collect(),
+            floats: floats.collect(),
+            extremes: extremes.collect(),
+            masked: vec![Vec::new(); self.masked.len()],
+        }
+    }
+
+    /// Forgets all groups; the room for them stays.
+    pub(crate) fn clear(&mut self) {
+        self.resize(0);
+        self.sums.iter_mut().flatten().for_each(Sums::clear);
+    }
+
+    /// The bytes that groups have room in.
+    pub(crate) fn bytes(&self) -> usize {
+        let wide = self.sums.iter().flatten().map(Sums::bytes);
+        self.words.capacity() * self.group_bytes() + wide.sum::<usize>()
+    }
+
+    /// Puts some groups of others behind these; what is said of them is the same.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn append(
+        &mut self,
+        other: &Self,
+        groups: &[u32],
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.make_room(self.groups + groups.len(), account)?;
+        for (sums, others) in self.sums.iter_mut().zip(&other.sums) {
+            if let (Some(sums), Some(others)) = (sums, others) {
+                sums.append(others, groups, self.groups, account)?;
+            }
+        }
+        self.words.append(&other.words, groups);
+        for (floats, others) in self.floats.iter_mut().zip(&other.floats) {
+            if let (Some(floats), Some(others)) = (floats, others) {
+                floats.append(others, groups);
+            }
+        }
+        for (extremes, others) in self.extremes.iter_mut().zip(&other.extremes) {
+            match (&mut extremes.found, &others.found) {
+                (AnyExtremes::Narrow(found), AnyExtremes::Narrow(others)) => {
+                    found.append(others, groups);
+                }
+                (AnyExtremes::Wide(found), AnyExtremes::Wide(others)) => {
+                    found.append(others, groups);
+                }
+                // Both have the same aggregates.
+                _ => {}
+            }
+        }
+        self.groups += groups.len();
+        Ok(())
+    }
+
     /// Makes each group another one of so many, as a list of them says.
     ///
     /// # Errors

@@ -98,6 +98,41 @@ impl Sums {
         self.add_wide(groups, taken.map(wide), |_| true, group_count, account)
     }
 
+    /// Puts the sums of some groups of others behind these, of which there are so many; words are
+    /// put there elsewhere.
+    ///
+    /// # Errors
+    /// Memory is refused to wide sums.
+    pub(crate) fn append(
+        &mut self,
+        other: &Self,
+        groups: &[u32],
+        before: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        self.bound = self.bound.max(other.bound);
+        self.has_overflowed |= other.has_overflowed;
+        if self.wide.is_empty() && other.wide.is_empty() {
+            return Ok(());
+        }
+        self.widen(before + groups.len(), account)?;
+        let wide = |group: &u32| other.wide.get(*group as usize).copied().unwrap_or_default();
+        let added = self.wide[before..].iter_mut().zip(groups);
+        added.for_each(|(sum, group)| *sum = wide(group));
+        Ok(())
+    }
+
+    /// Forgets all sums.
+    pub(crate) fn clear(&mut self) {
+        self.wide.clear();
+        (self.bound, self.has_overflowed) = (0, false);
+    }
+
+    /// Bytes of wide sums.
+    pub(crate) fn bytes(&self) -> usize {
+        self.wide.capacity() * size_of::<i128>()
+    }
+
     /// Makes each group another one of so many.
     ///
     /// # Errors
@@ -183,6 +218,11 @@ impl FloatSums {
     /// Makes so many groups of them.
     pub(crate) fn resize(&mut self, groups: usize) {
         self.0.resize(groups, 0.0);
+    }
+
+    /// Puts the sums of some groups of others behind these.
+    pub(crate) fn append(&mut self, other: &Self, groups: &[u32]) {
+        self.0.extend(groups.iter().map(|group| other.0[*group as usize]));
     }
 
     /// Adds the floats of those rows that have one.

@@ -66,11 +66,20 @@ impl Words {
     /// Adds the words of some groups of others, which have as many.
     pub(crate) fn absorb(&mut self, other: &Self, taken: Range<usize>, groups: &[u32]) {
         for (blocks, others) in self.blocks.iter_mut().zip(&other.blocks) {
-            for (from, to) in taken.clone().zip(groups) {
-                let words = blocks.block_mut(*to as usize).iter_mut().zip(others.block(from));
-                words.for_each(|(word, more)| *word = word.wrapping_add(*more));
-            }
+            blocks.absorb(others.as_ref(), taken.clone(), groups);
         }
+    }
+
+    /// Puts the words of some groups of others, which have as many, behind these.
+    pub(crate) fn append(&mut self, other: &Self, groups: &[u32]) {
+        for (blocks, others) in self.blocks.iter_mut().zip(&other.blocks) {
+            blocks.append(others.as_ref(), groups);
+        }
+    }
+
+    /// No groups yet, of as many words.
+    pub(crate) fn none_yet(&self) -> Self {
+        Self { blocks: self.blocks.iter().map(|blocks| blocks_of(blocks.words())).collect() }
     }
 
     /// Adds to the words of the only group.
@@ -110,7 +119,10 @@ trait AnyBlocks: Send + Sync {
     fn get(&self, groups: Range<usize>, word: usize) -> Vec<i64>;
     fn get_wide(&self, groups: Range<usize>, word: usize) -> Vec<i128>;
     fn spread(&mut self, groups: &[u32], count: usize);
-    fn block(&self, group: usize) -> &[i64];
+    fn absorb(&mut self, other: &dyn AnyBlocks, taken: Range<usize>, groups: &[u32]);
+    fn append(&mut self, other: &dyn AnyBlocks, groups: &[u32]);
+    /// All words, one group behind the other.
+    fn all(&self) -> &[i64];
     fn block_mut(&mut self, group: usize) -> &mut [i64];
 }
 
@@ -167,8 +179,21 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
         self.0 = spread(&self.0, groups, count, [0; W]);
     }
 
-    fn block(&self, group: usize) -> &[i64] {
-        &self.0[group]
+    fn absorb(&mut self, other: &dyn AnyBlocks, taken: Range<usize>, groups: &[u32]) {
+        let (others, _) = other.all().as_chunks::<W>();
+        for (other, group) in others[taken].iter().zip(groups) {
+            let words = self.0[*group as usize].iter_mut().zip(other);
+            words.for_each(|(word, more)| *word = word.wrapping_add(*more));
+        }
+    }
+
+    fn append(&mut self, other: &dyn AnyBlocks, groups: &[u32]) {
+        let (others, _) = other.all().as_chunks::<W>();
+        self.0.extend(groups.iter().map(|group| others[*group as usize]));
+    }
+
+    fn all(&self) -> &[i64] {
+        self.0.as_flattened()
     }
 
     fn block_mut(&mut self, group: usize) -> &mut [i64] {

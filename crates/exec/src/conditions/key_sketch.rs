@@ -7,16 +7,22 @@
 
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use std::sync::Arc;
 
 use crate::conditions::key_set::{KeySet, ends_of};
+use crate::rows::bits::{RowBits, each_of};
 
 /// Bits for each key, at least.
 const BITS_A_KEY: usize = 12;
 
 /// Odd, so that no two numbers become the same.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Where in a hash the places of the three bits stand, each in six bits.
+const BIT_PLACES: [u32; 3] = [58, 52, 46];
 
 /// Numbers that a column may have, and some others.
 #[derive(Debug)]
@@ -75,6 +81,22 @@ impl KeySketch {
         let bits = bits_of(hash);
         self.words[hash as usize & last] & bits == bits
     }
+
+    /// Leaves the rows of a stretch whose numbers may be among them: those of 8 bytes each, of
+    /// which the stretch's begin with the first.
+    pub(crate) fn keep(&self, numbers: &[[u8; 8]], rows: &mut RowBits) {
+        let each = |row: usize| self.may_have_word(u64::from_le_bytes(numbers[row]));
+        rows.keep_words(|rows, left| {
+            #[cfg(target_arch = "x86_64")]
+            if left.count_ones() >= wide::LEFT_MIN
+                && let Some(block) = numbers[rows.clone()].first_chunk()
+                && let Some(found) = wide::may_have(&self.words, block, left)
+            {
+                return found;
+            }
+            each_of(left, |bit| each(rows.start + bit))
+        });
+    }
 }
 
 /// The lower bits choose a word, the upper ones bits of it.
@@ -86,7 +108,7 @@ fn hash_of(number: u64) -> u64 {
 
 #[inline]
 fn bits_of(hash: u64) -> u64 {
-    1 << (hash >> 58) | 1 << (hash >> 52 & 63) | 1 << (hash >> 46 & 63)
+    BIT_PLACES.iter().fold(0, |bits, place| bits | 1 << (hash >> place & 63))
 }
 
 /// What a join wants of a column of whole numbers.

@@ -31,8 +31,7 @@ pub(crate) fn keep_keys(
     first: usize,
     rows: &mut RowBits,
 ) {
-    let may_be = |entry| keys.may_have_word(u64::from_le_bytes(entry));
-    rows.keep_entries(first, values.bytes.as_chunks().0, may_be);
+    keys.keep(&values.bytes.as_chunks().0[first..], rows);
 }
 
 /// Leaves the rows of a stretch whose numbers are in a set, all of which the type can have; the

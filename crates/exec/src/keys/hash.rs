@@ -19,10 +19,21 @@ pub(crate) struct Hasher {
     seeds: [u64; 2],
 }
 
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Hasher {
     pub(crate) fn new() -> Self {
         let state = RandomState::new();
         Self { seeds: [state.hash_one(0_u64) | 1, state.hash_one(1_u64) | 1] }
+    }
+
+    /// What the hash of numbers that are added one by one begins with.
+    pub(crate) fn start(self) -> u64 {
+        self.seeds[1]
     }
 
     /// The hash of some numbers.
@@ -46,9 +57,9 @@ impl Hasher {
         self.add(hash, u64::from_le_bytes(last))
     }
 
-    /// Both halves of a product depend on all bits of its factors.
+    /// The hash of one number more: both halves of a product depend on all bits of its factors.
     #[inline]
-    fn add(self, hash: u64, number: u64) -> u64 {
+    pub(crate) fn add(self, hash: u64, number: u64) -> u64 {
         let factors = [hash ^ number, self.seeds[0] ^ number.rotate_left(32)];
         let product = u128::from(factors[0]) * u128::from(factors[1] | 1);
         (product as u64) ^ (product >> 64) as u64
@@ -56,7 +67,7 @@ impl Hasher {
 }
 
 /// The table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct HashTable {
     /// The upper half of a hash, and one more than the entry's index; 0 if the slot is free. There
     /// are a power of two, of which at most half are taken.
@@ -90,6 +101,27 @@ impl HashTable {
         Self { slots: Vec::new(), taken: 0, shift: 63 }
     }
 
+    /// The bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<u64>()
+    }
+
+    /// Forgets all entries, and makes room for so many.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn clear(&mut self, room: usize, account: &mut Account<'_>) -> Result<(), Refused> {
+        self.taken = 0;
+        let wanted = slots_for(room);
+        if wanted == self.slots.len() {
+            self.slots.fill(0);
+            return Ok(());
+        }
+        account.give_back(self.bytes());
+        *self = Self::new();
+        self.make_room(room, account)
+    }
+
     /// Makes room for so many entries more.
     ///
     /// # Errors
@@ -99,7 +131,7 @@ impl HashTable {
         more: usize,
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
-        let wanted = ((self.taken + more) * 2).next_power_of_two().max(SLOTS_MIN);
+        let wanted = slots_for(self.taken + more);
         if wanted <= self.slots.len() {
             return Ok(());
         }
@@ -161,6 +193,11 @@ impl HashTable {
     fn place_of(&self, half: u32) -> usize {
         (u64::from(half) << 31 >> self.shift) as usize
     }
+}
+
+/// Slots of a table with room for so many entries.
+fn slots_for(entries: usize) -> usize {
+    (entries * 2).next_power_of_two().max(SLOTS_MIN)
 }
 
 #[inline]

@@ -6,6 +6,7 @@ use super::hash::{HashTable, Hasher};
 use crate::sources::account::{Account, Refused};
 
 /// Different texts, by the number under which they were met first.
+#[derive(Clone)]
 pub(crate) struct KnownTexts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -31,6 +32,11 @@ impl KnownTexts {
     /// The text of a number.
     pub(crate) fn get(&self, number: u64) -> &[u8] {
         text_of(&self.bytes, &self.ends, number as usize)
+    }
+
+    /// A hash of the text of a number, which depends on nothing but the text.
+    pub(crate) fn hash_by(&self, hasher: Hasher, number: u64) -> u64 {
+        hasher.of_bytes(self.get(number))
     }
 
     /// The number of a text, if it was met.

@@ -147,7 +147,7 @@ impl StatementContext {
     /// The clock of the statement starts.
     pub(crate) fn begin_statement(&mut self) {
         self.take_back_unfinished();
-        self.cancel.begin(self.settings.statement_timeout, self.settings.lock_timeout);
+        self.cancel.begin(self.settings.limits());
     }
 
     /// A statement failed: a block that cannot go on is ended.

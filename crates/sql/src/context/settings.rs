@@ -14,6 +14,7 @@ use super::StatementContext;
 use super::block::Level;
 use crate::database::Defaults;
 use crate::error::{Error, Result, SqlState};
+use crate::limits::cancel::Limits;
 use crate::names::PUBLIC;
 use crate::result::answer::Outcome;
 use crate::result::rows::{ResultColumn, Rows};
@@ -64,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) freezing: Freezing,
     /// How many threads a query may have.
     pub(crate) query_threads: usize,
+    /// How many bytes a query may hold.
+    query_memory: Option<usize>,
     /// What these are where nobody sets them.
     pub(crate) defaults: Defaults,
     pub(crate) statement_timeout: Option<Duration>,
@@ -145,6 +148,7 @@ impl Default for Settings {
             read_only: false,
             freezing: Freezing::default(),
             query_threads: 1,
+            query_memory: None,
             defaults: Defaults::default(),
             statement_timeout: None,
             lock_timeout: None,
@@ -161,9 +165,18 @@ impl Default for Settings {
 impl Settings {
     /// Those of a new session.
     pub(crate) fn beginning_with(defaults: Defaults) -> Self {
-        let Defaults { freezes_on_read, query_threads } = defaults;
+        let Defaults { freezes_on_read, query_threads, query_memory } = defaults;
         let freezing = Freezing::on_read(freezes_on_read);
-        Self { freezing, query_threads, defaults, ..Self::default() }
+        Self { freezing, query_threads, query_memory, defaults, ..Self::default() }
+    }
+
+    /// How far a statement may go.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            timeout: self.statement_timeout,
+            patience: self.lock_timeout,
+            query_memory: self.query_memory,
+        }
     }
 
     /// The value of a setting, as SHOW says it.
@@ -175,6 +188,7 @@ impl Settings {
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
             "freeze" => self.freezing.word().to_owned(),
             "query_threads" => self.query_threads.to_string(),
+            "query_memory" => bytes_text(self.query_memory),
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
             IDLE_TIMEOUT => millis(self.idle_timeout),
@@ -206,6 +220,7 @@ impl Settings {
             IDLE_TIMEOUT,
             IDLE_SESSION_TIMEOUT,
             "lock_timeout",
+            "query_memory",
             "query_threads",
             "search_path",
             "statement_timeout",
@@ -247,8 +262,10 @@ impl Settings {
             }
             "freeze" => self.freezing = Freezing::of_word(&value).ok_or_else(bad)?,
             "query_threads" => {
-                let hint = || format!("A query has 1 to {THREADS_MAX} threads.");
-                self.query_threads = threads(&value).ok_or_else(|| bad().hint(hint()))?;
+                self.query_threads = threads(&value).ok_or_else(|| bad().hint(threads_hint()))?
+            }
+            "query_memory" => {
+                self.query_memory = bytes(&value).ok_or_else(|| bad().hint(BYTES_HINT))?;
             }
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
@@ -318,6 +335,7 @@ impl Settings {
             "default_transaction_read_only" => self.read_only = initial.read_only,
             "freeze" => self.freezing = Freezing::on_read(self.defaults.freezes_on_read),
             "query_threads" => self.query_threads = self.defaults.query_threads,
+            "query_memory" => self.query_memory = self.defaults.query_memory,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
             IDLE_TIMEOUT => self.idle_timeout = None,
@@ -552,6 +570,35 @@ fn truth(text: &str) -> Option<bool> {
 /// How many threads a query may have.
 fn threads(text: &str) -> Option<usize> {
     text.trim().parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads))
+}
+
+fn threads_hint() -> String {
+    format!("A query has 1 to {THREADS_MAX} threads.")
+}
+
+/// Units of memory, the largest first, and their bytes.
+const UNITS: [(&str, usize); 5] =
+    [("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10), ("B", 1)];
+
+/// What a limit of bytes may be.
+const BYTES_HINT: &str = "Units are \"B\", \"kB\", \"MB\", \"GB\" and \"TB\"; 0 is no limit.";
+
+/// A limit of bytes as SET is given it: a number is of kB, as in PostgreSQL, unless a unit follows.
+fn bytes(text: &str) -> Option<Option<usize>> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: usize = text[..end].parse().ok()?;
+    let unit = Some(text[end..].trim()).filter(|unit| !unit.is_empty()).unwrap_or("kB");
+    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let limit = number.checked_mul(*factor)?;
+    Some((limit > 0).then_some(limit))
+}
+
+/// The same as SHOW says it, in the largest unit that leaves nothing over.
+fn bytes_text(limit: Option<usize>) -> String {
+    let Some(limit) = limit else { return "0".to_owned() };
+    let unit = UNITS.iter().find(|(_, factor)| limit.is_multiple_of(*factor));
+    unit.map_or(String::new(), |(name, factor)| format!("{}{name}", limit / factor))
 }
 
 /// The names of a path, without quotes.

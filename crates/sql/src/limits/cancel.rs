@@ -5,7 +5,7 @@
 //! are called: the thread that runs one knows.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -31,6 +31,18 @@ pub struct Cancel {
     frees: AtomicBool,
     /// The budget from which the statement takes its memory.
     budget: Option<Arc<BudgetPool>>,
+    /// The most bytes of it that each of its queries may hold; 0 if nobody says so.
+    query_memory: AtomicUsize,
+}
+
+/// How far a statement may go.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Limits {
+    pub(crate) timeout: Option<Duration>,
+    /// How long it may wait for others.
+    pub(crate) patience: Option<Duration>,
+    /// The most bytes that each of its queries may hold.
+    pub(crate) query_memory: Option<usize>,
 }
 
 thread_local! {
@@ -134,8 +146,10 @@ impl Cancel {
         .await
     }
 
-    /// A statement begins, with this much time, of which it may wait so much for others.
-    pub(crate) fn begin(&self, timeout: Option<Duration>, patience: Option<Duration>) {
+    /// A statement begins, which may go so far.
+    pub(crate) fn begin(&self, limits: Limits) {
+        let Limits { timeout, patience, query_memory } = limits;
+        self.query_memory.store(query_memory.unwrap_or(0), Ordering::Relaxed);
         self.requested.store(false, Ordering::SeqCst);
         self.frees.store(false, Ordering::Relaxed);
         // Whoever ends it sets this first.
@@ -153,6 +167,11 @@ impl Cancel {
     /// The statement that runs frees memory: a full budget does not keep it from that.
     pub(crate) fn frees_memory(&self) {
         self.frees.store(true, Ordering::Relaxed);
+    }
+
+    /// The most bytes that each query of the statement may hold.
+    pub(crate) fn query_memory(&self) -> Option<usize> {
+        Some(self.query_memory.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
     }
 
     fn frees(&self) -> bool {

@@ -8,4 +8,6 @@ pub(crate) mod budget;
 
 pub(crate) mod held;
 
+pub(crate) mod query_memory;
+
 pub(crate) mod cancel;

@@ -52,7 +52,7 @@ impl Session {
     pub fn prepare(&mut self, statement: &Statement, given: &[SqlType]) -> Result<Prepared> {
         let cancel = Arc::clone(self.context.cancel());
         let settings = &self.context.settings;
-        cancel.begin(settings.statement_timeout, settings.lock_timeout);
+        cancel.begin(settings.limits());
         let _entered = cancel.enter();
         with_room(statement.levels, || {
             self.context.renew_rights();

@@ -14,6 +14,7 @@ use super::owned::Transaction;
 use super::shared_rows::SharedParts;
 use crate::error::{Error, Result};
 use crate::limits::cancel;
+use crate::limits::query_memory::limited;
 
 /// What operators of one run share, as they find it in their task: first the transaction that they
 /// read in.
@@ -76,7 +77,7 @@ impl Scope {
             HashMap::new(),
             HashMap::new(),
             HashMap::new(),
-            Arc::clone(self.state.runtime_env()),
+            limited(self.state.runtime_env(), self.transaction.cancel.query_memory()),
         ))
     }
 

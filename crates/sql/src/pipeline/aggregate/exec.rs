@@ -31,8 +31,10 @@ use remanent_exec::Aggregation;
 use super::feed::Fed;
 use super::giving::{Giving, Groups, giving};
 use super::having::Having;
+use super::merging::{Merging, merged, merging};
+use super::parts::{Part, put_together};
 use super::query::{Query, query_of};
-use super::result::GivenPart;
+use super::result::given_parts;
 use super::row_keys;
 use crate::error::{Error, Result};
 use crate::pipeline::builds::BuildSides;
@@ -250,6 +252,8 @@ enum RowSource {
     Pipeline(Box<Running<Fed>>),
     /// Other operators, with the groups of what they have given.
     Batches(SendableRecordBatchStream, Box<Fed>),
+    /// All rows have come, and were grouped in partitions by so many threads.
+    Merging(Team<Merging>, Option<Columns>, usize),
     /// All rows have come: groups go out.
     Giving(Team<Giving>),
     /// While it becomes another one.
@@ -303,11 +307,24 @@ impl Grouping {
     }
 
     /// All rows have come, by so many threads.
-    fn give(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
-        let parts = fed.finish()?.into_iter().map(|part| GivenPart::new(&self.query, part));
+    fn end(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
+        let parts = fed.into_parts();
+        match parts.iter().any(Part::is_partitioned) {
+            true => Ok(RowSource::Merging(merging(parts, threads)?, columns, threads)),
+            false => self.give(put_together(parts)?, columns, threads),
+        }
+    }
+
+    /// Gives groups out, of which no two parts have one in common.
+    fn give(
+        &mut self,
+        parts: Vec<Part>,
+        columns: Option<Columns>,
+        threads: usize,
+    ) -> Result<RowSource> {
         let groups = Groups {
             query: Arc::clone(&self.query),
-            parts: parts.collect::<Result<_>>()?,
+            parts: given_parts(&self.query, parts)?,
             columns,
             schema: Arc::clone(&self.schema),
             having: self.having.take(),
@@ -338,7 +355,15 @@ impl Grouping {
                     let first = all.next();
                     let mut first = first.ok_or_else(|| Error::internal("a scan of no thread"))?;
                     first.absorb(all.collect());
-                    self.give(first, None, threads)?
+                    self.end(first, None, threads)?
+                }
+                RowSource::Merging(mut team, columns, threads) => {
+                    if team.round()? {
+                        self.source = RowSource::Merging(team, columns, threads);
+                        waiting.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    self.give(merged(team), columns, threads)?
                 }
                 RowSource::BuildSides(mut sides) => {
                     let Poll::Ready(ready) = sides.poll_ready(waiting) else {
@@ -360,12 +385,12 @@ impl Grouping {
                     }
                     let threads = running.threads();
                     let (fed, columns) = running.into_sink()?;
-                    self.give(fed, Some(columns), threads)?
+                    self.end(fed, Some(columns), threads)?
                 }
                 RowSource::Batches(mut stream, mut fed) => loop {
                     match stream.poll_next_unpin(waiting) {
                         Poll::Ready(Some(batch)) => drop(fed.add(TakenRows::Batch(batch?))?),
-                        Poll::Ready(None) => break self.give(*fed, None, 1)?,
+                        Poll::Ready(None) => break self.end(*fed, None, 1)?,
                         Poll::Pending => {
                             self.source = RowSource::Batches(stream, fed);
                             return Poll::Pending;

@@ -10,7 +10,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::execution::memory_pool::MemoryReservation;
 use remanent_exec::{AggregatedSegment, Given, GivenValues, Rows, Source, Tuples};
 
-use super::parts::{self, Part};
+use super::parts::Part;
 use super::query::Query;
 use crate::error::{Error, Result};
 use crate::pipeline::flow::{Columns, Stages};
@@ -144,15 +144,11 @@ impl Fed {
         }
     }
 
-    /// Says that all rows have come, and gives the groups: those of each part are no groups of
-    /// another one.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY`.
-    pub(crate) fn finish(self) -> Result<Vec<Part>> {
+    /// All parts, of which several may have the same groups.
+    pub(crate) fn into_parts(self) -> Vec<Part> {
         let Self { mut ended, part, .. } = self;
         ended.push(part);
-        parts::put_together(ended)
+        ended
     }
 }
 

@@ -24,6 +24,25 @@ pub(crate) struct Part {
     pub(crate) from: usize,
     /// How many groups there are, once all rows have come.
     pub(crate) groups: usize,
+    /// What others hold for it.
+    _held: Option<Arc<Held>>,
+}
+
+/// Memory that was taken for several parts.
+pub(crate) struct Held(pub(crate) Vec<MemoryReservation>);
+
+impl Held {
+    /// So many bytes are free again.
+    pub(crate) fn give_back(&self, bytes: usize) {
+        let mut left = bytes;
+        for held in &self.0 {
+            // Another thread may have given some back in between.
+            let given = left.min(held.size());
+            if held.try_shrink(given).is_ok() {
+                left -= given;
+            }
+        }
+    }
 }
 
 impl Part {
@@ -35,7 +54,18 @@ impl Part {
         let aggregation = Aggregation::new(query.plan.clone());
         let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
         let reservation = reservation.new_empty();
-        Ok(Self { aggregation, reservation, ends: None, from: 0, groups: 0 })
+        Ok(Self { aggregation, reservation, ends: None, from: 0, groups: 0, _held: None })
+    }
+
+    /// So many groups of all parts, for which others hold memory, too.
+    pub(crate) fn merged(
+        aggregation: Aggregation,
+        reservation: MemoryReservation,
+        groups: usize,
+        held: &Arc<Held>,
+    ) -> Self {
+        let held = Some(Arc::clone(held));
+        Self { aggregation, reservation, ends: None, from: 0, groups, _held: held }
     }
 
     /// Says where the next rows lie.
@@ -47,6 +77,11 @@ impl Part {
     /// Whether rows lie in another stretch than those that came last.
     pub(crate) fn is_of_other(&self, place: PieceNumber) -> bool {
         self.ends.is_some_and(|[_, last]| last.stretch != place.stretch)
+    }
+
+    /// Whether it has too many groups for one table.
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.aggregation.is_partitioned()
     }
 
     fn absorb(&mut self, other: Self) -> Result<()> {
@@ -66,7 +101,8 @@ impl Part {
     }
 }
 
-/// Parts of which no two have a group in common, made of any; at least one.
+/// Parts of which no two have a group in common, made of any that are not partitioned; at least
+/// one.
 ///
 /// # Errors
 /// `OUT_OF_MEMORY`.

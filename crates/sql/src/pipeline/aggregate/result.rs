@@ -54,13 +54,32 @@ pub(crate) fn batch_of(
 pub(crate) struct GivenPart {
     pub(crate) part: Part,
     /// The texts of each key that is one, if there is room for them in one buffer.
-    texts: Vec<Option<NumberedTexts>>,
+    texts: Arc<Vec<Option<NumberedTexts>>>,
+}
+
+/// Parts whose groups go out; those that have the same texts make arrays of them once.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`.
+pub(crate) fn given_parts(query: &Query, parts: Vec<Part>) -> Result<Vec<GivenPart>> {
+    let mut given: Vec<GivenPart> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let last = given.last().filter(|last| last.has_texts_of(&part));
+        let next = match last.map(|last| Arc::clone(&last.texts)) {
+            Some(texts) => GivenPart { part, texts },
+            None => GivenPart::new(query, part)?,
+        };
+        given.push(next);
+    }
+    Ok(given)
 }
 
 impl GivenPart {
-    /// # Errors
-    /// `OUT_OF_MEMORY`.
-    pub(crate) fn new(query: &Query, part: Part) -> Result<Self> {
+    fn has_texts_of(&self, part: &Part) -> bool {
+        self.part.aggregation.shares_texts_with(&part.aggregation)
+    }
+
+    fn new(query: &Query, part: Part) -> Result<Self> {
         let texts = query.plan.keys.iter().enumerate().map(|(key, of)| {
             let (bytes, ends) = part.aggregation.all_texts(key);
             let texts = match of.kind {
@@ -70,7 +89,8 @@ impl GivenPart {
             part.reservation.try_grow(texts.as_ref().map_or(0, NumberedTexts::bytes))?;
             Ok(texts)
         });
-        Ok(Self { texts: texts.collect::<Result<_>>()?, part })
+        let texts = Arc::new(texts.collect::<Result<_>>()?);
+        Ok(Self { part, texts })
     }
 }
 
