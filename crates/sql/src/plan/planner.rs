@@ -51,6 +51,7 @@ use crate::rules::joins::not_in::NotInConstants;
 use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::ordered::OrdersOfTheirOwn;
+use crate::rules::ordered::skipped::SkippedInOrder;
 use crate::rules::pipelines::Pipelines;
 use crate::rules::same_names;
 use crate::rules::same_names::SameNames;
@@ -196,7 +197,8 @@ static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
 /// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
 /// between operators does not yet, and where projections are pushed down. The last are elsewhere.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
-    let mut rules: Vec<PhysicalRule> = vec![Arc::new(SequentialUnions), Arc::new(StripConstants)];
+    let mut rules: Vec<PhysicalRule> =
+        vec![Arc::new(SequentialUnions), Arc::new(StripConstants), Arc::new(SkippedInOrder)];
     for rule in PhysicalOptimizer::new().rules {
         if rule.name() == MAKES_FILTERS {
             continue;

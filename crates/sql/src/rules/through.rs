@@ -10,11 +10,14 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{Distribution, PhysicalExpr};
+use datafusion::physical_expr_common::sort_expr::OrderingRequirements;
 use datafusion::physical_plan::filter_pushdown::{
     ChildFilterDescription, FilterDescription, FilterPushdownPhase,
 };
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
+};
 
 /// How rows are given on.
 pub(crate) trait Way: fmt::Debug + fmt::Display + Clone + Send + Sync + 'static {
@@ -23,6 +26,11 @@ pub(crate) trait Way: fmt::Debug + fmt::Display + Clone + Send + Sync + 'static 
 
     /// Whether rows come in the order of the input, and in its partitions.
     const KEEPS_ORDER: bool = true;
+
+    /// The order in which it wants its rows, all of which are in one partition then.
+    fn order(&self) -> Option<OrderingRequirements> {
+        None
+    }
 
     /// What is known of the rows.
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
@@ -82,6 +90,18 @@ impl<W: Way> ExecutionPlan for Through<W> {
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        let wanted = match self.way.order() {
+            Some(_) => Distribution::SinglePartition,
+            None => Distribution::UnspecifiedDistribution,
+        };
+        InputDistributionRequirements::new(vec![wanted])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.way.order()]
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
