@@ -49,6 +49,22 @@ fn queries_that_hold_more_are_refused_and_others_are_not() {
     }
 }
 
+/// What is asked for in small parts is added up.
+#[test]
+fn all_that_a_query_holds_is_counted() {
+    let db = database();
+    let mut session = db.session();
+    let query = "select count(*) from (select k, count(*) from t group by k) a, \
+                 (select k as l, count(*) from t group by k) b where k = l";
+    let found = one(&mut session, query);
+    // Twice two megabytes of groups, a build side, and a batch now and then.
+    session.execute("set query_memory = '4MB'").expect("a setting");
+    let error = session.query(query, &[]).expect_err("too little");
+    assert_eq!(error.state().as_str(), "53200", "{error}");
+    session.execute("set query_memory = '16MB'").expect("a setting");
+    assert_eq!(one(&mut session, query), found);
+}
+
 #[test]
 fn it_holds_from_the_next_statement_on() {
     let db = database();

@@ -29,8 +29,8 @@ pub(crate) const PARTITIONS: usize = 1 << PARTITION_BITS;
 const MERGED_MIN: usize = 1 << 16;
 const MERGED_TIMES: usize = 4;
 
-/// Groups that lie side by side: what is full stays where it is.
-const BLOCK_GROUPS: usize = 1 << 12;
+/// Bytes of groups that lie side by side, about: what is full stays where it is.
+const BLOCK_BYTES: usize = 1 << 16;
 
 /// Of so many groups of a partition one is expected to be a new one, when room is made.
 const SAME_GUESS: usize = 4;
@@ -90,11 +90,12 @@ impl Partitions {
             }
         }
         let (all, width) = grouping.all_numbers();
+        let most = BLOCK_BYTES / (width * size_of::<u64>() + states.group_bytes());
         let chosen = self.list.iter_mut().zip(&self.chosen);
         for (partition, chosen) in chosen.filter(|(_, chosen)| !chosen.is_empty()) {
-            let room = BLOCK_GROUPS.max(chosen.len());
+            let room = most.max(chosen.len());
             match partition.blocks.last() {
-                Some(last) if last.states.len() + chosen.len() <= BLOCK_GROUPS => {}
+                Some(last) if last.states.len() + chosen.len() <= most => {}
                 _ => partition.blocks.push(Block::with_room(states, width, room, account)?),
             }
             let Some(block) = partition.blocks.last_mut() else { continue };

@@ -235,7 +235,7 @@ impl States {
     }
 
     /// Bytes of a group, but for wide sums.
-    fn group_bytes(&self) -> usize {
+    pub(crate) fn group_bytes(&self) -> usize {
         let extremes = self.extremes.iter().map(|extremes| match extremes.found {
             AnyExtremes::Narrow(_) => size_of::<i64>(),
             AnyExtremes::Wide(_) => size_of::<i128>(),

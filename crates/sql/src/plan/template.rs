@@ -20,7 +20,7 @@ use crate::scan::exec::ScanExec;
 
 /// Operators that keep nothing but counts, which their copies have anew, and those of which
 /// [`copied`] knows what else they keep.
-const COPIED: [&str; 22] = [
+const COPIED: [&str; 23] = [
     "AggregateExec",
     "BoundedWindowAggExec",
     "CoalescePartitionsExec",
@@ -32,6 +32,7 @@ const COPIED: [&str; 22] = [
     "HashJoinExec",
     "LocalLimitExec",
     "NestedLoopJoinExec",
+    "OffsetExec",
     "PipelineExec",
     "PlaceholderRowExec",
     "ProjectionExec",
