@@ -51,6 +51,7 @@ use crate::rules::joins::not_in::NotInConstants;
 use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::ordered::OrdersOfTheirOwn;
+use crate::rules::ordered::of_subqueries::{OrdersOfSubqueries, WithoutIdleSorts};
 use crate::rules::ordered::skipped::SkippedInOrder;
 use crate::rules::pipelines::Pipelines;
 use crate::rules::same_names;
@@ -81,6 +82,8 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     let options = config.options_mut();
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
+    // Rows of a subquery come in its order, if whoever reads them wants one.
+    options.sql_parser.enable_subquery_sort_elimination = false;
     // Moments without a zone of their own are in this one.
     options.execution.time_zone = Some("+00:00".to_owned());
     options.optimizer.prefer_existing_sort = true;
@@ -173,7 +176,9 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         }
         _ => vec![rule],
     };
+    let first: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutIdleSorts);
     let rules = Optimizer::new().rules.into_iter().flat_map(with_ours);
+    let rules = std::iter::once(first).chain(rules);
     let rules = rules.chain(remanent_join_order::rules());
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
@@ -197,8 +202,12 @@ static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
 /// DataFusion's rules for operators with ours: before all of them, where sorts stand and what is
 /// between operators does not yet, and where projections are pushed down. The last are elsewhere.
 pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
-    let mut rules: Vec<PhysicalRule> =
-        vec![Arc::new(SequentialUnions), Arc::new(StripConstants), Arc::new(SkippedInOrder)];
+    let mut rules: Vec<PhysicalRule> = vec![
+        Arc::new(SequentialUnions),
+        Arc::new(StripConstants),
+        Arc::new(SkippedInOrder),
+        Arc::new(OrdersOfSubqueries),
+    ];
     for rule in PhysicalOptimizer::new().rules {
         if rule.name() == MAKES_FILTERS {
             continue;

@@ -1,4 +1,5 @@
-//! OFFSET without LIMIT skips rows in the order that is asked for, whoever reads the others.
+//! Rows of a subquery come in its order to whoever wants one: OFFSET without LIMIT skips them in
+//! it, whoever reads the others, and values are put one behind the other in it.
 //!
 //! What reads them may want them in no order at all: an aggregate, a join, a set. The order is by a
 //! column that is given out or by one that is not, and by one that an index has.
@@ -67,6 +68,63 @@ fn rows_are_skipped_in_their_order() {
         for (query, expected) in ANSWERS {
             assert_eq!(answer(&mut session, query), expected, "{query}, frozen: {is_frozen}");
         }
+    }
+}
+
+/// Queries whose answer is in the order of a subquery, in PostgreSQL 15 as here.
+const ORDERED: [(&str, &str); 10] = [
+    ("select array_agg(a) from (select a from t where a < 5 order by b) q", "{4,3,2,1}"),
+    (
+        "select string_agg(c, ',') from (select c, a from t where a < 9 order by c desc, a) q \
+      where a > 4",
+        "c6,c5,c1,c0",
+    ),
+    (
+        "select a % 2, array_agg(a) from (select a from t where a < 7 order by b) q group by 1 \
+      order by 1",
+        "0 {6,4,2}; 1 {5,3,1}",
+    ),
+    ("select array_agg(a order by a) from (select a from t where a < 5 order by b) q", "{1,2,3,4}"),
+    ("with q as (select a from t where a < 5 order by b) select array_agg(a) from q", "{4,3,2,1}"),
+    (
+        "select array_agg(x) from (select c as x, count(*) from t group by c order by c desc \
+         limit 3) q",
+        "{c6,c5,c4}",
+    ),
+    ("select a from (select a, b from t where a > 497 order by b) q", "500; 499; 498"),
+    (
+        "select a + 1 from (select a, b from t where a > 496 order by b) q where a <> 498",
+        "501; 500; 498",
+    ),
+    (
+        "select a, row_number() over () from (select a from t where a < 4 order by b) q",
+        "3 1; 2 2; 1 3",
+    ),
+    ("select a from (select a from t order by b) q limit 2", "500; 499"),
+];
+
+#[test]
+fn rows_of_a_subquery_come_in_its_order() {
+    let mut session = session();
+    for (query, expected) in ORDERED {
+        assert_eq!(answer(&mut session, query), expected, "{query}");
+    }
+}
+
+/// What nobody wants in order is not sorted, and what the order is by is not read.
+#[test]
+fn subqueries_are_not_sorted_for_nothing() {
+    let mut session = session();
+    for query in [
+        "select count(*) from (select a from t order by b) q",
+        "select sum(a), max(c) from (select a, c from t order by b) q where a > 7",
+        "select c, count(*) from (select a, c from (select * from t order by b) q order by a) r \
+         group by c",
+    ] {
+        let plan = answer(&mut session, &format!("explain {query}"));
+        assert!(!plan.contains("Sort"), "{plan}");
+        let scan = plan.split("columns=").nth(1).expect("a scan");
+        assert!(!scan.contains('b'), "{plan}");
     }
 }
 
