@@ -256,3 +256,52 @@ fn runs_of_rows_are_grouped_behind_a_join_that_adds_nothing() {
         assert_eq!(answer(&mut session, &query), answer(&mut session, &alone), "{weeks}");
     }
 }
+
+/// No two rows of a build side have one key that another can equal; of those whose key is null there
+/// are several, and they are one group.
+#[test]
+fn rows_without_a_key_are_one_group() {
+    let mut session = SqlDatabase::in_memory().expect("a database opens").session();
+    let mut run = |sql: &str| drop(session.execute(sql).expect(sql));
+    run("create table r (k int, l int, n int)");
+    run(
+        "insert into r values (null, 1, 10), (null, 1, 20), (null, 2, 40), (5, 1, 80), (7, 1, 160)",
+    );
+    run("create table s (k int, l int)");
+    run("insert into s select i, 1 from generate_series(0, 3000) g(i) where i <> 7");
+    for (query, expected) in [
+        (
+            "select k, count(*), sum(n) from r \
+             where not exists (select 1 from s where s.k = r.k) group by k",
+            ["7 1 160", "null 3 70"].as_slice(),
+        ),
+        (
+            "select k, l, count(*), sum(n) from r \
+             where not exists (select 1 from s where s.k = r.k and s.l = r.l) group by k, l",
+            &["7 1 1 160", "null 1 2 30", "null 2 1 40"],
+        ),
+        (
+            "select r.k, count(s.k), sum(n) from r left join s on r.k = s.k group by r.k",
+            &["5 1 80", "7 0 160", "null 0 70"],
+        ),
+        (
+            "select r.k, r.k in (select k from s) as is_in, count(*), sum(n) from r \
+             group by r.k, r.k in (select k from s)",
+            &["5 t 1 80", "7 f 1 160", "null null 3 70"],
+        ),
+        (
+            "select r.k, count(*) from s right join r using (k) group by r.k",
+            &["5 1", "7 1", "null 3"],
+        ),
+    ] {
+        let answer = session.query(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+        let cell = |cell: &remanent_sql::Datum| match cell.to_string() {
+            text if text.is_empty() => "null".to_owned(),
+            text => text,
+        };
+        let row = |row: &Vec<_>| row.iter().map(cell).collect::<Vec<_>>().join(" ");
+        let mut found: Vec<String> = answer.rows.iter().map(row).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
+    }
+}

@@ -289,18 +289,43 @@ impl Grouping {
         self.numbers.len()
     }
 
+    /// Adds the hashes of those texts that are not there yet to those of the others, by key.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn hash_texts(
+        &self,
+        hasher: Hasher,
+        hashes: &mut Vec<Vec<u64>>,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        hashes.resize(self.known.len(), Vec::new());
+        for (hashes, texts) in hashes.iter_mut().zip(&self.known) {
+            account.reserve(hashes, texts.len() - hashes.len())?;
+            let missing = hashes.len()..texts.len();
+            hashes.extend(missing.map(|number| hasher.of_bytes(texts.get(number as u64))));
+        }
+        Ok(())
+    }
+
     /// Puts a hash of each of some keys into `into`, which is the same in all groupings by the same
-    /// keys.
-    pub(crate) fn hash_keys(&self, hasher: Hasher, groups: Range<usize>, into: &mut Vec<u64>) {
+    /// keys; `texts` are the hashes of all texts, by key.
+    pub(crate) fn hash_keys(
+        &self,
+        hasher: Hasher,
+        texts: &[Vec<u64>],
+        groups: Range<usize>,
+        into: &mut Vec<u64>,
+    ) {
         into.clear();
         into.resize(groups.len(), hasher.start());
         for place in 0..self.numbers.len() {
             let mut words = self.numbers(groups.clone(), place);
             if self.keys.get(place).is_some_and(|key| key.kind == KeyKind::Text) {
-                let (texts, valid) = (&self.known[place], self.valid(groups.clone(), place));
+                let (texts, valid) = (&texts[place], self.valid(groups.clone(), place));
                 for (at, word) in words.iter_mut().enumerate() {
                     let is_valid = valid.as_ref().is_none_or(|valid| valid[at]);
-                    *word = if is_valid { texts.hash_by(hasher, *word) } else { 0 };
+                    *word = if is_valid { texts[*word as usize] } else { 0 };
                 }
             }
             for (hash, word) in into.iter_mut().zip(words) {

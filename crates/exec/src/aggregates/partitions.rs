@@ -56,6 +56,8 @@ pub(crate) struct Partitions {
     /// Numbers of a key.
     numbers: usize,
     hasher: Hasher,
+    /// The hashes of all texts that were met, by key.
+    texts: Vec<Vec<u64>>,
     /// The groups of each partition.
     chosen: Vec<Vec<u32>>,
 }
@@ -67,6 +69,7 @@ impl Partitions {
             list: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             numbers: grouping.key_numbers(),
             hasher,
+            texts: Vec::new(),
             chosen: vec![Vec::new(); PARTITIONS],
         }
     }
@@ -83,8 +86,10 @@ impl Partitions {
     ) -> Result<(), Refused> {
         let (count, mut hashes) = (grouping.len(), Vec::with_capacity(TILE_ROWS));
         self.chosen.iter_mut().for_each(Vec::clear);
+        grouping.hash_texts(self.hasher, &mut self.texts, account)?;
         for from in (0..count).step_by(TILE_ROWS) {
-            grouping.hash_keys(self.hasher, from..count.min(from + TILE_ROWS), &mut hashes);
+            let taken = from..count.min(from + TILE_ROWS);
+            grouping.hash_keys(self.hasher, &self.texts, taken, &mut hashes);
             for (hash, group) in hashes.iter().zip(from as u32..) {
                 self.chosen[(hash >> (64 - PARTITION_BITS)) as usize].push(group);
             }

@@ -80,6 +80,11 @@ impl JoinTable {
         !matches!(self.order, Order::Many { .. })
     }
 
+    /// Whether no two rows have one key, those included whose key is null and equals none.
+    pub fn is_unique_with_nulls(&self) -> bool {
+        self.is_unique() && self.null_keys.is_none()
+    }
+
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.bytes

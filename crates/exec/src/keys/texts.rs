@@ -34,11 +34,6 @@ impl KnownTexts {
         text_of(&self.bytes, &self.ends, number as usize)
     }
 
-    /// A hash of the text of a number, which depends on nothing but the text.
-    pub(crate) fn hash_by(&self, hasher: Hasher, number: u64) -> u64 {
-        hasher.of_bytes(self.get(number))
-    }
-
     /// The number of a text, if it was met.
     pub(crate) fn find(&self, text: &[u8]) -> Option<u64> {
         let known = |number: u32| self.get(number.into()) == text;

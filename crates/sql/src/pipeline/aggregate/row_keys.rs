@@ -31,7 +31,12 @@ pub(crate) fn by_rows(query: &Query, pipeline: &Pipeline, builds: &[&Built]) -> 
     let keys = &query.exprs[..query.keys.len()];
     let joins: Vec<(&Join, &Built)> = pipeline.joins().zip(builds.iter().copied()).collect();
     let candidates = joins.iter().filter_map(|(join, built)| {
-        let covering = covering(join, pipeline, keys).filter(|_| built.table.is_unique())?;
+        // Rows that no tuple has found come, too, those without a key among them.
+        let is_unique = match join.kind {
+            JoinKind::Pairs { rows_without: false, .. } => built.table.is_unique(),
+            _ => built.table.is_unique_with_nulls(),
+        };
+        let covering = covering(join, pipeline, keys).filter(|_| is_unique)?;
         let determined = determined(pipeline, &joins, join.relation);
         let values = keys.iter().map(|key| value_of(key, pipeline, join, &covering, &determined));
         Some((*join, values.collect::<Vec<_>>()))
