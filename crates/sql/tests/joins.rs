@@ -257,8 +257,8 @@ fn runs_of_rows_are_grouped_behind_a_join_that_adds_nothing() {
     }
 }
 
-/// No two rows of a build side have one key that another can equal; of those whose key is null there
-/// are several, and they are one group.
+/// No two rows of a build side have one key that another can equal; of those whose key is null
+/// there are several, and they are one group.
 #[test]
 fn rows_without_a_key_are_one_group() {
     let mut session = SqlDatabase::in_memory().expect("a database opens").session();
