@@ -320,7 +320,7 @@ impl Aggregation {
     }
 
     /// All groups in partitions; none are left here.
-    pub(super) fn into_partitions(
+    pub(super) fn take_partitions(
         &mut self,
         account: &mut Account<'_>,
     ) -> Result<Vec<Partition>, Refused> {

@@ -79,11 +79,11 @@ impl Partitioned {
         let account = &mut Account { taken: &mut 0, memory };
         let mut all = aggregations.into_iter();
         let mut like = all.next().expect("an aggregation");
-        let first = like.into_partitions(account)?;
+        let first = like.take_partitions(account)?;
         let mut texts = vec![Vec::new()];
         let mut partitions: Vec<Vec<Partition>> = first.into_iter().map(|it| vec![it]).collect();
         for mut other in all {
-            let others = other.into_partitions(account)?;
+            let others = other.take_partitions(account)?;
             partitions.iter_mut().zip(others).for_each(|(all, other)| all.push(other));
             texts.push(like.learn_texts(&other, account)?);
         }
