@@ -71,6 +71,20 @@ fn rows_are_skipped_in_their_order() {
     }
 }
 
+/// Of rows in no order any are skipped, but as many: of one table, of several, of groups.
+#[test]
+fn rows_in_no_order_are_skipped_by_their_number() {
+    let mut session = session();
+    for (query, expected) in [
+        ("select count(*) from (select a from t offset 7) q", "493"),
+        ("select count(*) from (select a from t union all select b from t offset 7) q", "993"),
+        ("select count(*) from (select c from t group by c offset 5) q", "2"),
+        ("select count(*) from (values (1), (2), (3) offset 4) q", "0"),
+    ] {
+        assert_eq!(answer(&mut session, query), expected, "{query}");
+    }
+}
+
 /// Queries whose answer is in the order of a subquery, in PostgreSQL 15 as here.
 const ORDERED: [(&str, &str); 10] = [
     ("select array_agg(a) from (select a from t where a < 5 order by b) q", "{4,3,2,1}"),

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as PlanResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
+use datafusion::physical_plan::ExecutionPlan;
 
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::plan::Pipeline;
-
-/// What an operator knows of its inputs stays as it is.
-const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+use crate::rules::through::UNCHANGED;
 
 /// The rule, behind all that move joins, filters and projections.
 #[derive(Debug)]

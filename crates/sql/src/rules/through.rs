@@ -16,8 +16,13 @@ use datafusion::physical_plan::filter_pushdown::{
     ChildFilterDescription, FilterDescription, FilterPushdownPhase,
 };
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan,
+    InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
 };
+
+/// For children that give what those before them gave.
+pub(crate) const UNCHANGED: ReplaceChildrenOptions =
+    ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
 
 /// How rows are given on.
 pub(crate) trait Way: fmt::Debug + fmt::Display + Clone + Send + Sync + 'static {
@@ -27,7 +32,10 @@ pub(crate) trait Way: fmt::Debug + fmt::Display + Clone + Send + Sync + 'static 
     /// Whether rows come in the order of the input, and in its partitions.
     const KEEPS_ORDER: bool = true;
 
-    /// The order in which it wants its rows, all of which are in one partition then.
+    /// Whether it wants all rows in one partition.
+    const IS_OF_ALL: bool = false;
+
+    /// The order in which it wants its rows.
     fn order(&self) -> Option<OrderingRequirements> {
         None
     }
@@ -93,9 +101,9 @@ impl<W: Way> ExecutionPlan for Through<W> {
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        let wanted = match self.way.order() {
-            Some(_) => Distribution::SinglePartition,
-            None => Distribution::UnspecifiedDistribution,
+        let wanted = match W::IS_OF_ALL {
+            true => Distribution::SinglePartition,
+            false => Distribution::UnspecifiedDistribution,
         };
         InputDistributionRequirements::new(vec![wanted])
     }

@@ -17,16 +17,15 @@ use datafusion::physical_expr::Distribution;
 use datafusion::physical_expr_common::sort_expr::OrderingRequirements;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
+
+use crate::rules::through::UNCHANGED;
 
 /// Aggregates whose value depends on the order of the rows.
 const IN_ORDER: [&str; 4] = ["array_agg", "string_agg", "first_value", "last_value"];
-
-/// What is put above a sort gives on what the sort gives.
-const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
 
 /// The rule that takes sorts away whose order no aggregate wants.
 #[derive(Debug)]
@@ -39,14 +38,11 @@ impl OptimizerRule for WithoutIdleSorts {
         _: &dyn OptimizerConfig,
     ) -> PlanResult<Transformed<LogicalPlan>> {
         match plan {
-            LogicalPlan::Aggregate(aggregate) if !aggregate.aggr_expr.iter().any(wants_order) => {
-                let input = Arc::unwrap_or_clone(Arc::clone(&aggregate.input));
-                let unsorted = without_sorts(input)?;
-                if !unsorted.transformed {
-                    return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
-                }
-                let Aggregate { group_expr, aggr_expr, .. } = aggregate;
-                let unsorted = Arc::new(unsorted.data);
+            LogicalPlan::Aggregate(aggregate)
+                if is_sorted(&aggregate.input) && !aggregate.aggr_expr.iter().any(wants_order) =>
+            {
+                let Aggregate { input, group_expr, aggr_expr, .. } = aggregate;
+                let unsorted = Arc::new(without_sorts(Arc::unwrap_or_clone(input))?.data);
                 let aggregate = Aggregate::try_new(unsorted, group_expr, aggr_expr)?;
                 Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
             }
@@ -74,6 +70,17 @@ fn wants_order(expr: &Expr) -> bool {
         })
     };
     expr.exists(wants).unwrap_or(true)
+}
+
+/// Whether [`without_sorts`] finds a sort.
+fn is_sorted(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Sort(sort) => sort.fetch.is_none(),
+        LogicalPlan::Projection(projection) => is_sorted(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => is_sorted(&alias.input),
+        LogicalPlan::Filter(filter) => is_sorted(&filter.input),
+        _ => false,
+    }
 }
 
 /// A plan without the sorts that the order of its rows comes from.

@@ -16,14 +16,9 @@ use datafusion::physical_expr_common::sort_expr::OrderingRequirements;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use crate::rules::through::{Through, Way};
-
-/// What is put below a projection gives on what it was given.
-const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+use crate::rules::through::{Through, UNCHANGED, Way};
 
 /// The rule.
 #[derive(Debug)]
@@ -81,6 +76,8 @@ impl fmt::Display for Offset {
 
 impl Way for Offset {
     const NAME: &'static str = "OffsetExec";
+
+    const IS_OF_ALL: bool = true;
 
     fn order(&self) -> Option<OrderingRequirements> {
         self.order.clone()
