@@ -4,11 +4,9 @@
 //! that it computes all of them. Tables are hot, frozen, and frozen with changes. The seed is in
 //! every message.
 
-mod random;
-
 use std::sync::Arc;
 
-use random::Random;
+use crate::random::Random;
 use remanent_engine::{Database, Options};
 use remanent_sql::{Datum, Session, SqlDatabase};
 

@@ -3,11 +3,9 @@
 //! `x = y` is spelled `x >= y and x <= y` for the other side: the same of any values and of NULL.
 //! Tables are hot, frozen, or frozen and changed, and every kind of join stands on every other.
 
-mod random;
-
 use std::fmt::Write;
 
-use random::Random;
+use crate::random::Random;
 use remanent_sql::{Session, SqlDatabase};
 
 /// Columns that can be keys, of two tables, with the same type.

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use remanent_sql::{Session, SqlDatabase};
 
 /// Rows 0 to 399, as the laboratory has them with more rows.
-const TABLES: &str = include_str!("../../../tests/conflicts/tables.sql");
+const TABLES: &str = include_str!("../../../../tests/conflicts/tables.sql");
 
 /// Reads of the rows from `$k` on, at most ten, below `$z`.
 fn reads() -> impl Iterator<Item = &'static str> {
-    lines(include_str!("../../../tests/conflicts/reads.sql"))
+    lines(include_str!("../../../../tests/conflicts/reads.sql"))
 }
 
 /// Changes of the rows from `$k` on, at most ten, below `$z`.
 fn changes() -> impl Iterator<Item = &'static str> {
-    lines(include_str!("../../../tests/conflicts/changes.sql"))
+    lines(include_str!("../../../../tests/conflicts/changes.sql"))
 }
 
 fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {

@@ -3,9 +3,7 @@
 //! Three tables get the same rows and changes; one is frozen in between, of another the first half.
 //! Random conditions over all types are asked of all. The seed is in every message.
 
-mod random;
-
-use random::Random;
+use crate::random::Random;
 use remanent_sql::{Session, SqlDatabase};
 
 fn row(random: &mut Random, id: u64) -> String {
