@@ -3,6 +3,7 @@
 #[path = "world/random.rs"]
 mod random;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -309,6 +310,45 @@ fn a_tuple_with_many_rows_is_given_out_in_parts() {
     assert_eq!(found.len(), 2 * many + 1);
     assert_eq!(found[many], (Some(1), None, None));
     assert_eq!(found[many - 1], (Some(0), Some(many as u32 - 1), None));
+}
+
+/// So many keys far apart that their table has no room in a processor's cache, of one number or of
+/// two; some come twice.
+#[test]
+fn many_keys_far_apart_find_their_rows() {
+    let far = |at: i64| at.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 1;
+    let keys = |width: usize, at: i64| -> Vec<Cell> {
+        (0..width as i64).map(|place| Some(far(at + place))).collect()
+    };
+    let count = 150_000;
+    for width in [1, 2] {
+        for again in [8, count] {
+            // One row of so many has the key of the row before.
+            let key_of = |row: i64| row - row / again;
+            let mut rows_of: HashMap<i64, Vec<u32>> = HashMap::new();
+            (0..count).for_each(|row| rows_of.entry(key_of(row)).or_default().push(row as u32));
+            let probe: Vec<i64> = (0..count + 500).rev().step_by(37).collect();
+            let case = Case {
+                texts: vec![false; width],
+                build: (0..count).map(|row| keys(width, key_of(row))).collect(),
+                probe: probe.iter().map(|key| keys(width, *key)).collect(),
+                kind: JoinKind::Pairs { tuples_without: true, rows_without: false },
+                nulls_are_equal: false,
+                is_conditional: false,
+                rows_met: u32::MAX,
+                tile: 1000,
+                builds: 1,
+            };
+            let expected: Vec<Output> = (0..)
+                .zip(&probe)
+                .flat_map(|(tuple, key)| match rows_of.get(key) {
+                    None => vec![(Some(tuple), None, None)],
+                    Some(rows) => rows.iter().map(|row| (Some(tuple), Some(*row), None)).collect(),
+                })
+                .collect();
+            assert!(case.found() == expected, "{width} numbers, one of {again} comes again");
+        }
+    }
 }
 
 /// Rows are compared part by part: a tuple whose last rows do not meet the condition may have met

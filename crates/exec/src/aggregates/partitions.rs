@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::grouping::Grouping;
-use super::groups::{AnyGroups, groups_of};
+use super::groups::{AnyGroups, LookUp, groups_of};
 use super::states::States;
 use crate::keys::hash::Hasher;
 use crate::rows::TILE_ROWS;
@@ -213,7 +213,8 @@ impl Merge<'_> {
     ) -> Result<(), Refused> {
         let (mut columns, mut found) = (vec![Vec::new(); self.numbers], Vec::new());
         if self.groups.len() == 0 {
-            self.groups.make_room(partition.len() / SAME_GUESS, account)?;
+            // They come in no order: there is a table from the first on, with room for all.
+            self.groups.clear(partition.len() / SAME_GUESS, LookUp::All, account)?;
         }
         for block in &partition.blocks {
             let count = block.states.len();

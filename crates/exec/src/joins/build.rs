@@ -343,18 +343,20 @@ impl JoinBuild {
             ranked.find_all(&numbers, &mut entries);
             Lookup::Ranked(ranked)
         } else {
-            let mut table = NumberTable::new(valid, account)?;
-            match self.null_keys {
-                None => table.insert_all(&numbers, &mut entries),
+            Lookup::Hashed(match self.null_keys {
+                None => NumberTable::of(&numbers, &mut entries, account)?,
                 Some(_) => {
-                    let mut next = 0;
-                    for row in (0..self.rows).filter(|row| self.is_valid(*row)) {
-                        entries[row] = table.insert(numbers[row], next);
-                        next = next.max(entries[row] + 1);
-                    }
+                    let mut of_valid = Vec::new();
+                    account.reserve(&mut of_valid, valid)?;
+                    of_valid.resize(valid, NONE);
+                    let numbers = self.of_valid(&numbers);
+                    let table = NumberTable::of(&numbers, &mut of_valid, account)?;
+                    let rows = (0..self.rows).filter(|row| self.is_valid(*row));
+                    account.give_back(of_valid.capacity() * size_of::<u32>());
+                    rows.zip(of_valid).for_each(|(row, entry)| entries[row] = entry);
+                    table
                 }
-            }
-            Lookup::Hashed(table)
+            })
         };
         if self.null_keys.is_some() {
             for row in (0..self.rows).filter(|row| !self.is_valid(*row)) {
@@ -383,6 +385,10 @@ impl JoinBuild {
         account: &mut Account<'_>,
     ) -> Result<WideTable, Refused> {
         let mut table = WideTable::new(self.numbers.len(), valid, account)?;
+        if self.null_keys.is_none() {
+            table.insert_all(&self.numbers, entries);
+            return Ok(table);
+        }
         let (mut key, mut next) = (vec![0; self.numbers.len()], 0);
         for row in (0..self.rows).filter(|row| self.is_valid(*row)) {
             key.iter_mut().zip(&self.numbers).for_each(|(to, numbers)| *to = numbers[row]);

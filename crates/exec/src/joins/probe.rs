@@ -153,11 +153,7 @@ impl JoinTable {
                     self.load(part, probe, &mut tile)?;
                     std::mem::swap(&mut probe.part, &mut probe.parts[part]);
                 }
-                let mut key = vec![0; self.parts.len()];
-                for (row, to) in into.iter_mut().enumerate() {
-                    key.iter_mut().zip(&probe.parts).for_each(|(to, part)| *to = part[row]);
-                    *to = table.find(&key);
-                }
+                table.find_all(&probe.parts, into);
             }
             Lookup::Ranked(ranked) => {
                 self.load_packed(probe, &mut tile)?;

@@ -89,6 +89,12 @@ impl FirstSlot {
         ((self.0 >> 32) as u32).wrapping_sub(1)
     }
 
+    /// Whether there is no entry.
+    #[inline]
+    pub(crate) fn is_free(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether the entry may be the one with a hash.
     #[inline]
     pub(crate) fn is_likely(self, hash: u64) -> bool {
