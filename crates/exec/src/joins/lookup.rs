@@ -189,7 +189,7 @@ impl NumberTable {
         let (mut is_unique, mut first) = (true, 0);
         for (part, end) in (1..).zip(ends) {
             // What had no room in front of these slots may lie in some of them already.
-            let slots = self.slots.len().max(part * len >> TOGETHER_BITS);
+            let slots = self.slots.len().max((part * len) >> TOGETHER_BITS);
             self.slots.resize(slots, FREE);
             for (number, row) in &together[first..end] {
                 let entry = self.insert_among(*number, *row, len);

@@ -4,7 +4,6 @@
 //! the context in which a plan is executed. The last rules are for each execution of a plan: the
 //! filters that operators fill when they run are made by them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
@@ -88,7 +87,6 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     // Moments without a zone of their own are in this one.
     options.execution.time_zone = Some("+00:00".to_owned());
     options.optimizer.prefer_existing_sort = true;
-    options.optimizer.max_passes = 1;
     // Keys that joins tell scans of, which may have an index of them.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_KEYS_MAX;
     options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
@@ -165,9 +163,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 
-/// DataFusion's rules that make a plan a better one, one of them behind what it needs, and those
-/// for the order of joins. Each goes through a plan once: most find nothing to do the second time,
-/// and take as long.
+/// DataFusion's rules that make a plan a better one, one of them behind what it needs, then ours.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let keys: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(WithoutConstantKeys::new());
     let not_in: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(NotInConstants);
@@ -185,37 +181,6 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let rules = std::iter::once(first).chain(rules);
     let rules = rules.chain(remanent_join_order::rules());
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
-}
-
-/// Those of DataFusion's rules that find something to do in joins that stand in another order, and
-/// in what the others have made: of such a join, only whether there is a row may be asked.
-const AGAIN: [&str; 8] = [
-    "simplify_expressions",
-    "eliminate_join",
-    "eliminate_filter",
-    "eliminate_cross_join",
-    "propagate_empty_relation",
-    "eliminate_outer_join",
-    "push_down_limit",
-    "push_down_filter",
-];
-
-/// How often they go through a plan, unless nothing has changed.
-const TIMES_AGAIN: usize = 2;
-
-/// These rules, and those for the order of joins once more.
-static LATER: LazyLock<Optimizer> = LazyLock::new(|| {
-    let rules = Optimizer::new().rules.into_iter();
-    let again = rules.filter(|rule| AGAIN.contains(&rule.name()));
-    let rules = again.chain(remanent_join_order::rules());
-    Optimizer::with_rules(rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect())
-});
-
-/// A number that another plan hardly has.
-fn hash_of(plan: &LogicalPlan) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    plan.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// A rule for operators.
@@ -289,16 +254,7 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
 /// # Errors
 /// What the rules find wrong.
 pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
-    let mut plan = state.optimize(logical)?;
-    let mut hash = hash_of(&plan);
-    for _ in 0..TIMES_AGAIN {
-        plan = LATER.optimize(plan, state, |_, _| {})?;
-        let before = std::mem::replace(&mut hash, hash_of(&plan));
-        if hash == before {
-            break;
-        }
-    }
-    Ok(with_shared_parts(plan)?)
+    Ok(with_shared_parts(state.optimize(logical)?)?)
 }
 
 /// The physical plan of a statement, which nobody can execute yet.

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::Session;
 use crate::change;
 use crate::error::{Error, Result};
-use crate::plan::{cancel_check, planner};
+use crate::plan::cancel_check;
 use crate::query::select::{self, with_values};
 use crate::result::answer::Outcome;
 use crate::result::rows::{ResultColumn, Rows};
@@ -73,7 +73,7 @@ impl Session {
             text.push_str(&format!("{}\n", verb_of(statement)));
         }
         if verbose {
-            let optimized = planner::optimized(&self.context.state, &logical)?;
+            let optimized = self.context.state.optimize(&logical)?;
             text.push_str(&format!("logical plan:\n{}\n\n", optimized.display_indent()));
         }
         if analyze {

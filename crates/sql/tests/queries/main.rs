@@ -10,6 +10,7 @@ mod index_joins;
 mod joins;
 mod key_sets;
 mod many_groups;
+mod nested;
 mod orders_of_subqueries;
 mod random;
 mod sets;

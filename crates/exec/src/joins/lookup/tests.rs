@@ -9,7 +9,7 @@ use crate::sources::account::Account;
 /// Numbers far apart, of which about one in so many comes again.
 fn numbers(count: usize, again: usize) -> Vec<i64> {
     let of = |at: usize| (at as i64).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64);
-    let is_again = |at: usize| again > 0 && at > 0 && at % again == 0;
+    let is_again = |at: usize| again > 0 && at > 0 && at.is_multiple_of(again);
     (0..count).map(|at| of(if is_again(at) { at * 7919 % at } else { at })).collect()
 }
 
