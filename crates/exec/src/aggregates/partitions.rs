@@ -214,7 +214,9 @@ impl Merge<'_> {
         let (mut columns, mut found) = (vec![Vec::new(); self.numbers], Vec::new());
         if self.groups.len() == 0 {
             // They come in no order: there is a table from the first on, with room for all.
-            self.groups.clear(partition.len() / SAME_GUESS, LookUp::All, account)?;
+            let room = partition.len() / SAME_GUESS;
+            self.groups.clear(room, LookUp::All, account)?;
+            self.groups.make_room(room, account)?;
         }
         for block in &partition.blocks {
             let count = block.states.len();
