@@ -349,9 +349,11 @@ impl JoinBuild {
                     let mut of_valid = Vec::new();
                     account.reserve(&mut of_valid, valid)?;
                     of_valid.resize(valid, NONE);
+                    account.take(valid * size_of::<i64>())?;
                     let numbers = self.of_valid(&numbers);
                     let table = NumberTable::of(&numbers, &mut of_valid, account)?;
                     let rows = (0..self.rows).filter(|row| self.is_valid(*row));
+                    account.give_back(valid * size_of::<i64>());
                     account.give_back(of_valid.capacity() * size_of::<u32>());
                     rows.zip(of_valid).for_each(|(row, entry)| entries[row] = entry);
                     table
