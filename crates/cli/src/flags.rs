@@ -3,13 +3,15 @@
 //! Nothing is given meaning here; which flag a command knows is for the command to say, and what
 //! stands behind a flag stays text until a command reads it.
 
+#[cfg(feature = "sql")]
+pub(crate) mod queries;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::outcome::Failure;
-use crate::sizes;
 
 /// A flag as it is listed.
 struct Flag {
@@ -19,7 +21,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 36] = [
+const FLAGS: [Flag; 38] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -47,6 +49,8 @@ const FLAGS: [Flag; 36] = [
         Some("BYTES"),
         "the most memory of a query, as 500M; that of all if nothing is said",
     ),
+    flag("spill-folder", '\0', Some("DIR"), "rows of queries that have no room go to files here"),
+    flag("spill-limit", '\0', Some("BYTES"), "the most bytes of these files; 100G"),
     flag("rows", '\0', None, "every change of a row, and not only how many there are"),
     flag("until-commit", '\0', Some("N"), "as it was after this commit, by its timestamp"),
     flag("until-time", '\0', Some("TIME"), "as it was then: 2026-11-21T20:15:00Z, RFC 3339"),
@@ -121,6 +125,8 @@ pub(crate) struct Flags {
     pub(crate) freeze: Option<String>,
     pub(crate) query_threads: Option<String>,
     pub(crate) query_memory: Option<String>,
+    pub(crate) spill_folder: Option<PathBuf>,
+    pub(crate) spill_limit: Option<String>,
     pub(crate) rows: bool,
     pub(crate) until_commit: Option<String>,
     pub(crate) until_time: Option<String>,
@@ -185,6 +191,8 @@ impl Flags {
             "freeze" => self.freeze = Some(text(parser)?),
             "query-threads" => self.query_threads = Some(text(parser)?),
             "query-memory" => self.query_memory = Some(text(parser)?),
+            "spill-folder" => self.spill_folder = Some(folder(parser)?),
+            "spill-limit" => self.spill_limit = Some(text(parser)?),
             "rows" => self.rows = true,
             "until-commit" => self.until_commit = Some(text(parser)?),
             "until-time" => self.until_time = Some(text(parser)?),
@@ -226,36 +234,6 @@ impl Flags {
                 "--{other} has no meaning for `{command}`; see `remanent {command} --help`"
             ))),
         }
-    }
-
-    /// Whether queries freeze what they have read, unless a session says something else.
-    pub(crate) fn freezes_on_read(&self) -> Result<bool, Failure> {
-        match self.freeze.as_deref() {
-            None | Some("on_read") => Ok(true),
-            Some("off") => Ok(false),
-            Some(other) => {
-                Err(Failure::Usage(format!("--freeze takes on_read or off, not `{other}`")))
-            }
-        }
-    }
-
-    /// How many threads a query may have, unless a session says something else; 0 for as many as
-    /// there are cores.
-    pub(crate) fn query_threads(&self) -> Result<usize, Failure> {
-        let Some(text) = &self.query_threads else { return Ok(0) };
-        let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
-        threads.ok_or_else(|| {
-            Failure::Usage(format!("--query-threads takes a number from 1 to 1024, not `{text}`"))
-        })
-    }
-
-    /// How many bytes a query may hold, unless a session says something else; 0 for no limit.
-    pub(crate) fn query_memory(&self) -> Result<usize, Failure> {
-        let Some(text) = &self.query_memory else { return Ok(0) };
-        let bytes = sizes::parse(text).and_then(|bytes| usize::try_from(bytes).ok());
-        bytes.ok_or_else(|| {
-            Failure::Usage(format!("--query-memory takes bytes, as 500M or 8G, not `{text}`"))
-        })
     }
 
     /// The words behind the command's name, as many as it takes.

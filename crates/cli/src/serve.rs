@@ -11,12 +11,13 @@ use std::time::Duration;
 use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::SqlDatabase;
 
+use crate::flags::queries::QueryFlags;
 use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 17] = [
+const FLAG_NAMES: [&str; 19] = [
     "listen",
     "trust",
     "certificate",
@@ -33,6 +34,8 @@ const FLAG_NAMES: [&str; 17] = [
     "freeze",
     "query-threads",
     "query-memory",
+    "spill-folder",
+    "spill-limit",
     "help",
 ];
 
@@ -56,15 +59,11 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     flags.only("serve", &FLAG_NAMES)?;
     let [path] = flags.words(["the folder of a database, or `:memory:`"])?;
     let server_options = server_options(flags)?;
-    let freezes_on_read = flags.freezes_on_read()?;
-    let query_threads = flags.query_threads()?;
-    let query_memory = flags.query_memory()?;
+    let queries = QueryFlags::of(flags)?;
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
     let database = open(path, flags)?;
-    database.freeze_on_read(freezes_on_read);
-    database.query_threads(query_threads);
-    database.query_memory(query_memory);
+    queries.apply(&database)?;
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody sees; without roles it lets nobody in.

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use remanent_shell::{End, Format, Input, Options, Streams};
 use remanent_sql::SqlDatabase;
 
+use crate::flags::queries::QueryFlags;
 use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
 
-pub(crate) const FLAG_NAMES: [&str; 15] = [
+pub(crate) const FLAG_NAMES: [&str; 17] = [
     "command",
     "file",
     "create",
@@ -27,6 +28,8 @@ pub(crate) const FLAG_NAMES: [&str; 15] = [
     "freeze",
     "query-threads",
     "query-memory",
+    "spill-folder",
+    "spill-limit",
     "help",
     "version",
 ];
@@ -49,13 +52,9 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     flags.only("remanent", &FLAG_NAMES)?;
     let path = flags.words.first().map(String::as_str).filter(|path| *path != MEMORY);
     let shell_options = shell_options(path, flags)?;
-    let freezes_on_read = flags.freezes_on_read()?;
-    let query_threads = flags.query_threads()?;
-    let query_memory = flags.query_memory()?;
+    let queries = QueryFlags::of(flags)?;
     let database = open(path, flags)?;
-    database.freeze_on_read(freezes_on_read);
-    database.query_threads(query_threads);
-    database.query_memory(query_memory);
+    queries.apply(&database)?;
     if let Some(damage) = database.engine().damage() {
         say(&format!("warning: {damage}\nthe database can only be read"));
     }

@@ -3,6 +3,7 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -17,9 +18,10 @@ use crate::catalog::sequence_numbers::Taken;
 use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
 use crate::catalog::store::{Kind, NewObject, Store};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
+use crate::limits::spill::Spilling;
 use crate::names::Name;
 use crate::plan_cache::PlanCache;
 use crate::threads::spare::{CORES, THREADS_MAX};
@@ -188,6 +190,28 @@ impl SqlDatabase {
     /// ```
     pub fn query_memory(&self, bytes: usize) {
         self.query_memory.store(bytes, Ordering::Relaxed);
+    }
+
+    /// From now on, rows of queries that have no room in memory are written to files in this
+    /// folder, which have at most so many bytes together: what is to be sorted, and groups and
+    /// joins that are DataFusion's. Files have no names, and are gone with their query or the
+    /// process. Where nobody says a folder, such queries are refused (53200).
+    ///
+    /// # Errors
+    /// A folder that is not there, or that no file can be made in.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// db.spill_to(std::env::temp_dir(), 10 << 30)?;
+    /// assert!(db.spill_to("/no/such/folder", 10 << 30).is_err());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn spill_to(&self, folder: impl AsRef<Path>, limit: u64) -> Result<()> {
+        let spilling = self.state.config().get_extension::<Spilling>();
+        let spilling = spilling.ok_or_else(|| Error::internal("a state without spilling"))?;
+        spilling.set(folder.as_ref(), limit)
     }
 
     /// What the settings of sessions begin with.

@@ -4,6 +4,7 @@
 //! keeps its state.
 
 use std::fmt;
+use std::io::ErrorKind as ErrorKindOfFile;
 
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -191,6 +192,10 @@ states! {
     TOO_COMPLEX = "54001";
     /// A list of more columns than there may be.
     TOO_MANY_COLUMNS = "54011";
+    /// A limit that somebody has set is reached.
+    CONFIGURED_LIMIT = "53400";
+    /// There is no room left on a disk.
+    DISK_FULL = "53100";
     /// The memory budget is reached.
     OUT_OF_MEMORY = "53200";
     /// More of something than there may be, whatever the memory.
@@ -407,7 +412,10 @@ impl From<datafusion::arrow::error::ArrowError> for Error {
                 return Self::new(SqlState::NUMBER_OUT_OF_RANGE, format!("out of range: {text}"));
             }
             ArrowError::MemoryError(_) => SqlState::OUT_OF_MEMORY,
-            ArrowError::IoError(..) => SqlState::IO_ERROR,
+            ArrowError::IoError(..) => {
+                let ArrowError::IoError(_, source) = error else { unreachable!() };
+                return source.into();
+            }
             ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
                 state_by_words(text).unwrap_or(SqlState::BAD_PARAMETER)
             }
@@ -435,6 +443,7 @@ impl From<DataFusionError> for Error {
                 Some(own) => own,
                 None => match source.find_root() {
                     DataFusionError::Execution(text) => Self::of_values(after_colon(text)),
+                    DataFusionError::ResourcesExhausted(text) => Self::of_exhausted(text),
                     root => Self::of_fault(after_colon(&root.strip_backtrace())),
                 },
             },
@@ -443,12 +452,10 @@ impl From<DataFusionError> for Error {
                 None => Self::internal("an error without a reason"),
             },
             DataFusionError::ArrowError(source, _) => (*source).into(),
+            DataFusionError::IoError(source) => source.into(),
             DataFusionError::SQL(source, _) => (*source).into(),
             DataFusionError::SchemaError(source, _) => Self::of_schema(&source),
-            DataFusionError::ResourcesExhausted(text) => {
-                let reached = "the memory budget is reached: the query needs more than is left";
-                Self::new(SqlState::OUT_OF_MEMORY, reached).detail(text)
-            }
+            DataFusionError::ResourcesExhausted(text) => Self::of_exhausted(&text),
             DataFusionError::NotImplemented(text) => {
                 Self::new(SqlState::FEATURE_NOT_SUPPORTED, text)
             }
@@ -463,6 +470,19 @@ impl From<DataFusionError> for Error {
 }
 
 impl Error {
+    /// The same for operators that write files where memory is refused so, and no other way.
+    pub(crate) fn into_exhausted(self) -> DataFusionError {
+        let detail = self.0.detail.as_deref().unwrap_or_default();
+        DataFusionError::ResourcesExhausted(format!("{}\n{detail}", self.0.message))
+    }
+
+    /// An operator that found no memory, in its own words or as the line before.
+    fn of_exhausted(text: &str) -> Self {
+        let reached = "the memory budget is reached: the query needs more than is left";
+        let (message, detail) = text.split_once('\n').unwrap_or((reached, text));
+        Self::new(SqlState::OUT_OF_MEMORY, message).detail(detail)
+    }
+
     fn of_shared(source: &DataFusionError) -> Option<Self> {
         let DataFusionError::External(inner) = source.find_root() else {
             return None;
@@ -590,7 +610,14 @@ impl From<Error> for DataFusionError {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Self::new(SqlState::IO_ERROR, error.to_string())
+        let state = match error.kind() {
+            ErrorKindOfFile::StorageFull => SqlState::DISK_FULL,
+            _ => SqlState::IO_ERROR,
+        };
+        match error.downcast::<Self>() {
+            Ok(own) => own,
+            Err(error) => Self::new(state, error.to_string()),
+        }
     }
 }
 

@@ -58,6 +58,15 @@ pub(crate) trait Engine {
     ///
     /// Whatever the engine reports.
     fn explain(&mut self, text: &str) -> Outcome<String>;
+
+    /// Which part of a query's operators are the engine's own, where the others are a library's.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports.
+    fn native(&mut self, _text: &str) -> Outcome<Option<f64>> {
+        Ok(None)
+    }
 }
 
 /// Somebody who takes part.

@@ -39,4 +39,7 @@ pub(crate) struct Reply {
     pub(crate) held_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rows: Option<Answer>,
+    /// Which part of the query's operators are the engine's own, where the others are a library's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) native: Option<f64>,
 }

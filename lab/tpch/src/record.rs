@@ -35,6 +35,8 @@ pub(crate) struct Cell {
     pub(crate) query: usize,
     /// Rows of the answer.
     pub(crate) rows: usize,
+    /// Which part of the plan's operators are the contender's own, where others are a library's.
+    pub(crate) native: Option<f64>,
     /// Why there is no time.
     pub(crate) wrong: Option<String>,
     pub(crate) wall_ns: Vec<f64>,
@@ -109,6 +111,9 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
         "machine": header.machine, "commit": header.commit, "run": header.run,
         "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),
     });
+    if let Some(native) = cell.native {
+        record["native"] = json!((native * 1e3).round() / 1e3);
+    }
     if cell.wrong.is_none() {
         record["wall_ns_per_op"] = spread_of(&cell.wall_ns);
         record["cpu_ns_per_op"] = spread_of(&cell.cpu_ns);

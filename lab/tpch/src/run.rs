@@ -137,12 +137,16 @@ fn first(process: &mut Process, query: &Query, expected: &Answer) -> Cell {
         version: process.version.clone(),
         query: *number,
         rows: expected.0.len(),
+        native: None,
         wrong: None,
         wall_ns: Vec::new(),
         cpu_ns: Vec::new(),
     };
     cell.wrong = match process.query(text, true) {
-        Ok(reply) => difference(&reply.rows.unwrap_or_default(), expected, order),
+        Ok(reply) => {
+            cell.native = reply.native;
+            difference(&reply.rows.unwrap_or_default(), expected, order)
+        }
         Err(error) => Some(error.to_string()),
     };
     if let Some(wrong) = &cell.wrong {

@@ -54,8 +54,13 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             let clock = Clock::start();
             let batches = engine.query(query)?;
             let took = clock.elapsed();
-            let rows = if *rows { Some(text(&batches)?) } else { None };
-            Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, rows, ..Reply::default() })
+            let mut reply =
+                Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, ..Reply::default() };
+            if *rows {
+                reply.rows = Some(text(&batches)?);
+                reply.native = engine.native(query)?;
+            }
+            Ok(reply)
         }
     }
 }

@@ -66,6 +66,11 @@ fn queries(results: &Results, threads: usize) -> Table {
     };
     table.add_row(line("total".to_owned(), summary(&total).into_iter()));
     table.add_row(line("geometric mean".to_owned(), summary(&mean).into_iter()));
+    let natives = names.iter().map(|name| native(results, name));
+    let natives: Vec<String> = natives.map(Option::unwrap_or_default).collect();
+    if natives.iter().any(|native| !native.is_empty()) {
+        table.add_row(line("own operators".to_owned(), natives.into_iter()));
+    }
     if let Some(base) = of_all(&mean, COMPARED_WITH) {
         let ratio = |name: &&str| {
             of_all(&mean, name).map_or(String::new(), |mean| format!("{:.2}", mean / base))
@@ -73,6 +78,14 @@ fn queries(results: &Results, threads: usize) -> Table {
         table.add_row(line(format!("to {COMPARED_WITH}"), names.iter().map(ratio)));
     }
     table
+}
+
+/// Which part of a contender's operators are its own, in the mean of all queries.
+fn native(results: &Results, name: &str) -> Option<String> {
+    let cells = results.cells.iter().filter(|cell| cell.contender == name);
+    let parts = cells.map(|cell| cell.native).collect::<Option<Vec<f64>>>()?;
+    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    Some(format!("{:.0} %", mean * 100.0))
 }
 
 fn loading(results: &Results) -> Table {

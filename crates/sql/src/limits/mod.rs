@@ -8,6 +8,8 @@ pub(crate) mod budget;
 
 pub(crate) mod held;
 
-pub(crate) mod query_memory;
-
 pub(crate) mod cancel;
+
+pub(crate) mod spill;
+
+pub(crate) mod query_memory;

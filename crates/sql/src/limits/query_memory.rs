@@ -1,13 +1,15 @@
-//! The most memory that one query may hold: `query_memory`.
+//! The most memory that one query may hold: `query_memory`; and what becomes of who is refused.
 //!
 //! What operators ask for goes through a pool of their query's own, which asks the database's
-//! budget for it. Of several queries at once each has this limit.
+//! budget for it. Of several queries at once each has this limit. Where there are files for rows
+//! that have no room, operators that can write some are told in DataFusion's way that they must.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::error::Result as PlanResult;
+use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::RuntimeEnv;
 
@@ -17,22 +19,38 @@ use crate::error::{Error, SqlState};
 #[derive(Debug)]
 struct QueryPool {
     budget: Arc<dyn MemoryPool>,
-    limit: usize,
+    /// The most bytes, if it has a limit of its own.
+    limit: Option<usize>,
     /// What was asked for and is not given back.
     asked: AtomicUsize,
+    /// Whether operators that are refused memory write files instead.
+    spills: bool,
 }
 
-/// What a run of a query that may hold so many bytes is given; the same if there is no limit.
-pub(crate) fn limited(runtime: &Arc<RuntimeEnv>, limit: Option<usize>) -> Arc<RuntimeEnv> {
-    let Some(limit) = limit else { return Arc::clone(runtime) };
+/// What a run of a query is given that may hold so many bytes, and write files if there are any;
+/// the same if there is neither a limit nor a file.
+pub(crate) fn limited(
+    runtime: &Arc<RuntimeEnv>,
+    limit: Option<usize>,
+    files: Option<Arc<DiskManager>>,
+) -> Arc<RuntimeEnv> {
+    let spills = files.is_some();
+    if limit.is_none() && !spills {
+        return Arc::clone(runtime);
+    }
     let budget = Arc::clone(&runtime.memory_pool);
-    let pool = QueryPool { budget, limit, asked: AtomicUsize::new(0) };
-    Arc::new(RuntimeEnv { memory_pool: Arc::new(pool), ..runtime.as_ref().clone() })
+    let pool = QueryPool { budget, limit, asked: AtomicUsize::new(0), spills };
+    let disk_manager = files.unwrap_or_else(|| Arc::clone(&runtime.disk_manager));
+    let memory_pool = Arc::new(pool);
+    Arc::new(RuntimeEnv { memory_pool, disk_manager, ..runtime.as_ref().clone() })
 }
 
 impl fmt::Display for QueryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of {}", self.limit, self.budget)
+        match self.limit {
+            Some(limit) => write!(f, "{limit} bytes of {}", self.budget),
+            None => self.budget.fmt(f),
+        }
     }
 }
 
@@ -53,14 +71,20 @@ impl MemoryPool for QueryPool {
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> PlanResult<()> {
         let before = self.asked.fetch_add(additional, Ordering::Relaxed);
-        let grown = match before.saturating_add(additional) > self.limit {
-            true => Err(self.reached(reservation, additional).into()),
-            false => self.budget.try_grow(reservation, additional),
+        let after = before.saturating_add(additional);
+        let grown = if self.limit.is_some_and(|limit| after > limit) {
+            let text = "the query needs more memory than query_memory allows";
+            Err(self.reached(text, reservation, additional).into())
+        } else if self.spills && after > self.share() {
+            let text = "the memory budget is reached: the query needs more than is left";
+            Err(self.reached(text, reservation, additional).into())
+        } else {
+            self.budget.try_grow(reservation, additional)
         };
-        if grown.is_err() {
+        grown.map_err(|refused| {
             self.asked.fetch_sub(additional, Ordering::Relaxed);
-        }
-        grown
+            if self.spills { Error::from(refused).into_exhausted() } else { refused }
+        })
     }
 
     fn reserved(&self) -> usize {
@@ -68,16 +92,28 @@ impl MemoryPool for QueryPool {
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(self.limit)
+        match self.limit {
+            Some(limit) => MemoryLimit::Finite(limit),
+            None => self.budget.memory_limit(),
+        }
     }
 }
 
 impl QueryPool {
-    fn reached(&self, reservation: &MemoryReservation, additional: usize) -> Error {
-        let (limit, what) = (self.limit, reservation.consumer().name());
-        let text = "the query needs more memory than query_memory allows";
+    /// What a query that writes files takes of the budget: it leaves a part to others, and to the
+    /// values of its own expressions.
+    fn share(&self) -> usize {
+        match self.budget.memory_limit() {
+            MemoryLimit::Finite(room) => room / 4 * 3,
+            _ => usize::MAX,
+        }
+    }
+
+    fn reached(&self, text: &str, reservation: &MemoryReservation, additional: usize) -> Error {
+        let (limit, what) = (self.limit.unwrap_or_else(|| self.share()), reservation.consumer());
         let detail = format!(
-            "{what} asked for {additional} bytes more; the query holds {} of {limit}.",
+            "{} asked for {additional} bytes more; the query holds {} of {limit}.",
+            what.name(),
             self.reserved().saturating_sub(additional)
         );
         Error::new(SqlState::OUT_OF_MEMORY, text).detail(detail)

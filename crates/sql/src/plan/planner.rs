@@ -40,6 +40,7 @@ use crate::functions::arithmetic::rounding;
 use crate::functions::measured::{MeasuredFunctions, Planning};
 use crate::functions::texts::pad;
 use crate::functions::{measured, regex};
+use crate::limits::spill::Spilling;
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
@@ -78,7 +79,8 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
         .with_target_partitions(1)
         .with_batch_size(BATCH_ROWS)
         .with_information_schema(false)
-        .with_create_default_catalog_and_schema(false);
+        .with_create_default_catalog_and_schema(false)
+        .with_extension(Arc::new(Spilling::default()));
     let options = config.options_mut();
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
@@ -94,7 +96,8 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     options.execution.skip_physical_aggregate_schema_check = true;
     // Our rules say which side of a join is hashed.
     options.optimizer.join_reordering = false;
-    // What finds no memory is told so: rows are not to lie in files that nobody asked for.
+    // What finds no memory is told so: rows are not to lie in files that nobody asked for. A
+    // query has files if its database has a folder for them (`Scope`).
     let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
     let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool);
     let runtime = runtime.with_disk_manager_builder(no_files).build_arc()?;

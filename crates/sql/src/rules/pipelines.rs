@@ -9,9 +9,11 @@ use datafusion::error::Result as PlanResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
+use crate::pipeline::aggregate::exec::GroupsExec;
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::plan::Pipeline;
 use crate::rules::through::UNCHANGED;
+use crate::scan::exec::ScanExec;
 
 /// The rule, behind all that move joins, filters and projections.
 #[derive(Debug)]
@@ -49,4 +51,9 @@ fn of_pipelines(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPla
     let children = children.into_iter().map(|child| of_pipelines(Arc::clone(child)));
     let children = children.collect::<PlanResult<_>>()?;
     plan.replace_children(children, UNCHANGED)
+}
+
+/// Whether an operator is one of ours; the others are DataFusion's.
+pub(crate) fn is_native(plan: &dyn ExecutionPlan) -> bool {
+    plan.is::<ScanExec>() || plan.is::<PipelineExec>() || plan.is::<GroupsExec>()
 }

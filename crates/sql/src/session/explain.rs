@@ -22,6 +22,7 @@ use crate::plan::cancel_check;
 use crate::query::select::{self, with_values};
 use crate::result::answer::Outcome;
 use crate::result::rows::{ResultColumn, Rows};
+use crate::rules::pipelines::is_native;
 use crate::statement::changed_by;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -168,7 +169,7 @@ fn json_row(plan: &Arc<dyn ExecutionPlan>, change: Option<&str>) -> Result<Outco
 
 fn json_of(plan: &dyn ExecutionPlan) -> serde_json::Value {
     let shown = displayable(plan).one_line().to_string();
-    let mut node = json!({"Node Type": plan.name()});
+    let mut node = json!({"Node Type": plan.name(), "Native": is_native(plan)});
     // What stands behind the name.
     if let Some((_, more)) = shown.trim_end().split_once(": ") {
         node["Details"] = json!(more);

@@ -15,6 +15,10 @@ use super::shared_rows::SharedParts;
 use crate::error::{Error, Result};
 use crate::limits::cancel;
 use crate::limits::query_memory::limited;
+use crate::limits::spill::Spilling;
+
+/// A sort that may write files keeps this part of its query's memory for merging them.
+const MERGING_PART: usize = 8;
 
 /// What operators of one run share, as they find it in their task: first the transaction that they
 /// read in.
@@ -67,7 +71,13 @@ impl Scope {
     fn new_task(&self) -> Arc<TaskContext> {
         let transaction = Arc::clone(&self.transaction);
         let current = Current { transaction, shared: SharedParts::default() };
-        let config = self.state.config().clone().with_extension(Arc::new(current));
+        let mut config = self.state.config().clone().with_extension(Arc::new(current));
+        let limit = self.transaction.cancel.query_memory();
+        let files = config.get_extension::<Spilling>().and_then(|spilling| spilling.files());
+        if let (Some(limit), Some(_)) = (limit, &files) {
+            let for_merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+            *for_merging = (limit / MERGING_PART).min(*for_merging);
+        }
         // Operators have the functions that they call.
         Arc::new(TaskContext::new(
             None,
@@ -77,7 +87,7 @@ impl Scope {
             HashMap::new(),
             HashMap::new(),
             HashMap::new(),
-            limited(self.state.runtime_env(), self.transaction.cancel.query_memory()),
+            limited(self.state.runtime_env(), limit, files),
         ))
     }
 

@@ -7,3 +7,4 @@ mod deep;
 mod full_budget;
 mod proportional;
 mod query_memory;
+mod spill;

@@ -12,6 +12,7 @@ use datafusion::arrow::record_batch::RecordBatch;
 use lab_harness::Outcome;
 use remanent_engine::{Database, Options};
 use remanent_sql::{Session, SqlDatabase, Statement};
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::Engine;
@@ -135,6 +136,21 @@ impl Engine for Remanent {
         let lines = answer.rows.iter().filter_map(|row| row.first()?.to_text());
         Ok(lines.collect::<Vec<_>>().join("\n"))
     }
+
+    fn native(&mut self, text: &str) -> Outcome<Option<f64>> {
+        let answer = self.session.query(&format!("explain (format json) {text}"), &[])?;
+        let plan = answer.rows.first().and_then(|row| row.first()?.to_text());
+        let plan: Value = serde_json::from_str(&plan.ok_or("no plan")?)?;
+        let (native, all) = operators(&plan[0]["Plan"]);
+        Ok(Some(native as f64 / all as f64))
+    }
+}
+
+/// How many operators of a plan are the engine's own, and how many there are.
+fn operators(plan: &Value) -> (usize, usize) {
+    let own = usize::from(plan["Native"] == true);
+    let below = plan["Plans"].as_array().into_iter().flatten().map(operators);
+    below.fold((own, 1), |(native, all), (more, others)| (native + more, all + others))
 }
 
 impl Remanent {
