@@ -38,12 +38,14 @@ pub(crate) fn check(
         }
         let present = listed.iter().map(|(key, _)| key).step_by(listed.len() / 4 + 1);
         let keys = probes.iter().map(|probe| index.key(probe)).chain(present.cloned());
-        for key in keys {
-            checker.check_key(handle, &listed, &key);
+        let keys: Vec<_> = keys.collect();
+        for key in &keys {
+            checker.check_key(handle, &listed, key);
             if index.is_ordered() {
-                checker.check_bounds(handle, &listed, &key);
+                checker.check_bounds(handle, &listed, key);
             }
         }
+        checker.check_keys_together(handle, &listed, &keys);
     }
     checker.check_batches(indexes, probes);
 }
@@ -169,6 +171,26 @@ impl Checker<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Looks whole keys up in one call.
+    fn check_keys_together(&self, handle: IndexHandle, listed: &Listed, keys: &[Vec<Part>]) {
+        let values: Vec<_> = keys.iter().map(|key| self.index.values(key)).collect();
+        let mut found = Vec::new();
+        let visited = self.view.each_batch(self.table, handle, &values, |place, row| {
+            found.push((place, row.id().number()));
+            Ok(())
+        });
+        visited.expect("the keys have the index's shape");
+        assert!(found.is_sorted_by_key(|(place, _)| *place), "keys are answered in their order");
+        found.sort_unstable();
+        let mut expected = Vec::new();
+        for (place, key) in keys.iter().enumerate() {
+            let equal = listed.iter().filter(|(own, _)| self.index.compare(own, key).is_eq());
+            expected.extend(equal.map(|(_, id)| (place, *id)));
+        }
+        expected.sort_unstable();
+        assert_eq!(found, expected, "each of {} together", self.index.schema.name);
     }
 
     fn check_bounds(&self, handle: IndexHandle, listed: &Listed, key: &[Part]) {

@@ -25,7 +25,7 @@ pub(crate) enum Access {
     All,
     /// No row can meet the conditions.
     Nothing,
-    /// The rows of these whole keys.
+    /// The rows of these keys: whole ones, or the first parts of those of an ordered index.
     Keys { index: usize, keys: Vec<Vec<Datum>> },
     /// The rows of an ordered index whose key begins with these values, and whose next column lies
     /// between these; in the order of the index.

@@ -106,7 +106,14 @@ impl ScanExec {
     /// by an index.
     pub(crate) fn told(&self, told: &Told) -> Option<Self> {
         let is_column = self.columns[told.column] < self.table.columns.len();
-        if self.access != Access::All || self.fetch.is_some() || !is_column {
+        let is_read_in_any_order = match &self.access {
+            Access::All => true,
+            Access::Range { low: None, high: None, .. } => {
+                self.properties.output_ordering().is_none()
+            }
+            _ => false,
+        };
+        if !is_read_in_any_order || self.fetch.is_some() || !is_column {
             return None;
         }
         let mut scan = self.again(Arc::clone(&self.properties));
@@ -158,11 +165,9 @@ impl ScanExec {
         let start = move |sharing: Sharing| {
             let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
             let wants = Wants::of(runtime_filters, told, &request, count)?;
-            let access = match access {
-                Access::All => join_keys::access_by(&wants.filters, &transaction, &request.table)?,
-                _ => None,
-            }
-            .unwrap_or(access);
+            let by_keys_of_joins =
+                join_keys::access_by(&access, &wants.filters, &transaction, &request.table)?;
+            let access = by_keys_of_joins.unwrap_or(access);
             if let (Access::Keys { keys, .. }, false) = (&access, wants.filters.is_empty()) {
                 by_keys.add(keys.len());
             }

@@ -2,8 +2,9 @@
 //!
 //! A hash join reads its smaller side first and tells the scan of the other which keys it found
 //! (DataFusion's dynamic filters). When the scan is asked for its first row, the keys are known; if
-//! they are those of an index, and few beside the rows of the table, the rows are found by them.
-//! The join checks what it gets as ever.
+//! they are those of an index, or the first part of them, and have few rows beside those of the
+//! table, the rows are found by them. Conditions may say what stands before them in the index. The
+//! join checks what it gets as ever.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, InListExpr, Literal};
 use datafusion::physical_expr::utils::split_conjunction;
+use remanent_engine::{Error as EngineError, ErrorKind};
 
 use super::access_path::Access;
 use super::condition::Condition;
-use crate::catalog::table::Table;
+use super::rows_of::key_values;
+use crate::catalog::table::{Index, Table};
 use crate::error::Result;
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -27,15 +30,20 @@ use crate::values::datum::Datum;
 /// `lab/records/2026-11-22-tpch-many-keys.jsonl`, and `-tpch-keys.jsonl` for 500.)
 const ROWS_A_KEY: usize = 500;
 
-/// The way by the keys that joins want, instead of reading all rows.
+/// Keys that are looked up to learn how many rows one has, at most.
+const SAMPLED_KEYS: usize = 16;
+
+/// The way by the keys that joins want, instead of this one, if that finds fewer rows.
 ///
 /// # Errors
 /// As the engine; a fault in an expression.
 pub(crate) fn access_by(
+    access: &Access,
     runtime_filters: &[Condition],
     transaction: &Arc<Transaction>,
     table: &Table,
 ) -> Result<Option<Access>> {
+    let Some(fixed) = Fixed::of(access) else { return Ok(None) };
     let rows = transaction.reading()?.rows_max(&table.handle)? as usize;
     let mut best: Option<(usize, Vec<Vec<Datum>>)> = None;
     for runtime_filter in runtime_filters {
@@ -43,18 +51,84 @@ pub(crate) fn access_by(
         for part in split_conjunction(known.expr()) {
             let Some((column, values)) = values_of(part) else { continue };
             // A single key is that of a subquery, and looked up in whatever table.
-            if values.len() > 1 && values.len().saturating_mul(ROWS_A_KEY) >= rows {
+            let is_many = values.len().saturating_mul(ROWS_A_KEY) >= rows;
+            if values.len() > 1 && is_many && fixed.index.is_none() {
                 continue;
             }
-            let Some((index, keys)) = keys_of(column, values, runtime_filter, table) else {
+            let Some((index, keys)) = keys_of(column, values, runtime_filter, table, &fixed) else {
                 continue;
             };
-            if best.as_ref().is_none_or(|(_, others)| keys.len() < others.len()) {
+            let is_better = best.as_ref().is_none_or(|(_, others)| keys.len() < others.len());
+            if is_better && have_few_rows(transaction, table, index, &keys, rows / ROWS_A_KEY)? {
                 best = Some((index, keys));
             }
         }
     }
     Ok(best.map(|(index, keys)| Access::Keys { index, keys }))
+}
+
+/// The first values of keys that are looked up, which conditions say.
+struct Fixed<'a> {
+    /// The index that has them; any, if there are none.
+    index: Option<usize>,
+    prefix: &'a [Datum],
+}
+
+impl<'a> Fixed<'a> {
+    fn of(access: &'a Access) -> Option<Self> {
+        match access {
+            Access::All => Some(Self { index: None, prefix: &[] }),
+            Access::Range { index, prefix, low: None, high: None, .. } => {
+                Some(Self { index: Some(*index), prefix })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether keys of an index begin with these values and then one of a column, and there is
+    /// nothing else to know.
+    fn fits(&self, place: usize, index: &Index, column: usize) -> bool {
+        let at = self.prefix.len();
+        let is_next = index.columns.get(at) == Some(&column);
+        let is_enough = index.ordered || index.columns.len() == at + 1;
+        is_next && is_enough && self.index.is_none_or(|own| own == place)
+    }
+}
+
+/// Whether the rows of these keys are few, as far as some of them tell: where an index may have
+/// many rows for one of them, these are counted.
+fn have_few_rows(
+    transaction: &Transaction,
+    table: &Table,
+    index: usize,
+    keys: &[Vec<Datum>],
+    few: usize,
+) -> Result<bool> {
+    let index = &table.indexes[index];
+    let is_whole = keys.first().is_none_or(|key| key.len() == index.columns.len());
+    if index.unique && is_whole {
+        return Ok(true);
+    }
+    let sampled = keys.len().min(SAMPLED_KEYS);
+    // One key has a row or two in whatever table.
+    let few = few.max(2 * sampled);
+    let mut found = 0;
+    for at in 0..sampled {
+        let key = key_values(table, &index.columns, &keys[at * keys.len() / sampled]);
+        let reading = transaction.reading()?;
+        let counted = reading.each(&table.handle, index.handle, &key, |_| {
+            found += 1;
+            match found <= few {
+                true => Ok(()),
+                false => Err(EngineError::new(ErrorKind::LimitReached)),
+            }
+        });
+        if found > few {
+            return Ok(false);
+        }
+        counted?;
+    }
+    Ok(found.saturating_mul(keys.len()) <= few.saturating_mul(sampled))
 }
 
 /// The column that a condition is about and the values that it may have, if it says no more.
@@ -72,21 +146,28 @@ fn values_of(condition: &Arc<dyn PhysicalExpr>) -> Option<(&Column, &[Arc<dyn Ph
     }
 }
 
-/// The index of a column with the values that it may have, each once.
+/// The index of a column with the keys that it may have, each once: behind what is fixed of them.
 fn keys_of(
     column: &Column,
     values: &[Arc<dyn PhysicalExpr>],
     runtime_filter: &Condition,
     table: &Table,
+    fixed: &Fixed<'_>,
 ) -> Option<(usize, Vec<Vec<Datum>>)> {
     let column = *runtime_filter.columns.get(column.index())?;
-    let index = table.indexes.iter().position(|index| index.columns == [column])?;
+    let indexes = table.indexes.iter().enumerate();
+    let fitting = indexes.filter(|(place, index)| fixed.fits(*place, index, column));
+    // A whole key has the fewest rows.
+    let (index, _) = fitting.min_by_key(|(_, index)| index.columns.len())?;
     let values = values.iter().map(|value| {
         let value = value.downcast_ref::<Literal>()?.value();
         (value.data_type() == table.columns[column].sql_type.to_arrow()).then_some(value)
     });
     let distinct: HashSet<&ScalarValue> = values.collect::<Option<_>>()?;
     let found = distinct.into_iter().filter(|value| !value.is_null());
-    let keys = found.map(|value| Some(vec![Datum::from_scalar(value.clone()).ok()?]));
+    let keys = found.map(|value| {
+        let value = Datum::from_scalar(value.clone()).ok()?;
+        Some([fixed.prefix, &[value]].concat())
+    });
     Some((index, keys.collect::<Option<_>>()?))
 }

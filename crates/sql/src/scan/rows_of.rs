@@ -41,6 +41,9 @@ pub(crate) enum RowsOf {
     },
 }
 
+/// Whole keys that are looked up together.
+const KEYS_TOGETHER: usize = 64;
+
 pub(crate) type Keys = std::vec::IntoIter<Vec<Datum>>;
 
 /// What a reader has come to.
@@ -141,14 +144,26 @@ impl RowsOf {
             Self::Nothing => Ok(false),
             Self::Keys { transaction, table, index, keys } => {
                 transaction.cancel.check()?;
-                let Some(key) = keys.next() else { return Ok(false) };
                 let index = &table.indexes[*index];
-                let values = key_values(table, &index.columns, &key);
+                let first = keys.as_slice().first();
+                let Some(first) = first else { return Ok(false) };
+                let is_whole = first.len() == index.columns.len();
+                let together = if is_whole { KEYS_TOGETHER } else { 1 };
+                let found: Vec<Vec<Datum>> = keys.by_ref().take(together).collect();
+                let values = found.iter().map(|key| key_values(table, &index.columns, key));
+                let values: Vec<_> = values.collect();
                 let reading = transaction.reading()?;
-                reading.each(&table.handle, index.handle, &values, |row| {
-                    take(&[row]);
-                    Ok(())
-                })?;
+                let (handle, index) = (&table.handle, index.handle);
+                match is_whole {
+                    true => reading.each_batch(handle, index, &values, |_, row| {
+                        take(&[row]);
+                        Ok(())
+                    })?,
+                    false => reading.each(handle, index, &values[0], |row| {
+                        take(&[row]);
+                        Ok(())
+                    })?,
+                }
                 Ok(true)
             }
             Self::Range { cursor, backwards, started, done } => {

@@ -469,6 +469,71 @@ impl<'db> ReadTransaction<'db> {
         self.copies.report()
     }
 
+    /// Visits the rows with these whole keys, the keys of each row in order and with their place
+    /// among them: those of a unique index are looked up many at once, as by
+    /// [`ReadTransaction::get_batch`].
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::each`]; `WrongKeyShape` for a key that is not whole.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, Options, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let schema = TableSchema::new("Shop").column("id", ColumnType::U32);
+    /// # let shops = db.create_table(schema.primary_key(["id"]))?;
+    /// # db.write(|tx| {
+    /// #     for id in 1..=4 {
+    /// #         tx.insert_values(&shops, &[Some(Value::U32(id))])?;
+    /// #     }
+    /// #     Ok(())
+    /// # })?;
+    /// let tx = db.begin_read()?;
+    /// let (by_id, id) = (shops.index("primary")?, shops.column("id")?);
+    /// let keys = [[Value::U32(3)], [Value::U32(9)], [Value::U32(2)]];
+    /// let mut found = Vec::new();
+    /// tx.each_batch(&shops, by_id, &keys, |place, row| {
+    ///     found.push((place, row.get::<u32>(id)));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found, [(0, Some(3)), (2, Some(2))]);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn each_batch<'t, 'v>(
+        &'t self,
+        table: &'t Table,
+        index: IndexHandle,
+        keys: &[impl AsRef<[Value<'v>]>],
+        mut visit: impl FnMut(usize, Row<'t>) -> Result<()>,
+    ) -> Result<()> {
+        let view = self.view(table, index)?;
+        // Of keys with nulls a unique index may have several.
+        let is_null = |value: &Value<'_>| matches!(value, Value::Null);
+        let has_nulls = keys.iter().any(|key| key.as_ref().iter().any(is_null));
+        if !view.index.schema.unique || has_nulls {
+            for (place, key) in keys.iter().enumerate() {
+                self.each(table, index, key.as_ref(), |row| visit(place, row))?;
+            }
+            return Ok(());
+        }
+        let mut buffers = [const { KeyBuffer::new() }; GROUP];
+        for (group, keys) in keys.chunks(GROUP).enumerate() {
+            for (buffer, key) in buffers.iter_mut().zip(keys) {
+                buffer.clear();
+                encode_whole(&view, key.as_ref(), buffer)?;
+            }
+            let _operation = self.enter()?;
+            view.group(&buffers[..keys.len()], |i, at| {
+                self.remember_key(&view, buffers[i].as_slice(), at);
+                match self.complete(at)? {
+                    Some(at) => visit(group * GROUP + i, Row::at(view.table, at)),
+                    None => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// A cursor over an ordered index.
     ///
     /// # Errors
