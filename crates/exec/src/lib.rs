@@ -37,6 +37,8 @@ mod aggregates;
 
 mod joins;
 
+mod sorting;
+
 pub use aggregates::aggregation::{
     AggregatedSegment, Aggregation, AggregationPlan, Before, GivenValues,
 };
@@ -73,6 +75,8 @@ pub use rows::selection::Selection;
 pub use rows::{BATCH_ROWS, Rows, Run, TILE_ROWS};
 pub use segment_filter::{Evaluation, SegmentFilter};
 pub use simd::Instructions;
+pub use sorting::key::SortKey;
+pub use sorting::order::sort_rows;
 pub use sources::account::Refused;
 pub use sources::source::{Given, Slice, Source, Texts};
 pub use text_view::TextViews;

@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
-use datafusion::arrow::compute::concat;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::utils::memory::RecordBatchMemoryCounter;
+use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::{BaselineMetrics, RecordOutput};
@@ -16,10 +13,10 @@ use remanent_exec::{BuildRun, Given, JoinBuild, JoinKey, JoinTable};
 
 use super::exec::BatchMaker;
 use super::flow::{Columns, Stages};
+use super::kept_rows::KeptRows;
 use super::plan::{Expr, Join};
 use super::relation::Relation;
 use super::running::{Sink, Taken, Through};
-use super::texts::concat_texts;
 use super::values::{Values, with_memory};
 use crate::error::{Error, Result};
 use crate::threads::pair::do_both;
@@ -30,7 +27,8 @@ const ROWS_BESIDE: usize = 1 << 16;
 /// A build side that is being read.
 pub(crate) struct Collecting {
     build: JoinBuild,
-    columns: CollectedColumns,
+    asked: Arc<Asked>,
+    columns: KeptRows,
     /// What its table takes.
     table: MemoryReservation,
     /// How many threads have read it.
@@ -42,18 +40,6 @@ struct Asked {
     keys: Vec<Expr>,
     key_columns: Vec<JoinKey>,
     nulls_are_equal: bool,
-    /// Places of the columns that somebody asks for.
-    used: Vec<usize>,
-    schema: SchemaRef,
-}
-
-/// The columns of a build side that somebody asks for.
-struct CollectedColumns {
-    asked: Arc<Asked>,
-    /// Rows, with the number of the segment that they are of.
-    batches: Vec<(u64, RecordBatch)>,
-    counter: RecordBatchMemoryCounter,
-    reservation: MemoryReservation,
 }
 
 impl Collecting {
@@ -69,36 +55,23 @@ impl Collecting {
         });
         let key_columns = key_columns.collect::<Result<Vec<_>>>()?;
         let used = used.iter().enumerate().filter(|(_, used)| **used);
-        let asked = Asked {
-            keys: join.build_keys.clone(),
-            key_columns,
-            nulls_are_equal: join.nulls_are_equal,
-            used: used.map(|(place, _)| place).collect(),
-            schema,
-        };
+        let nulls_are_equal = join.nulls_are_equal;
+        let asked = Asked { keys: join.build_keys.clone(), key_columns, nulls_are_equal };
         let register =
             |name: &str| MemoryConsumer::new(name.to_owned()).register(context.memory_pool());
-        Ok(Self::of(Arc::new(asked), register("rows of a join"), register("keys of a join")))
+        let used = used.map(|(place, _)| place).collect();
+        let columns = KeptRows::new(schema, used, register("rows of a join"));
+        Ok(Self::of(Arc::new(asked), columns, register("keys of a join")))
     }
 
-    fn of(asked: Arc<Asked>, rows: MemoryReservation, table: MemoryReservation) -> Self {
-        Self {
-            build: JoinBuild::new(&asked.key_columns, asked.nulls_are_equal),
-            columns: CollectedColumns {
-                asked,
-                batches: Vec::new(),
-                counter: RecordBatchMemoryCounter::new(),
-                reservation: rows,
-            },
-            table,
-            threads: 1,
-        }
+    fn of(asked: Arc<Asked>, columns: KeptRows, table: MemoryReservation) -> Self {
+        let build = JoinBuild::new(&asked.key_columns, asked.nulls_are_equal);
+        Self { build, asked, columns, table, threads: 1 }
     }
 
     /// No rows yet of the same build side, for another thread.
     pub(crate) fn beside(&self) -> Self {
-        let asked = Arc::clone(&self.columns.asked);
-        Self::of(asked, self.columns.reservation.new_empty(), self.table.new_empty())
+        Self::of(Arc::clone(&self.asked), self.columns.beside(), self.table.new_empty())
     }
 
     /// Adds rows of a segment of the source.
@@ -109,7 +82,7 @@ impl Collecting {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let keys = self.columns.asked.keys.iter().map(|key| {
+        let keys = self.asked.keys.iter().map(|key| {
             let array = key.evaluate(batch)?.into_array(batch.num_rows())?;
             let values = Values::of(&array)?;
             match values.can_be_key() {
@@ -139,7 +112,7 @@ impl Collecting {
             columns.push(other.columns);
             tables.push(other.table);
         }
-        let runs = self.columns.absorb(columns)?;
+        let runs = absorb_rows(&mut self.columns, columns)?;
         let build = &mut self.build;
         with_memory(&mut self.table, |memory| build.absorb(builds, &runs, memory))
     }
@@ -152,77 +125,40 @@ impl Collecting {
         self,
         wanted: &[bool],
     ) -> Result<(Relation, JoinTable, MemoryReservation)> {
-        let Self { build, columns, mut table, threads } = self;
+        let Self { build, columns, mut table, threads, .. } = self;
         let is_large = columns.rows() >= ROWS_BESIDE;
         let of_keys = || with_memory(&mut table, |memory| build.finish(wanted, memory));
         let (joined, relation) = match threads > 1 && is_large {
-            true => do_both(threads, of_keys, || columns.finish()),
-            false => (of_keys(), columns.finish()),
+            true => do_both(threads, of_keys, || columns.finish(true)),
+            false => (of_keys(), columns.finish(true)),
         };
         Ok((relation?, joined?, table))
     }
 }
 
-impl CollectedColumns {
-    fn rows(&self) -> usize {
-        self.batches.iter().map(|(_, batch)| batch.num_rows()).sum()
-    }
-
-    fn add(&mut self, segment: u64, batch: &RecordBatch) -> Result<()> {
-        let kept = batch.project(&self.asked.used)?;
-        self.reservation.try_grow(self.counter.count_batch(&kept))?;
-        self.batches.push((segment, kept));
-        Ok(())
-    }
-
-    /// Takes over the rows of others; all come in the order of their segments, which is said.
-    fn absorb(&mut self, others: Vec<Self>) -> Result<Vec<BuildRun>> {
-        let mut all = Vec::new();
-        let mut take = |build: usize, batches: Vec<(u64, RecordBatch)>| {
-            let mut first = 0;
-            for (segment, batch) in batches {
-                let end = first + batch.num_rows();
-                all.push((BuildRun { build, rows: first..end }, segment, batch));
-                first = end;
-            }
-        };
-        take(0, std::mem::take(&mut self.batches));
-        for (other, build) in others.into_iter().zip(1..) {
-            self.reservation.try_grow(other.reservation.free())?;
-            take(build, other.batches);
+/// Takes over the rows of others; all come in the order of their segments, which is said.
+fn absorb_rows(own: &mut KeptRows, others: Vec<KeptRows>) -> Result<Vec<BuildRun>> {
+    let mut all = Vec::new();
+    let mut take = |build: usize, batches: Vec<(u64, RecordBatch)>| {
+        let mut first = 0;
+        for (segment, batch) in batches {
+            let end = first + batch.num_rows();
+            all.push((BuildRun { build, rows: first..end }, segment, batch));
+            first = end;
         }
-        all.sort_by_key(|(_, segment, _)| *segment);
-        let mut runs = Vec::with_capacity(all.len());
-        for (run, segment, batch) in all {
-            runs.push(run);
-            self.batches.push((segment, batch));
-        }
-        Ok(runs)
+    };
+    take(0, std::mem::take(&mut own.batches));
+    for (other, build) in others.into_iter().zip(1..) {
+        own.reservation.try_grow(other.reservation.free())?;
+        take(build, other.batches);
     }
-
-    /// The rows, and one of nulls behind them.
-    fn finish(self) -> Result<Relation> {
-        let Self { asked, batches, reservation, .. } = self;
-        let mut columns: Vec<Option<ArrayRef>> = vec![None; asked.schema.fields().len()];
-        for (at, place) in asked.used.iter().enumerate() {
-            let data_type = asked.schema.field(*place).data_type();
-            let nulls = new_null_array(data_type, 1);
-            let parts = batches.iter().map(|(_, batch)| batch.column(at).as_ref());
-            let parts: Vec<&dyn Array> = parts.chain([nulls.as_ref()]).collect();
-            // Both are there while rows are copied.
-            let count: usize = parts.iter().map(|part| part.len()).sum();
-            let width = data_type.primitive_width().unwrap_or(size_of::<u128>());
-            reservation.try_grow(count * width)?;
-            columns[*place] = Some(match data_type {
-                DataType::Utf8View => concat_texts(&parts)?,
-                _ => concat(&parts)?,
-            });
-        }
-        drop(batches);
-        let bytes = columns.iter().flatten().map(|column| column.get_array_memory_size());
-        reservation.try_resize(bytes.sum())?;
-        Relation::new(columns, Some(reservation))
+    all.sort_by_key(|(_, segment, _)| *segment);
+    let mut runs = Vec::with_capacity(all.len());
+    for (run, segment, batch) in all {
+        runs.push(run);
+        own.batches.push((segment, batch));
     }
+    Ok(runs)
 }
 
 /// What takes the rows of a pipeline as those of a build side.

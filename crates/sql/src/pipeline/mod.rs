@@ -21,11 +21,15 @@ pub(crate) mod told;
 
 pub(crate) mod piece;
 
+pub(crate) mod kept_rows;
+
 pub(crate) mod builds;
 pub(crate) mod collecting;
 pub(crate) mod flow;
 pub(crate) mod running;
 
 pub(crate) mod exec;
+
+pub(crate) mod sorting;
 
 pub(crate) mod aggregate;

@@ -30,7 +30,8 @@ use crate::scan::told::Told;
 const LIST_MAX: usize = 4096;
 
 /// What an operator knows of its inputs stays as it is.
-const UNCHANGED: ReplaceChildrenOptions = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+pub(super) const UNCHANGED: ReplaceChildrenOptions =
+    ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
 
 /// The keys of a join's build side, for a column with this place in a schema.
 ///

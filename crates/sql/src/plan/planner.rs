@@ -52,6 +52,7 @@ use crate::rules::joins::not_in::NotInConstants;
 use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::ordered::OrdersOfTheirOwn;
+use crate::rules::ordered::native::NativeSorts;
 use crate::rules::ordered::of_subqueries::{OrdersOfSubqueries, WithoutIdleSorts};
 use crate::rules::ordered::skipped::SkippedInOrder;
 use crate::rules::pipelines::Pipelines;
@@ -197,8 +198,9 @@ static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
     let rules = PhysicalOptimizer::new().rules.into_iter();
     let filters = rules.filter(|rule| rule.name() == MAKES_FILTERS);
     let filters = filters.map(|rule| Arc::new(SameNames(rule)) as PhysicalRule);
-    let ours: [PhysicalRule; 1] = [Arc::new(EncodedAggregates)];
-    let rules = filters.chain(ours);
+    let first: PhysicalRule = Arc::new(NativeSorts);
+    let last: PhysicalRule = Arc::new(EncodedAggregates);
+    let rules = std::iter::once(first).chain(filters).chain([last]);
     rules.map(|rule| Arc::new(Watched(rule)) as PhysicalRule).collect()
 });
 

@@ -12,6 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::pipeline::aggregate::exec::GroupsExec;
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::plan::Pipeline;
+use crate::pipeline::sorting::SortedExec;
 use crate::rules::through::UNCHANGED;
 use crate::scan::exec::ScanExec;
 
@@ -55,5 +56,8 @@ fn of_pipelines(plan: Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPla
 
 /// Whether an operator is one of ours; the others are DataFusion's.
 pub(crate) fn is_native(plan: &dyn ExecutionPlan) -> bool {
-    plan.is::<ScanExec>() || plan.is::<PipelineExec>() || plan.is::<GroupsExec>()
+    plan.is::<ScanExec>()
+        || plan.is::<PipelineExec>()
+        || plan.is::<GroupsExec>()
+        || plan.is::<SortedExec>()
 }

@@ -16,4 +16,5 @@ mod random;
 mod sets;
 mod shared_parts;
 mod shared_texts;
+mod sorts;
 mod threads;
