@@ -6,15 +6,18 @@
 //! than there are runs of one value, which some rows are compared with the next one for.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use remanent_engine::schema::Value;
 use remanent_engine::{Database, ReadTransaction, Row, RowId};
 
 use super::table::{Column, Table};
 use crate::error::Result;
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 /// Rows of a sample; smaller tables are read whole.
 const SAMPLE: u64 = 10_000;
@@ -60,8 +63,8 @@ impl Known {
 /// What is counted of a column.
 #[derive(Default)]
 struct Counted {
-    /// How often each value is in the sample, by its text.
-    values: HashMap<String, u32>,
+    /// How often each value is in the sample, by its hash.
+    values: HashMap<u64, u32>,
     nulls: u64,
     least: Option<Datum>,
     greatest: Option<Datum>,
@@ -76,7 +79,7 @@ fn sample(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Stat
     let mut note = |row: &Row<'_>| {
         sampled += 1;
         for (column, counted) in table.columns.iter().zip(&mut columns) {
-            counted.note(Datum::from_value(row.value(column.handle), &column.sql_type));
+            counted.note(row.value(column.handle), &column.sql_type);
         }
     };
     let (mut asked, mut pairs) = (rows_max, Vec::new());
@@ -127,12 +130,21 @@ fn is_key(table: &Table, column: usize) -> bool {
 }
 
 impl Counted {
-    fn note(&mut self, datum: Datum) {
+    fn note(&mut self, value: Value<'_>, sql_type: &SqlType) {
+        if let Value::String(text) = value
+            && let (Some(Datum::Text(least)), Some(Datum::Text(greatest))) =
+                (&self.least, &self.greatest)
+            && (&**least..=&**greatest).contains(&text)
+        {
+            // Texts are copied where they are an end, and nowhere else.
+            return self.count(hash_of(&text));
+        }
+        let datum = Datum::from_value(value, sql_type);
         if datum.is_null() {
             self.nulls += 1;
             return;
         }
-        *self.values.entry(datum.to_string()).or_default() += 1;
+        self.count(hash_of_datum(&datum));
         let below = |bound: &Datum| less(&datum, bound);
         if self.least.as_ref().is_none_or(below) {
             self.least = Some(datum.clone());
@@ -141,6 +153,10 @@ impl Counted {
         if self.greatest.as_ref().is_none_or(above) {
             self.greatest = Some(datum);
         }
+    }
+
+    fn count(&mut self, hash: u64) {
+        *self.values.entry(hash).or_default() += 1;
     }
 
     fn described(
@@ -187,6 +203,24 @@ impl Counted {
             compared => (self.runs as f64 / compared as f64 * rows).max(different),
         };
         estimate.clamp(different, rows).min(runs) as usize
+    }
+}
+
+fn hash_of(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_of_datum(datum: &Datum) -> u64 {
+    use Datum as D;
+    match datum {
+        D::Int(number) => hash_of(number),
+        D::Decimal(number, _) => hash_of(number),
+        D::Date(days) => hash_of(days),
+        D::Time(moment) | D::Timestamp(moment) | D::TimestampTz(moment) => hash_of(moment),
+        D::Text(text) => hash_of(&**text),
+        other => hash_of(other.to_string().as_str()),
     }
 }
 

@@ -62,3 +62,45 @@ fn subqueries_within_subqueries_are_answered() {
         assert_eq!(answer.rows.len(), 15, "{query}");
     }
 }
+
+/// What all alternatives of a condition have in common makes a join of a subquery, and its answers
+/// stay the same, with NULL among the values as without.
+#[test]
+fn alternatives_with_a_key_in_common_are_joined() {
+    let mut session = session();
+    let script = "create table w (k int, v int, m int);
+                  insert into w select nullif(i % 37, 3), nullif(i % 11, 5), nullif(i % 5, 1)
+                  from generate_series(1, 3000) g(i)";
+    session.execute(script).expect("a table");
+    let key = "w.k = t.k";
+    for (alternatives, plain) in [
+        ("({key} and w.v = 1) or ({key} and w.m = 2)", "(w.v = 1 or w.m = 2)"),
+        (
+            "(w.v = 1 and {key}) or (w.m = 2 and w.v < 7 and {key})",
+            "(w.v = 1 or w.m = 2 and w.v < 7)",
+        ),
+        ("({key} and w.v = 1) or {key} or ({key} and w.m = 0)", "true"),
+        (
+            "w.m > 0 and (({key} and w.v = 1) or ({key} and (w.v = 2 or w.m = 3)))",
+            "w.m > 0 and (w.v = 1 or w.v = 2 or w.m = 3)",
+        ),
+    ] {
+        let alternatives = alternatives.replace("{key}", key);
+        for wrapped in [
+            "select t.k from t where (select count(*) from w where {it}) > 30 order by 1",
+            "select t.k from t where exists (select 1 from w where {it}) order by 1",
+            "select t.k, (select sum(w.v) from w where {it}) from t order by 1",
+        ] {
+            let (query, other) = (
+                wrapped.replace("{it}", &alternatives),
+                wrapped.replace("{it}", &format!("{key} and {plain}")),
+            );
+            let found = session.query(&query, &[]).expect(&query).rows;
+            assert_eq!(found, session.query(&other, &[]).expect(&other).rows, "{query}");
+            let plan = session.query(&format!("explain {query}"), &[]).expect("a plan").rows;
+            let plan: Vec<_> = plan.iter().map(|line| line[0].to_string()).collect();
+            let is_joined = plan.iter().any(|line| line.contains(" join on k@"));
+            assert!(is_joined && !plan.iter().any(|line| line.contains("subquery")), "{plan:?}");
+        }
+    }
+}

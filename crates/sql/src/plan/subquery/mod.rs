@@ -5,6 +5,7 @@
 //! refuse, or answer wrongly where there are NULLs, becomes a call of a function, [`Subplan`], that
 //! runs the subquery once for all rows that ask it the same.
 
+mod factors;
 mod lateral;
 mod rule;
 mod shape;

@@ -20,6 +20,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 
+use super::factors::factored;
 use super::lateral::unnested;
 use super::shape::{is_join, is_joined_value, outer_columns};
 use super::subplan::{Around, Asked, call};
@@ -256,7 +257,7 @@ fn negate(expr: Expr, negated: bool) -> Expr {
 
 /// The subquery with what is to become of those in it.
 fn inner(subquery: Subquery) -> PlanResult<Subquery> {
-    let plan = rewritten(Arc::unwrap_or_clone(subquery.subquery))?;
+    let plan = factored(rewritten(Arc::unwrap_or_clone(subquery.subquery))?)?;
     let outer = outer_columns(&plan)?.into_iter();
     let outer = outer.map(|(field, column)| Expr::OuterReferenceColumn(field, column));
     Ok(Subquery {
