@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::random::Random;
+use crate::random::{Random, seeds};
 use remanent_engine::{Database, Options};
 use remanent_sql::{Datum, Session, SqlDatabase};
 
@@ -188,9 +188,10 @@ fn filled(seed: u64, rows: u64, shape: Shape) -> Arc<SqlDatabase> {
 
 #[test]
 fn groups_are_those_of_datafusion() {
-    let (mut failed, mut encoded) = (0, 0);
+    let (mut failed, mut encoded, mut asked) = (0, 0, 0);
     let shapes = [(0, false), (6, false), (0, true), (5, true)];
-    for (seed, (nulls, is_large)) in (1..).zip(shapes) {
+    for seed in seeds("REMANENT_GROUPS_SEEDS", 1, 4) {
+        let (nulls, is_large) = shapes[(seed as usize + 3) % 4];
         let db = filled(seed, 1_500, Shape { nulls, is_large });
         let mut session = db.session();
         let mut random = Random(seed * 77);
@@ -199,12 +200,13 @@ fn groups_are_those_of_datafusion() {
             for table in ["hot", "cold", "mixed"] {
                 failed += usize::from(compare(&mut session, &texts, table, seed));
             }
+            asked += 1;
             encoded += usize::from(is_encoded(&mut session, &texts[0].replace("TABLE", "cold")));
             assert!(!is_encoded(&mut session, &texts[1].replace("TABLE", "cold")));
         }
     }
     assert!(failed > 10, "{failed} queries failed; numbers are to be too large now and then");
-    assert_eq!(encoded, 160, "queries that were computed on encoded columns");
+    assert_eq!(encoded, asked, "queries that were computed on encoded columns");
 }
 
 /// No rows, one row, and rows of nothing but nulls.

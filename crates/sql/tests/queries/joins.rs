@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::random::Random;
+use crate::random::{Random, seeds};
 use remanent_sql::{Session, SqlDatabase};
 
 /// Columns that can be keys, of two tables, with the same type.
@@ -156,15 +156,8 @@ fn answer(session: &mut Session, text: &str) -> Vec<String> {
 
 #[test]
 fn joins_by_keys_answer_as_joins_by_comparisons() {
-    let (first, count) = match std::env::var("REMANENT_JOINS_SEEDS") {
-        Ok(text) => {
-            let (first, count) = text.split_once("..").expect("FIRST..COUNT");
-            (first.parse().expect("a number"), count.parse().expect("a number"))
-        }
-        Err(_) => (0, 12),
-    };
     let (mut pipelines, mut asked) = (0, 0);
-    for seed in first..first + count {
+    for seed in seeds("REMANENT_JOINS_SEEDS", 0, 12) {
         let random = &mut Random(seed);
         let db = SqlDatabase::in_memory().expect("a database in memory opens");
         let mut session = db.session();

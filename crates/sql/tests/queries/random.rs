@@ -2,6 +2,8 @@
 //!
 //! What is drawn depends on the seed alone, which tests have in their messages.
 
+use std::ops::Range;
+
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -16,4 +18,17 @@ impl Random {
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
+}
+
+/// The seeds that a test takes: these, or those that a variable of the environment says as
+/// `FIRST..COUNT`.
+pub(crate) fn seeds(variable: &str, first: u64, count: u64) -> Range<u64> {
+    let (first, count) = match std::env::var(variable) {
+        Ok(text) => {
+            let (first, count) = text.split_once("..").expect("FIRST..COUNT");
+            (first.parse().expect("a number"), count.parse().expect("a number"))
+        }
+        Err(_) => (first, count),
+    };
+    first..first + count
 }
