@@ -106,3 +106,29 @@ fn whoever_reads_enough_of_a_long_answer_hears_nothing_more() {
     let ended = running.wait_with_output().unwrap();
     assert_eq!((code(&ended), err(&ended)), (0, String::new()));
 }
+
+/// What has no room goes to a folder that is named, where nothing is left; a folder that is not
+/// there is told of before anything is made.
+#[test]
+fn rows_without_room_go_to_the_folder_that_is_named() {
+    let folder = Folder::new("shell-spill");
+    let spill = folder.path("spill");
+    let path = folder.path("shop");
+    let missing = remanent(&[&path, "--create", "--spill-folder", &spill, "-c", "select 1"]);
+    assert_eq!(code(&missing), 3, "{}", err(&missing));
+    assert!(err(&missing).contains("--spill-folder"), "{}", err(&missing));
+    assert!(!std::fs::exists(&path).unwrap());
+    let alone = remanent(&["--spill-limit", "5M", "-c", "select 1"]);
+    assert_eq!(code(&alone), 2, "{}", err(&alone));
+    std::fs::create_dir(&spill).unwrap();
+    let query = "select max(id) from (select id from (select v as id, repeat('wide ', 30) \
+                 || v % 97 as word from generate_series(1, 200000) g(v)) t \
+                 order by word, id offset 7) q";
+    let memory = ["--memory", "64M", "--query-memory", "8M", "-t", "--format", "csv", "-c", query];
+    let refused = remanent(&memory);
+    assert_eq!(code(&refused), 1);
+    assert!(err(&refused).contains("53200"), "{}", err(&refused));
+    let found = remanent(&[&["--spill-folder", &spill], &memory[..]].concat());
+    assert_eq!((code(&found), out(&found).as_str()), (0, "200000\n"), "{}", err(&found));
+    assert_eq!(std::fs::read_dir(&spill).unwrap().count(), 0);
+}

@@ -51,6 +51,10 @@ impl QueryFlags {
         let memory = bytes("query-memory", flags.query_memory.as_deref())?.unwrap_or_default();
         let limit = bytes("spill-limit", flags.spill_limit.as_deref())?;
         let spill = match (&flags.spill_folder, limit) {
+            (Some(folder), _) if !folder.is_dir() => {
+                let folder = folder.display();
+                return Err(Failure::Trouble(format!("error: --spill-folder {folder}: no folder")));
+            }
             (Some(folder), limit) => Some((folder.clone(), limit.unwrap_or(SPILL_LIMIT))),
             (None, None) => None,
             (None, Some(_)) => {

@@ -49,6 +49,13 @@ impl KeptRows {
         self.batches.iter().map(|(_, batch)| batch.num_rows()).sum()
     }
 
+    /// Bytes that are there twice, at most, while columns become arrays.
+    pub(crate) fn copied_bytes(&self) -> usize {
+        let types = self.used.iter().map(|place| self.schema.field(*place).data_type());
+        let width = types.map(copied_bytes).max().unwrap_or_default();
+        self.rows() * width
+    }
+
     /// Keeps rows of a segment.
     ///
     /// # Errors
@@ -66,24 +73,34 @@ impl KeptRows {
     /// `OUT_OF_MEMORY`.
     pub(crate) fn finish(self, with_nulls: bool) -> Result<Relation> {
         let Self { schema, used, batches, reservation, .. } = self;
+        let batches = batches.into_iter().map(|(_, batch)| batch.columns().to_vec().into_iter());
+        let mut batches: Vec<_> = batches.collect();
         let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.fields().len()];
-        for (at, place) in used.iter().enumerate() {
+        for place in used.iter() {
             let data_type = schema.field(*place).data_type();
             let nulls = new_null_array(data_type, usize::from(with_nulls));
-            let parts = batches.iter().map(|(_, batch)| batch.column(at).as_ref());
-            let parts: Vec<&dyn Array> = parts.chain([nulls.as_ref()]).collect();
-            // Both are there while rows are copied.
+            // Each column's parts are gone when it has been copied.
+            let parts = batches.iter_mut().filter_map(Iterator::next).chain([nulls]);
+            let parts: Vec<ArrayRef> = parts.collect();
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
             let count: usize = parts.iter().map(|part| part.len()).sum();
-            let width = data_type.primitive_width().unwrap_or(size_of::<u128>());
-            reservation.try_grow(count * width)?;
+            let copied = count * copied_bytes(data_type);
+            reservation.try_grow(copied)?;
             columns[*place] = Some(match data_type {
                 DataType::Utf8View => concat_texts(&parts)?,
                 _ => concat(&parts)?,
             });
+            reservation.shrink(copied);
         }
         drop(batches);
         let bytes = columns.iter().flatten().map(|column| column.get_array_memory_size());
         reservation.try_resize(bytes.sum())?;
         Relation::new(columns, Some(reservation))
     }
+}
+
+/// Bytes that are copied of a value: of a text its view, whose bytes stay where they are; of a list
+/// a guess.
+fn copied_bytes(data_type: &DataType) -> usize {
+    data_type.primitive_width().unwrap_or(size_of::<u128>())
 }

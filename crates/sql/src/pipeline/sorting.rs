@@ -287,8 +287,7 @@ impl Sorting {
     fn all_have_come(&mut self) -> Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let rows = kept.rows();
-        // Columns are copied when batches are put together, and numbers of rows are sorted.
-        let needed = kept.reservation.size() + rows * SORTING_BYTES;
+        let needed = kept.copied_bytes() + rows * SORTING_BYTES;
         if let Err(refused) = self.memory.try_resize(needed).map_err(Error::from) {
             return if self.spills(&refused) { self.spill(None) } else { Err(refused) };
         }

@@ -34,11 +34,11 @@ const QUERIES: [(&str, &str); 5] = [
         "select id, row_number() over (partition by k % 7 order by name, id) from t order by id",
     ),
     (
-        "10MB",
+        "9MB",
         "select k, count(*) filter (where id % 2 = 0), max(price) filter (where id % 3 = 0) \
          from t group by k order by k",
     ),
-    ("18MB", "select a.id, b.name from t a join t b on a.k = b.id order by b.name, a.price, a.id"),
+    ("15MB", "select a.id, b.name from t a join t b on a.k = b.id order by b.name, a.price, a.id"),
 ];
 
 /// All rows of an answer, of which this is a value for each that nobody gets otherwise.
