@@ -74,7 +74,7 @@ fn sorted_rows_of_a_join_are_counted_as_what_they_are() {
 /// Nor are they put into files, where nobody would look for them.
 #[test]
 fn rows_that_have_no_room_to_be_sorted_are_refused() {
-    let mut session = session_of(BUDGET / 2, 1);
+    let mut session = session_of(BUDGET / 5 * 2, 1);
     for _ in 0..2 {
         let error = session.query(SORTED, &[]).expect_err("there is no room");
         assert_eq!(error.state().as_str(), "53200", "{error}");
