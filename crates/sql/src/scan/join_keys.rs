@@ -35,6 +35,9 @@ const ROWS_A_KEY: usize = 500;
 /// time, for they found up to 5,700 sales of a few goods by the primary key.)
 const ROWS_A_ROW: usize = 4000;
 
+/// Rows that are always few.
+const FEW_ROWS: usize = 64;
+
 /// Keys that are looked up to learn how many rows one has, at most.
 const SAMPLED_KEYS: usize = 16;
 
@@ -115,8 +118,8 @@ fn have_few_rows(
         return Ok(true);
     }
     let sampled = keys.len().min(SAMPLED_KEYS);
-    // One key has a row or two in whatever table.
-    let few = few.max(2 * sampled);
+    // A few rows are looked up in whatever table: of a small one that is hot, too.
+    let few = few.max(FEW_ROWS);
     let mut found = 0;
     for at in 0..sampled {
         let key = key_values(table, &index.columns, &keys[at * keys.len() / sampled]);
