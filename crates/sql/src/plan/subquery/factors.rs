@@ -17,7 +17,8 @@ pub(super) fn factored(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
     let plan = plan.transform_down(|node| {
         let LogicalPlan::Filter(filter) = &node else { return Ok(Transformed::no(node)) };
         let is_outer = |expr: &Expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..)));
-        if !has_alternatives(&filter.predicate) || !filter.predicate.exists(is_outer)? {
+        let is_deep = is_deeper(&filter.predicate, DEPTH_MAX);
+        if is_deep || !has_alternatives(&filter.predicate) || !filter.predicate.exists(is_outer)? {
             return Ok(Transformed::no(node));
         }
         let predicate = in_front(filter.predicate.clone());
@@ -25,6 +26,20 @@ pub(super) fn factored(plan: LogicalPlan) -> PlanResult<LogicalPlan> {
         Ok(Transformed::yes(LogicalPlan::Filter(filter)))
     })?;
     Ok(plan.data)
+}
+
+/// Conditions are looked through when AND and OR are nested so deep, at most: each takes a part of
+/// the stack.
+const DEPTH_MAX: usize = 128;
+
+/// Whether AND and OR are nested deeper than that.
+fn is_deeper(expr: &Expr, levels: usize) -> bool {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
+            levels == 0 || is_deeper(left, levels - 1) || is_deeper(right, levels - 1)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a condition has OR below nothing but AND.
