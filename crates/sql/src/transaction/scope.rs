@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::execution::{SessionState, TaskContext};
 
 use super::owned::Transaction;
@@ -74,9 +75,11 @@ impl Scope {
         let mut config = self.state.config().clone().with_extension(Arc::new(current));
         let limit = self.transaction.cancel.query_memory();
         let files = config.get_extension::<Spilling>().and_then(|spilling| spilling.files());
-        if let (Some(limit), Some(_)) = (limit, &files) {
+        let spills = files.is_some();
+        let runtime = limited(self.state.runtime_env(), limit, files);
+        if spills && let MemoryLimit::Finite(room) = runtime.memory_pool.memory_limit() {
             let for_merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
-            *for_merging = (limit / MERGING_PART).min(*for_merging);
+            *for_merging = (room / MERGING_PART).min(*for_merging);
         }
         // Operators have the functions that they call.
         Arc::new(TaskContext::new(
@@ -87,7 +90,7 @@ impl Scope {
             HashMap::new(),
             HashMap::new(),
             HashMap::new(),
-            limited(self.state.runtime_env(), limit, files),
+            runtime,
         ))
     }
 

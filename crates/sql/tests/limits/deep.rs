@@ -306,3 +306,28 @@ fn planning_ends_in_time() {
     assert_eq!(state(&mut session, &text), Some("57014"));
     stopper.join().expect("it stops it");
 }
+
+/// What many alternatives have in common is put in front of them, and is no deep tree: wherever an
+/// expression may stand.
+#[test]
+fn long_alternatives_with_much_in_common_are_answered() {
+    let mut session = SqlDatabase::in_memory().expect("a database").session();
+    let script = "create table w (k int, v int); create table t (k int primary key);
+                  insert into t select i from generate_series(1, 5) g(i);
+                  insert into w select i % 5, i from generate_series(1, 100) g(i)";
+    session.execute(script).expect("tables");
+    let parts: Vec<_> = (1000..4000).map(|number| format!("w.v <> {number}")).collect();
+    let common = parts.join(" and ");
+    let either = |one: &str, other: &str| format!("({common} and {one}) or ({common} and {other})");
+    let (constant, outer) = (either("w.k = 1", "w.k = 2"), either("w.k = t.k", "w.v = t.k"));
+    for (query, expected) in [
+        (format!("select count(*) from w where {constant}"), 40),
+        (format!("select count(*) from (select {constant} as x from w) q where x"), 40),
+        (format!("select count(*) from w where case when {constant} then true end"), 40),
+        (format!("select count(*) from w join t on {outer}"), 81),
+        (format!("select sum((select count(*) from w where {outer})) from t"), 81),
+    ] {
+        let found = session.query(&query, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.rows[0][0].to_string(), expected.to_string());
+    }
+}

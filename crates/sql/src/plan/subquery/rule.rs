@@ -49,7 +49,7 @@ enum Position {
 
 impl AnalyzerRule for Subqueries {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> PlanResult<LogicalPlan> {
-        rewritten(plan)
+        factored(rewritten(plan)?)
     }
 
     fn name(&self) -> &str {
