@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::error::{DataFusionError, Result as PlanResult};
+use datafusion::error::Result as PlanResult;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
@@ -21,7 +21,8 @@ use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput,
 };
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::stream::{EmptyRecordBatchStream, RecordBatchStreamAdapter};
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
 use remanent_exec::{Rows, SortKey, Source, sort_rows};
@@ -305,8 +306,7 @@ impl Sorting {
         let order = with_memory(&mut self.memory, |memory| sort_rows(&keys, rows, memory, stop));
         // Whoever was told to stop says why.
         Cancel::check_current()?;
-        let order = order?.ok_or_else(|| Error::internal("a key that cannot be sorted"))?;
-        let mut order = order;
+        let mut order = order?.ok_or_else(|| Error::internal("a key that cannot be sorted"))?;
         order.truncate(self.sort.fetch().unwrap_or(usize::MAX));
         self.memory.try_resize(order.capacity() * size_of::<u32>())?;
         self.sorted = Sorted::Rows { relation, order, given: 0 };
@@ -327,14 +327,14 @@ impl Sorting {
         let kept = self.kept.take().map(|kept| kept.batches).unwrap_or_default();
         let kept = kept.into_iter().map(move |(_, batch)| Ok(batch.project(&columns)?));
         let rest = self.input.take();
-        let rest = rest.unwrap_or_else(|| {
-            let none = futures::stream::empty();
-            Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), none))
-        });
+        let rest =
+            rest.unwrap_or_else(|| Box::pin(EmptyRecordBatchStream::new(Arc::clone(&schema))));
         let rows = futures::stream::iter(kept).chain(futures::stream::iter(batch.map(Ok)));
-        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows.chain(rest)));
-        let properties = Arc::clone(self.sort.input().properties());
-        let given = GivenRows { rows: Mutex::new(Some(rows)), properties };
+        let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows.chain(rest));
+        let rows = Mutex::new(Some(Box::pin(rows) as SendableRecordBatchStream));
+        let given: Arc<dyn PartitionStream> = Arc::new(GivenRows { schema, rows });
+        let schema = Arc::clone(given.schema());
+        let given = StreamingTableExec::try_new(schema, vec![given], None, [], false, None)?;
         let sort = Arc::clone(&self.sort) as Arc<dyn ExecutionPlan>;
         let sort = sort.replace_children(vec![Arc::new(given)], UNCHANGED)?;
         let sorted = sort.execute(self.partition, Arc::clone(&self.context))?;
@@ -347,8 +347,8 @@ impl Sorting {
 
 /// Rows that are given once, as the input of another operator.
 struct GivenRows {
+    schema: SchemaRef,
     rows: Mutex<Option<SendableRecordBatchStream>>,
-    properties: Arc<PlanProperties>,
 }
 
 impl fmt::Debug for GivenRows {
@@ -357,41 +357,13 @@ impl fmt::Debug for GivenRows {
     }
 }
 
-impl DisplayAs for GivenRows {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GivenRows")
-    }
-}
-
-impl ExecutionPlan for GivenRows {
-    fn name(&self) -> &str {
-        "GivenRows"
+impl PartitionStream for GivenRows {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
-    ) -> PlanResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn execute(&self, _: usize, _: Arc<TaskContext>) -> PlanResult<SendableRecordBatchStream> {
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).take();
-        rows.ok_or_else(|| DataFusionError::from(Error::internal("rows that are given once")))
+        rows.unwrap_or_else(|| Box::pin(EmptyRecordBatchStream::new(Arc::clone(&self.schema))))
     }
 }

@@ -44,15 +44,14 @@ use crate::limits::spill::Spilling;
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
-use crate::rules::encoded_aggregates::EncodedAggregates;
 use crate::rules::implicit_keys::WithoutImplicitKeys;
 use crate::rules::joins::constant_keys::WithoutConstantKeys;
 use crate::rules::joins::not_in;
 use crate::rules::joins::not_in::NotInConstants;
 use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
+use crate::rules::native_operators::NativeOperators;
 use crate::rules::ordered::OrdersOfTheirOwn;
-use crate::rules::ordered::native::NativeSorts;
 use crate::rules::ordered::of_subqueries::{OrdersOfSubqueries, WithoutIdleSorts};
 use crate::rules::ordered::skipped::SkippedInOrder;
 use crate::rules::pipelines::Pipelines;
@@ -198,9 +197,8 @@ static LAST_RULES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
     let rules = PhysicalOptimizer::new().rules.into_iter();
     let filters = rules.filter(|rule| rule.name() == MAKES_FILTERS);
     let filters = filters.map(|rule| Arc::new(SameNames(rule)) as PhysicalRule);
-    let first: PhysicalRule = Arc::new(NativeSorts);
-    let last: PhysicalRule = Arc::new(EncodedAggregates);
-    let rules = std::iter::once(first).chain(filters).chain([last]);
+    let ours: [PhysicalRule; 1] = [Arc::new(NativeOperators)];
+    let rules = filters.chain(ours);
     rules.map(|rule| Arc::new(Watched(rule)) as PhysicalRule).collect()
 });
 

@@ -18,7 +18,7 @@ pub(crate) mod strip_dependencies;
 pub(crate) mod wide_filters;
 
 pub(crate) mod by_index;
-pub(crate) mod encoded_aggregates;
+pub(crate) mod native_operators;
 pub(crate) mod pipelines;
 pub(crate) mod sequential_union;
 

@@ -4,7 +4,6 @@
 //! there are two, each such aggregate becomes one that is told by what to sort, keeps its rows, and
 //! hands them on in order when the group is whole.
 
-pub(crate) mod native;
 pub(crate) mod of_subqueries;
 pub(crate) mod skipped;
 
