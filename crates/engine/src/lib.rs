@@ -47,7 +47,9 @@ mod turn;
 #[cfg(all(test, shuttle))]
 mod shuttle_models;
 
-pub use column::{DictionaryValues, Encoding, Ends, FrozenColumn, SymbolWriter, Symbols};
+pub use column::{
+    DictionaryValues, DistinctSketch, Encoding, Ends, FrozenColumn, SymbolWriter, Symbols, Zones,
+};
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};
 pub use log::reader::Damage;

@@ -187,6 +187,9 @@ impl SegmentFilter {
         }
         for (column, verdict, tally) in &self.keys {
             let asked = left.count();
+            if asked == 0 {
+                return Ok(Selection::of(&left, stretch.start));
+            }
             verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
             tally.note(asked, left.count());
         }

@@ -8,6 +8,7 @@
 //! | 12..16 | 0 |
 //! | 16..24 | offset of a bitmap of the rows that are there; 0 if all are |
 //! | 24..32 | bytes of the block |
+//! | 32..40 | offset of the columns' sketches, 256 bytes each (`sketch.rs`); 0 if there are none |
 //! | 64.. | the heads of the columns, 96 bytes each (`head.rs`) |
 //!
 //! then bitmaps and arrays, each from a multiple of 64 on. A row is put together from its columns
@@ -24,6 +25,7 @@ use super::head::{
     ALL_NULL, CONSTANT, DICTIONARY, FSST, HEAD_SIZE, HeadRef, OFFSETS, PLAIN, STRINGS,
 };
 use super::kind::{Kind, read_number};
+use super::sketch::SKETCH_SIZE;
 use super::train::in_symbols;
 use crate::memory::atomic::prefetch;
 
@@ -39,6 +41,8 @@ pub(crate) struct EncodedBlock {
     live: u32,
     present: Vec<u64>,
     columns: Vec<EncodedColumn>,
+    /// Offset of their sketches; 0 if they have none.
+    sketches: usize,
     len: usize,
 }
 
@@ -53,6 +57,7 @@ pub(crate) struct Block<'b> {
 pub(crate) struct BlockColumn<'b> {
     pub(crate) head: HeadRef<'b>,
     pub(crate) block: Block<'b>,
+    number: usize,
 }
 
 impl EncodedBlock {
@@ -108,6 +113,8 @@ impl EncodedBlock {
             at as u64
         };
         reserve(present.len() * 8);
+        let sketches = columns.iter().filter(|column| column.sketch.is_some()).count();
+        let sketches = reserve(sketches * SKETCH_SIZE) as usize;
         for column in &mut columns {
             column.head.nulls = reserve(column.nulls.len() * 8);
             column.head.data = reserve(column.data.len());
@@ -115,7 +122,7 @@ impl EncodedBlock {
             column.head.text = reserve(column.text.len());
             column.head.text_len = column.text.len() as u64;
         }
-        (end <= BLOCK_LEN_MAX).then_some(Self { rows, live, present, columns, len: end })
+        (end <= BLOCK_LEN_MAX).then_some(Self { rows, live, present, columns, sketches, len: end })
     }
 
     /// Bytes of the block.
@@ -147,6 +154,11 @@ impl EncodedBlock {
             put_words(&mut out[at..], &self.present);
         }
         out[24..32].copy_from_slice(&(self.len as u64).to_le_bytes());
+        out[32..40].copy_from_slice(&(self.sketches as u64).to_le_bytes());
+        let sketches = self.columns.iter().filter_map(|column| column.sketch.as_deref());
+        for (place, sketch) in out[self.sketches..].chunks_exact_mut(SKETCH_SIZE).zip(sketches) {
+            place.copy_from_slice(sketch.registers());
+        }
         for (i, column) in self.columns.iter().enumerate() {
             let head = &column.head;
             let at = HEADS_AT + i * HEAD_SIZE;
@@ -207,6 +219,11 @@ impl<'b> Block<'b> {
         self.long(16)
     }
 
+    /// Offset of the columns' sketches; 0 if there are none.
+    pub(crate) fn sketches_at(self) -> u64 {
+        self.long(32)
+    }
+
     /// Bytes of the block, as it says.
     pub(crate) fn len(self) -> usize {
         self.long(24) as usize
@@ -223,7 +240,8 @@ impl<'b> Block<'b> {
     pub(crate) fn column(self, column: usize) -> BlockColumn<'b> {
         let head = self.bytes.get(HEADS_AT + column * HEAD_SIZE..);
         let head = head.and_then(|rest| rest.first_chunk::<HEAD_SIZE>());
-        BlockColumn { head: HeadRef::new(head.unwrap_or(&[0; HEAD_SIZE])), block: self }
+        let head = HeadRef::new(head.unwrap_or(&[0; HEAD_SIZE]));
+        BlockColumn { head, block: self, number: column }
     }
 
     /// Bytes of a row that is there.
@@ -325,6 +343,25 @@ impl<'b> BlockColumn<'b> {
     pub(crate) fn data(&self) -> &'b [u8] {
         let width = self.head.width() as usize;
         self.block.part(self.head.data(), self.block.rows() as usize * width)
+    }
+
+    /// The registers of its sketch, if it has one.
+    pub(crate) fn sketch(&self) -> Option<&'b [u8]> {
+        match self.block.sketches_at() {
+            0 => None,
+            at => Some(self.block.part(at + (self.number * SKETCH_SIZE) as u64, SKETCH_SIZE)),
+        }
+    }
+
+    /// Of offsets and plain numbers: the pairs of its zones; empty if it has none.
+    #[inline]
+    pub(crate) fn zone_pairs(&self) -> &'b [u8] {
+        let head = &self.head;
+        if !matches!(head.encoding(), OFFSETS | PLAIN) || head.values() == 0 {
+            return &[];
+        }
+        let len = head.value_count() as usize * 2 * head.value_size() as usize;
+        self.block.part(head.values(), len)
     }
 
     /// Bytes of the text of a row, of a column of text.

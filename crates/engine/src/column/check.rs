@@ -10,7 +10,9 @@ use super::ALIGNMENT;
 use super::block::{Block, BlockColumn, HEADS_AT};
 use super::ends::{Ends, NARROW, WIDE, size_of_ends};
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, HEAD_SIZE, OFFSETS, PLAIN, STRINGS};
-use super::kind::{Kind, read_number};
+use super::kind::{Kind, read_integer, read_number};
+use super::sketch::{DistinctSketch, SKETCH_SIZE};
+use super::zones::{ZONE_ROWS, Zones};
 
 /// Rows of a segment at most.
 const ROWS_MAX: u32 = 1 << 16;
@@ -27,6 +29,9 @@ pub(crate) fn is_well_formed(bytes: &[u8], layout: &RowLayout) -> bool {
         return false;
     }
     if !is_bitmap(block, block.present_at()) {
+        return false;
+    }
+    if !are_sketches(block) {
         return false;
     }
     let live = (0..rows).filter(|&row| block.has(row)).count();
@@ -77,6 +82,46 @@ fn has_values(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
     }
 }
 
+/// Whether there are no sketches, or one of each column.
+fn are_sketches(block: Block<'_>) -> bool {
+    let len = block.columns() * SKETCH_SIZE;
+    block.sketches_at() == 0
+        || is_array(block, block.sketches_at(), len)
+            && block
+                .part(block.sketches_at(), len)
+                .chunks_exact(SKETCH_SIZE)
+                .all(|registers| DistinctSketch::of_registers(registers).is_some())
+}
+
+/// Whether a column of whole numbers has no zones, or those that its numbers lie in: rows would be
+/// missed in others.
+fn are_zones(column: &BlockColumn<'_>, kind: Kind) -> bool {
+    let (head, block) = (&column.head, column.block);
+    if head.values() == 0 {
+        return true;
+    }
+    let (rows, width) = (block.rows() as usize, head.width() as usize);
+    let size = if head.encoding() == OFFSETS { 4 } else { 8 };
+    let count = rows.div_ceil(ZONE_ROWS);
+    let Kind::Integer { signed, .. } = kind else { return false };
+    if head.value_size() != size || head.value_count() as usize != count {
+        return false;
+    }
+    if !is_array(block, head.values(), count * 2 * size as usize) {
+        return false;
+    }
+    let base = head.zone().map_or(0, |(least, _)| least);
+    let number = |row: usize| match head.encoding() {
+        OFFSETS => base.wrapping_add(read_number(column.data(), width, row).into()),
+        _ => read_integer(&column.data()[row * width..][..width], signed),
+    };
+    let zones = Zones::new(column.zone_pairs(), column.head, kind);
+    (0..rows).all(|row| {
+        let (least, greatest) = zones.get(row / ZONE_ROWS);
+        (least..=greatest).contains(&number(row))
+    })
+}
+
 fn is_bitmap(block: Block<'_>, at: u64) -> bool {
     at == 0 || is_array(block, at, block.bitmap_len())
 }
@@ -102,9 +147,15 @@ fn is_column(column: &BlockColumn<'_>, column_type: &ColumnType) -> bool {
             (CONSTANT, Kind::Bytes { padded }) => fits(head.text_len() as usize, padded),
             (CONSTANT, kind) => kind.size() == Some(head.text_len() as usize),
             (OFFSETS, Kind::Integer { .. }) => {
-                matches!(width, 1..=4) && has_data(width) && head.zone().is_some()
+                matches!(width, 1..=4)
+                    && has_data(width)
+                    && head.zone().is_some()
+                    && are_zones(column, kind)
             }
-            (PLAIN, kind) => width > 0 && kind.size() == Some(width) && has_data(width),
+            (PLAIN, kind) => {
+                let is_there = width > 0 && kind.size() == Some(width) && has_data(width);
+                is_there && are_zones(column, kind)
+            }
             (STRINGS, Kind::Bytes { padded }) => {
                 has_ends(column) && are_ends(column.ends(), rows, head.text_len(), padded)
             }

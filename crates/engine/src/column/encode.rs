@@ -3,8 +3,8 @@
 //! One pass finds what the values have in common, a second writes them. The choice goes by size:
 //! the narrowest offsets; a dictionary of fixed values where it takes less than half of that, so
 //! that what can be computed with is not hidden behind codes for little; one of text where it takes
-//! less than the text. Rows without a value are filled with what costs nothing: the least value,
-//! the first code, no text.
+//! less than the text. Rows without a value are filled with what costs nothing: a number that
+//! is there, the first code, no text.
 
 use std::cmp::Ordering;
 
@@ -12,6 +12,8 @@ use super::dictionary::{Distinct, SAMPLE, SAMPLE_DISTINCT_MAX};
 use super::ends;
 use super::head::{ALL_NULL, CONSTANT, ColumnHead, DICTIONARY, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_float, read_integer};
+use super::sketch::{self, DistinctSketch};
+use super::zones;
 
 /// Text of one column that a block can hold.
 const TEXT_MAX: usize = 1 << 30;
@@ -29,6 +31,8 @@ pub(crate) struct EncodedColumn {
     pub(crate) data: Vec<u8>,
     pub(crate) values: Vec<u8>,
     pub(crate) text: Vec<u8>,
+    /// About how many different values it has, if it has rows enough.
+    pub(crate) sketch: Option<Box<DistinctSketch>>,
 }
 
 /// Encodes a column whose null rows are marked in `nulls`; `None` if it has more than 1 GiB of
@@ -45,6 +49,7 @@ pub(crate) fn encode(kind: Kind, values: &Values<'_>, nulls: Vec<u64>) -> Option
     };
     column.head.null_count = null_count;
     column.nulls = nulls;
+    column.describe(values, kind, values.len());
     Some(column)
 }
 
@@ -66,9 +71,13 @@ pub(crate) fn encode_narrow(
     let mut column = match zone {
         None => EncodedColumn::of(ALL_NULL),
         Some((least, greatest)) => {
+            // A row without a value has that of the row before, which keeps its zone narrow.
+            let first = numbers.iter().zip(values).find(|(_, value)| value.is_some());
+            let mut last = first.map_or(least, |(number, _)| *number);
             for (number, value) in numbers.iter_mut().zip(values) {
-                if value.is_none() {
-                    *number = least;
+                match value {
+                    Some(_) => last = *number,
+                    None => *number = last,
                 }
             }
             encode_between(numbers, values, least, greatest, kind)
@@ -76,6 +85,7 @@ pub(crate) fn encode_narrow(
     };
     column.head.null_count = null_count;
     column.nulls = if null_count == 0 { Vec::new() } else { nulls };
+    column.describe(values, kind, numbers.len());
     column
 }
 
@@ -146,7 +156,19 @@ impl EncodedColumn {
             data: Vec::new(),
             values: Vec::new(),
             text: Vec::new(),
+            sketch: None,
         }
+    }
+
+    /// Adds what planning and conditions want to know of it: a sketch and zones.
+    fn describe(&mut self, values: &Values<'_>, kind: Kind, rows: usize) {
+        if let Some((zones, size)) = zones::of_column(self, kind) {
+            self.head.value_size = size as u32;
+            self.head.value_count = (zones.len() / (2 * size)) as u32;
+            self.values = zones;
+        }
+        let has_sketch = rows >= sketch::ROWS_MIN;
+        self.sketch = has_sketch.then(|| Box::new(DistinctSketch::of_column(self, values, kind)));
     }
 
     fn constant(value: &[u8], zone: Option<(i128, i128)>) -> Self {
@@ -160,10 +182,11 @@ impl EncodedColumn {
         let mut column = Self::of(PLAIN);
         column.head.width = size as u32;
         column.data = vec![0; values.len() * size];
+        let first = values.iter().flatten().next();
+        let mut last = first.copied().unwrap_or_default();
         for (place, value) in column.data.chunks_exact_mut(size).zip(values) {
-            if let Some(value) = value {
-                place.copy_from_slice(value);
-            }
+            last = value.unwrap_or(last);
+            place[..last.len()].copy_from_slice(last);
         }
         column
     }
@@ -213,7 +236,11 @@ fn encode_integers(values: &Values<'_>, size: usize, signed: bool) -> EncodedCol
             let mut column = EncodedColumn::of(OFFSETS);
             column.head.width = width as u32;
             column.data = vec![0; values.len() * width];
-            let offsets = numbers().map(|number| number.map_or(0, |it| (it - zone.0) as u32));
+            let mut last = numbers().flatten().next().unwrap_or(zone.0);
+            let offsets = numbers().map(|number| {
+                last = number.unwrap_or(last);
+                (last - zone.0) as u32
+            });
             put_numbers(&mut column.data, width, offsets);
             column
         }

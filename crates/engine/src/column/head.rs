@@ -34,9 +34,10 @@ pub(crate) struct ColumnHead {
     /// 0 are 4.
     pub(crate) width: u32,
     /// Of a dictionary: bytes of a value; 0 if they differ in length. Of FSST: bytes of the symbol
-    /// table.
+    /// table. Of offsets and plain numbers: bytes of a number of a zone.
     pub(crate) value_size: u32,
-    /// Of a dictionary: how many values. Of FSST: how many symbols.
+    /// Of a dictionary: how many values. Of FSST: how many symbols. Of offsets and plain numbers:
+    /// how many zones.
     pub(crate) value_count: u32,
     /// The number of null rows.
     pub(crate) null_count: u32,
@@ -45,7 +46,7 @@ pub(crate) struct ColumnHead {
     /// Offset of the array that has one entry for each row; 0 if there is none.
     pub(crate) data: u64,
     /// Of a dictionary: offset of its values, or of their ends. Of FSST: of the
-    /// symbol table.
+    /// symbol table. Of offsets and plain numbers: of their zones; 0 if they have none.
     pub(crate) values: u64,
     /// Offset and length of the bytes of text and of a constant.
     pub(crate) text: u64,

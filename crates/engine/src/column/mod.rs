@@ -5,6 +5,7 @@
 //! one relocatable [`block`], in which every array starts at a multiple of 64 bytes and everything
 //! is found by its offset from the block's start.
 //! [`head`] is what a column says of itself, [`kind`] how the types of columns are stored,
+//! [`sketch`] counts different values, [`zones`] are the extremes of parts of a column,
 //! [`check`] what makes a block from outside one, [`view`] what a program sees of a column. Nothing
 //! here knows of versions, snapshots or memory: a block is bytes.
 
@@ -17,12 +18,16 @@ pub(crate) mod fsst;
 pub(crate) mod gather;
 pub(crate) mod head;
 pub(crate) mod kind;
+pub(crate) mod sketch;
 pub(crate) mod train;
 pub(crate) mod view;
+pub(crate) mod zones;
 
 pub use ends::Ends;
 pub use fsst::{SymbolWriter, Symbols};
+pub use sketch::DistinctSketch;
 pub use view::{DictionaryValues, Encoding, FrozenColumn};
+pub use zones::Zones;
 
 /// Alignment of every array in a block.
 pub(crate) const ALIGNMENT: usize = 64;

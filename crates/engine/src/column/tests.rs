@@ -3,11 +3,13 @@
 use proptest::prelude::*;
 use remanent_schema::{Column, ColumnType, RowLayout, TableSchema, Value};
 
-use super::block::{Block, EncodedBlock};
+use super::block::{Block, EncodedBlock, HEADS_AT};
 use super::check::is_well_formed;
 use super::ends::{Ends, NARROW, WIDE};
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, OFFSETS, PLAIN, STRINGS};
-use super::view::{Encoding, FrozenColumn};
+use super::sketch::DistinctSketch;
+use super::view::{Encoding, FrozenColumn, integer_of};
+use super::zones::Zones;
 use crate::memory::scratch::aligned_copy;
 
 /// The rows as a block, in memory that begins where a block may.
@@ -49,6 +51,7 @@ fn check(layout: &RowLayout, rows: &[Option<Vec<u8>>]) {
                 (column.value(i as usize, &mut room), layout.read_value(row, leaf));
             assert_eq!(value.to_string(), expected.to_string(), "{} of row {i}", of.path);
             check_zone(&column, &value);
+            check_zones(&column, i as usize, &value);
             check_nulls(&column, i as usize, &value);
         }
     }
@@ -69,6 +72,12 @@ fn check_zone(column: &FrozenColumn<'_>, value: &Value<'_>) {
     if !value.is_null() {
         assert!(order(&min) <= order(value) && order(value) <= order(&max), "{value} in a zone");
     }
+}
+
+fn check_zones(column: &FrozenColumn<'_>, row: usize, value: &Value<'_>) {
+    let (Some(zones), Some(number)) = (column.zones(), integer_of(value)) else { return };
+    let (least, greatest) = zones.get(row / Zones::ROWS);
+    assert!((least..=greatest).contains(&number), "{number} of row {row} in its zone");
 }
 
 fn check_nulls(column: &FrozenColumn<'_>, row: usize, value: &Value<'_>) {
@@ -376,7 +385,7 @@ fn no_damaged_symbols_make_a_reader_panic() {
     let head = block.column(0).head;
     let (table, codes) = (head.values() as usize, head.text() as usize);
     // The heads, the table of symbols, and places all over the codes and where they end.
-    let heads = 0..super::block::HEADS_AT + 3 * super::head::HEAD_SIZE;
+    let heads = 0..HEADS_AT + 3 * super::head::HEAD_SIZE;
     let symbols = table..table + head.value_size() as usize;
     let others = (head.data() as usize..whole.len()).step_by(601);
     let mut passed = 0;
@@ -415,4 +424,152 @@ fn no_damaged_symbols_make_a_reader_panic() {
         bytes[end - 2..end].copy_from_slice(&[0, bad]);
         assert!(!is_well_formed(aligned_copy(&bytes, &mut memory), &layout));
     }
+}
+
+fn encoding_tag(column: &FrozenColumn<'_>) -> u32 {
+    match column.encoding() {
+        Encoding::Constant(Value::Null) => ALL_NULL,
+        Encoding::Constant(_) => CONSTANT,
+        Encoding::Offsets { .. } => OFFSETS,
+        Encoding::Plain { .. } => PLAIN,
+        Encoding::Dictionary { .. } => DICTIONARY,
+        Encoding::Strings { .. } => STRINGS,
+        Encoding::Fsst { .. } => FSST,
+    }
+}
+
+/// Columns of one type with these values of rows 0 to `rows`, frozen, given to `visit`.
+fn with_column(
+    of: Column,
+    rows: usize,
+    value: impl Fn(usize) -> Option<Value<'static>>,
+    visit: impl FnOnce(&FrozenColumn<'_>),
+) {
+    let layout = layout_of(vec![of]);
+    let rows: Vec<_> = (0..rows).map(|i| Some(row(&layout, &[value(i)]))).collect();
+    check(&layout, &rows);
+    let mut memory = Vec::new();
+    let block = Block::new(block_of(&layout, &rows, &mut memory));
+    visit(&FrozenColumn::new(block.column(0), &layout.leaves()[0].column_type));
+}
+
+#[test]
+fn sketches_count_values_in_every_encoding() {
+    let many = 20_000;
+    let text = |i: usize, long: bool| -> &'static str {
+        let remark = if long { "a remark that is repeated in all of the texts" } else { "" };
+        Box::leak(format!("{i}{remark}").into_boxed_str())
+    };
+    type Make<'m> = &'m dyn Fn(usize) -> Value<'static>;
+    let cases: [(ColumnType, u32, usize, Make<'_>); 9] = [
+        (ColumnType::I64, CONSTANT, 1, &|_| Value::I64(7)),
+        (ColumnType::I64, OFFSETS, 200, &|i| Value::I64((i % 200) as i64 - 100)),
+        (ColumnType::I32, OFFSETS, 5000, &|i| Value::I32((i % 5000) as i32 * 3)),
+        (ColumnType::I64, OFFSETS, many, &|i| Value::I64(i as i64 * 100)),
+        (ColumnType::I64, PLAIN, many, &|i| Value::I64(i as i64 - (1 << (i % 60)))),
+        (ColumnType::F64, PLAIN, many, &|i| Value::F64(i as f64 / 7.0)),
+        (ColumnType::I64, DICTIONARY, 100, &|i| Value::I64(1 << (i % 50) << (i % 2))),
+        (ColumnType::STRING, DICTIONARY, 30, &|i| Value::String(["x", "y", "zz"][i % 3])),
+        (ColumnType::STRING, STRINGS, many, &|i| Value::String(text(i, false))),
+    ];
+    for (of, encoding, _, make) in cases {
+        let mut own = DistinctSketch::default();
+        let mut different: Vec<_> = (0..many).map(|i| make(i).to_string()).collect();
+        (0..many).for_each(|i| own.add(&make(i)));
+        different.sort();
+        different.dedup();
+        with_column(
+            Column::new("a", of.clone()),
+            many,
+            |i| Some(make(i)),
+            |column| {
+                assert_eq!(encoding_tag(column), encoding, "{of:?}");
+                let sketch = column.sketch().expect("there are rows enough");
+                assert_eq!(sketch, own, "{of:?}, by its values");
+                let share = sketch.estimate() / different.len() as f64;
+                assert!((0.8..1.25).contains(&share), "{share} of {} {of:?}", different.len());
+            },
+        );
+    }
+    let long = |i: usize| Some(Value::String(text(i % 9000, true)));
+    with_column(Column::new("a", ColumnType::STRING), many, long, |column| {
+        assert_eq!(encoding_tag(column), FSST);
+        let estimate = column.sketch().expect("there are rows enough").estimate();
+        assert!((7500.0..10_500.0).contains(&estimate), "{estimate} of 9000");
+    });
+}
+
+#[test]
+fn sketches_of_few_values_are_near_and_of_none_nothing() {
+    assert_eq!(DistinctSketch::default().estimate(), 0.0);
+    for count in [1, 2, 3, 10, 40, 100] {
+        let mut sketch = DistinctSketch::default();
+        (0..1000).for_each(|i| sketch.add(&Value::I64(i % count)));
+        sketch.add(&Value::Null);
+        let wrong = (sketch.estimate() - count as f64).abs();
+        assert!(wrong < 1.0_f64.max(count as f64 * 0.15), "{} of {count}", sketch.estimate());
+    }
+    let null = |_| None;
+    with_column(Column::new("a", ColumnType::I64).nullable(), 2000, null, |column| {
+        assert_eq!(column.sketch().map(|sketch| sketch.estimate()), Some(0.0));
+    });
+    with_column(
+        Column::new("a", ColumnType::I64),
+        1000,
+        |_| Some(Value::I64(1)),
+        |column| {
+            assert_eq!(column.sketch(), None);
+        },
+    );
+}
+
+#[test]
+fn zones_are_there_where_they_tell_rows_apart() {
+    type Make<'m> = &'m dyn Fn(i64) -> Value<'static>;
+    let cases: [(ColumnType, Make<'_>, bool); 6] = [
+        (ColumnType::I64, &|i| Value::I64(i - 30_000), true),
+        (ColumnType::U64, &|i| Value::U64(u64::MAX - (i as u64) * 1_000_000_007), true),
+        (ColumnType::I64, &|i| Value::I64(i * 1_000_000_007 - (1 << 62)), true),
+        (ColumnType::Timestamp, &|i| Value::Timestamp(i * 60_000_000 + i % 7), true),
+        (ColumnType::I64, &|i| Value::I64(i * 7919 % 65_521), false),
+        (ColumnType::I64, &|i| Value::I64(i / 300), false),
+    ];
+    for (of, make, has) in cases {
+        let value = |i: usize| Some(make(i as i64));
+        with_column(Column::new("a", of.clone()), 50_000, value, |column| {
+            assert_eq!(column.zones().is_some(), has, "{of:?}");
+            let Some(zones) = column.zones() else { return };
+            assert_eq!(zones.len(), 25);
+            let ends = [0, 2047].map(|i| integer_of(&make(i)).expect("it is a number"));
+            assert_eq!(zones.get(0), (ends[0].min(ends[1]), ends[0].max(ends[1])));
+        });
+    }
+    // Nulls are not in the way.
+    let some = |i: usize| (!i.is_multiple_of(3)).then_some(Value::I64(i as i64));
+    with_column(Column::new("a", ColumnType::I64).nullable(), 10_000, some, |column| {
+        assert_eq!(column.zones().map(|zones| zones.len()), Some(5));
+    });
+}
+
+/// Zones that do not hold a row, and registers that no hash makes, are refused.
+#[test]
+fn wrong_zones_and_sketches_are_damage() {
+    let layout = layout_of(vec![Column::new("a", ColumnType::I64)]);
+    let rows: Vec<_> = (0..5000).map(|i| Some(row(&layout, &[Some(Value::I64(i * 10))]))).collect();
+    let mut memory = Vec::new();
+    let bytes = block_of(&layout, &rows, &mut memory).to_vec();
+    let block = Block::new(&bytes);
+    let (zones, sketches) = (block.column(0).head.values() as usize, block.sketches_at() as usize);
+    let refused = |at: usize, byte: u8| {
+        let (mut bytes, mut memory) = (bytes.clone(), Vec::new());
+        bytes[at] = byte;
+        !is_well_formed(aligned_copy(&bytes, &mut memory), &layout)
+    };
+    assert!(zones > 0 && sketches > 0);
+    // The least of the first zone is 0, of the second 20,480.
+    assert!(refused(zones, 1) && refused(zones + 8 + 1, 0xff) && refused(zones + 12, 0));
+    assert!(refused(sketches, 58) && !refused(sketches, 57));
+    // Offsets of zones and sketches that lead out of the block, or where no array begins.
+    assert!(refused(HEADS_AT + 40 + 3, 1) && refused(HEADS_AT + 40, 1));
+    assert!(refused(32 + 3, 1) && refused(32, 1) && refused(32 + 7, 0xff));
 }

@@ -10,6 +10,8 @@ use super::ends::Ends;
 use super::fsst::Symbols;
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_float, read_integer, read_number, value_of_integer};
+use super::sketch::DistinctSketch;
+use super::zones::Zones;
 use crate::memory::aligned::{as_u32s, as_u64s};
 
 /// A column of a frozen segment, encoded.
@@ -230,6 +232,21 @@ impl<'t> FrozenColumn<'t> {
         }
     }
 
+    /// About how many different values it has; `None` where that was not counted: in segments of
+    /// fewer than 1,024 rows, and in images of old versions.
+    pub fn sketch(&self) -> Option<DistinctSketch> {
+        self.column.sketch().and_then(DistinctSketch::of_registers)
+    }
+
+    /// The least and the greatest number of each 2,048 rows; `None` where they tell rows apart no
+    /// better than those of the whole column do.
+    #[inline]
+    pub fn zones(&self) -> Option<Zones<'t>> {
+        let pairs = self.column.zone_pairs();
+        let kind = || Kind::of(self.column_type);
+        (!pairs.is_empty()).then(|| Zones::new(pairs, self.column.head, kind()))
+    }
+
     /// The value of a row, which must be less than the number of rows. Text that is not stored as
     /// it is is written to `room`, which is emptied first; nothing else is.
     ///
@@ -372,7 +389,8 @@ fn compare(a: &Value<'_>, b: &Value<'_>) -> std::cmp::Ordering {
     bytes_of(a).cmp(bytes_of(b))
 }
 
-fn integer_of(value: &Value<'_>) -> Option<i128> {
+/// The whole number of a value that is stored as one.
+pub(crate) fn integer_of(value: &Value<'_>) -> Option<i128> {
     Some(match *value {
         Value::Bool(truth) => i128::from(truth),
         Value::Decimal(number) => number,

@@ -4,12 +4,12 @@
 //! for each of 256 numbers; after that codes are compared with the ends of what meets it, or a row
 //! costs one look-up. Sets of numbers are compared with wider offsets, and with numbers as they lie
 //! in rows; keys are looked up by number, patterns searched for in the encoded text. A segment is
-//! passed over if its least and greatest value lie outside a set.
+//! passed over if its least and greatest value lie outside a set, and so are 2,048 rows whose do.
 
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
-use remanent_engine::{Encoding, FrozenColumn};
+use remanent_engine::{Encoding, FrozenColumn, Zones};
 
 use crate::conditions::automaton::Automaton;
 use crate::conditions::key_set::KeySet;
@@ -30,6 +30,9 @@ const DICTIONARY_MAX: usize = 16_384;
 
 /// Ranges that numbers are compared with, at most.
 const RANGES_MAX: usize = 8;
+
+/// Numbers of a zone that are looked through for keys, at most.
+const NUMBERS_MAX: i128 = 1 << 16;
 
 /// What is said of the rows of one segment.
 #[derive(Debug)]
@@ -202,6 +205,12 @@ impl Verdict {
     }
 
     fn filter_values(&self, column: &FrozenColumn<'_>, first: usize, rows: &mut RowBits) {
+        if let Some(zones) = column.zones() {
+            self.leave_zones(&zones, column, first, rows);
+            if rows.is_none() {
+                return;
+            }
+        }
         match column.encoding() {
             Encoding::Offsets { width, bytes, .. } => {
                 self.filter_offsets(bytes, width, first, rows);
@@ -228,6 +237,42 @@ impl Verdict {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Leaves the rows of zones in which a row may meet it.
+    fn leave_zones(
+        &self,
+        zones: &Zones<'_>,
+        column: &FrozenColumn<'_>,
+        first: usize,
+        rows: &mut RowBits,
+    ) {
+        let min = match column.encoding() {
+            Encoding::Offsets { min, .. } => min,
+            _ => 0,
+        };
+        let may_meet = |(least, greatest): (i128, i128)| match self {
+            Self::Ranges { ranges, .. } => {
+                let (least, greatest) = (least - min, greatest - min);
+                ranges.iter().any(|it| i128::from(it.low) <= greatest && least <= it.high.into())
+            }
+            Self::Plain(ranges) => {
+                ranges.as_slice().iter().any(|it| it.low <= greatest && least <= it.high)
+            }
+            Self::Among { keys, .. } => {
+                greatest - least > NUMBERS_MAX || keys.has_between(least, greatest)
+            }
+            Self::MaybeAmong { keys, .. } => keys.may_have_between(least, greatest),
+            _ => true,
+        };
+        let end = first + rows.len();
+        for zone in first / Zones::ROWS..end.div_ceil(Zones::ROWS) {
+            if !may_meet(zones.get(zone)) {
+                let from = zone * Zones::ROWS;
+                let passed = from.max(first) - first..(from + Zones::ROWS).min(end) - first;
+                rows.remove_stretch(passed);
+            }
         }
     }
 

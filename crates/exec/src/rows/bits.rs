@@ -60,6 +60,20 @@ impl RowBits {
         count
     }
 
+    /// Whether none is left.
+    pub(crate) fn is_none(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Leaves those that are not in a part of the stretch.
+    pub(crate) fn remove_stretch(&mut self, part: Range<usize>) {
+        let (first, last) = (part.start / 64, part.end.div_ceil(64));
+        for (word, from) in self.words[first..last].iter_mut().zip((first * 64..).step_by(64)) {
+            let below = low_bits(part.start.saturating_sub(from));
+            *word &= below | !low_bits(part.end - from);
+        }
+    }
+
     /// Leaves those that a word for up to 64 rows has a bit of; it is not asked of rows of which
     /// none is left.
     #[inline]

@@ -41,6 +41,9 @@ impl Shape {
         world.show(|_, column| {
             assert_eq!(encoding_of(column), self.encoding, "{} {nulls:?}", self.name);
             assert_eq!(column.nulls().is_some(), nulls == Nulls::Some, "{}", self.name);
+            if self.name.contains("in order") || self.name.contains("the other way") {
+                assert!(column.zones().is_some(), "{}", self.name);
+            }
         });
         world
     }
@@ -70,7 +73,28 @@ fn decimal(precision: u8) -> ColumnType {
 
 /// Columns of whole numbers and of decimals.
 pub(crate) fn numbers() -> Vec<Shape> {
-    integers().into_iter().chain(decimals()).collect()
+    integers().into_iter().chain(decimals()).chain(ascending()).collect()
+}
+
+/// Numbers that ascend and descend with the rows, a little out of order, so that columns have
+/// zones of them.
+fn ascending() -> Vec<Shape> {
+    use ColumnType as T;
+    fn about(random: &mut Random, row: usize, step: i128) -> Cell {
+        Cell::Number(row as i128 * step + i128::from(random.below(50)))
+    }
+    vec![
+        shape("numbers in order", "offsets 2", T::I32, |random, row| about(random, row, 5)),
+        shape("keys in order", "offsets 3", T::I64, |random, row| about(random, row, 300)),
+        shape("keys the other way", "offsets 4", T::I64, |random, row| about(random, row, -90_000)),
+        shape("prices in order", "offsets 3", decimal(20), |random, row| about(random, row, 700)),
+        shape("moments in order", "plain 8", T::Timestamp, |random, row| {
+            about(random, row, 1_000_000_007)
+        }),
+        shape("large keys the other way", "plain 8", T::U64, |random, row| {
+            about(random, ROWS - row.min(ROWS), 1 << 50)
+        }),
+    ]
 }
 
 fn decimals() -> Vec<Shape> {

@@ -152,6 +152,48 @@ impl<'t> Pieces<'t> {
         None
     }
 
+    /// The next frozen segment of which something is seen, without the rows that have changed in
+    /// it; hot rows are passed over. For whoever asks columns what they say of themselves.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+    /// let a = table.column("a")?;
+    /// let rows = (0..70_000_i64).map(|i| [Some(Value::I64(i % 50))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// db.freeze(&table)?;
+    /// let tx = db.begin_read()?;
+    /// let mut pieces = tx.scan_pieces(&table)?;
+    /// let rows = pieces.next_frozen().expect("65,536 rows are frozen");
+    /// let sketch = rows.column(a)?.sketch().expect("there are rows enough");
+    /// assert!((45.0..55.0).contains(&sketch.estimate()));
+    /// assert!(pieces.next_frozen().is_none());
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn next_frozen(&mut self) -> Option<FrozenRows<'t>> {
+        self.rows_follow = false;
+        while self.next < self.limit {
+            let _operation = self.reader.enter(self.table.memory);
+            if self.reader.is_expired() {
+                self.next = self.limit;
+                break;
+            }
+            self.rows.clear();
+            let directory = self.table.directory();
+            match directory.frozen(self.table.memory, self.next as u32) {
+                Some(frozen) => {
+                    if let Some(rows) = self.take_frozen(frozen) {
+                        return Some(rows);
+                    }
+                }
+                None => self.next = ((self.next >> SEGMENT_SHIFT) + 1) << SEGMENT_SHIFT,
+            }
+        }
+        None
+    }
+
     fn take_hot(&mut self) {
         let memory = self.table.memory;
         let first = self.next as u32;

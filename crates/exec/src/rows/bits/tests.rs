@@ -65,3 +65,18 @@ fn few_rows_and_many_are_compared_alike() {
         assert_eq!(rows_of(&rows), expected, "one in {share}");
     }
 }
+
+#[test]
+fn a_part_of_a_stretch_is_removed_wherever_it_lies() {
+    for len in [1, 64, 100, 200] {
+        for from in [0, 1, 63, 64, 65, 99].into_iter().filter(|from| *from <= len) {
+            for to in [from, from + 1, from + 63, 128, len].into_iter().filter(|to| *to <= len) {
+                let mut left = RowBits::all(len);
+                left.remove_stretch(from..to.max(from));
+                let expected: Vec<_> = (0..len).filter(|row| !(from..to).contains(row)).collect();
+                assert_eq!(rows_of(&left), expected, "{from}..{to} of {len}");
+                assert_eq!(left.is_none(), expected.is_empty());
+            }
+        }
+    }
+}
