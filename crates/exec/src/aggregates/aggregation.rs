@@ -319,13 +319,26 @@ impl Aggregation {
         Ok(())
     }
 
+    /// Moves all groups to partitions, as [`Partitioned`](crate::Partitioned) puts them together:
+    /// of each aggregation another thread does so.
+    ///
+    /// # Errors
+    /// Memory is refused; the aggregation is of no use then.
+    pub fn partition(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<(), Refused> {
+        let mut account = Account { taken: &mut self.taken, memory };
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        self.partitioning.partition_last(&mut self.partitions, grouping, states, &mut account)
+    }
+
     /// All groups in partitions; none are left here.
     pub(super) fn take_partitions(
         &mut self,
         account: &mut Account<'_>,
     ) -> Result<Vec<Partition>, Refused> {
         let (grouping, states) = (&mut self.grouping, &mut self.states);
-        self.partitioning.partition(&mut self.partitions, grouping, states, account)?;
+        if self.partitions.is_none() || grouping.len() > 0 {
+            self.partitioning.partition_last(&mut self.partitions, grouping, states, account)?;
+        }
         Ok(self.partitions.take().map_or(Vec::new(), Partitions::into_list))
     }
 
@@ -487,6 +500,20 @@ impl Partitioning {
         states.clear();
         let look_up = if self.blind > 0 { LookUp::None } else { LookUp::All };
         grouping.forget(self.room(), look_up, account)
+    }
+
+    /// Moves all groups to their partitions, when no more will come.
+    fn partition_last(
+        &self,
+        partitions: &mut Option<Partitions>,
+        grouping: &mut Grouping,
+        states: &mut States,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let new = || Partitions::new(grouping, self.hasher);
+        partitions.get_or_insert_with(new).take(grouping, states, account)?;
+        states.clear();
+        grouping.forget(0, LookUp::None, account)
     }
 
     /// How many groups there may be.

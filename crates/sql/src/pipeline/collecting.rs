@@ -27,12 +27,24 @@ const ROWS_BESIDE: usize = 1 << 16;
 /// A build side that is being read.
 pub(crate) struct Collecting {
     build: JoinBuild,
+    /// What other threads have read.
+    others: Others,
     asked: Arc<Asked>,
     columns: KeptRows,
     /// What its table takes.
     table: MemoryReservation,
     /// How many threads have read it.
     threads: usize,
+}
+
+/// The keys of rows that other threads have read.
+#[derive(Default)]
+struct Others {
+    builds: Vec<JoinBuild>,
+    /// The order in which all rows come.
+    runs: Vec<BuildRun>,
+    /// What they take.
+    reservations: Vec<MemoryReservation>,
 }
 
 /// What is asked of a build side, whichever thread reads it.
@@ -66,7 +78,7 @@ impl Collecting {
 
     fn of(asked: Arc<Asked>, columns: KeptRows, table: MemoryReservation) -> Self {
         let build = JoinBuild::new(&asked.key_columns, asked.nulls_are_equal);
-        Self { build, asked, columns, table, threads: 1 }
+        Self { build, others: Others::default(), asked, columns, table, threads: 1 }
     }
 
     /// No rows yet of the same build side, for another thread.
@@ -113,8 +125,8 @@ impl Collecting {
             tables.push(other.table);
         }
         let runs = absorb_rows(&mut self.columns, columns)?;
-        let build = &mut self.build;
-        with_memory(&mut self.table, |memory| build.absorb(builds, &runs, memory))
+        self.others = Others { builds, runs, reservations: tables };
+        Ok(())
     }
 
     /// The rows with their table; `wanted` says of which keys the numbers are.
@@ -125,14 +137,30 @@ impl Collecting {
         self,
         wanted: &[bool],
     ) -> Result<(Relation, JoinTable, MemoryReservation)> {
-        let Self { build, columns, mut table, threads, .. } = self;
-        let is_large = columns.rows() >= ROWS_BESIDE;
-        let of_keys = || with_memory(&mut table, |memory| build.finish(wanted, memory));
-        let (joined, relation) = match threads > 1 && is_large {
-            true => do_both(threads, of_keys, || columns.finish(true)),
-            false => (of_keys(), columns.finish(true)),
+        let Self { mut build, others, columns, mut table, threads, .. } = self;
+        let is_large = threads > 1 && columns.rows() >= ROWS_BESIDE;
+        let columns = columns.into_columns(true);
+        let of_keys = || {
+            let Others { builds, runs, reservations } = others;
+            with_memory(&mut table, |memory| build.absorb(builds, &runs, memory))?;
+            drop(reservations);
+            with_memory(&mut table, |memory| build.finish(wanted, memory))
         };
-        Ok((relation?, joined?, table))
+        let joined = match is_large {
+            true => {
+                // Who has done with the keys takes columns that are left.
+                let keys_first =
+                    || of_keys().and_then(|joined| columns.put_together().map(|()| joined));
+                let (joined, put) = do_both(threads, keys_first, || columns.put_together());
+                put.and(joined)?
+            }
+            false => {
+                let joined = of_keys()?;
+                columns.put_together()?;
+                joined
+            }
+        };
+        Ok((columns.finish()?, joined, table))
     }
 }
 

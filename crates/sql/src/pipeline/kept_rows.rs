@@ -3,7 +3,8 @@
 //! Memory is asked for before a batch is kept. In the end the batches of a column become one array,
 //! column by column.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use datafusion::arrow::compute::concat;
@@ -72,27 +73,72 @@ impl KeptRows {
     /// # Errors
     /// `OUT_OF_MEMORY`.
     pub(crate) fn finish(self, with_nulls: bool) -> Result<Relation> {
+        let columns = self.into_columns(with_nulls);
+        columns.put_together()?;
+        columns.finish()
+    }
+
+    /// The columns of the rows, to be put together; the same of the nulls.
+    pub(crate) fn into_columns(self, with_nulls: bool) -> KeptColumns {
         let Self { schema, used, batches, reservation, .. } = self;
-        let batches = batches.into_iter().map(|(_, batch)| batch.columns().to_vec().into_iter());
-        let mut batches: Vec<_> = batches.collect();
-        let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.fields().len()];
-        for place in used.iter() {
-            let data_type = schema.field(*place).data_type();
-            let nulls = new_null_array(data_type, usize::from(with_nulls));
-            // Each column's parts are gone when it has been copied.
+        let nulls = usize::from(with_nulls);
+        let mut batches: Vec<_> =
+            batches.into_iter().map(|(_, batch)| batch.columns().to_vec().into_iter()).collect();
+        let columns = used.iter().map(|place| {
+            let nulls = new_null_array(schema.field(*place).data_type(), nulls);
             let parts = batches.iter_mut().filter_map(Iterator::next).chain([nulls]);
-            let parts: Vec<ArrayRef> = parts.collect();
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            Mutex::new(parts.collect())
+        });
+        let parts = columns.collect();
+        KeptColumns { schema, used, parts, next: AtomicUsize::new(0), reservation }
+    }
+}
+
+/// Columns of kept rows, which several threads put together, each one after the other.
+pub(crate) struct KeptColumns {
+    schema: SchemaRef,
+    used: Arc<[usize]>,
+    /// The parts of each column that is used; when they have been put together, it is one.
+    parts: Vec<Mutex<Vec<ArrayRef>>>,
+    /// The next column that nobody has taken.
+    next: AtomicUsize,
+    reservation: MemoryReservation,
+}
+
+impl KeptColumns {
+    /// Puts columns together that nobody else does, until none is left.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn put_together(&self) -> Result<()> {
+        // The number orders nothing: the parts were there before.
+        while let Some(column) = self.parts.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            let mut column = column.lock().unwrap_or_else(PoisonError::into_inner);
+            let parts: Vec<&dyn Array> = column.iter().map(AsRef::as_ref).collect();
+            let Some(first) = parts.first() else { continue };
             let count: usize = parts.iter().map(|part| part.len()).sum();
-            let copied = count * copied_bytes(data_type);
-            reservation.try_grow(copied)?;
-            columns[*place] = Some(match data_type {
+            let copied = count * copied_bytes(first.data_type());
+            self.reservation.try_grow(copied)?;
+            // Each column's parts are gone when it has been copied.
+            *column = vec![match first.data_type() {
                 DataType::Utf8View => concat_texts(&parts)?,
                 _ => concat(&parts)?,
-            });
-            reservation.shrink(copied);
+            }];
+            self.reservation.shrink(copied);
         }
-        drop(batches);
+        Ok(())
+    }
+
+    /// The rows, once all columns have been put together.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn finish(self) -> Result<Relation> {
+        let Self { schema, used, parts, reservation, .. } = self;
+        let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.fields().len()];
+        for (place, parts) in used.iter().zip(parts) {
+            columns[*place] = parts.into_inner().unwrap_or_else(PoisonError::into_inner).pop();
+        }
         let bytes = columns.iter().flatten().map(|column| column.get_array_memory_size());
         reservation.try_resize(bytes.sum())?;
         Relation::new(columns, Some(reservation))

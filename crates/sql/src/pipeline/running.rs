@@ -328,8 +328,13 @@ fn is_volatile(pipeline: &Pipeline, outputs: &[Expr]) -> PlanResult<bool> {
         Stage::Filter(expr) => vec![expr],
         Stage::Join(join) => join.probe_keys.iter().chain(&join.filter).collect(),
     });
+    are_volatile(of_stages.chain(outputs))
+}
+
+/// Whether a function in some expressions answers otherwise each time.
+pub(crate) fn are_volatile<'e>(exprs: impl IntoIterator<Item = &'e Expr>) -> PlanResult<bool> {
     let mut found = false;
-    for expr in of_stages.chain(outputs) {
+    for expr in exprs {
         expr.apply(|part| {
             found |= part.is_volatile_node();
             Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })

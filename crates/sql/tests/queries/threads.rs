@@ -66,6 +66,15 @@ const GROUPS: &[&str] = &[
      where exists (select 1 from t where t.id = a.id and t.name <> b.name) group by 1",
     "select id / 3 as part, n is null, count(*), max(d) from t group by 1, 2 having sum(k) > 1900",
     "select id from t group by id, name having count(n) = 1 and max(k) % 5 = id % 5",
+    "select m % 1000 as m, count(*), sum(k), min(name), max(x), sum(n) from \
+     (select id / 2 as m, k, name, n, sum(d) as x from t group by 1, 2, 3, 4) g group by 1",
+    "select count(*), count(distinct name), sum(k), max(x) from \
+     (select id, k, name, max(x) as x from t group by 1, 2, 3) g",
+    "select id, count(*), sum(k) from (select id, k, max(x) as x from t group by 1, 2 \
+     union all select id, k, x from t) g group by id having count(*) <> 2 or id % 1000 = 1",
+    "select a.id, a.name, count(*), sum(t.k), max(t.d) from u a join t on t.n = a.id \
+     group by a.id, a.name",
+    "select name, n % 1000 as m, k, count(*), sum(d) from t group by 1, 2, 3",
     "select max(name) from t group by k having count(*) > 290 and sum(k) > 1000",
     "select (id + 150000) % 300000 as moved, count(*), sum(d) from t group by 1",
     "select distinct name from t where x > 20000",
@@ -150,6 +159,10 @@ fn several_threads_fail_as_one() {
         for (query, state) in [
             ("select sum(100 / (id - 250000)) from t", DIVISION_BY_ZERO),
             ("select id / (id - 3) from t", DIVISION_BY_ZERO),
+            (
+                "select sum(100 / (m - 299999)) from (select id as m, k from t group by 1, 2) g",
+                DIVISION_BY_ZERO,
+            ),
             ("select count(*) from t join s on s.k = t.k / (t.id - 299999)", DIVISION_BY_ZERO),
             ("select sum((id + 2147283647) * 1) from t where id >= 0", NUMBER_OUT_OF_RANGE),
         ] {

@@ -29,10 +29,11 @@ use futures::StreamExt;
 use remanent_exec::Aggregation;
 
 use super::feed::Fed;
+use super::given_batches::GivenBatches;
 use super::giving::{Giving, Groups, giving};
 use super::having::Having;
 use super::merging::{Merging, merged, merging};
-use super::parts::{Part, put_together};
+use super::parts::{Ended, Part};
 use super::query::{Query, query_of};
 use super::result::given_parts;
 use super::row_keys;
@@ -43,10 +44,11 @@ use crate::pipeline::flow::{Built, Columns};
 use crate::pipeline::running::Running;
 use crate::pipeline::told::{moved, tell};
 use crate::scan::exec::{Reading, ScanExec};
-use crate::scan::scan_rows::{Batches, TakenRows};
+use crate::scan::scan_rows::Batches;
 use crate::scan::shares::Sharing;
 use crate::scan::told::Told;
 use crate::threads::team::{Team, Worked, Worker};
+use crate::transaction::scope::Current;
 
 /// The operator.
 #[derive(Debug)]
@@ -143,8 +145,9 @@ impl GroupsExec {
                 RowSource::Reading(scan.reading(partition, &context)?, scan.counting(partition))
             }
             None => {
-                let fed = Fed::new(&self.query, reservation)?;
-                RowSource::Batches(self.input.execute(partition, context)?, Box::new(fed))
+                let threads = Current::of(&context)?.transaction.threads;
+                let given = GivenBatches::new(&self.query, reservation, threads)?;
+                RowSource::Batches(self.input.execute(partition, context)?, Box::new(given))
             }
         })
     }
@@ -251,7 +254,7 @@ enum RowSource {
     BuildSides(Box<BuildSides>),
     Pipeline(Box<Running<Fed>>),
     /// Other operators, with the groups of what they have given.
-    Batches(SendableRecordBatchStream, Box<Fed>),
+    Batches(SendableRecordBatchStream, Box<GivenBatches>),
     /// All rows have come, and were grouped in partitions by so many threads.
     Merging(Team<Merging>, Option<Columns>, usize),
     /// All rows have come: groups go out.
@@ -309,10 +312,14 @@ impl Grouping {
     /// All rows have come, by so many threads.
     fn end(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
         let parts = fed.into_parts();
-        match parts.iter().any(Part::is_partitioned) {
-            true => Ok(RowSource::Merging(merging(parts, threads)?, columns, threads)),
-            false => self.give(put_together(parts)?, columns, threads),
-        }
+        let parts = match parts.iter().any(Part::is_partitioned) {
+            true => parts,
+            false => match Ended::new(parts)? {
+                many if threads > 1 && many.are_many() => many.into_parts(),
+                ended => return self.give(ended.put_together()?, columns, threads),
+            },
+        };
+        Ok(RowSource::Merging(merging(parts, threads)?, columns, threads))
     }
 
     /// Gives groups out, of which no two parts have one in common.
@@ -387,12 +394,15 @@ impl Grouping {
                     let (fed, columns) = running.into_sink()?;
                     self.end(fed, Some(columns), threads)?
                 }
-                RowSource::Batches(mut stream, mut fed) => loop {
+                RowSource::Batches(mut stream, mut given) => loop {
                     match stream.poll_next_unpin(waiting) {
-                        Poll::Ready(Some(batch)) => drop(fed.add(TakenRows::Batch(batch?))?),
-                        Poll::Ready(None) => break self.end(*fed, None, 1)?,
+                        Poll::Ready(Some(batch)) => given.add(batch?)?,
+                        Poll::Ready(None) => {
+                            let (fed, threads) = given.finish()?;
+                            break self.end(fed, None, threads)?;
+                        }
                         Poll::Pending => {
-                            self.source = RowSource::Batches(stream, fed);
+                            self.source = RowSource::Batches(stream, given);
                             return Poll::Pending;
                         }
                     }

@@ -1,6 +1,7 @@
-//! Groups of several threads that have partitioned them, put together by as many threads.
+//! Very many groups of several threads, put together by as many threads.
 //!
-//! Each takes the next partition that nobody has taken; what it makes of that is a part of its own.
+//! All groups are moved to partitions, by their hashes, if they are not there. Each thread takes
+//! the next partition that nobody has taken; what it makes of that is a part of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,11 +32,12 @@ struct All {
     next: AtomicUsize,
 }
 
-/// So many threads, at most, that put parts together of which some are partitioned.
+/// So many threads, at most, that put parts together partition by partition.
 ///
 /// # Errors
 /// `OUT_OF_MEMORY`.
 pub(crate) fn merging(parts: Vec<Part>, threads: usize) -> Result<Team<Merging>> {
+    let parts = partitioned(parts)?;
     let first = parts.first().ok_or_else(|| Error::internal("an aggregate of no part"))?;
     let (mut own, reservation) = (first.reservation.new_empty(), first.reservation.new_empty());
     let (aggregations, mut held): (Vec<_>, Vec<_>) =
@@ -46,6 +48,34 @@ pub(crate) fn merging(parts: Vec<Part>, threads: usize) -> Result<Team<Merging>>
     let all = Arc::new(All { partitioned, reservation, held, next });
     let worker = |_| Merging { all: Arc::clone(&all), partition: 0, parts: Vec::new() };
     Ok(Team::new((0..threads.max(1)).map(worker).collect(), false))
+}
+
+/// The same parts, all of whose groups are in partitions; each is moved by a thread.
+fn partitioned(parts: Vec<Part>) -> Result<Vec<Part>> {
+    let workers = parts.into_iter().map(|part| Moving { part, has_ended: false });
+    let mut team = Team::new(workers.collect(), false);
+    while team.round()? {}
+    Ok(team.into_workers().into_iter().map(|worker| worker.part).collect())
+}
+
+/// A part whose groups are moved to partitions.
+struct Moving {
+    part: Part,
+    has_ended: bool,
+}
+
+impl Worker for Moving {
+    fn work(&mut self) -> Result<Worked> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(Worked::Ended);
+        }
+        self.part.partition()?;
+        Ok(Worked::Through)
+    }
+
+    fn piece(&self) -> u64 {
+        0
+    }
 }
 
 /// All that they have made, in the order of the partitions.

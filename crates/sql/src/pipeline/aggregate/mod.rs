@@ -3,9 +3,10 @@
 //! An aggregate of DataFusion's becomes an operator of ours ([`exec`]), together with the scan that
 //! it stands on, if its functions are among those that can be computed so ([`query`]); arguments
 //! that are sums, differences and products of numbers are computed of encoded values ([`numbers`]),
-//! all others of arrays. Rows come segment by segment ([`feed`]) into the parts of several threads,
-//! which are put together ([`parts`]; [`merging`] where there are very many groups); groups become
-//! arrays again ([`result`]), and those that meet a condition ([`having`]) go out ([`giving`]).
+//! all others of arrays. Rows come segment by segment ([`feed`]), or batch by batch
+//! ([`given_batches`]), into the parts of several threads, which are put together ([`parts`];
+//! [`merging`] where there are very many groups); groups become arrays again ([`result`]), and
+//! those that meet a condition ([`having`]) go out ([`giving`]).
 
 pub(crate) mod numbers;
 
@@ -13,6 +14,7 @@ pub(crate) mod query;
 pub(crate) mod row_keys;
 
 pub(crate) mod feed;
+pub(crate) mod given_batches;
 pub(crate) mod merging;
 pub(crate) mod parts;
 

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 use crate::pipeline::values::with_memory;
 use crate::scan::scan_rows::PieceNumber;
 
+/// Groups of all parts from which on several threads put them together.
+const GROUPS_MANY: usize = 1 << 15;
+
 /// An aggregation of some pieces of the source.
 pub(crate) struct Part {
     pub(crate) aggregation: Aggregation,
@@ -84,6 +87,12 @@ impl Part {
         self.aggregation.is_partitioned()
     }
 
+    /// Moves its groups to partitions.
+    pub(crate) fn partition(&mut self) -> Result<()> {
+        let Self { aggregation, reservation, .. } = self;
+        with_memory(reservation, |memory| aggregation.partition(memory))
+    }
+
     fn absorb(&mut self, other: Self) -> Result<()> {
         let Self { aggregation, reservation, .. } = self;
         with_memory(reservation, |memory| aggregation.absorb(&other.aggregation, memory))
@@ -101,46 +110,79 @@ impl Part {
     }
 }
 
-/// Parts of which no two have a group in common, made of any that are not partitioned; at least
-/// one.
-///
-/// # Errors
-/// `OUT_OF_MEMORY`.
-pub(crate) fn put_together(mut parts: Vec<Part>) -> Result<Vec<Part>> {
-    for part in &mut parts {
-        part.finish()?;
-    }
-    parts.sort_by_key(|part| part.ends.map(|[first, _]| first.segment));
-    // A part of no rows says nothing.
-    let (parts, empty): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.groups > 0);
-    let pairs = parts.iter().zip(parts.iter().skip(1));
-    let before: Option<Vec<Before>> =
-        pairs.map(|(part, next)| part.aggregation.is_before(&next.aggregation)).collect();
-    let mut parts = parts.into_iter();
-    let Some(first) = parts.next().or(empty.into_iter().next()) else {
-        return Err(Error::internal("an aggregate of no part"));
-    };
-    let mut together = vec![first];
-    for (at, mut next) in parts.enumerate() {
-        let Some(part) = together.last_mut() else { break };
-        match before.as_ref().map(|before| before[at]) {
-            None => {
-                part.absorb(next)?;
-                continue;
-            }
-            Some(Before::SharingOne) => {
-                part.absorb_first(&next)?;
-                next.from = 1;
-            }
-            Some(Before::Apart) => {}
+/// Parts that have ended, in the order of what they read.
+pub(crate) struct Ended {
+    parts: Vec<Part>,
+    /// How each stands to the next one; `None` if two may have more than one group in common.
+    before: Option<Vec<Before>>,
+}
+
+impl Ended {
+    /// Parts that are not partitioned, at least one, all of whose rows have come.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn new(mut parts: Vec<Part>) -> Result<Self> {
+        for part in &mut parts {
+            part.finish()?;
         }
-        // Of one group, the part before it may share that with the part behind it.
-        if next.from < next.groups {
-            together.push(next);
+        parts.sort_by_key(|part| part.ends.map(|[first, _]| first.segment));
+        // A part of no rows says nothing.
+        let (mut parts, empty): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.groups > 0);
+        let pairs = parts.iter().zip(parts.iter().skip(1));
+        let before = pairs.map(|(part, next)| part.aggregation.is_before(&next.aggregation));
+        let before = before.collect();
+        if parts.is_empty() {
+            parts.extend(empty.into_iter().next());
         }
+        Ok(Self { parts, before })
     }
-    if before.is_none() {
-        together.iter_mut().try_for_each(Part::finish)?;
+
+    /// Whether they have so many groups to look up that several threads are to do that.
+    pub(crate) fn are_many(&self) -> bool {
+        let groups: usize = self.parts.iter().map(|part| part.groups).sum();
+        let do_ascend = self.parts.iter().all(|part| part.aggregation.ascends());
+        self.before.is_none() && !do_ascend && groups >= GROUPS_MANY
     }
-    Ok(together)
+
+    /// The parts, each with all of its groups.
+    pub(crate) fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
+
+    /// Parts of which no two have a group in common.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn put_together(self) -> Result<Vec<Part>> {
+        let Self { parts, before } = self;
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else {
+            return Err(Error::internal("an aggregate of no part"));
+        };
+        let mut together = vec![first];
+        for (at, mut next) in parts.enumerate() {
+            let Some(part) = together.last_mut() else { break };
+            match before.as_ref().map(|before| before[at]) {
+                None => {
+                    part.absorb(next)?;
+                    continue;
+                }
+                Some(Before::SharingOne) => {
+                    part.absorb_first(&next)?;
+                    next.from = 1;
+                }
+                Some(Before::Apart) => {}
+            }
+            // Of one group, the part before it may share that with the part behind it.
+            if next.from < next.groups {
+                together.push(next);
+            }
+        }
+        if before.is_none() {
+            together.iter_mut().try_for_each(Part::finish)?;
+        }
+        Ok(together)
+    }
 }
