@@ -394,24 +394,34 @@ impl Grouping {
                     let (fed, columns) = running.into_sink()?;
                     self.end(fed, Some(columns), threads)?
                 }
-                RowSource::Batches(mut stream, mut given) => loop {
-                    match stream.poll_next_unpin(waiting) {
-                        Poll::Ready(Some(batch)) => given.add(batch?)?,
-                        Poll::Ready(None) => {
-                            let (fed, threads) = given.finish()?;
-                            break self.end(fed, None, threads)?;
-                        }
-                        Poll::Pending => {
-                            self.source = RowSource::Batches(stream, given);
-                            return Poll::Pending;
-                        }
+                RowSource::Batches(mut stream, mut given) => {
+                    if add_all(&mut stream, &mut given, waiting)?.is_pending() {
+                        self.source = RowSource::Batches(stream, given);
+                        return Poll::Pending;
                     }
-                },
+                    let (fed, threads) = given.finish()?;
+                    self.end(fed, None, threads)?
+                }
                 ended => {
                     self.source = ended;
                     return Poll::Ready(Ok(()));
                 }
             }
+        }
+    }
+}
+
+/// Adds all batches that an operator gives.
+fn add_all(
+    stream: &mut SendableRecordBatchStream,
+    given: &mut GivenBatches,
+    waiting: &mut Context<'_>,
+) -> PlanResult<Poll<()>> {
+    loop {
+        match stream.poll_next_unpin(waiting) {
+            Poll::Ready(Some(batch)) => given.add(batch?)?,
+            Poll::Ready(None) => return Ok(Poll::Ready(())),
+            Poll::Pending => return Ok(Poll::Pending),
         }
     }
 }
