@@ -120,7 +120,7 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "remanent",
         medium: "memory",
-        note: "frozen columns, primary keys indexed, loaded by COPY; statistics of samples; \
+        note: "frozen columns, primary keys indexed, loaded by COPY; statistics of segments; \
                mimalloc",
         kind: Kind::Here { version: remanent::version, open: remanent::frozen },
     },

@@ -37,7 +37,7 @@ pub(crate) struct Collecting {
     threads: usize,
 }
 
-/// The keys of rows that other threads have read.
+/// The keys of rows that other threads have read, until they are put to those of the first.
 #[derive(Default)]
 struct Others {
     builds: Vec<JoinBuild>,
@@ -45,6 +45,19 @@ struct Others {
     runs: Vec<BuildRun>,
     /// What they take.
     reservations: Vec<MemoryReservation>,
+}
+
+impl Others {
+    /// Puts them, of which none is left then, to those of the first thread.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    fn absorb_into(&mut self, build: &mut JoinBuild, table: &mut MemoryReservation) -> Result<()> {
+        let Self { builds, runs, reservations } = std::mem::take(self);
+        with_memory(table, |memory| build.absorb(builds, &runs, memory))?;
+        drop(reservations);
+        Ok(())
+    }
 }
 
 /// What is asked of a build side, whichever thread reads it.
@@ -94,6 +107,8 @@ impl Collecting {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        // Rows that come when all threads have ended stand behind those of all of them.
+        self.others.absorb_into(&mut self.build, &mut self.table)?;
         let keys = self.asked.keys.iter().map(|key| {
             let array = key.evaluate(batch)?.into_array(batch.num_rows())?;
             let values = Values::of(&array)?;
@@ -137,13 +152,11 @@ impl Collecting {
         self,
         wanted: &[bool],
     ) -> Result<(Relation, JoinTable, MemoryReservation)> {
-        let Self { mut build, others, columns, mut table, threads, .. } = self;
+        let Self { mut build, mut others, columns, mut table, threads, .. } = self;
         let is_large = threads > 1 && columns.rows() >= ROWS_BESIDE;
         let columns = columns.into_columns(true);
         let of_keys = || {
-            let Others { builds, runs, reservations } = others;
-            with_memory(&mut table, |memory| build.absorb(builds, &runs, memory))?;
-            drop(reservations);
+            others.absorb_into(&mut build, &mut table)?;
             with_memory(&mut table, |memory| build.finish(wanted, memory))
         };
         let joined = match is_large {

@@ -75,6 +75,13 @@ const GROUPS: &[&str] = &[
     "select a.id, a.name, count(*), sum(t.k), max(t.d) from u a join t on t.n = a.id \
      group by a.id, a.name",
     "select name, n % 1000 as m, k, count(*), sum(d) from t group by 1, 2, 3",
+    // Rows of a build side that come when all threads have ended, and are one again.
+    "select count(*), sum(a.id), min(b.name) from t a join \
+     (select k, name from s where exists (select 1 from t where t.id = s.tid and t.x > 9)) b \
+     on a.k = b.k",
+    "select b.name, count(*) from (select id, name from u where exists \
+     (select 1 from t where t.id = u.id and t.k <> 5) and not exists \
+     (select 1 from t where t.n = u.id and t.k < 9)) b join t on t.n = b.id group by 1",
     "select max(name) from t group by k having count(*) > 290 and sum(k) > 1000",
     "select (id + 150000) % 300000 as moved, count(*), sum(d) from t group by 1",
     "select distinct name from t where x > 20000",
