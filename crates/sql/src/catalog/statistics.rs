@@ -1,8 +1,9 @@
 //! What the optimiser is told of a table: how many rows, how many distinct values, between which.
 //!
-//! Frozen segments say it of themselves: extremes, nulls, and a sketch of distinct values. Put
-//! together they take microseconds, after a restart as well. Other rows are sampled. All is taken
-//! when a table is first planned with, and again when it has grown or shrunk by a quarter since.
+//! Frozen segments say it of themselves: extremes, nulls, and a sketch of distinct values, which
+//! are put together without reading a row, after a restart as well. Other rows are sampled. All is
+//! taken when a table is first planned with, and again when it has grown or shrunk by a quarter
+//! since.
 
 mod sampled;
 mod segments;
@@ -67,7 +68,7 @@ fn taken(tx: &ReadTransaction<'_>, table: &Table, rows_max: u64) -> Result<Stati
     let columns = table.columns.iter().zip(segments.columns).zip(sample.columns);
     let described = columns.enumerate().map(|(place, ((column, in_segments), sampled))| {
         let distinct = is_key(table, place).then_some(rows);
-        described(column, in_segments, sampled, distinct)
+        described(column, in_segments, sampled, rows, distinct)
     });
     Ok(Statistics {
         num_rows: told(rows),
@@ -81,21 +82,23 @@ fn is_key(table: &Table, column: usize) -> bool {
     table.indexes.iter().any(|index| index.unique && index.columns == [column])
 }
 
-/// What is known of a column, whose distinct values are known if it is a key.
+/// What is known of a column of so many rows, whose distinct values are known if it is a key.
 fn described(
     column: &Column,
     mut in_segments: SegmentColumn,
     sampled: SampledColumn,
+    rows: usize,
     distinct: Option<usize>,
 ) -> ColumnStatistics {
+    let nulls = in_segments.nulls + sampled.nulls();
     let distinct = distinct.unwrap_or_else(|| {
         let known = in_segments.sketch.estimate();
         in_segments.sketch.merge(&sampled.sketch);
         // Of the values outside segments, so many are in none of them.
         let new = (in_segments.sketch.estimate() - known).max(0.0) / sampled.different().max(1.0);
-        (known + sampled.distinct() * new.min(1.0)).round() as usize
+        let distinct = (known + sampled.distinct() * new.min(1.0)).round() as usize;
+        distinct.min(rows.saturating_sub(nulls))
     });
-    let nulls = in_segments.nulls + sampled.nulls();
     let mut bounds = in_segments.bounds;
     bounds.add_all(sampled.bounds);
     let scalar = |bound: Option<Datum>| {
