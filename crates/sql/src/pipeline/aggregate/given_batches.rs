@@ -18,8 +18,10 @@ use crate::pipeline::running::are_volatile;
 use crate::scan::scan_rows::TakenRows;
 use crate::threads::team::{Team, Worked, Worker};
 
-/// Rows that each thread has to get for threads to be worth it.
+/// Rows that each thread has to get for threads to be worth it, or bytes of rows: where rows are
+/// wide, what is kept is not to be missing elsewhere.
 const ROWS_A_THREAD: usize = 1 << 15;
+const BYTES_A_THREAD: usize = 2 << 20;
 
 /// Groups of batches, and batches that are not in them yet.
 pub(crate) struct GivenBatches {
@@ -36,6 +38,7 @@ pub(crate) struct GivenBatches {
 struct Kept {
     batches: Vec<RecordBatch>,
     rows: usize,
+    bytes: usize,
     counter: RecordBatchMemoryCounter,
     reservation: MemoryReservation,
 }
@@ -68,7 +71,7 @@ impl GivenBatches {
             return self.feds[0].add(TakenRows::Batch(batch)).map(drop);
         }
         let has_room = self.kept.add(batch);
-        if !has_room || self.kept.rows >= self.threads * ROWS_A_THREAD {
+        if !has_room || self.kept.are_enough(self.threads) {
             self.add_kept()?;
         }
         Ok(())
@@ -90,7 +93,7 @@ impl GivenBatches {
     /// Adds all that were kept: each thread a share of them, if they are many.
     fn add_kept(&mut self) -> Result<()> {
         let kept = std::mem::replace(&mut self.kept, Kept::new(&self.reservation));
-        if kept.rows < self.threads * ROWS_A_THREAD {
+        if !kept.are_enough(self.threads) {
             let mut batches = kept.batches.into_iter();
             return batches.try_for_each(|it| self.feds[0].add(TakenRows::Batch(it)).map(drop));
         }
@@ -113,13 +116,20 @@ impl GivenBatches {
 impl Kept {
     fn new(reservation: &MemoryReservation) -> Self {
         let (reservation, counter) = (reservation.new_empty(), RecordBatchMemoryCounter::new());
-        Self { batches: Vec::new(), rows: 0, counter, reservation }
+        Self { batches: Vec::new(), rows: 0, bytes: 0, counter, reservation }
+    }
+
+    /// Whether it is worth it to share them out among so many threads.
+    fn are_enough(&self, threads: usize) -> bool {
+        let are_large = self.bytes >= threads * BYTES_A_THREAD && self.batches.len() >= threads;
+        self.rows >= threads * ROWS_A_THREAD || are_large
     }
 
     /// Keeps one more; whether there was memory for it.
     fn add(&mut self, batch: RecordBatch) -> bool {
         let bytes = self.counter.count_batch(&batch);
         self.rows += batch.num_rows();
+        self.bytes += bytes;
         self.batches.push(batch);
         self.reservation.try_grow(bytes).is_ok()
     }
