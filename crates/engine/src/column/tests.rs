@@ -461,18 +461,26 @@ fn sketches_count_values_in_every_encoding() {
         Box::leak(format!("{i}{remark}").into_boxed_str())
     };
     type Make<'m> = &'m dyn Fn(usize) -> Value<'static>;
-    let cases: [(ColumnType, u32, usize, Make<'_>); 9] = [
-        (ColumnType::I64, CONSTANT, 1, &|_| Value::I64(7)),
-        (ColumnType::I64, OFFSETS, 200, &|i| Value::I64((i % 200) as i64 - 100)),
-        (ColumnType::I32, OFFSETS, 5000, &|i| Value::I32((i % 5000) as i32 * 3)),
-        (ColumnType::I64, OFFSETS, many, &|i| Value::I64(i as i64 * 100)),
-        (ColumnType::I64, PLAIN, many, &|i| Value::I64(i as i64 - (1 << (i % 60)))),
-        (ColumnType::F64, PLAIN, many, &|i| Value::F64(i as f64 / 7.0)),
-        (ColumnType::I64, DICTIONARY, 100, &|i| Value::I64(1 << (i % 50) << (i % 2))),
-        (ColumnType::STRING, DICTIONARY, 30, &|i| Value::String(["x", "y", "zz"][i % 3])),
-        (ColumnType::STRING, STRINGS, many, &|i| Value::String(text(i, false))),
+    let decimal = ColumnType::Decimal { precision: 38, scale: 2 };
+    let cases: [(ColumnType, u32, Make<'_>); 16] = [
+        (ColumnType::I64, CONSTANT, &|_| Value::I64(7)),
+        (ColumnType::I64, OFFSETS, &|i| Value::I64((i % 200) as i64 - 100)),
+        (ColumnType::I32, OFFSETS, &|i| Value::I32((i % 5000) as i32 * 3)),
+        (ColumnType::I64, OFFSETS, &|i| Value::I64(i as i64 * 100)),
+        (ColumnType::I64, PLAIN, &|i| Value::I64(i as i64 - (1 << (i % 60)))),
+        (ColumnType::F64, PLAIN, &|i| Value::F64(i as f64 / 7.0)),
+        (ColumnType::I64, DICTIONARY, &|i| Value::I64(1 << (i % 50) << (i % 2))),
+        (ColumnType::STRING, DICTIONARY, &|i| Value::String(["x", "y", "zz"][i % 3])),
+        (ColumnType::STRING, STRINGS, &|i| Value::String(text(i, false))),
+        (ColumnType::U64, OFFSETS, &|i| Value::U64(u64::MAX - i as u64 * 9)),
+        (ColumnType::U64, PLAIN, &|i| Value::U64(u64::MAX / (i as u64 + 1))),
+        (decimal.clone(), OFFSETS, &|i| Value::Decimal((1 << 90) + i as i128 * 70)),
+        (decimal, PLAIN, &|i| Value::Decimal(-(i as i128) << 80)),
+        (ColumnType::Timestamp, PLAIN, &|i| Value::Timestamp(i as i64 * 86_400_000_000)),
+        (ColumnType::F32, PLAIN, &|i| Value::F32(i as f32 / 3.0)),
+        (ColumnType::Char(8), STRINGS, &|i| Value::String(text(i, false))),
     ];
-    for (of, encoding, _, make) in cases {
+    for (of, encoding, make) in cases {
         let mut own = DistinctSketch::default();
         let mut different: Vec<_> = (0..many).map(|i| make(i).to_string()).collect();
         (0..many).for_each(|i| own.add(&make(i)));

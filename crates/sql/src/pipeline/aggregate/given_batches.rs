@@ -1,8 +1,8 @@
 //! Batches of another operator on their way into groups, which several threads make.
 //!
 //! The operator gives its batches one after the other. Some of them are kept until there are enough
-//! for all threads; then each thread adds its share to groups of its own. Which batches these are
-//! depends on how many rows came, and on nothing else: the same rows give the same sums.
+//! for all threads; then each thread adds its share, of batches that followed one another, to
+//! groups of its own.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
