@@ -375,6 +375,11 @@ impl Aggregation {
         !self.is_partitioned() && self.grouping.ascends()
     }
 
+    /// Whether groups are looked up in a table: keys neither ascend nor are rows.
+    pub fn looks_up(&self) -> bool {
+        self.grouping.has_table()
+    }
+
     /// Whether all groups come before those of another aggregation of the same plan, but that its
     /// first group may be the last one here; which of both it is. `None` if they do not, or nothing
     /// is known.

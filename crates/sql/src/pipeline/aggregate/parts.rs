@@ -139,11 +139,13 @@ impl Ended {
         Ok(Self { parts, before })
     }
 
-    /// Whether they have so many groups to look up that several threads are to do that.
+    /// Whether they have so many groups to look up that several threads are to do that. Rows of a
+    /// build side find their groups in an array, and keys that ascend are merged: one thread does
+    /// either in less time than several would move them to partitions.
     pub(crate) fn are_many(&self) -> bool {
         let groups: usize = self.parts.iter().map(|part| part.groups).sum();
-        let do_ascend = self.parts.iter().all(|part| part.aggregation.ascends());
-        self.before.is_none() && !do_ascend && groups >= GROUPS_MANY
+        let look_up = self.parts.iter().any(|part| part.aggregation.looks_up());
+        self.before.is_none() && look_up && groups >= GROUPS_MANY
     }
 
     /// The parts, each with all of its groups.
