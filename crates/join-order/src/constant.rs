@@ -8,7 +8,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
 use super::region::picked;
 
-/// The literal that a column of the plan must equal.
+/// The literal, or the parameter, that a column of the plan must equal.
 pub(super) fn constant(plan: &LogicalPlan, column: &Column) -> Option<Expr> {
     match plan {
         LogicalPlan::Filter(filter) => {
@@ -40,8 +40,10 @@ fn among<'a>(
             return None;
         };
         let (column, value) = match (left.as_ref(), right.as_ref()) {
-            (Expr::Column(column), value @ Expr::Literal(..))
-            | (value @ Expr::Literal(..), Expr::Column(column)) => (column, value),
+            (Expr::Column(column), value @ (Expr::Literal(..) | Expr::Placeholder(_)))
+            | (value @ (Expr::Literal(..) | Expr::Placeholder(_)), Expr::Column(column)) => {
+                (column, value)
+            }
             _ => return None,
         };
         is_column(column).then(|| value.clone())

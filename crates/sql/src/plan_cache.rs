@@ -5,11 +5,14 @@
 //! names are looked for, and whether the isolation lets it lock; and it holds only in the catalog
 //! and for the statistics that it was made by: definitions and rights have another number of the
 //! catalog each, and whoever puts a catalog up drops all plans. So they are no more than a session
-//! would find by planning anew. Texts of queries are known, too, so that they are parsed once. How
-//! many there are, and their bytes, is bounded; what they are reckoned to take counts in the memory
-//! budget, and they are dropped before anybody is refused memory.
+//! would find by planning anew. Texts of queries are known, too, so that they are parsed once, and
+//! what the parameters and columns of statements are. How many there are, and their bytes, is
+//! bounded; what they are reckoned to take counts in the memory budget, and they are dropped before
+//! anybody is refused memory.
 
 mod bounded;
+pub(crate) mod general;
+mod keys;
 #[cfg(test)]
 mod tests;
 
@@ -23,11 +26,15 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
 use self::bounded::Bounded;
-use crate::catalog::role::Actor;
+use self::general::Tried;
+pub(crate) use self::keys::{Asked, Described};
+use self::keys::{DescribedKey, Key};
 use crate::catalog::table::Table;
 use crate::error::Result;
 use crate::limits::held::Held;
 use crate::statement::Statement;
+use crate::values::column::ResultColumn;
+use crate::values::sql_type::SqlType;
 
 /// Plans that are kept, at most, and statements.
 const PLANS_MAX: usize = 1024;
@@ -51,46 +58,11 @@ const TEXT_MAX: usize = 16 << 10;
 /// How deep what is kept may be: it is dropped on whatever stack.
 pub(crate) const LEVELS_MAX: usize = 128;
 
-/// What a plan is found by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Asked<'q> {
-    pub(crate) query: &'q ast::Query,
-    pub(crate) actor: Actor,
-    pub(crate) path: &'q [String],
-    /// Whether rows may be locked.
-    pub(crate) is_serializable: bool,
-}
+/// What the parameters and columns of a statement are.
+pub(crate) type Description = (Vec<SqlType>, Arc<[ResultColumn]>);
 
-/// The same, kept.
-struct Key {
-    query: ast::Query,
-    actor: Actor,
-    path: Vec<String>,
-    is_serializable: bool,
-}
-
-impl Key {
-    fn of(asked: &Asked<'_>) -> Self {
-        Self {
-            query: asked.query.clone(),
-            actor: asked.actor,
-            path: asked.path.to_vec(),
-            is_serializable: asked.is_serializable,
-        }
-    }
-
-    fn asked(&self) -> Asked<'_> {
-        Asked {
-            query: &self.query,
-            actor: self.actor,
-            path: &self.path,
-            is_serializable: self.is_serializable,
-        }
-    }
-}
-
-/// A table of a plan, and what was known of its rows.
-pub(crate) type Planned = (Arc<Table>, Arc<Statistics>);
+/// A table of a plan, and what its rows were known to be, if planning was told.
+pub(crate) type Planned = (Arc<Table>, Option<Arc<Statistics>>);
 
 /// A plan that is kept.
 #[derive(Debug)]
@@ -146,6 +118,10 @@ struct Plans {
     /// The number of the catalog by which they were made.
     version: u64,
     kept: Bounded<u64, (Key, Arc<KeptPlan>)>,
+    /// What is known of plans for any values of parameters.
+    tried: Bounded<u64, (Key, Tried)>,
+    /// What statements were described as.
+    described: Bounded<u64, (DescribedKey, Description)>,
 }
 
 impl PlanCache {
@@ -154,10 +130,12 @@ impl PlanCache {
         let part = usize::try_from(budget / BUDGET_PART).unwrap_or(usize::MAX);
         let bytes_max = BYTES_MAX.min(part);
         let kept = Bounded::new(PLANS_MAX, bytes_max, hold("plans that are kept"));
+        let tried = Bounded::new(PLANS_MAX, bytes_max, hold("plans for any values"));
+        let described = Bounded::new(PLANS_MAX, bytes_max, hold("descriptions of statements"));
         let texts = Bounded::new(PLANS_MAX, bytes_max, hold("statements that are kept"));
         Self {
             hasher: RandomState::new(),
-            plans: Mutex::new(Plans { version: 0, kept }),
+            plans: Mutex::new(Plans { version: 0, kept, tried, described }),
             texts: Mutex::new(texts),
         }
     }
@@ -186,15 +164,66 @@ impl PlanCache {
         let hash = self.hasher.hash_one(asked);
         let kept = (Key::of(asked), Arc::clone(plan));
         let mut plans = lock(&self.plans);
-        // Whoever puts up another catalog says so first, and drops all plans then.
-        if !is_current(version) {
-            return;
+        if plans.begin(version, is_current) {
+            plans.kept.put(hash, kept, bytes);
         }
+    }
+
+    /// What is known of the plan for any values, of a query with parameters, in the catalog of this
+    /// number.
+    pub(crate) fn tried(&self, asked: &Asked<'_>, version: u64) -> Option<Tried> {
+        let hash = self.hasher.hash_one(asked);
+        let mut plans = lock(&self.plans);
         if plans.version != version {
-            plans.kept.clear();
-            plans.version = version;
+            return None;
         }
-        plans.kept.put(hash, kept, bytes);
+        let (key, tried) = plans.tried.get(&hash)?;
+        (key.asked() == *asked).then(|| tried.clone())
+    }
+
+    /// Notes what is known now.
+    pub(crate) fn put_tried(
+        &self,
+        asked: &Asked<'_>,
+        version: u64,
+        tried: Tried,
+        is_current: impl Fn(u64) -> bool,
+    ) {
+        let hash = self.hasher.hash_one(asked);
+        let bytes = PLAN_BYTES + OPERATOR_BYTES * tried.operators();
+        let entry = (Key::of(asked), tried);
+        let mut plans = lock(&self.plans);
+        if plans.begin(version, is_current) {
+            plans.tried.put(hash, entry, bytes);
+        }
+    }
+
+    /// What a statement was described as in the catalog of this number.
+    pub(crate) fn described(&self, asked: &Described<'_>, version: u64) -> Option<Description> {
+        let hash = self.hasher.hash_one(asked);
+        let mut plans = lock(&self.plans);
+        if plans.version != version {
+            return None;
+        }
+        let (key, description) = plans.described.get(&hash)?;
+        (key.asked() == *asked).then(|| description.clone())
+    }
+
+    /// Keeps what a statement was described as.
+    pub(crate) fn put_described(
+        &self,
+        asked: &Described<'_>,
+        version: u64,
+        description: &Description,
+        is_current: impl Fn(u64) -> bool,
+    ) {
+        let bytes = PLAN_BYTES + LETTER_BYTES * (asked.given.len() + description.1.len());
+        let hash = self.hasher.hash_one(asked);
+        let entry = (DescribedKey::of(asked), description.clone());
+        let mut plans = lock(&self.plans);
+        if plans.begin(version, is_current) {
+            plans.described.put(hash, entry, bytes);
+        }
     }
 
     /// The statements of a text: parsed, if it is not known as that of one query.
@@ -221,13 +250,13 @@ impl PlanCache {
 
     /// Drops all plans.
     pub(crate) fn clear(&self) {
-        lock(&self.plans).kept.clear();
+        lock(&self.plans).clear();
     }
 
     /// Drops all to make room, but for what somebody looks for at this moment.
     pub(crate) fn spare(&self) {
         if let Ok(mut plans) = self.plans.try_lock() {
-            plans.kept.clear();
+            plans.clear();
         }
         if let Ok(mut texts) = self.texts.try_lock() {
             texts.clear();
@@ -238,6 +267,18 @@ impl PlanCache {
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         lock(&self.plans).kept.size()
+    }
+
+    /// What is known of queries with parameters.
+    #[cfg(test)]
+    pub(crate) fn tried_all(&self) -> Vec<Tried> {
+        lock(&self.plans).tried.values().map(|(_, tried)| tried.clone()).collect()
+    }
+
+    /// How many descriptions there are.
+    #[cfg(test)]
+    pub(crate) fn size_of_described(&self) -> usize {
+        lock(&self.plans).described.size().0
     }
 
     /// The same of statements.
@@ -259,6 +300,25 @@ impl PlanCache {
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Plans {
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.tried.clear();
+        self.described.clear();
+    }
+
+    /// Whether something that was made in the catalog of this number can be kept. Whoever puts up
+    /// another catalog says so first, and drops all plans then.
+    fn begin(&mut self, version: u64, is_current: impl Fn(u64) -> bool) -> bool {
+        let is_current = is_current(version);
+        if is_current && self.version != version {
+            self.clear();
+            self.version = version;
+        }
+        is_current
+    }
 }
 
 /// How many operators a plan has.

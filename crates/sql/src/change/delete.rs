@@ -6,22 +6,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Delete, FromTable};
 
-use super::rows::{Beside, Changed};
-use super::target::{Target, parse_query};
+use super::rows::Changed;
+use super::target::{Source, Target, parse_query};
 use super::update::{columns_beside, joined, split_numbers};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::change::apply;
 use crate::change::owed;
-use crate::change::target;
 use crate::change::update;
 use crate::context::StatementContext;
 use crate::error::{Error, Result};
-use crate::query::select;
-use crate::query::select::{Gathered, with_values};
+use crate::query::select::Gathered;
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -40,12 +37,7 @@ pub(super) fn delete_target(context: &StatementContext, delete: &Delete) -> Resu
 
 /// The query that gives the rows to delete: all columns as they are, and the number of the
 /// row.
-pub(super) fn delete_source(
-    context: &mut StatementContext,
-    target: &Target,
-    delete: &Delete,
-    given: &[SqlType],
-) -> Result<LogicalPlan> {
+pub(super) fn delete_source(target: &Target, delete: &Delete, given: &[SqlType]) -> Result<Source> {
     let mut items = Vec::new();
     if delete.returning.is_some() {
         items = target.table.columns.iter().map(|c| target.column(&c.name)).collect();
@@ -56,7 +48,9 @@ pub(super) fn delete_source(
     let filter = delete.selection.as_ref().map_or(String::new(), |on| format!(" WHERE {on}"));
     let (items, from) = (items.join(", "), joined(using));
     let text = format!("SELECT {items}{beside} FROM {}{from}{filter}", target.in_from());
-    target::bind_over(context, target, parse_query(&text)?, given)
+    let width = if delete.returning.is_some() { target.table.columns.len() } else { 0 };
+    let (query, given, has_more) = (parse_query(&text)?, given.to_vec(), !beside.is_empty());
+    Ok(Source { query, given, width, has_more })
 }
 
 pub(super) async fn delete(
@@ -68,12 +62,11 @@ pub(super) async fn delete(
 ) -> Result<Changed> {
     context.cancel().frees_memory();
     let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
-    let plan = delete_source(context, target, delete, &given)?;
-    let plan = with_values(plan, parameters)?;
-    let Gathered { batches, held: _held, .. } =
-        select::collect_plan(context, &plan, transaction).await?;
-    let width = if delete.returning.is_some() { target.table.columns.len() } else { 0 };
-    let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
+    let source = delete_source(target, delete, &given)?;
+    let (Gathered { batches, held: _held, .. }, beside) =
+        source.collect(context, target, parameters, transaction).await?;
+    let width = source.width;
+    let mut changed = Changed { beside, ..Changed::default() };
     let (mut seen, mut gone) = (HashSet::new(), Vec::new());
     for batch in batches {
         context.check_cancelled()?;

@@ -157,11 +157,11 @@ pub(crate) fn source_of(
         }
         Statement::Update(update) => {
             let target = update::update_target(context, update)?.behind(with);
-            update::update_source(context, &target, update, &[])?.0
+            update::update_source(&target, update, &[])?.0.bind(context, &target)?
         }
         Statement::Delete(delete) => {
             let target = delete::delete_target(context, delete)?.behind(with);
-            delete::delete_source(context, &target, delete, &[])?
+            delete::delete_source(&target, delete, &[])?.bind(context, &target)?
         }
         Statement::Merge(merge) => {
             let target = merge::merge_target(context, merge)?.behind(with);
@@ -188,11 +188,13 @@ pub(crate) fn describe_change(
         }
         Statement::Update(update) => {
             let target = update::update_target(context, update)?.behind(with);
-            (update::update_source(context, &target, update, given)?.0, target, &update.returning)
+            let source = update::update_source(&target, update, given)?.0;
+            (source.bind(context, &target)?, target, &update.returning)
         }
         Statement::Delete(delete) => {
             let target = delete::delete_target(context, delete)?.behind(with);
-            (delete::delete_source(context, &target, delete, given)?, target, &delete.returning)
+            let source = delete::delete_source(&target, delete, given)?;
+            (source.bind(context, &target)?, target, &delete.returning)
         }
         Statement::Merge(merge) => {
             let target = merge::merge_target(context, merge)?.behind(with);

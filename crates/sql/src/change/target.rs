@@ -9,6 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{self, Assignment, AssignmentTarget, ObjectName, Query};
 
+use super::rows::Beside;
 use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
@@ -19,8 +20,12 @@ use crate::names::{Name, fold, quoted};
 use crate::privileges::Allowed;
 use crate::query::binder::Binder;
 use crate::query::binder::OWN_SCHEMA;
+use crate::query::known::Question;
 use crate::query::rewrite;
+use crate::query::select::{self, Gathered, with_values};
 use crate::scan::provider::TableSourceOf;
+use crate::transaction::Transaction;
+use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
 /// The name that the target has among the statement's own tables.
@@ -228,4 +233,55 @@ pub(super) fn bind_over(
     let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
     let types: Vec<Option<DataType>> = types.collect();
     binder.bind_typed(query, types)
+}
+
+/// The query that gives the rows of an UPDATE or a DELETE. Its plan is kept as that of any other
+/// query; where columns of further tables stand behind the rows, it is planned each time.
+pub(super) struct Source {
+    pub(super) query: Query,
+    /// Types of its parameters, as far as they are known.
+    pub(super) given: Vec<SqlType>,
+    /// Columns of the target, before the number of the row.
+    pub(super) width: usize,
+    /// Whether columns of further tables are behind it.
+    pub(super) has_more: bool,
+}
+
+impl Source {
+    /// Its plan, with the parameters in it.
+    ///
+    /// # Errors
+    /// What the binder finds wrong.
+    pub(super) fn bind(
+        &self,
+        context: &mut StatementContext,
+        target: &Target,
+    ) -> Result<LogicalPlan> {
+        bind_over(context, target, self.query.clone(), &self.given)
+    }
+
+    /// Its rows, and what stands beside them.
+    ///
+    /// # Errors
+    /// Whatever it meets.
+    pub(super) async fn collect(
+        &self,
+        context: &mut StatementContext,
+        target: &Target,
+        parameters: &[Datum],
+        transaction: &Arc<Transaction>,
+    ) -> Result<(Gathered, Beside)> {
+        if self.has_more {
+            let plan = with_values(self.bind(context, target)?, parameters)?;
+            let gathered = select::collect_plan(context, &plan, transaction).await?;
+            return Ok((gathered, Beside::behind(self.width, &plan)));
+        }
+        let query = target.named(self.query.clone());
+        let (own, version) = (Some(&**target.table), target.catalog.version);
+        let question = Question { query: &query, own, version };
+        let bind = |context: &mut StatementContext| self.bind(context, target);
+        let gathered =
+            select::collect_known(context, &question, parameters, bind, transaction).await?;
+        Ok((gathered, Beside::default()))
+    }
 }

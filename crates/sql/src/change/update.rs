@@ -10,7 +10,6 @@ use std::sync::Arc;
 use datafusion::arrow::array::{AsArray, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::UInt64Type;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{
     Expr, Join, JoinConstraint, JoinOperator, SelectItem, TableFactor, TableWithJoins, Update,
     UpdateTableFromKind, visit_expressions,
@@ -18,8 +17,8 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::apply::RowUpdate;
 use super::insert::note_parameter;
-use super::rows::{Beside, Changed};
-use super::target::{Target, not_default, parse_query};
+use super::rows::Changed;
+use super::target::{Source, Target, not_default, parse_query};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::table::ROW_COLUMN;
 use crate::change::apply;
@@ -29,8 +28,7 @@ use crate::change::target;
 use crate::context::StatementContext;
 use crate::error::{Error, Result};
 use crate::names::{fold, quoted};
-use crate::query::select;
-use crate::query::select::{Gathered, with_values};
+use crate::query::select::Gathered;
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -78,11 +76,10 @@ pub(super) fn target_of(
 /// The query that gives the rows to change: all columns with their new values, and the number
 /// of the row. Beside it, which columns are assigned.
 pub(super) fn update_source(
-    context: &mut StatementContext,
     target: &Target,
     update: &Update,
     given: &[SqlType],
-) -> Result<(LogicalPlan, Vec<usize>)> {
+) -> Result<(Source, Vec<usize>)> {
     let assigned = target.assigned(&update.assignments)?;
     let mut given = given.to_vec();
     for (place, value) in &assigned {
@@ -114,11 +111,12 @@ pub(super) fn update_source(
         target.in_from(),
         joined(from)
     );
-    let plan = target::bind_over(context, target, parse_query(&text)?, &given)?;
+    let (width, has_more) = (target.table.columns.len(), !beside.is_empty());
+    let source = Source { query: parse_query(&text)?, given, width, has_more };
     let mut places: Vec<usize> = assigned.iter().map(|(place, _)| *place).collect();
     let generated = target.table.columns.iter().enumerate();
     places.extend(generated.filter(|(_, column)| column.generated.is_some()).map(|(p, _)| p));
-    Ok((plan, places))
+    Ok((source, places))
 }
 
 pub(super) async fn update(
@@ -129,12 +127,11 @@ pub(super) async fn update(
     parameters: &[Datum],
 ) -> Result<Changed> {
     let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
-    let (plan, places) = update_source(context, target, update, &given)?;
-    let plan = with_values(plan, parameters)?;
-    let Gathered { batches, held: _held, .. } =
-        select::collect_plan(context, &plan, transaction).await?;
+    let (source, places) = update_source(target, update, &given)?;
+    let (Gathered { batches, held: _held, .. }, beside) =
+        source.collect(context, target, parameters, transaction).await?;
     let width = target.table.columns.len();
-    let mut changed = Changed { beside: Beside::behind(width, &plan), ..Changed::default() };
+    let mut changed = Changed { beside, ..Changed::default() };
     let (mut seen, mut owed) = (HashSet::new(), owed::owed(context));
     for batch in batches {
         context.check_cancelled()?;

@@ -57,12 +57,41 @@ impl Freezing {
     }
 }
 
+/// How queries with parameters are planned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum PlanCacheMode {
+    /// Once for any values, where it was tried that the plan is the same.
+    #[default]
+    Auto,
+    ForceCustom,
+    ForceGeneral,
+}
+
+impl PlanCacheMode {
+    /// Each with the word for it.
+    const WORDS: [(Self, &str); 3] = [
+        (Self::Auto, "auto"),
+        (Self::ForceCustom, "force_custom_plan"),
+        (Self::ForceGeneral, "force_generic_plan"),
+    ];
+
+    fn of_word(word: &str) -> Option<Self> {
+        let word = lower(word.trim());
+        Self::WORDS.into_iter().find_map(|(mode, its)| (its == word).then_some(mode))
+    }
+
+    fn word(self) -> &'static str {
+        Self::WORDS.into_iter().find_map(|(mode, its)| (mode == self).then_some(its)).unwrap_or("")
+    }
+}
+
 /// A session's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) isolation: Level,
     pub(crate) read_only: bool,
     pub(crate) freezing: Freezing,
+    pub(crate) plan_cache_mode: PlanCacheMode,
     /// How many threads a query may have.
     pub(crate) query_threads: usize,
     /// How many bytes a query may hold.
@@ -147,6 +176,7 @@ impl Default for Settings {
             isolation: Level::Serializable,
             read_only: false,
             freezing: Freezing::default(),
+            plan_cache_mode: PlanCacheMode::default(),
             query_threads: 1,
             query_memory: None,
             defaults: Defaults::default(),
@@ -187,6 +217,7 @@ impl Settings {
             }
             "transaction_read_only" | "default_transaction_read_only" => on(self.read_only),
             "freeze" => self.freezing.word().to_owned(),
+            "plan_cache_mode" => self.plan_cache_mode.word().to_owned(),
             "query_threads" => self.query_threads.to_string(),
             "query_memory" => bytes_text(self.query_memory),
             "statement_timeout" => millis(self.statement_timeout),
@@ -220,6 +251,7 @@ impl Settings {
             IDLE_TIMEOUT,
             IDLE_SESSION_TIMEOUT,
             "lock_timeout",
+            "plan_cache_mode",
             "query_memory",
             "query_threads",
             "search_path",
@@ -261,6 +293,9 @@ impl Settings {
                 self.read_only = truth(&value).ok_or_else(bad)?;
             }
             "freeze" => self.freezing = Freezing::of_word(&value).ok_or_else(bad)?,
+            "plan_cache_mode" => {
+                self.plan_cache_mode = PlanCacheMode::of_word(&value).ok_or_else(bad)?;
+            }
             "query_threads" => {
                 self.query_threads = threads(&value).ok_or_else(|| bad().hint(threads_hint()))?
             }
@@ -284,13 +319,7 @@ impl Settings {
                 });
             }
             "synchronous_commit" => {
-                self.durability = match (truth(&value), value.to_lowercase().as_str()) {
-                    (Some(false), _) => Some(Durability::Buffered),
-                    (Some(true), _) | (None, "local" | "remote_write" | "remote_apply") => {
-                        Some(Durability::Disk)
-                    }
-                    (None, _) => return Err(bad()),
-                };
+                self.durability = Some(synchronous(&value).ok_or_else(bad)?);
             }
             "client_encoding" if !UTF8.contains(&lower(&value).as_str()) => {
                 return Err(bad().hint("Text is UTF-8 here."));
@@ -334,6 +363,7 @@ impl Settings {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
             "freeze" => self.freezing = Freezing::on_read(self.defaults.freezes_on_read),
+            "plan_cache_mode" => self.plan_cache_mode = initial.plan_cache_mode,
             "query_threads" => self.query_threads = self.defaults.query_threads,
             "query_memory" => self.query_memory = self.defaults.query_memory,
             "statement_timeout" => self.statement_timeout = None,
@@ -564,6 +594,17 @@ fn truth(text: &str) -> Option<bool> {
         "on" | "true" | "yes" | "1" | "t" => Some(true),
         "off" | "false" | "no" | "0" | "f" => Some(false),
         _ => None,
+    }
+}
+
+/// What a commit waits for, as `synchronous_commit` says it.
+fn synchronous(text: &str) -> Option<Durability> {
+    match (truth(text), lower(text).as_str()) {
+        (Some(false), _) => Some(Durability::Buffered),
+        (Some(true), _) | (None, "local" | "remote_write" | "remote_apply") => {
+            Some(Durability::Disk)
+        }
+        (None, _) => None,
     }
 }
 

@@ -14,6 +14,7 @@ use std::task::Poll;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
@@ -28,13 +29,16 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 
 use super::copying;
+use super::parameter;
 use super::planner;
+use super::planner::PlanningGeneral;
 use super::size;
 use super::template::copied;
 use crate::error::{Error, Result, SqlState};
 use crate::functions::measured::Planning;
 use crate::limits::cancel::Cancel;
 use crate::plan_cache::KeptPlan;
+use crate::plan_cache::general::{Form, GeneralPlan};
 use crate::rules::through::{Through, Way};
 use crate::stack::with_room;
 use crate::transaction::Transaction;
@@ -82,16 +86,83 @@ pub(crate) async fn template(
     transaction: &Arc<Transaction>,
 ) -> Result<Template> {
     let levels = size::levels_of(logical)?;
+    template_of(state, levels, false, transaction, || planner::optimized(state, logical)).await
+}
+
+/// A logical plan after all rules, for any values of its parameters; `None` if a function in it is
+/// volatile.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) fn general(
+    state: &Arc<SessionState>,
+    logical: &LogicalPlan,
+    levels: usize,
+    transaction: &Arc<Transaction>,
+) -> Result<Option<LogicalPlan>> {
+    with_scope(state, transaction, levels, || {
+        let general = planner::general(state, logical)?;
+        Ok((!is_volatile(&general)?).then_some(general))
+    })
+}
+
+/// The operators of a general plan, if its parameters stand where values can be put.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn general_operators(
+    state: &Arc<SessionState>,
+    general: &LogicalPlan,
+    levels: usize,
+    transaction: &Arc<Transaction>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let optimized = || planner::with_functions(general);
+    let template = template_of(state, levels, true, transaction, optimized).await?;
+    Ok(parameter::can_have_values(&template.plan)?.then_some(template.plan))
+}
+
+/// The physical plan that a general one is for these values.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) async fn specialised(
+    state: &Arc<SessionState>,
+    general: &GeneralPlan,
+    values: &[ScalarValue],
+    transaction: &Arc<Transaction>,
+) -> Result<Template> {
+    let levels = general.levels;
+    match &general.form {
+        Form::Physical(plan) => with_scope(state, transaction, levels, || {
+            let plan = planner::with_access(state, plan, values)?;
+            Ok(Template { plan, levels, is_volatile: false })
+        }),
+        Form::Logical(logical) => {
+            let optimized = || planner::specialised(state, logical, values);
+            template_of(state, levels, false, transaction, optimized).await
+        }
+    }
+}
+
+/// The physical plan of what has gone through all rules.
+async fn template_of(
+    state: &Arc<SessionState>,
+    levels: usize,
+    is_general: bool,
+    transaction: &Arc<Transaction>,
+    optimized: impl FnOnce() -> Result<LogicalPlan>,
+) -> Result<Template> {
     // The planner asks of some conditions what they say of NULLs.
     let scope = Scope::new(state, transaction, levels);
     let mut planning = pin!(async {
-        let optimized = planner::optimized(state, logical)?;
+        let optimized = optimized()?;
         let is_volatile = is_volatile(&optimized)?;
         let plan = planner::template(state, &optimized).await?;
         Ok::<_, Error>(Template { plan, levels, is_volatile })
     });
     let planned = futures::future::poll_fn(|context| {
         let (_entered, _planning) = (scope.enter(), Planning::begin());
+        let _general = PlanningGeneral::begin(is_general);
         evaluating(|| with_room(levels, || planning.as_mut().poll(context)))
             .unwrap_or_else(|error| Poll::Ready(Err(error)))
     });

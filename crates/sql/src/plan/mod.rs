@@ -10,6 +10,9 @@ pub(crate) mod subquery;
 
 pub(crate) mod template;
 
+pub(crate) mod general;
+pub(crate) mod parameter;
+
 pub(crate) mod size;
 
 pub(crate) mod cancel_check;

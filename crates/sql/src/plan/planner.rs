@@ -4,11 +4,13 @@
 //! the context in which a plan is executed. The last rules are for each execution of a plan: the
 //! filters that operators fill when they run are made by them.
 
+use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::DFSchema;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::QueryPlanner;
@@ -22,12 +24,15 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_optimizer::{PhysicalOptimizerContext, PhysicalOptimizerRule};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 
+use super::general;
+use super::general::with_values;
+use super::parameter;
 use super::shared_parts::{PlanShared, with_shared_parts};
 use super::subquery::Subqueries;
 use crate::error::{Error, Result};
@@ -225,7 +230,74 @@ pub(crate) fn physical_rules() -> Vec<PhysicalRule> {
         rules.push(if is_pushdown { Arc::new(SameNames(rule)) } else { rule });
     }
     rules.push(Arc::new(Pipelines));
-    rules.into_iter().map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
+    let rules = rules.into_iter().map(|rule| Arc::new(Watched(rule)) as PhysicalRule);
+    rules.map(|rule| Arc::new(ByValues(rule)) as PhysicalRule).collect()
+}
+
+/// Rules that depend on access paths, in the order in which they stand among the others.
+const BY_VALUES: [&str; 3] = ["order_by_index", "EnsureCooperative", "pipelines"];
+
+/// The same rules, for plans that have just got their values.
+static RULES_BY_VALUES: LazyLock<Vec<PhysicalRule>> = LazyLock::new(|| {
+    let is_by_values = |rule: &PhysicalRule| BY_VALUES.contains(&rule.name());
+    physical_rules().into_iter().filter(is_by_values).collect()
+});
+
+thread_local! {
+    static IS_GENERAL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The thread plans operators for any values until this is dropped.
+pub(crate) struct PlanningGeneral {
+    before: bool,
+}
+
+impl PlanningGeneral {
+    pub(crate) fn begin(is_general: bool) -> Self {
+        Self { before: IS_GENERAL.replace(is_general) }
+    }
+}
+
+impl Drop for PlanningGeneral {
+    fn drop(&mut self) {
+        IS_GENERAL.set(self.before);
+    }
+}
+
+/// A rule that waits for values, if it depends on them.
+#[derive(Debug)]
+struct ByValues(PhysicalRule);
+
+impl PhysicalOptimizerRule for ByValues {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        match IS_GENERAL.get() && BY_VALUES.contains(&self.0.name()) {
+            true => Ok(plan),
+            false => self.0.optimize(plan, config),
+        }
+    }
+
+    fn optimize_with_context(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        context: &dyn PhysicalOptimizerContext,
+    ) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        match IS_GENERAL.get() && BY_VALUES.contains(&self.0.name()) {
+            true => Ok(plan),
+            false => self.0.optimize_with_context(plan, context),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
 }
 
 /// A bound expression by itself after the rules that say what it means, and simplified as the
@@ -257,7 +329,49 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
 /// # Errors
 /// What the rules find wrong.
 pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
-    Ok(with_shared_parts(state.optimize(logical)?)?)
+    Ok(with_shared_parts(general(state, logical)?)?)
+}
+
+/// The same of one that may have parameters, for any values of them.
+///
+/// # Errors
+/// What the rules find wrong.
+pub(crate) fn general(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
+    Ok(state.optimize(logical)?)
+}
+
+/// A general plan in which operators can have the parameters.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(crate) fn with_functions(general: &LogicalPlan) -> Result<LogicalPlan> {
+    Ok(with_shared_parts(general::with_functions(general.clone())?)?)
+}
+
+/// What a general plan is for these values.
+///
+/// # Errors
+/// What simplifying meets.
+pub(crate) fn specialised(
+    state: &SessionState,
+    general: &LogicalPlan,
+    values: &[ScalarValue],
+) -> Result<LogicalPlan> {
+    Ok(with_shared_parts(with_values(state, general.clone(), values)?)?)
+}
+
+/// The same of a physical one.
+///
+/// # Errors
+/// A fault of the rules.
+pub(crate) fn with_access(
+    state: &SessionState,
+    general: &Arc<dyn ExecutionPlan>,
+    values: &[ScalarValue],
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = parameter::with_values(general, state, values)?;
+    let options = state.config_options();
+    Ok(RULES_BY_VALUES.iter().try_fold(plan, |plan, rule| rule.optimize(plan, options))?)
 }
 
 /// The physical plan of a statement, which nobody can execute yet.

@@ -70,6 +70,17 @@ pub(crate) fn can_be_copied(
 /// A fault of DataFusion's.
 pub(crate) fn copied(plan: &Arc<dyn ExecutionPlan>) -> PlanResult<Arc<dyn ExecutionPlan>> {
     let children = plan.children().into_iter().map(copied).collect::<PlanResult<Vec<_>>>()?;
+    copied_over(plan, children)
+}
+
+/// The same of an operator whose inputs have been copied.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(super) fn copied_over(
+    plan: &Arc<dyn ExecutionPlan>,
+    children: Vec<Arc<dyn ExecutionPlan>>,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>()
         && !aggregate.dynamic_expressions_produced().is_empty()
     {

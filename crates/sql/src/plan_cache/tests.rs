@@ -7,11 +7,15 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::sql::sqlparser::ast;
 use remanent_engine::{Database, Options};
 
+use super::general::{Form, Tried};
 use super::{Asked, KeptPlan, PlanCache};
 use crate::catalog::role::Actor;
 use crate::catalog::store::ObjectId;
 use crate::database::SqlDatabase;
+use crate::session::Session;
 use crate::statement::Statement;
+use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 fn with_table(budget: u64) -> Arc<SqlDatabase> {
     let engine = Database::open(Options::new().budget(budget)).expect("it opens");
@@ -29,7 +33,7 @@ fn keep_many(cache: &PlanCache, count: usize) {
         let statement = Statement::parse(&format!("select {number}")).expect("it is SQL");
         let ast::Statement::Query(query) = &*statement.ast else { panic!("it is a query") };
         let (actor, path) = (Actor::Program, &[][..]);
-        let asked = Asked { query, actor, path, is_serializable: true };
+        let asked = Asked { query, own: None, actor, path, is_serializable: true };
         cache.put(&asked, 1, &plan, |_| true);
         assert!(cache.get(&asked, 1).is_some(), "the last one is there");
         let other = Asked { actor: Actor::Role(ObjectId(7)), ..asked };
@@ -105,6 +109,140 @@ fn what_depends_on_more_is_not_kept() {
     let parameter = [1.into()];
     session.query("select sum(b) from t where b > $1", &parameter).expect("a sum is given");
     assert_eq!(database.plans.size(), (0, 0));
+}
+
+/// How often the general plan of the only query was the plan for values; `None` if it was another.
+fn tried(database: &SqlDatabase) -> Option<u8> {
+    let tried = database.plans.tried_all();
+    let [tried] = tried.as_slice() else { panic!("{} queries were tried", tried.len()) };
+    match tried {
+        Tried::Same(_, times) => Some(*times),
+        Tried::Once => Some(0),
+        Tried::Other(_) => None,
+    }
+}
+
+/// What a query answers if it is planned for this value.
+fn planned_for(session: &mut Session, text: &str, value: &Datum) -> Vec<Vec<Datum>> {
+    session.execute("set plan_cache_mode = force_custom_plan").expect("it is set");
+    let rows = session.query(text, std::slice::from_ref(value)).expect(text).rows;
+    session.execute("reset plan_cache_mode").expect("it is set");
+    rows
+}
+
+#[test]
+fn a_plan_for_any_values_is_tried_first() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    let insert = "insert into t select n, n % 10 from generate_series(1, 100) s(n)";
+    session.execute(insert).expect("rows are inserted");
+    for (text, has_operators) in [
+        ("select count(*) from t where b = $1", true),
+        ("select count(*) from t where a between $1 and 50 and b > 3 or a = $1", true),
+        ("select count(*) from t as l join t as r on l.b = r.a where l.a = $1", true),
+        ("select b, count(*) from t where a > $1 group by b order by b limit $1", false),
+        ("select a from t where b in ($1, 3) order by a limit 3", true),
+        ("select $1 + a from t where a < 3", true),
+        ("select a from t where b = (select max(b) from t where a <= $1) order by a", false),
+        (
+            "select count(*) from t l where exists (select from t r where r.b = l.a and r.a > $1)",
+            true,
+        ),
+    ] {
+        database.plans.clear();
+        for (value, times) in (3..).zip([0, 1, 2, 2, 2]) {
+            let value = Datum::from(value);
+            let wanted = planned_for(&mut session, text, &value);
+            let rows = session.query(text, std::slice::from_ref(&value)).expect(text).rows;
+            assert_eq!(rows, wanted, "{text} {value:?}");
+            assert_eq!(tried(&database), Some(times), "{text}");
+        }
+        let Tried::Same(plan, _) = &database.plans.tried_all()[0] else { panic!("{text}") };
+        assert_eq!(matches!(plan.form, Form::Physical(_)), has_operators, "{text}");
+        // NULL is planned for, and so is a value of another type.
+        let wanted = planned_for(&mut session, text, &Datum::Null);
+        assert_eq!(session.query(text, &[Datum::Null]).expect(text).rows, wanted, "{text}");
+        assert_eq!(tried(&database), Some(2), "{text}");
+    }
+}
+
+#[test]
+fn a_plan_that_depends_on_values_is_made_for_each() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    session.execute("create table small (k int primary key)").expect("a table is made");
+    let rows = "insert into small select n from generate_series(1, 100) s(n); \
+                insert into t select n, n % 100 from generate_series(1, 20000) s(n)";
+    session.execute(rows).expect("rows are inserted");
+    let text = "select count(*) from small join t on small.k = t.b where t.a < $1";
+    let mut count = |value: i32| {
+        let rows = session.query(text, &[value.into()]).expect(text).rows;
+        (rows[0][0].as_i64(), tried(&database))
+    };
+    assert_eq!(count(5), (Some(4), Some(0)));
+    // Few rows of t are the build side, and of any value it is small's.
+    assert_eq!(count(6), (Some(5), None));
+    assert_eq!(count(20_001), (Some(19_800), None));
+    let more = "insert into t select n, n % 100 from generate_series(20001, 90000) s(n)";
+    database.session().execute(more).expect("rows are inserted");
+    // What is known of rows is no longer the same: it is tried again.
+    assert_eq!(count(60_000), (Some(59_400), Some(1)));
+    assert_eq!(count(70_000), (Some(69_300), Some(2)));
+    assert_eq!(count(5), (Some(4), Some(2)));
+    database.session().execute("create table more (a int)").expect("a table is made");
+    assert!(database.plans.tried_all().is_empty());
+}
+
+#[test]
+fn changes_have_plans_for_any_values() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    let insert = "insert into t select n, n % 10 from generate_series(1, 100) s(n)";
+    session.execute(insert).expect("rows are inserted");
+    session.execute("create table u (a int primary key, b int)").expect("a table is made");
+    let mut changed = |text: &str, values: [i32; 2]| {
+        let values = values.map(Datum::from);
+        session.query(text, &values).expect(text).tag.to_string()
+    };
+    for times in 0..4 {
+        let update = "update t set b = $1 where b = $2";
+        assert_eq!(changed(update, [20 + times, times]), "UPDATE 10");
+        assert_eq!(tried(&database), Some(u8::try_from(times).expect("it is small").min(2)));
+    }
+    // What it names is the same, and it is another table.
+    assert_eq!(changed("update u as t set b = $1 where b = $2", [30, 20]), "UPDATE 0");
+    assert_eq!(changed("update t as t set b = $1 where b = $2", [30, 20]), "UPDATE 10");
+    database.plans.clear();
+    for (b, times) in [(21, 0), (22, 1), (23, 2), (4, 2)] {
+        let delete = "delete from t where b = $1 and a > $2";
+        assert_eq!(changed(delete, [b, 10]), "DELETE 9", "{b}");
+        assert_eq!(tried(&database), Some(times));
+    }
+}
+
+#[test]
+fn descriptions_hold_for_one_catalog_and_caller() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    let statement = Statement::parse("select b, $1 + a from t where b = $1").expect("it is SQL");
+    let mut described = |given: &[SqlType]| {
+        let prepared = session.prepare(&statement, given).expect("it is described");
+        let columns = prepared.columns.iter().map(|column| column.sql_type.clone());
+        (prepared.parameters, columns.collect::<Vec<_>>(), database.plans.size_of_described())
+    };
+    let first = described(&[]);
+    assert_eq!(first, (vec![SqlType::Integer], vec![SqlType::Integer, SqlType::Integer], 1));
+    assert_eq!(described(&[]), first);
+    let given = described(&[SqlType::BigInt]);
+    assert_eq!(given, (vec![SqlType::BigInt], vec![SqlType::Integer, SqlType::BigInt], 2));
+    assert_eq!(described(&[]).0, first.0);
+    let altered = "alter table t alter column b type bigint; create role other login";
+    database.session().execute(altered).expect("it is altered");
+    assert_eq!(described(&[SqlType::BigInt]).1, [SqlType::BigInt, SqlType::BigInt]);
+    let mut other = database.session();
+    other.act_as("other").expect("there is such a role");
+    let refused = other.prepare(&statement, &[SqlType::BigInt]).expect_err("it may not read t");
+    assert_eq!(refused.state().as_str(), "42501");
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Which plans are kept for the next who asks the same, and where a query's plan is found.
 //!
-//! A plan is kept if it is the same whenever and by whomever it is made: the query has no
-//! parameters, reads tables alone, calls functions whose answers depend on nothing but their
-//! arguments, and names nothing of the session. It is used where the binder would find the same:
-//! in the same catalog, with the same statistics of each table.
+//! A plan is kept if it is the same whenever and by whomever it is made: the query reads tables
+//! alone, calls functions whose answers depend on nothing but their arguments, and names nothing of
+//! the session. It is used where the binder would find the same: in the same catalog, with the same
+//! statistics of each table. Of a query with parameters, a plan for any values is kept instead
+//! ([`super::general`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::error::Result as PlanResult;
@@ -15,26 +17,37 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::sql::sqlparser::ast;
 
 use super::binder::functions_of;
+use super::general;
+use super::general::{Parameters, Specialised, Trial};
 use super::rewrite::is_serializable;
+use super::select::{types_for, values_of, with_scalars};
+use crate::catalog::table::Table;
 use crate::context::{SessionFunctions, StatementContext};
 use crate::error::Result;
 use crate::plan::cancel_check::Template;
 use crate::plan::template::can_be_copied;
-use crate::plan_cache::{Asked, InUse, KeptPlan, LEVELS_MAX, Planned};
+use crate::plan_cache::general::Slots;
+use crate::plan_cache::{Asked, Described, Description, InUse, KeptPlan, LEVELS_MAX, Planned};
 use crate::scan::provider::TableSourceOf;
+use crate::statement::Statement;
+use crate::transaction::Transaction;
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
 /// A query whose names are known.
 pub(super) enum Bound {
     /// There is a plan of it.
     Known(InUse),
-    New(LogicalPlan, Option<Keeping>),
+    /// There is one for any values of its parameters.
+    General(Specialised),
+    New(LogicalPlan, Option<Box<Keeping>>),
 }
 
 /// What a plan is kept with, if it can be.
 pub(super) struct Keeping {
-    version: u64,
     tables: Vec<Planned>,
+    /// The query with its parameters, if it has some.
+    parameters: Option<Parameters>,
 }
 
 impl Bound {
@@ -45,71 +58,148 @@ impl Bound {
     pub(super) fn reads(&self, of_plan: impl FnOnce(&LogicalPlan) -> Result<bool>) -> Result<bool> {
         match self {
             Self::Known(plan) => Ok(!plan.kept.tables.is_empty()),
+            Self::General(general) => Ok(!general.plan.tables.is_empty()),
             Self::New(logical, _) => of_plan(logical),
         }
     }
 }
 
-/// By what the plan of a query is found; `None` if it has parameters.
-fn asked<'q>(
-    context: &'q StatementContext,
-    query: &'q ast::Query,
-    parameters: &[Datum],
-) -> Option<Asked<'q>> {
-    parameters.is_empty().then(|| Asked {
-        query,
+/// A query, and what decides what its names mean.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'q> {
+    pub(crate) query: &'q ast::Query,
+    /// The table that its statement changes, which is in it under another name.
+    pub(crate) own: Option<&'q Table>,
+    /// The number of the catalog.
+    pub(crate) version: u64,
+}
+
+/// By what the plan of a query is found.
+fn asked<'q>(context: &'q StatementContext, question: &Question<'q>) -> Asked<'q> {
+    Asked {
+        query: question.query,
+        own: question.own.map(|table| table.origin),
         actor: context.actor,
         path: &context.settings.search_path,
         is_serializable: is_serializable(context),
-    })
+    }
 }
 
-/// The plan of a query that is kept, or what a binder makes of it.
+/// The plan of a query that is kept, or what a binder makes of it, with values in the places of its
+/// parameters.
 ///
 /// # Errors
-/// As the binder.
+/// As the binder; a value that is not one of its parameter's type.
 pub(super) fn bound(
     context: &mut StatementContext,
-    query: &ast::Query,
+    question: &Question<'_>,
     parameters: &[Datum],
     bind: impl FnOnce(&mut StatementContext) -> Result<LogicalPlan>,
 ) -> Result<Bound> {
-    let version = context.catalog_version();
-    if let Some(plan) = found(context, query, parameters, version) {
-        return Ok(Bound::Known(plan));
+    let (asked, version) = (asked(context, question), question.version);
+    let known = match parameters {
+        [] => found(context, &asked, version).map(Bound::Known),
+        _ => general::found(context, &asked, parameters, version).map(Bound::General),
+    };
+    if let Some(known) = known {
+        return Ok(known);
     }
     context.has_own_constants.store(false, Ordering::Relaxed);
     let logical = bind(context)?;
     let has_own = context.has_own_constants.load(Ordering::Relaxed);
-    let tables = match parameters.is_empty() && !has_own {
-        true => tables_of(&logical, functions_of(context))?,
-        false => None,
+    let tables = match has_own {
+        true => None,
+        false => tables_of(&logical, functions_of(context))?,
     };
-    Ok(Bound::New(logical, tables.map(|tables| Keeping { version, tables })))
+    let types = types_for(&logical, parameters)?;
+    if types.is_empty() {
+        let keeping = tables.map(|tables| Box::new(Keeping { tables, parameters: None }));
+        return Ok(Bound::New(logical, keeping));
+    }
+    let values = values_of(parameters, &types)?;
+    let general = tables.is_some().then(|| logical.clone());
+    let for_values = with_scalars(logical, &values)?;
+    let keeping = tables.zip(general).map(|(tables, logical)| {
+        let of_values = values.iter().map(ScalarValue::data_type).collect();
+        let parameters = Parameters { logical, slots: Slots { types, of_values }, values };
+        Box::new(Keeping { tables, parameters: Some(parameters) })
+    });
+    Ok(Bound::New(for_values, keeping))
 }
 
-fn found(
+fn found(context: &StatementContext, asked: &Asked<'_>, version: u64) -> Option<InUse> {
+    let kept = context.database.plans.get(asked, version)?;
+    let is_same = kept.tables.iter().all(|planned| is_known(context, planned));
+    if is_same { kept.take() } else { None }
+}
+
+/// Whether of a table's rows the same is known as when it was planned.
+pub(super) fn is_known(context: &StatementContext, planned: &Planned) -> bool {
+    let (table, known) = planned;
+    let Some(known) = known else { return true };
+    context.statistics(table).is_some_and(|now| Arc::ptr_eq(&now, known))
+}
+
+/// By what the description of a statement is found; `None` where the session has a part in it.
+fn described_as<'s>(
+    context: &'s StatementContext,
+    statement: &'s Statement,
+    given: &'s [SqlType],
+) -> Option<Described<'s>> {
+    use ast::Statement as S;
+    let statement = match &*statement.ast {
+        of @ (S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_))
+            if statement.levels <= LEVELS_MAX =>
+        {
+            of
+        }
+        _ => return None,
+    };
+    let (actor, path) = (context.actor, context.settings.search_path.as_slice());
+    Some(Described { statement, given, actor, path })
+}
+
+/// What a statement's parameters and columns are, if it was described before.
+pub(crate) fn description(
     context: &StatementContext,
-    query: &ast::Query,
-    parameters: &[Datum],
+    statement: &Statement,
+    given: &[SqlType],
+) -> Option<Description> {
+    let described = described_as(context, statement, given)?;
+    context.database.plans.described(&described, context.catalog_version())
+}
+
+/// Keeps what a statement was described as.
+pub(crate) fn keep_description(
+    context: &StatementContext,
+    statement: &Statement,
+    given: &[SqlType],
     version: u64,
-) -> Option<InUse> {
-    let asked = asked(context, query, parameters)?;
-    let kept = context.database.plans.get(&asked, version)?;
-    let is_known = |(table, known): &Planned| {
-        context.statistics(table).is_some_and(|now| Arc::ptr_eq(&now, known))
-    };
-    if kept.tables.iter().all(is_known) { kept.take() } else { None }
+    description: &Description,
+) {
+    if let Some(described) = described_as(context, statement, given) {
+        let database = &context.database;
+        let is_current = |version| database.catalog_version() == version;
+        database.plans.put_described(&described, version, description, is_current);
+    }
 }
 
-/// Keeps the plan of a query, if copies of it can be made; a copy is what runs then.
-pub(super) fn keep(
+/// Keeps the plan of a query, if copies of it can be made; a copy is what runs then. Of one with
+/// parameters it is tried whether the plan for any values is the same.
+pub(super) async fn keep(
     context: &StatementContext,
-    query: &ast::Query,
+    question: &Question<'_>,
     keeping: Keeping,
     template: &Template,
+    transaction: &Arc<Transaction>,
 ) -> Option<InUse> {
-    let Keeping { version, tables } = keeping;
+    let Keeping { tables, parameters } = keeping;
+    let (asked, version) = (asked(context, question), question.version);
+    if let Some(parameters) = parameters {
+        let trial = Trial { asked: &asked, version, custom: template };
+        general::try_general(context, &trial, tables, parameters, transaction).await;
+        return None;
+    }
     let mut values = Vec::new();
     let is_deep = template.levels > LEVELS_MAX;
     if is_deep || template.is_volatile || !can_be_copied(&template.plan, &mut values) {
@@ -117,7 +207,6 @@ pub(super) fn keep(
     }
     let kept = KeptPlan::new(Arc::clone(&template.plan), template.levels, tables, values);
     let in_use = kept.take()?;
-    let asked = asked(context, query, &[])?;
     let database = &context.database;
     database.plans.put(&asked, version, &kept, |version| database.catalog_version() == version);
     Some(in_use)
@@ -130,9 +219,8 @@ fn tables_of(logical: &LogicalPlan, own: &SessionFunctions) -> PlanResult<Option
         match node {
             LogicalPlan::TableScan(scan) => {
                 let provider = source_as_provider(&scan.source)?;
-                let table = provider.downcast_ref::<TableSourceOf>();
-                match table.and_then(|of| Some((Arc::clone(&of.table), Arc::clone(of.known()?)))) {
-                    Some(table) => tables.push(table),
+                match provider.downcast_ref::<TableSourceOf>() {
+                    Some(of) => tables.push((Arc::clone(&of.table), of.known().cloned())),
                     None => is_same = false,
                 }
             }
@@ -157,9 +245,7 @@ fn is_immutable(expr: &Expr, own: &SessionFunctions) -> bool {
         Expr::ScalarFunction(call) => call.func.signature().volatility,
         Expr::AggregateFunction(call) => call.func.signature().volatility,
         Expr::WindowFunction(call) => call.fun.signature().volatility,
-        Expr::HigherOrderFunction(_) | Expr::Placeholder(_) | Expr::ScalarVariable(..) => {
-            return false;
-        }
+        Expr::HigherOrderFunction(_) | Expr::ScalarVariable(..) => return false,
         _ => Volatility::Immutable,
     };
     volatility == Volatility::Immutable

@@ -10,6 +10,8 @@ pub(crate) mod binder;
 
 pub(crate) mod known;
 
+pub(crate) mod general;
+
 pub(crate) mod named;
 
 pub(crate) mod select;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::ParamValues;
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::utils::memory::RecordBatchMemoryCounter;
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast;
@@ -23,13 +23,15 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::held::Held;
 use crate::plan::cancel_check;
 use crate::plan::cancel_check::Planned;
+use crate::plan_cache::{Description, InUse};
 use crate::query::binder::Binder;
 use crate::query::freezing;
-use crate::query::known::{self, Bound};
+use crate::query::general::Specialised;
+use crate::query::known::{self, Bound, Question};
 use crate::query::named;
 use crate::query::rewrite;
 use crate::result::answer::Outcome;
-use crate::result::rows::{Guard, ResultColumn, Rows, columns_of};
+use crate::result::rows::{Guard, Rows, columns_of};
 use crate::statement::Grammar;
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
@@ -51,30 +53,55 @@ pub(crate) async fn select(
     query: &ast::Query,
     parameters: &[Datum],
 ) -> Result<Outcome> {
-    let (bound, transaction) = begin_with(context, |context| {
-        known::bound(context, query, parameters, |context| bind_query(context, query, parameters))
-    })?;
-    let (planned, plan, named) = match bound {
-        Bound::Known(known) => {
-            let planned = cancel_check::again(&context.state, &known.kept, &transaction)?;
-            (planned, Some(known), Vec::new())
-        }
-        Bound::New(logical, keeping) => {
-            let (logical, named) = named::with_named_rows(context, logical, &transaction).await?;
-            let template = cancel_check::template(&context.state, &logical, &transaction).await?;
-            let kept = keeping.and_then(|keeping| known::keep(context, query, keeping, &template));
-            let planned = match &kept {
-                Some(known) => cancel_check::again(&context.state, &known.kept, &transaction)?,
-                None => cancel_check::once(&context.state, template, &transaction)?,
-            };
-            (planned, kept, named)
-        }
+    let question = |context: &StatementContext| Question {
+        query,
+        own: None,
+        version: context.catalog_version(),
     };
+    let (bound, transaction) = begin_with(context, |context| {
+        let question = question(context);
+        known::bound(context, &question, parameters, |context| bind_query(context, query))
+    })?;
+    let question = question(context);
+    let (planned, plan, named) = planned(context, &question, bound, &transaction).await?;
     let stream = cancel_check::start(&context.state, planned, &transaction)?;
     let afterwards = freezing::after_query(context, &transaction);
     let guard = Guard { transaction: Some(transaction), named, plan, afterwards };
     let rows = Rows::stream(stream, guard);
     Ok(Outcome::rows("SELECT", rows))
+}
+
+/// The plan of what was bound, to be run once, and what is held until it has been.
+async fn planned(
+    context: &StatementContext,
+    question: &Question<'_>,
+    bound: Bound,
+    transaction: &Arc<Transaction>,
+) -> Result<(Planned, Option<InUse>, Vec<Held>)> {
+    let state = &context.state;
+    Ok(match bound {
+        Bound::Known(known) => {
+            let planned = cancel_check::again(state, &known.kept, transaction)?;
+            (planned, Some(known), Vec::new())
+        }
+        Bound::General(Specialised { plan, values }) => {
+            let template = cancel_check::specialised(state, &plan, &values, transaction).await?;
+            (cancel_check::once(state, template, transaction)?, None, Vec::new())
+        }
+        Bound::New(logical, keeping) => {
+            let (logical, named) = named::with_named_rows(context, logical, transaction).await?;
+            let template = cancel_check::template(state, &logical, transaction).await?;
+            let kept = match keeping {
+                Some(it) => known::keep(context, question, *it, &template, transaction).await,
+                None => None,
+            };
+            let planned = match &kept {
+                Some(known) => cancel_check::again(state, &known.kept, transaction)?,
+                None => cancel_check::once(state, template, transaction)?,
+            };
+            (planned, kept, named)
+        }
+    })
 }
 
 /// What is bound, and a transaction that sees its tables: what was defined between binding and
@@ -130,16 +157,11 @@ fn transaction_of(context: &mut StatementContext, bound: &Bound) -> Result<Arc<T
     Transaction::begin(&context.database.engine, &options, false, context.cancel(), 1)
 }
 
-/// The plan of a query with its parameters' values in it.
-fn bind_query(
-    context: &mut StatementContext,
-    query: &ast::Query,
-    parameters: &[Datum],
-) -> Result<LogicalPlan> {
+/// The plan of a query with its parameters in it.
+fn bind_query(context: &mut StatementContext, query: &ast::Query) -> Result<LogicalPlan> {
     let query = rewrite::rewritten(context, query)?;
     let catalog = context.catalog();
-    let logical = Binder::of(context, &catalog).bind(query)?;
-    with_values(logical, parameters)
+    Binder::of(context, &catalog).bind(query)
 }
 
 /// Starts a plan.
@@ -166,6 +188,30 @@ pub(crate) async fn collect_plan(
 ) -> Result<Gathered> {
     let (logical, _named) = named::with_named_rows(context, logical.clone(), transaction).await?;
     let plan = cancel_check::plan(&context.state, &logical, transaction).await?;
+    collect(context, plan, transaction).await
+}
+
+/// The same of the query of a change, whose plan may be known and is kept.
+///
+/// # Errors
+/// Whatever it meets.
+pub(crate) async fn collect_known(
+    context: &mut StatementContext,
+    question: &Question<'_>,
+    parameters: &[Datum],
+    bind: impl FnOnce(&mut StatementContext) -> Result<LogicalPlan>,
+    transaction: &Arc<Transaction>,
+) -> Result<Gathered> {
+    let bound = known::bound(context, question, parameters, bind)?;
+    let (plan, _in_use, _named) = planned(context, question, bound, transaction).await?;
+    collect(context, plan, transaction).await
+}
+
+async fn collect(
+    context: &StatementContext,
+    plan: Planned,
+    transaction: &Arc<Transaction>,
+) -> Result<Gathered> {
     context.note_plan(&plan.plan);
     let schema = plan.plan.schema();
     let mut stream = cancel_check::start(&context.state, plan, transaction)?;
@@ -191,7 +237,8 @@ pub(crate) async fn constant(
 ) -> Result<Datum> {
     let query = select_of(vec![ast::SelectItem::UnnamedExpr(expression.clone())]);
     let (bound, transaction) = begin_with(context, |context| {
-        Ok(Bound::New(bind_query(context, &query, parameters)?, None))
+        let logical = with_values(bind_query(context, &query)?, parameters)?;
+        Ok(Bound::New(logical, None))
     })?;
     let Bound::New(logical, _) = bound else {
         return Err(Error::internal("a plan of an expression was kept"));
@@ -211,7 +258,7 @@ pub(crate) fn describe(
     context: &StatementContext,
     query: &ast::Query,
     given: &[SqlType],
-) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+) -> Result<Description> {
     let query = rewrite::rewritten(context, query)?;
     let catalog = context.catalog();
     let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
@@ -243,14 +290,31 @@ fn reads_tables(logical: &LogicalPlan) -> Result<bool> {
 /// # Errors
 /// `UNKNOWN_PARAMETER`; a value that is not one of its parameter's type.
 pub(crate) fn with_values(logical: LogicalPlan, parameters: &[Datum]) -> Result<LogicalPlan> {
-    let types = parameter_types(&logical, &[])?;
+    let types = types_for(&logical, parameters)?;
+    if types.is_empty() {
+        return Ok(logical);
+    }
+    with_scalars(logical, &values_of(parameters, &types)?)
+}
+
+/// The types of a plan's parameters, all of which have values.
+///
+/// # Errors
+/// `UNKNOWN_PARAMETER`.
+pub(super) fn types_for(logical: &LogicalPlan, parameters: &[Datum]) -> Result<Vec<SqlType>> {
+    let types = parameter_types(logical, &[])?;
     if types.len() > parameters.len() {
         let text = format!("there is no parameter ${}", parameters.len() + 1);
         return Err(Error::new(SqlState::UNKNOWN_PARAMETER, text));
     }
-    if types.is_empty() {
-        return Ok(logical);
-    }
+    Ok(types)
+}
+
+/// Values as a plan has them whose parameters are of these types.
+///
+/// # Errors
+/// A value that is not one of its parameter's type.
+pub(super) fn values_of(parameters: &[Datum], types: &[SqlType]) -> Result<Vec<ScalarValue>> {
     let values = parameters.iter().enumerate().map(|(place, datum)| {
         let to = types.get(place).cloned().unwrap_or_else(|| datum.natural());
         let is_list = matches!(datum, Datum::List(elements) if !elements.is_empty());
@@ -263,11 +327,18 @@ pub(crate) fn with_values(logical: LogicalPlan, parameters: &[Datum]) -> Result<
         };
         let scalar = value.to_scalar(&to)?;
         let arrow = to.to_arrow();
-        let scalar = if scalar.data_type() == arrow { scalar } else { scalar.cast_to(&arrow)? };
-        Ok(ScalarAndMetadata::new(scalar, None))
+        Ok(if scalar.data_type() == arrow { scalar } else { scalar.cast_to(&arrow)? })
     });
-    let values = ParamValues::List(values.collect::<Result<Vec<_>>>()?);
-    Ok(logical.replace_params_with_values(&values)?)
+    values.collect()
+}
+
+/// The plan with these values in the places of its parameters.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(super) fn with_scalars(logical: LogicalPlan, values: &[ScalarValue]) -> Result<LogicalPlan> {
+    let values = values.iter().map(|value| ScalarAndMetadata::new(value.clone(), None));
+    Ok(logical.replace_params_with_values(&ParamValues::List(values.collect()))?)
 }
 
 /// The types of a plan's parameters; those that were given stay.

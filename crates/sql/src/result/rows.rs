@@ -19,28 +19,9 @@ use crate::names::shown;
 use crate::plan_cache::InUse;
 use crate::transaction::Transaction;
 use crate::values::arrow_in::array_of;
+pub use crate::values::column::ResultColumn;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
-
-/// A column of a result.
-///
-/// # Examples
-/// ```
-/// # use remanent_sql::{Session, SqlDatabase};
-/// # let db = SqlDatabase::in_memory()?;
-/// let mut session = db.session();
-/// let rows = session.query("select 1 as one, 'a' as letter", &[])?;
-/// let names: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
-/// assert_eq!(names, ["one", "letter"]);
-/// # Ok::<(), remanent_sql::Error>(())
-/// ```
-#[derive(Clone, PartialEq, Debug)]
-pub struct ResultColumn {
-    /// The name.
-    pub name: String,
-    /// The type.
-    pub sql_type: SqlType,
-}
 
 /// The rows of a statement, as they come.
 ///

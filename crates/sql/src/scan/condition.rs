@@ -4,6 +4,8 @@
 //! is not given out. What a join above expects of its other side's keys is known when it runs: such
 //! a condition is checked as long as it keeps rows away.
 
+pub(crate) mod parameters;
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::ScalarValue;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as PlanResult;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterTracking};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
@@ -28,7 +30,7 @@ use datafusion::physical_plan::{
 };
 
 use super::access_path::{Access, SortColumn};
-use super::condition::{Condition, RuntimeFilter};
+use super::condition::{Condition, RuntimeFilter, parameters};
 use super::join_keys;
 use super::pushed::WantedKeys;
 use super::read_predicate::predicate_of;
@@ -56,6 +58,8 @@ pub(crate) struct ScanExec {
     access: Access,
     /// What each row given out meets.
     conditions: Vec<Condition>,
+    /// The same as the query says it, if there are parameters in it.
+    filters: Option<Arc<[Expr]>>,
     /// What operators above will ask of the rows, known when they run.
     runtime_filters: Vec<Condition>,
     /// Keys that joins above want, which have read their build sides.
@@ -87,12 +91,13 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let (runtime_filters, told, fetch) = (Vec::new(), Vec::new(), None);
+        let (filters, runtime_filters, told, fetch) = (None, Vec::new(), Vec::new(), None);
         Ok(Self {
             table,
             columns,
             access,
             conditions,
+            filters,
             runtime_filters,
             told,
             fetch,
@@ -100,6 +105,39 @@ impl ScanExec {
             properties,
             metrics,
         })
+    }
+
+    /// The scan of a plan for any values, whose conditions have parameters in them.
+    pub(crate) fn with_parameters(self, filters: &[Expr]) -> Self {
+        Self { filters: Some(filters.into()), ..self }
+    }
+
+    /// Whether its parameters are all in the conditions of the query.
+    pub(crate) fn parameters_are_conditions(&self) -> bool {
+        self.filters.is_none() || self.runtime_filters.is_empty()
+    }
+
+    /// A scan that has not run, for these values of parameters.
+    ///
+    /// # Errors
+    /// A fault in a condition.
+    pub(crate) fn with_values(
+        &self,
+        state: &SessionState,
+        values: &[ScalarValue],
+    ) -> PlanResult<Self> {
+        let mut scan = self.again(Arc::clone(&self.properties));
+        scan.metrics = ExecutionPlanMetricsSet::new();
+        let Some(filters) = scan.filters.take() else { return Ok(scan) };
+        let filters = filters
+            .iter()
+            .map(|filter| parameters::with_values(filter, values, &self.table, state));
+        let filters = filters.collect::<PlanResult<Vec<_>>>()?;
+        scan.access = Access::choose(&self.table, &filters);
+        let conditions =
+            filters.iter().map(|filter| Condition::of_filter(&self.table, filter, state));
+        scan.conditions = conditions.collect::<PlanResult<_>>()?;
+        Ok(scan)
     }
 
     /// The scan for a join that wants these keys; `None` if it reads no table, or only a part of it
@@ -220,6 +258,7 @@ impl ScanExec {
             columns: self.columns.clone(),
             access: self.access.clone(),
             conditions: self.conditions.clone(),
+            filters: self.filters.clone(),
             runtime_filters: self.runtime_filters.clone(),
             told: self.told.clone(),
             fetch: self.fetch,

@@ -17,6 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::access_path::Access;
 use super::condition::Condition;
+use super::condition::parameters::has_parameter;
 use super::exec::ScanExec;
 use crate::catalog::table::Table;
 use crate::privileges::Allowed;
@@ -128,6 +129,10 @@ impl TableProvider for TableSourceOf {
             filters.iter().map(|filter| Condition::of_filter(&self.table, filter, session));
         let conditions = conditions.collect::<PlanResult<_>>()?;
         let table = Arc::clone(&self.table);
-        Ok(Arc::new(ScanExec::new(table, columns, access, conditions, self.schema())?))
+        let scan = ScanExec::new(table, columns, access, conditions, self.schema())?;
+        Ok(Arc::new(match filters.iter().any(has_parameter) {
+            true => scan.with_parameters(filters),
+            false => scan,
+        }))
     }
 }

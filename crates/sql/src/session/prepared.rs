@@ -14,7 +14,7 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::held::Held;
 use crate::names::fold;
 use crate::point::{PointPlan, run};
-use crate::query::select;
+use crate::query::{known, select};
 use crate::result::answer::Outcome;
 use crate::result::rows::ResultColumn;
 use crate::stack::{WithRoom, with_room};
@@ -60,10 +60,25 @@ impl Session {
             let described = point.as_ref().and_then(|point| point.describe(given));
             let (parameters, columns) = match described {
                 Some(described) => described,
-                None => self.describe(&statement.ast, &with_casts(statement, given))?,
+                None => self.described(statement, given)?,
             };
             Ok(Prepared { statement: statement.clone(), point, parameters, columns })
         })
+    }
+
+    /// What a statement is described as, now or when it was described before.
+    fn described(
+        &mut self,
+        statement: &Statement,
+        given: &[SqlType],
+    ) -> Result<(Vec<SqlType>, Arc<[ResultColumn]>)> {
+        if let Some(known) = known::description(&self.context, statement, given) {
+            return Ok(known);
+        }
+        let version = self.context.catalog_version();
+        let described = self.describe(&statement.ast, &with_casts(statement, given))?;
+        known::keep_description(&self.context, statement, given, version, &described);
+        Ok(described)
     }
 
     /// Whether what was found when a statement about one key was prepared would be found again.

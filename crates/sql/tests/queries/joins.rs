@@ -25,7 +25,7 @@ fn spread(session: &mut Session, table: &str) {
     session.execute(&insert).expect("rows are inserted");
 }
 
-fn tables(random: &mut Random, session: &mut Session, is_spread: bool) {
+pub(crate) fn tables(random: &mut Random, session: &mut Session, is_spread: bool) {
     for table in ["a", "b", "c"] {
         let sql = format!(
             "create table {table} (id int primary key, k int, wide bigint, day date, word text, \
@@ -81,7 +81,7 @@ fn tables(random: &mut Random, session: &mut Session, is_spread: bool) {
 
 /// A query, in which `EQ(x;y)` stands for the equality of two columns, and `ND(x;y)` for the one
 /// that finds NULL equal to NULL.
-fn query(random: &mut Random) -> String {
+pub(crate) fn query(random: &mut Random) -> String {
     let on = |left: &str, right: &str, random: &mut Random| {
         let mut on = String::new();
         for _ in 0..=random.below(2) {
@@ -134,7 +134,7 @@ fn query(random: &mut Random) -> String {
     format!("select {list} from {from}{filter}{group}")
 }
 
-fn spelled(query: &str, word: &str, equal: impl Fn(&str, &str) -> String) -> String {
+pub(crate) fn spelled(query: &str, word: &str, equal: impl Fn(&str, &str) -> String) -> String {
     let mut spelled = String::new();
     let mut rest = query;
     while let Some((before, from)) = rest.split_once(word) {

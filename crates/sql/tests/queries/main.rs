@@ -6,6 +6,7 @@
 mod aggregates;
 mod explain;
 mod frozen;
+mod general_plans;
 mod index_joins;
 mod joins;
 mod key_sets;

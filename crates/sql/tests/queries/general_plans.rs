@@ -1,0 +1,140 @@
+//! A plan for any values of parameters answers as one that is made for these values.
+//!
+//! Random joins have conditions with parameters. Three sessions ask the same: one plans for values,
+//! one for any values, and one as sessions do if nobody says how.
+
+use std::fmt::Write;
+
+use remanent_sql::{Datum, Session, SqlDatabase};
+
+use crate::joins::{query, spelled, tables};
+use crate::random::{Random, seeds};
+
+/// What a parameter is compared with.
+#[derive(Clone, Copy)]
+enum Kind {
+    Key,
+    Wide,
+    Day,
+    Word,
+    Pattern,
+    Price,
+    Flag,
+    Count,
+}
+
+impl Kind {
+    fn value(self, random: &mut Random) -> Datum {
+        // Now and then nothing, and values that no row has.
+        if random.below(12) == 0 && !matches!(self, Self::Count) {
+            return Datum::Null;
+        }
+        match self {
+            Self::Key => Datum::Int(random.below(300) as i64 - 20),
+            Self::Wide => Datum::Int(random.below(60) as i64 * 1_234_567_890_123 - 7),
+            Self::Day => Datum::Date(19_700 + random.below(80) as i32),
+            Self::Word => format!("word {} of many", random.below(45)).into(),
+            Self::Pattern => {
+                ["%1%", "word 2%", "%", "", "w_rd%many", "%\\"][random.below(6) as usize].into()
+            }
+            Self::Price => Datum::Decimal(i128::from(random.below(32)) * 100 + 25, 2),
+            Self::Flag => Datum::Bool(random.below(2) == 0),
+            Self::Count => Datum::Int(random.below(30) as i64),
+        }
+    }
+}
+
+/// Conditions on the table `T`, with `?` in the places of parameters.
+const CONDITIONS: [(&str, &[Kind]); 16] = [
+    ("T.id = ?", &[Kind::Key]),
+    ("T.id > ?", &[Kind::Key]),
+    ("T.id between ? and ?", &[Kind::Key, Kind::Key]),
+    ("T.k in (?, ?, 9)", &[Kind::Key, Kind::Key]),
+    ("T.k not in (?, ?)", &[Kind::Key, Kind::Key]),
+    ("T.k = ? + 3", &[Kind::Wide]),
+    ("T.k % 7 = ? % 7", &[Kind::Wide]),
+    ("(T.k = ? or T.wide <= ?)", &[Kind::Key, Kind::Wide]),
+    ("T.day >= ?", &[Kind::Day]),
+    ("T.day < ?::date + 20", &[Kind::Day]),
+    ("T.word = ?", &[Kind::Word]),
+    ("T.word like ?", &[Kind::Pattern]),
+    ("T.price <> ?", &[Kind::Price]),
+    ("T.price * 2 < ? + T.k", &[Kind::Price]),
+    ("T.flag = ?", &[Kind::Flag]),
+    ("(? or T.k > 30)", &[Kind::Flag]),
+];
+
+/// A query with parameters, and what these are.
+fn with_parameters(random: &mut Random) -> (String, Vec<Kind>) {
+    let query = query(random);
+    let query = spelled(&query, "EQ(", |left, right| format!("{left} = {right}"));
+    let query =
+        spelled(&query, "ND(", |left, right| format!("{left} is not distinct from {right}"));
+    let (head, group) = query.split_once(" group by ").unwrap_or((&query, ""));
+    let mut text = head.to_owned();
+    let mut kinds = Vec::new();
+    for _ in 0..=random.below(3) {
+        let (condition, of) = CONDITIONS[random.below(CONDITIONS.len() as u64) as usize];
+        let word = if text.contains(" where ") { "and" } else { "where" };
+        write!(text, " {word} ").expect("a text grows");
+        let table = if random.below(2) == 0 { "a" } else { "b" };
+        let mut of = of.iter();
+        for letter in condition.chars() {
+            match letter {
+                'T' => text.push_str(table),
+                '?' => {
+                    kinds.extend(of.next());
+                    write!(text, "${}", kinds.len()).expect("a text grows");
+                }
+                letter => text.push(letter),
+            }
+        }
+    }
+    if !group.is_empty() {
+        write!(text, " group by {group}").expect("a text grows");
+        if random.below(3) == 0 {
+            kinds.push(Kind::Count);
+            write!(text, " having count(*) < ${}", kinds.len()).expect("a text grows");
+        }
+    }
+    if random.below(4) == 0 {
+        kinds.push(Kind::Count);
+        // How many rows there are is the same, whichever these are.
+        text = format!("select count(*) from (select 1 from ({text}) q limit ${}) l", kinds.len());
+    }
+    (text, kinds)
+}
+
+fn answer(session: &mut Session, text: &str, values: &[Datum]) -> Result<Vec<String>, String> {
+    let answer = session.query(text, values).map_err(|error| error.state().as_str().to_owned())?;
+    let mut rows: Vec<String> = answer.rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort_unstable();
+    Ok(rows)
+}
+
+#[test]
+fn plans_for_any_values_answer_as_those_for_values() {
+    let mut failed = 0;
+    for seed in seeds("REMANENT_GENERAL_SEEDS", 0, 3) {
+        let random = &mut Random(seed);
+        let db = SqlDatabase::in_memory().expect("a database in memory opens");
+        tables(random, &mut db.session(), false);
+        let mut sessions = ["force_custom_plan", "force_generic_plan", "auto"].map(|mode| {
+            let mut session = db.session();
+            session.execute(&format!("set plan_cache_mode = {mode}")).expect("a setting");
+            session
+        });
+        for _ in 0..20 {
+            let (text, kinds) = with_parameters(random);
+            for _ in 0..5 {
+                let values: Vec<Datum> = kinds.iter().map(|kind| kind.value(random)).collect();
+                let [custom, general, auto] =
+                    sessions.each_mut().map(|session| answer(session, &text, &values));
+                failed += usize::from(custom.is_err());
+                assert_eq!(custom, general, "seed {seed}: {text} {values:?}");
+                assert_eq!(custom, auto, "seed {seed}: {text} {values:?}");
+            }
+        }
+    }
+    assert_eq!(failed, 0, "queries that failed");
+}
