@@ -269,6 +269,12 @@ impl PlanCache {
         lock(&self.plans).kept.size()
     }
 
+    /// Drops the plans that are found by queries as they are.
+    #[cfg(test)]
+    pub(crate) fn clear_exact(&self) {
+        lock(&self.plans).kept.clear();
+    }
+
     /// What is known of queries with parameters.
     #[cfg(test)]
     pub(crate) fn tried_all(&self) -> Vec<Tried> {

@@ -222,12 +222,22 @@ pub(super) fn referring_target(
 /// # Errors
 /// What the binder finds wrong.
 pub(super) fn bind_over(
-    context: &mut StatementContext,
+    context: &StatementContext,
     target: &Target,
     query: Query,
     given: &[SqlType],
 ) -> Result<LogicalPlan> {
-    let query = rewrite::rewritten(context, &target.named(query))?;
+    bind_named(context, target, &target.named(query), given)
+}
+
+/// The same of one that has the named queries in front of it.
+fn bind_named(
+    context: &StatementContext,
+    target: &Target,
+    query: &Query,
+    given: &[SqlType],
+) -> Result<LogicalPlan> {
+    let query = rewrite::rewritten(context, query)?;
     let mut binder = Binder::of(context, &target.catalog);
     binder.add_own(TARGET, TableSourceOf::with_row(target.table.clone()));
     let types = given.iter().map(|t| (*t != SqlType::Unknown).then(|| t.to_arrow()));
@@ -252,11 +262,7 @@ impl Source {
     ///
     /// # Errors
     /// What the binder finds wrong.
-    pub(super) fn bind(
-        &self,
-        context: &mut StatementContext,
-        target: &Target,
-    ) -> Result<LogicalPlan> {
+    pub(super) fn bind(&self, context: &StatementContext, target: &Target) -> Result<LogicalPlan> {
         bind_over(context, target, self.query.clone(), &self.given)
     }
 
@@ -266,7 +272,7 @@ impl Source {
     /// Whatever it meets.
     pub(super) async fn collect(
         &self,
-        context: &mut StatementContext,
+        context: &StatementContext,
         target: &Target,
         parameters: &[Datum],
         transaction: &Arc<Transaction>,
@@ -279,7 +285,9 @@ impl Source {
         let query = target.named(self.query.clone());
         let (own, version) = (Some(&**target.table), target.catalog.version);
         let question = Question { query: &query, own, version };
-        let bind = |context: &mut StatementContext| self.bind(context, target);
+        let bind = |context: &StatementContext, query: &Query| {
+            bind_named(context, target, query, &self.given)
+        };
         let gathered =
             select::collect_known(context, &question, parameters, bind, transaction).await?;
         Ok((gathered, Beside::default()))

@@ -221,6 +221,59 @@ fn changes_have_plans_for_any_values() {
 }
 
 #[test]
+fn constants_beside_columns_are_parameters() {
+    let database = with_table(64 << 20);
+    let mut session = database.session();
+    let made = "create table s (a int primary key, b smallint, c text, d date, e numeric(6, 2), \
+                f double precision); \
+                insert into s select n, n % 10, 'text ' || n % 10, date '2024-01-01' + n % 10, \
+                n * 0.25, n / 4.0 from generate_series(1, 100) s(n)";
+    session.execute(made).expect("a table is made");
+    for (text, constants, is_general) in [
+        ("select count(*) from s where b = ?", ["3", "4", "5", "70000", "-3"], true),
+        ("select count(*) from s where b in (?, 4)", ["3", "4", "5", "6", "7"], true),
+        ("select a from s where a between ? and 8 order by a", ["3", "4", "5", "6", "9"], true),
+        ("select count(*) from s where c = ?", ["'text 3'", "'text 4'", "''", "'x'", "'y'"], true),
+        ("select count(*) from s where c like ?", ["'%3'", "'t%'", "'%'", "''", "'_%'"], true),
+        (
+            "select count(*) from s where d >= date ?",
+            ["'2024-01-03'", "'2024-01-04'", "'2024-01-05'", "'2024-1-6'", "'2025-01-01'"],
+            true,
+        ),
+        ("select count(*) from s where e < ?", ["10.25", "7.75", "8.5", "9", "8.125"], true),
+        // What these are depends on how they are written.
+        ("select count(*) from s where f < ?", ["3", "4", "5.5", "6", "7"], false),
+        ("select count(*) from s where b = ?", ["'3'", "'4'", "'5'", "'6'", "'7'"], false),
+        (
+            "select count(*) from s where d = ?",
+            ["'3.1.2024'", "'today'", "'x'", "''", "'1'"],
+            false,
+        ),
+    ] {
+        database.plans.clear();
+        for (constant, times) in constants.into_iter().zip([0, 1, 2, 2, 2]) {
+            let text = text.replace('?', constant);
+            let mut rows = |mode: &str| {
+                session.execute(&format!("set plan_cache_mode = {mode}")).expect("it is set");
+                session.query(&text, &[]).map(|answer| answer.rows).map_err(|e| e.state())
+            };
+            let found = rows("auto");
+            database.plans.clear_exact();
+            let wanted = rows("force_custom_plan");
+            assert_eq!(found, wanted, "{text}");
+            let all = database.plans.tried_all();
+            let times = if is_general || times == 0 { Some(times) } else { None };
+            assert!(all.len() == 1 || wanted.is_err(), "{text}");
+            if wanted.is_ok() && is_general {
+                assert_eq!(tried(&database), times, "{text}");
+            }
+        }
+        let is_same = database.plans.tried_all().iter().any(|it| matches!(it, Tried::Same(..)));
+        assert_eq!(is_same, is_general, "{text}");
+    }
+}
+
+#[test]
 fn descriptions_hold_for_one_catalog_and_caller() {
     let database = with_table(64 << 20);
     let mut session = database.session();

@@ -1,18 +1,20 @@
 //! Plans of queries with parameters that are kept for any values of them.
 //!
 //! A query with parameters is planned for its values, as if they stood in its text, until it has
-//! been shown that the plan for any values is the same: then only access paths and operators are
-//! chosen by the values ([`crate::plan::general`]). `plan_cache_mode` says otherwise, as it does in
-//! PostgreSQL.
+//! been shown that the plan for any values is the same: then only access paths are chosen by the
+//! values ([`crate::plan::general`]). So is one with constants, which are parameters of its shape
+//! ([`super::constants`]). `plan_cache_mode` says otherwise, as it does in PostgreSQL.
 
 use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::displayable;
+use datafusion::sql::sqlparser::ast;
 
+use super::constants::{Shape, is_of, shape_of};
 use super::known::is_known;
-use super::select::values_of;
+use super::select::{parameter_types, values_of};
 use crate::context::StatementContext;
 use crate::context::settings::PlanCacheMode;
 use crate::error::Result;
@@ -23,12 +25,37 @@ use crate::plan_cache::general::{Form, GeneralPlan, Slots, TRIALS, Tried};
 use crate::plan_cache::{Asked, LEVELS_MAX, Planned};
 use crate::transaction::Transaction;
 use crate::values::datum::Datum;
+use crate::values::sql_type::SqlType;
 
-/// A query that was bound with its parameters, and their values.
-pub(super) struct Parameters {
-    pub(super) logical: LogicalPlan,
-    pub(super) slots: Slots,
-    pub(super) values: Vec<ScalarValue>,
+/// The values for which a query is planned.
+pub(super) struct Values<'v> {
+    values: &'v [Datum],
+    /// Whether they are constants of its text.
+    are_constants: bool,
+}
+
+impl<'v> Values<'v> {
+    /// Those of parameters, or of the constants that were taken out.
+    pub(super) fn of(shape: Option<&'v Shape>, parameters: &'v [Datum]) -> Self {
+        match shape {
+            Some(shape) => Self { values: &shape.constants, are_constants: true },
+            None => Self { values: parameters, are_constants: false },
+        }
+    }
+
+    /// The same as a plan has them whose parameters are of these types; `None` if they are not of
+    /// these types. What is wrong with a value, planning says.
+    fn as_scalars(&self, types: &[SqlType]) -> Option<Vec<ScalarValue>> {
+        let mut each = self.values.iter().zip(types);
+        let are_of = !self.are_constants || each.all(|(value, of)| is_of(value, of));
+        if are_of { values_of(self.values, types).ok() } else { None }
+    }
+}
+
+/// The query without its constants, if a plan for any values of them may be run.
+pub(super) fn shape(context: &StatementContext, query: &ast::Query) -> Option<Shape> {
+    let is_custom = context.settings.plan_cache_mode == PlanCacheMode::ForceCustom;
+    if is_custom { None } else { shape_of(query) }
 }
 
 /// A general plan that is run for these values.
@@ -41,9 +68,12 @@ pub(super) struct Specialised {
 pub(super) fn found(
     context: &StatementContext,
     asked: &Asked<'_>,
-    parameters: &[Datum],
+    values: &Values<'_>,
     version: u64,
 ) -> Option<Specialised> {
+    if values.values.is_empty() {
+        return None;
+    }
     let mode = context.settings.plan_cache_mode;
     let plan = match context.database.plans.tried(asked, version)? {
         Tried::Same(plan, times) if takes_general(mode, times) => plan,
@@ -52,8 +82,7 @@ pub(super) fn found(
     if !plan.tables.iter().all(|planned| is_known(context, planned)) {
         return None;
     }
-    // What is wrong with a value, planning says.
-    let values = values_of(parameters, &plan.slots.types).ok()?;
+    let values = values.as_scalars(&plan.slots.types)?;
     plan.slots.fit(&values).then_some(Specialised { plan, values })
 }
 
@@ -66,67 +95,115 @@ fn takes_general(mode: PlanCacheMode, times: u8) -> bool {
     }
 }
 
-/// Of what plan it is tried whether the general one is the same.
-pub(super) struct Trial<'t> {
+/// What is to be tried of a plan for any values.
+pub(super) enum Trial {
+    /// Nothing yet: the query was not asked before.
+    First,
+    /// Whether it is the one for values, by this plan if there is one.
+    Of(Box<Parameters>, Option<(Arc<GeneralPlan>, u8)>),
+    /// There is none.
+    Never,
+}
+
+/// A query that was bound with its parameters, and their values.
+pub(super) struct Parameters {
+    logical: LogicalPlan,
+    slots: Slots,
+    values: Vec<ScalarValue>,
+}
+
+/// What is to be tried of a plan for any values; `None` if it is known. The query is bound with its
+/// parameters where that is needed.
+pub(super) fn trial(
+    context: &StatementContext,
+    asked: &Asked<'_>,
+    values: &Values<'_>,
+    version: u64,
+    with_parameters: impl FnOnce() -> Result<LogicalPlan>,
+) -> Option<Trial> {
+    let mode = context.settings.plan_cache_mode;
+    if mode == PlanCacheMode::ForceCustom || values.values.is_empty() {
+        return None;
+    }
+    let known = |tables: &[Planned]| tables.iter().all(|planned| is_known(context, planned));
+    let before = match context.database.plans.tried(asked, version) {
+        // Was it often enough, it was made for values of other types than these.
+        Some(Tried::Same(plan, times)) if known(&plan.tables) => Some((plan, times)),
+        Some(Tried::Other(tables)) if known(&tables) && mode == PlanCacheMode::Auto => return None,
+        None if mode == PlanCacheMode::Auto => return Some(Trial::First),
+        _ => None,
+    };
+    if before.as_ref().is_some_and(|(_, times)| *times >= TRIALS) {
+        return None;
+    }
+    let parameters = with_parameters().and_then(|logical| {
+        let types = parameter_types(&logical, &[])?;
+        Ok(values.as_scalars(&types).map(|values| {
+            let of_values = values.iter().map(ScalarValue::data_type).collect();
+            Parameters { logical, slots: Slots { types, of_values }, values }
+        }))
+    });
+    Some(match parameters {
+        Ok(Some(parameters)) if parameters.values.iter().any(ScalarValue::is_null) => return None,
+        Ok(Some(parameters)) => Trial::Of(Box::new(parameters), before),
+        // It is one for other values than these.
+        Ok(None) | Err(_) if before.is_some() => return None,
+        Ok(None) | Err(_) => Trial::Never,
+    })
+}
+
+/// The plan for values with which the general one is compared.
+pub(super) struct Custom<'t> {
     pub(super) asked: &'t Asked<'t>,
     pub(super) version: u64,
-    /// The plan for values.
-    pub(super) custom: &'t Template,
+    pub(super) tables: &'t [Planned],
+    pub(super) template: &'t Template,
 }
 
 /// Notes what a plan for values says of the general one, for those who ask the same with others.
 pub(super) async fn try_general(
     context: &StatementContext,
-    trial: &Trial<'_>,
-    tables: Vec<Planned>,
-    parameters: Parameters,
+    custom: &Custom<'_>,
+    trial: Trial,
     transaction: &Arc<Transaction>,
 ) {
-    let mode = context.settings.plan_cache_mode;
-    let plans = &context.database.plans;
-    if mode == PlanCacheMode::ForceCustom || !parameters.slots.fit(&parameters.values) {
-        return;
-    }
-    let known = |tables: &[Planned]| tables.iter().all(|planned| is_known(context, planned));
-    let (plan, times) = match plans.tried(trial.asked, trial.version) {
-        Some(Tried::Same(plan, times)) if known(&plan.tables) => (Some(plan), times),
-        Some(Tried::Other(tables)) if known(&tables) && mode == PlanCacheMode::Auto => return,
-        None if mode == PlanCacheMode::Auto => {
-            return put(context, trial, Tried::Once);
+    let other = || Tried::Other(custom.tables.to_vec());
+    let tried = match trial {
+        Trial::First => Tried::Once,
+        Trial::Never => other(),
+        Trial::Of(parameters, before) => {
+            let times = before.as_ref().map_or(0, |(_, times)| *times);
+            let same = same(context, custom, *parameters, before, transaction).await;
+            same.map_or_else(other, |plan| Tried::Same(plan, times + 1))
         }
-        _ => (None, 0),
     };
-    if times >= TRIALS {
-        // It was made for values of other types than these.
-        return;
-    }
-    let values = &parameters.values.clone();
-    let made = match plan {
-        Some(plan) => vec![plan],
-        None => general(context, parameters, &tables, transaction).await.unwrap_or_default(),
-    };
-    let mut same = None;
-    for plan in &made {
-        let of_values = cancel_check::specialised(&context.state, plan, values, transaction).await;
-        if of_values.is_ok_and(|general| shown(&general) == shown(trial.custom)) {
-            same = Some(plan);
-            break;
-        }
-    }
-    if mode == PlanCacheMode::ForceGeneral {
-        same = same.or(made.last());
-    }
-    let tried = match same {
-        Some(plan) => Tried::Same(Arc::clone(plan), times + 1),
-        None => Tried::Other(tables),
-    };
-    put(context, trial, tried);
-}
-
-fn put(context: &StatementContext, trial: &Trial<'_>, tried: Tried) {
     let database = &context.database;
     let is_current = |version| database.catalog_version() == version;
-    database.plans.put_tried(trial.asked, trial.version, tried, is_current);
+    database.plans.put_tried(custom.asked, custom.version, tried, is_current);
+}
+
+/// The general plan, if it is the same as the one for values.
+async fn same(
+    context: &StatementContext,
+    custom: &Custom<'_>,
+    parameters: Parameters,
+    before: Option<(Arc<GeneralPlan>, u8)>,
+    transaction: &Arc<Transaction>,
+) -> Option<Arc<GeneralPlan>> {
+    let values = parameters.values.clone();
+    let made = match before {
+        Some((plan, _)) => vec![plan],
+        None => general(context, parameters, custom.tables, transaction).await.unwrap_or_default(),
+    };
+    for plan in &made {
+        let state = &context.state;
+        let of_values = cancel_check::specialised(state, plan, &values, transaction).await;
+        if of_values.is_ok_and(|general| shown(&general) == shown(custom.template)) {
+            return Some(Arc::clone(plan));
+        }
+    }
+    let is_forced = context.settings.plan_cache_mode == PlanCacheMode::ForceGeneral;
+    made.into_iter().next_back().filter(|_| is_forced)
 }
 
 /// The forms of the plan for any values, the one that saves most first; none if there cannot be

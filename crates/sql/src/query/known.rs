@@ -3,13 +3,12 @@
 //! A plan is kept if it is the same whenever and by whomever it is made: the query reads tables
 //! alone, calls functions whose answers depend on nothing but their arguments, and names nothing of
 //! the session. It is used where the binder would find the same: in the same catalog, with the same
-//! statistics of each table. Of a query with parameters, a plan for any values is kept instead
-//! ([`super::general`]).
+//! statistics of each table. Of a query with parameters, a plan for any values is kept instead, and
+//! of one with constants beside it ([`super::general`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::error::Result as PlanResult;
@@ -17,8 +16,9 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::sql::sqlparser::ast;
 
 use super::binder::functions_of;
+use super::constants::Shape;
 use super::general;
-use super::general::{Parameters, Specialised, Trial};
+use super::general::{Custom, Specialised, Trial, Values};
 use super::rewrite::is_serializable;
 use super::select::{types_for, values_of, with_scalars};
 use crate::catalog::table::Table;
@@ -26,7 +26,6 @@ use crate::context::{SessionFunctions, StatementContext};
 use crate::error::Result;
 use crate::plan::cancel_check::Template;
 use crate::plan::template::can_be_copied;
-use crate::plan_cache::general::Slots;
 use crate::plan_cache::{Asked, Described, Description, InUse, KeptPlan, LEVELS_MAX, Planned};
 use crate::scan::provider::TableSourceOf;
 use crate::statement::Statement;
@@ -46,8 +45,12 @@ pub(super) enum Bound {
 /// What a plan is kept with, if it can be.
 pub(super) struct Keeping {
     tables: Vec<Planned>,
-    /// The query with its parameters, if it has some.
-    parameters: Option<Parameters>,
+    /// Whether it is found by the query, which has no parameters.
+    is_exact: bool,
+    /// What is to be tried of a plan for any values.
+    trial: Option<Trial>,
+    /// The query without its constants, which are the values then.
+    shape: Option<Shape>,
 }
 
 impl Bound {
@@ -91,40 +94,45 @@ fn asked<'q>(context: &'q StatementContext, question: &Question<'q>) -> Asked<'q
 /// # Errors
 /// As the binder; a value that is not one of its parameter's type.
 pub(super) fn bound(
-    context: &mut StatementContext,
+    context: &StatementContext,
     question: &Question<'_>,
     parameters: &[Datum],
-    bind: impl FnOnce(&mut StatementContext) -> Result<LogicalPlan>,
+    bind: impl Fn(&StatementContext, &ast::Query) -> Result<LogicalPlan>,
 ) -> Result<Bound> {
     let (asked, version) = (asked(context, question), question.version);
-    let known = match parameters {
-        [] => found(context, &asked, version).map(Bound::Known),
-        _ => general::found(context, &asked, parameters, version).map(Bound::General),
-    };
-    if let Some(known) = known {
-        return Ok(known);
+    let mut shape = None;
+    if parameters.is_empty() {
+        if let Some(plan) = found(context, &asked, version) {
+            return Ok(Bound::Known(plan));
+        }
+        shape = general::shape(context, question.query);
+    }
+    let general = Asked { query: shape.as_ref().map_or(question.query, |it| &it.query), ..asked };
+    let values = Values::of(shape.as_ref(), parameters);
+    if let Some(plan) = general::found(context, &general, &values, version) {
+        return Ok(Bound::General(plan));
     }
     context.has_own_constants.store(false, Ordering::Relaxed);
-    let logical = bind(context)?;
+    let logical = bind(context, question.query)?;
     let has_own = context.has_own_constants.load(Ordering::Relaxed);
     let tables = match has_own {
         true => None,
         false => tables_of(&logical, functions_of(context))?,
     };
     let types = types_for(&logical, parameters)?;
-    if types.is_empty() {
-        let keeping = tables.map(|tables| Box::new(Keeping { tables, parameters: None }));
-        return Ok(Bound::New(logical, keeping));
-    }
-    let values = values_of(parameters, &types)?;
-    let general = tables.is_some().then(|| logical.clone());
-    let for_values = with_scalars(logical, &values)?;
-    let keeping = tables.zip(general).map(|(tables, logical)| {
-        let of_values = values.iter().map(ScalarValue::data_type).collect();
-        let parameters = Parameters { logical, slots: Slots { types, of_values }, values };
-        Box::new(Keeping { tables, parameters: Some(parameters) })
+    let trial = tables.as_ref().and_then(|_| {
+        let with_parameters = || match &shape {
+            Some(shape) => bind(context, &shape.query),
+            None => Ok(logical.clone()),
+        };
+        general::trial(context, &general, &values, version, with_parameters)
     });
-    Ok(Bound::New(for_values, keeping))
+    let logical = match types.as_slice() {
+        [] => logical,
+        types => with_scalars(logical, &values_of(parameters, types)?)?,
+    };
+    let keeping = |tables| Box::new(Keeping { tables, is_exact: types.is_empty(), trial, shape });
+    Ok(Bound::New(logical, tables.map(keeping)))
 }
 
 fn found(context: &StatementContext, asked: &Asked<'_>, version: u64) -> Option<InUse> {
@@ -193,11 +201,15 @@ pub(super) async fn keep(
     template: &Template,
     transaction: &Arc<Transaction>,
 ) -> Option<InUse> {
-    let Keeping { tables, parameters } = keeping;
+    let Keeping { tables, is_exact, trial, shape } = keeping;
     let (asked, version) = (asked(context, question), question.version);
-    if let Some(parameters) = parameters {
-        let trial = Trial { asked: &asked, version, custom: template };
-        general::try_general(context, &trial, tables, parameters, transaction).await;
+    if let Some(trial) = trial {
+        let query = shape.as_ref().map_or(question.query, |shape| &shape.query);
+        let asked = Asked { query, ..asked };
+        let custom = Custom { asked: &asked, version, tables: &tables, template };
+        general::try_general(context, &custom, trial, transaction).await;
+    }
+    if !is_exact {
         return None;
     }
     let mut values = Vec::new();

@@ -12,6 +12,8 @@ pub(crate) mod known;
 
 pub(crate) mod general;
 
+pub(crate) mod constants;
+
 pub(crate) mod named;
 
 pub(crate) mod select;

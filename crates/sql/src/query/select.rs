@@ -60,7 +60,7 @@ pub(crate) async fn select(
     };
     let (bound, transaction) = begin_with(context, |context| {
         let question = question(context);
-        known::bound(context, &question, parameters, |context| bind_query(context, query))
+        known::bound(context, &question, parameters, bind_query)
     })?;
     let question = question(context);
     let (planned, plan, named) = planned(context, &question, bound, &transaction).await?;
@@ -158,7 +158,7 @@ fn transaction_of(context: &mut StatementContext, bound: &Bound) -> Result<Arc<T
 }
 
 /// The plan of a query with its parameters in it.
-fn bind_query(context: &mut StatementContext, query: &ast::Query) -> Result<LogicalPlan> {
+fn bind_query(context: &StatementContext, query: &ast::Query) -> Result<LogicalPlan> {
     let query = rewrite::rewritten(context, query)?;
     let catalog = context.catalog();
     Binder::of(context, &catalog).bind(query)
@@ -196,10 +196,10 @@ pub(crate) async fn collect_plan(
 /// # Errors
 /// Whatever it meets.
 pub(crate) async fn collect_known(
-    context: &mut StatementContext,
+    context: &StatementContext,
     question: &Question<'_>,
     parameters: &[Datum],
-    bind: impl FnOnce(&mut StatementContext) -> Result<LogicalPlan>,
+    bind: impl Fn(&StatementContext, &ast::Query) -> Result<LogicalPlan>,
     transaction: &Arc<Transaction>,
 ) -> Result<Gathered> {
     let bound = known::bound(context, question, parameters, bind)?;

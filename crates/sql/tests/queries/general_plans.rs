@@ -1,7 +1,8 @@
 //! A plan for any values of parameters answers as one that is made for these values.
 //!
 //! Random joins have conditions with parameters. Three sessions ask the same: one plans for values,
-//! one for any values, and one as sessions do if nobody says how.
+//! one for any values, and one as sessions do if nobody says how. Two more have the values in the
+//! text, of which the second may take them out.
 
 use std::fmt::Write;
 
@@ -105,6 +106,19 @@ fn with_parameters(random: &mut Random) -> (String, Vec<Kind>) {
     (text, kinds)
 }
 
+/// The same with values in the places of the parameters.
+fn with_constants(text: &str, values: &[Datum]) -> String {
+    let constant = |value: &Datum| match value {
+        Datum::Date(_) => format!("date '{value}'"),
+        Datum::Text(text) => format!("'{text}'"),
+        other => other.to_string(),
+    };
+    let numbered = values.iter().enumerate().rev();
+    numbered.fold(text.to_owned(), |text, (place, value)| {
+        text.replace(&format!("${}", place + 1), &constant(value))
+    })
+}
+
 fn answer(session: &mut Session, text: &str, values: &[Datum]) -> Result<Vec<String>, String> {
     let answer = session.query(text, values).map_err(|error| error.state().as_str().to_owned())?;
     let mut rows: Vec<String> = answer.rows.iter().map(|row| format!("{row:?}")).collect();
@@ -119,7 +133,9 @@ fn plans_for_any_values_answer_as_those_for_values() {
         let random = &mut Random(seed);
         let db = SqlDatabase::in_memory().expect("a database in memory opens");
         tables(random, &mut db.session(), false);
-        let mut sessions = ["force_custom_plan", "force_generic_plan", "auto"].map(|mode| {
+        let modes =
+            ["force_custom_plan", "force_generic_plan", "auto", "force_custom_plan", "auto"];
+        let mut sessions = modes.map(|mode| {
             let mut session = db.session();
             session.execute(&format!("set plan_cache_mode = {mode}")).expect("a setting");
             session
@@ -128,11 +144,16 @@ fn plans_for_any_values_answer_as_those_for_values() {
             let (text, kinds) = with_parameters(random);
             for _ in 0..5 {
                 let values: Vec<Datum> = kinds.iter().map(|kind| kind.value(random)).collect();
+                let written = with_constants(&text, &values);
+                let [custom, general, auto, of_text, of_shape] = &mut sessions;
                 let [custom, general, auto] =
-                    sessions.each_mut().map(|session| answer(session, &text, &values));
+                    [custom, general, auto].map(|session| answer(session, &text, &values));
+                let [of_text, of_shape] =
+                    [of_text, of_shape].map(|session| answer(session, &written, &[]));
                 failed += usize::from(custom.is_err());
                 assert_eq!(custom, general, "seed {seed}: {text} {values:?}");
                 assert_eq!(custom, auto, "seed {seed}: {text} {values:?}");
+                assert_eq!(of_text, of_shape, "seed {seed}: {written}");
             }
         }
     }
