@@ -226,7 +226,7 @@ impl PlanCache {
         }
     }
 
-    /// The statements of a text: parsed, if it is not known as that of one query.
+    /// The statements of a text: parsed, if it is not known as that of one that comes again.
     ///
     /// # Errors
     /// `SYNTAX_ERROR`.
@@ -240,7 +240,7 @@ impl PlanCache {
         let statements = Statement::parse_all(text)?;
         if let [statement] = statements.as_slice()
             && statement.levels <= LEVELS_MAX
-            && matches!(*statement.ast, ast::Statement::Query(_))
+            && is_asked_again(&statement.ast, text)
         {
             let bytes = STATEMENT_BYTES + text.len() * LETTER_BYTES;
             lock(&self.texts).put(text.into(), statement.clone(), bytes);
@@ -324,6 +324,17 @@ impl Plans {
             self.version = version;
         }
         is_current
+    }
+}
+
+/// Whether the text of a statement is likely to come again: a query, or a change whose values are
+/// parameters.
+fn is_asked_again(statement: &ast::Statement, text: &str) -> bool {
+    use ast::Statement as S;
+    match statement {
+        S::Query(_) => true,
+        S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) => text.contains('$'),
+        _ => false,
     }
 }
 

@@ -14,8 +14,12 @@ use super::stored::StoredSequence;
 use crate::error::{Error, Result, SqlState};
 use crate::names::Name;
 
-/// Numbers that are reserved at a time.
+/// Numbers that are reserved at a time, at least: a crash skips those that are left.
 const RESERVED: i64 = 32;
+
+/// And at most: twice as many as the time before, where those were used up this soon.
+const RESERVED_MAX: i64 = 1024;
+const SOON: Duration = Duration::from_millis(100);
 
 /// How long is waited at a time for a transaction that has reserved numbers to end.
 const DOUBT_STEP: Duration = Duration::from_millis(1);
@@ -34,6 +38,27 @@ pub(crate) struct Sequence {
     pub(crate) belongs_to: Option<(Name, String)>,
     /// Shared by all catalogs that have the sequence.
     state: Arc<Mutex<State>>,
+    /// Held by whoever reserves numbers in a transaction of its own, for all who wait for some:
+    /// each reservation waits for the disk. Whoever keeps writers out never waits for it.
+    reserving: Arc<Mutex<Pace>>,
+}
+
+/// How fast numbers are used up.
+#[derive(Debug, Default)]
+struct Pace {
+    reserved: i64,
+    at: Option<Instant>,
+}
+
+impl Pace {
+    /// How many numbers are reserved now.
+    fn next(&mut self) -> i64 {
+        let soon = self.at.is_some_and(|at| at.elapsed() < SOON);
+        let more = if soon { self.reserved.saturating_mul(2) } else { RESERVED };
+        self.reserved = more.clamp(RESERVED, RESERVED_MAX);
+        self.at = Some(Instant::now());
+        self.reserved
+    }
 }
 
 /// How it counts.
@@ -99,6 +124,15 @@ impl Options {
         Self { start, increment, min, max, cycle }
     }
 
+    /// The last of so many numbers that are reserved from this one on.
+    fn ahead(&self, next: i64, count: i64) -> i64 {
+        if self.cycle {
+            return next;
+        }
+        let ahead = self.increment.saturating_mul(count - 1);
+        next.saturating_add(ahead).clamp(self.min, self.max)
+    }
+
     fn after(&self, last: Option<i64>) -> Option<i64> {
         let Some(last) = last else { return Some(self.start) };
         let next = last.checked_add(self.increment);
@@ -128,12 +162,14 @@ pub(crate) struct SequenceValue {
 
 impl Sequence {
     pub(crate) fn new(id: ObjectId, name: Name, options: Options, owner: Option<ObjectId>) -> Self {
-        Self { id, name, options, owner, belongs_to: None, state: Arc::default() }
+        let (state, reserving) = (Arc::default(), Arc::default());
+        Self { id, name, options, owner, belongs_to: None, state, reserving }
     }
 
     /// Takes its numbers from where the same sequence of another catalog has them.
     pub(crate) fn go_on_from(&mut self, same: &Self) {
         self.state = Arc::clone(&same.state);
+        self.reserving = Arc::clone(&same.reserving);
     }
 
     /// Whether both count together.
@@ -163,6 +199,7 @@ impl Sequence {
             let text = format!("sequence {} has no more values", self.name);
             Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
         };
+        let mut reserving = None;
         loop {
             let mut state = self.known(store, reserve_in)?;
             let next = self.options.after(state.last).ok_or_else(exhausted)?;
@@ -170,10 +207,8 @@ impl Sequence {
                 state.last = Some(next);
                 return Ok(next);
             }
-            let ahead = self.options.increment.saturating_mul(RESERVED - 1);
-            let last = next.saturating_add(ahead).clamp(self.options.min, self.options.max);
-            let last = if self.options.cycle { next } else { last };
             if let ReserveIn::Writer(tx) = reserve_in {
+                let last = self.options.ahead(next, RESERVED);
                 store.reserve(tx, self.id, Some(last))?;
                 *state = State {
                     is_known: true,
@@ -184,8 +219,14 @@ impl Sequence {
                 return Ok(next);
             }
             let before = state.reserved;
-            // What keeps writers out may want a number itself: nothing is held meanwhile.
+            // What keeps writers out may want a number itself: the state is not held meanwhile.
             drop(state);
+            let Some(pace) = &mut reserving else {
+                // Meanwhile, another may have reserved some for all.
+                reserving = Some(self.reserving.lock().unwrap_or_else(PoisonError::into_inner));
+                continue;
+            };
+            let last = self.options.ahead(next, pace.next());
             let is_ours = store.reserve_alone(self.id, Some(before), last)?;
             let mut state = self.lock();
             match is_ours && state.reserved == before && !state.in_doubt {

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, Statement, TableFactor, TableObject, TableWithJoins, Update,
 };
 
-use super::{Change, Key, PointOp, PointPlan, Source};
+use super::{Answered, Change, Key, PointOp, PointPlan, Source};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::snapshot::{Relation, Snapshot};
 use crate::catalog::table::Table;
@@ -32,7 +32,8 @@ pub(crate) fn compile(statement: &Statement, access: Access<'_>) -> Option<Point
     };
     let uses: &[Privilege] = match op {
         PointOp::Select { .. } => &[Privilege::Select],
-        PointOp::Insert { .. } => &[Privilege::Insert],
+        PointOp::Insert { returning: None, .. } => &[Privilege::Insert],
+        PointOp::Insert { .. } => &[Privilege::Insert, Privilege::Select],
         PointOp::Update { .. } => &[Privilege::Update, Privilege::Select],
         PointOp::Delete { .. } => &[Privilege::Delete, Privilege::Select],
     };
@@ -92,39 +93,15 @@ impl Names<'_> {
         let SetExpr::Select(select) = query.body.as_ref() else { return None };
         let (from, filter) = plain.then(|| parts_of(select))??;
         let (table, alias) = self.from(from)?;
-        let mut columns = Vec::new();
-        let mut result = Vec::new();
-        for item in &select.projection {
-            match item {
-                SelectItem::Wildcard(options) if is_plain(options) => {
-                    columns.extend(0..table.columns.len());
-                    result.extend(table.columns.iter().map(|column| column.name.clone()));
-                }
-                SelectItem::UnnamedExpr(expr) => {
-                    let column = column_of(&table, &alias, expr)?;
-                    columns.push(column);
-                    result.push(table.columns[column].name.clone());
-                }
-                SelectItem::ExprWithAlias { expr, alias: name } => {
-                    columns.push(column_of(&table, &alias, expr)?);
-                    result.push(fold(name));
-                }
-                _ => return None,
-            }
-        }
+        let answer = answered(&table, &alias, &select.projection)?;
         let key = key_of(&table, &alias, filter)?;
-        let result = result.into_iter().zip(&columns).map(|(name, &column)| ResultColumn {
-            name,
-            sql_type: table.columns[column].sql_type.clone(),
-        });
-        let result: Arc<[ResultColumn]> = result.collect();
-        Some((table, PointOp::Select { key, columns, result }))
+        Some((table, PointOp::Select { key, answer }))
     }
 
     fn insert(&self, insert: &Insert) -> Option<(Arc<Table>, PointOp)> {
         let TableObject::TableName(name) = &insert.table else { return None };
         let plain = insert.on.is_none()
-            && insert.returning.is_none()
+            && insert.table_alias.is_none()
             && insert.or.is_none()
             && insert.assignments.is_empty()
             && !insert.replace_into
@@ -168,12 +145,13 @@ impl Names<'_> {
                 _ => return None,
             });
         }
-        Some((table, PointOp::Insert { values: sources }))
+        let last = name.0.last().and_then(|part| part.as_ident()).map(fold)?;
+        let returning = returned(&table, &last, insert.returning.as_deref())?;
+        Some((table, PointOp::Insert { values: sources, returning }))
     }
 
     fn update(&self, update: &Update) -> Option<(Arc<Table>, PointOp)> {
         let plain = update.from.is_none()
-            && update.returning.is_none()
             && update.or.is_none()
             && update.limit.is_none()
             && update.order_by.is_empty();
@@ -198,13 +176,13 @@ impl Names<'_> {
             }
             changes.push((column, change_of(&table, &alias, column, &assignment.value)?));
         }
-        Some((table, PointOp::Update { key, changes }))
+        let returning = returned(&table, &alias, update.returning.as_deref())?;
+        Some((table, PointOp::Update { key, changes, returning }))
     }
 
     fn delete(&self, delete: &Delete) -> Option<(Arc<Table>, PointOp)> {
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         let plain = delete.using.is_none()
-            && delete.returning.is_none()
             && delete.tables.is_empty()
             && delete.order_by.is_empty()
             && delete.limit.is_none();
@@ -216,7 +194,8 @@ impl Names<'_> {
         if referenced || !table.indexes[key.index].unique {
             return None;
         }
-        Some((table, PointOp::Delete { key }))
+        let returning = returned(&table, &alias, delete.returning.as_deref())?;
+        Some((table, PointOp::Delete { key, returning }))
     }
 
     /// Whether rows of some table may refer to this column.
@@ -235,6 +214,44 @@ fn is_simple(table: &Table) -> bool {
     table.checks.is_empty()
         && table.references.is_empty()
         && table.columns.iter().all(|column| column.generated.is_none())
+}
+
+/// The columns that items name, and nothing beside them.
+fn answered(table: &Table, alias: &str, items: &[SelectItem]) -> Option<Answered> {
+    let mut columns = Vec::new();
+    let mut names = Vec::new();
+    for item in items {
+        match item {
+            SelectItem::Wildcard(options) if is_plain(options) => {
+                columns.extend(0..table.columns.len());
+                names.extend(table.columns.iter().map(|column| column.name.clone()));
+            }
+            SelectItem::UnnamedExpr(expr) => {
+                let column = column_of(table, alias, expr)?;
+                columns.push(column);
+                names.push(table.columns[column].name.clone());
+            }
+            SelectItem::ExprWithAlias { expr, alias: name } => {
+                columns.push(column_of(table, alias, expr)?);
+                names.push(fold(name));
+            }
+            _ => return None,
+        }
+    }
+    let result = names.into_iter().zip(&columns).map(|(name, &column)| ResultColumn {
+        name,
+        sql_type: table.columns[column].sql_type.clone(),
+    });
+    let result = result.collect();
+    Some(Answered { columns, result })
+}
+
+/// The same of RETURNING, if it is there.
+fn returned(table: &Table, alias: &str, items: Option<&[SelectItem]>) -> Option<Option<Answered>> {
+    match items {
+        None => Some(None),
+        Some(items) => answered(table, alias, items).map(Some),
+    }
 }
 
 fn is_plain(options: &ast::WildcardAdditionalOptions) -> bool {

@@ -37,10 +37,8 @@ impl PointPlan {
                 .zip(&found)
                 .all(|(given, found)| *given == SqlType::Unknown || is_same(given, found));
         let complete = found.iter().all(|found| *found != SqlType::Unknown);
-        let columns = match &self.op {
-            PointOp::Select { result, .. } => Arc::clone(result),
-            _ => Arc::new([]),
-        };
+        let answered = self.op.answered();
+        let columns = answered.map_or_else(|| Arc::from([]), |it| Arc::clone(&it.result));
         (as_given && complete).then_some((found, columns))
     }
 
@@ -48,9 +46,9 @@ impl PointPlan {
     fn sources(&self) -> Vec<(usize, &Source)> {
         let of_key = |key| key_sources(&self.table, key);
         match &self.op {
-            PointOp::Select { key, .. } | PointOp::Delete { key } => of_key(key),
-            PointOp::Insert { values } => values.iter().enumerate().collect(),
-            PointOp::Update { key, changes } => {
+            PointOp::Select { key, .. } | PointOp::Delete { key, .. } => of_key(key),
+            PointOp::Insert { values, .. } => values.iter().enumerate().collect(),
+            PointOp::Update { key, changes, .. } => {
                 let changes = changes.iter().map(|(column, change)| {
                     let (Change::To(by) | Change::Plus(by) | Change::Minus(by)) = change;
                     (*column, by)

@@ -34,13 +34,32 @@ pub(crate) struct PointPlan {
 #[derive(Debug)]
 pub(crate) enum PointOp {
     /// The columns of the rows with a key.
-    Select { key: Key, columns: Vec<usize>, result: Arc<[ResultColumn]> },
+    Select { key: Key, answer: Answered },
     /// A row: a source for each column of the table.
-    Insert { values: Vec<Source> },
+    Insert { values: Vec<Source>, returning: Option<Answered> },
     /// New values in the columns of the row with a key.
-    Update { key: Key, changes: Vec<(usize, Change)> },
+    Update { key: Key, changes: Vec<(usize, Change)>, returning: Option<Answered> },
     /// The row with a key goes.
-    Delete { key: Key },
+    Delete { key: Key, returning: Option<Answered> },
+}
+
+impl PointOp {
+    /// What is answered of rows, if something is.
+    pub(crate) fn answered(&self) -> Option<&Answered> {
+        match self {
+            Self::Select { answer, .. } => Some(answer),
+            Self::Insert { returning, .. }
+            | Self::Update { returning, .. }
+            | Self::Delete { returning, .. } => returning.as_ref(),
+        }
+    }
+}
+
+/// Columns of a row that are answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) columns: Vec<usize>,
+    pub(crate) result: Arc<[ResultColumn]>,
 }
 
 /// A whole key of an index.

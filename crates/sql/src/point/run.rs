@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use remanent_engine::schema::Value;
-use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, WriteTransaction};
+use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, Row, RowId, WriteTransaction};
 
 use super::{Change, Key, PointOp, PointPlan, Source, TextCache, normal};
-use crate::catalog::table::Table;
 use crate::catalog::table::duplicate_named;
+use crate::catalog::table::{Column, Table};
 use crate::context::StatementContext;
 use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
 use crate::names::quoted;
 use crate::result::answer::{Outcome, Tag};
-use crate::result::rows::{ResultColumn, Rows};
+use crate::result::rows::Rows;
 use crate::session_functions::sequences;
 use crate::statement::Statement;
 use crate::transaction::TransactionStatus;
@@ -182,25 +182,25 @@ fn write(
     parameters: &[Datum],
 ) -> Result<Executed> {
     match &plan.op {
-        PointOp::Insert { values } => {
-            insert_point(context, &plan.table, writing, values, parameters)
+        PointOp::Insert { values, .. } => insert_point(context, plan, writing, values, parameters),
+        PointOp::Update { key, changes, .. } => {
+            let changes = Changes { key, changes };
+            update_point(context, plan, writing, &changes, parameters)
         }
-        PointOp::Update { key, changes } => {
-            update_point(context, &plan.table, writing, key, changes, parameters)
-        }
-        PointOp::Delete { key } => {
+        PointOp::Delete { key, .. } => {
             let Some(values) = key_values(&plan.table, key, parameters) else {
                 return Ok(Executed::NeedsPlanner);
             };
             if values.iter().any(|value| value.is_null()) {
-                return Ok(done("DELETE", 0));
+                return Ok(done(plan, "DELETE", None));
             }
             let handle = &plan.table.handle;
             let index = plan.table.indexes[key.index].handle;
             let found = writing.find(handle, index, &borrowed(&plan.table, key, &values))?;
-            let Some(row) = found else { return Ok(done("DELETE", 0)) };
+            let Some(row) = found else { return Ok(done(plan, "DELETE", None)) };
+            let answered = returned(plan, &row);
             writing.delete(handle, row.id())?;
-            Ok(done("DELETE", 1))
+            Ok(done(plan, "DELETE", Some(answered)))
         }
         PointOp::Select { .. } => Ok(Executed::NeedsPlanner),
     }
@@ -208,11 +208,12 @@ fn write(
 
 fn insert_point(
     context: &StatementContext,
-    table: &Table,
+    plan: &PointPlan,
     writing: &WriteTransaction<'_>,
     sources: &[Source],
     parameters: &[Datum],
 ) -> Result<Executed> {
+    let table = &plan.table;
     let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
     for (column, source) in table.columns.iter().zip(sources) {
         let given = match source {
@@ -252,30 +253,56 @@ fn insert_point(
     for (column, value) in table.columns.iter().zip(&values) {
         leaves[column.leaf] = Some(value.to_value(&column.stored));
     }
-    writing.insert_values(&table.handle, &leaves).map_err(|error| duplicate_named(error, table))?;
-    Ok(done("INSERT", 1))
+    let id = writing.insert_values(&table.handle, &leaves);
+    let id = id.map_err(|error| duplicate_named(error, table))?;
+    Ok(done(plan, "INSERT", Some(written(plan, writing, id)?)))
+}
+
+/// What is answered of a row as it is now, if something is.
+fn written(plan: &PointPlan, writing: &WriteTransaction<'_>, id: RowId) -> Result<Vec<Datum>> {
+    if plan.op.answered().is_none() {
+        return Ok(Vec::new());
+    }
+    let row = writing.row(&plan.table.handle, id)?;
+    Ok(row.map(|row| returned(plan, &row)).unwrap_or_default())
+}
+
+/// What is answered of a row.
+fn returned(plan: &PointPlan, row: &Row<'_>) -> Vec<Datum> {
+    let columns = plan.op.answered().map_or(&[][..], |answered| &answered.columns);
+    columns.iter().map(|&column| value_in(row, &plan.table.columns[column])).collect()
+}
+
+fn value_in(row: &Row<'_>, column: &Column) -> Datum {
+    Datum::from_value(row.value(column.handle), &column.sql_type)
+}
+
+/// New values, and the key of the row that gets them.
+struct Changes<'p> {
+    key: &'p Key,
+    changes: &'p [(usize, Change)],
 }
 
 fn update_point(
     context: &StatementContext,
-    table: &Table,
+    plan: &PointPlan,
     writing: &WriteTransaction<'_>,
-    key: &Key,
-    changes: &[(usize, Change)],
+    changes: &Changes<'_>,
     parameters: &[Datum],
 ) -> Result<Executed> {
+    let (table, Changes { key, changes }) = (&plan.table, changes);
     let Some(values) = key_values(table, key, parameters) else {
         return Ok(Executed::NeedsPlanner);
     };
     let index = table.indexes[key.index].handle;
     if values.iter().any(|value| value.is_null()) {
-        return Ok(done("UPDATE", 0));
+        return Ok(done(plan, "UPDATE", None));
     }
     let found = writing.find(&table.handle, index, &borrowed(table, key, &values))?;
-    let Some(row) = found else { return Ok(done("UPDATE", 0)) };
+    let Some(row) = found else { return Ok(done(plan, "UPDATE", None)) };
     let now = now(context);
     let mut new = Vec::with_capacity(changes.len());
-    for (place, change) in changes {
+    for (place, change) in *changes {
         let column = &table.columns[*place];
         let (Change::To(source) | Change::Plus(source) | Change::Minus(source)) = change;
         let given = match source {
@@ -293,7 +320,7 @@ fn update_point(
                 value => value,
             },
             Change::Plus(_) | Change::Minus(_) => {
-                let old = Datum::from_value(row.value(column.handle), &column.sql_type);
+                let old = value_in(&row, column);
                 let minus = matches!(change, Change::Minus(_));
                 match sum(&old, given, minus, &column.sql_type) {
                     Some(value) => value?,
@@ -308,12 +335,12 @@ fn update_point(
     }
     let changes: Vec<(ColumnHandle, Value<'_>)> =
         new.iter().map(|(column, value)| (column.handle, value.to_value(&column.stored))).collect();
-    let updated = writing.update_values(&table.handle, row.id(), &changes);
-    match updated {
-        Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done("UPDATE", 0)),
+    let id = row.id();
+    match writing.update_values(&table.handle, id, &changes) {
+        Err(error) if error.kind() == ErrorKind::RowNotFound => Ok(done(plan, "UPDATE", None)),
         updated => {
             updated.map_err(|error| duplicate_named(error, table))?;
-            Ok(done("UPDATE", 1))
+            Ok(done(plan, "UPDATE", Some(written(plan, writing, id)?)))
         }
     }
 }
@@ -331,12 +358,19 @@ fn now(context: &StatementContext) -> Datum {
     Datum::TimestampTz(micros)
 }
 
-fn done(verb: &'static str, rows: u64) -> Executed {
-    Executed::Done(Outcome::done(Tag::counted(verb, rows)))
+/// What a change has come to, of one row or none: what is answered of it.
+fn done(plan: &PointPlan, verb: &'static str, row: Option<Vec<Datum>>) -> Executed {
+    let tag = Tag::counted(verb, u64::from(row.is_some()));
+    let mut outcome = Outcome::done(tag);
+    outcome.rows = plan
+        .op
+        .answered()
+        .map(|answered| Rows::values(Arc::clone(&answered.result), row.into_iter().collect()));
+    Executed::Done(outcome)
 }
 
 fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -> Result<Executed> {
-    let PointOp::Select { key, columns, result } = &plan.op else {
+    let PointOp::Select { key, answer } = &plan.op else {
         return Ok(Executed::NeedsPlanner);
     };
     let table = &plan.table;
@@ -348,13 +382,7 @@ fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -
     if !values.iter().any(|value| value.is_null()) {
         let index = &table.indexes[key.index];
         let borrowed = borrowed(table, key, &values);
-        let datum = |row: &remanent_engine::Row<'_>, column: usize| {
-            let column = &table.columns[column];
-            Datum::from_value(row.value(column.handle), &column.sql_type)
-        };
-        let mut add = |row: remanent_engine::Row<'_>| {
-            rows.push_back(columns.iter().map(|&column| datum(&row, column)).collect());
-        };
+        let mut add = |row: Row<'_>| rows.push_back(returned(plan, &row));
         if index.unique {
             reading.find(&table.handle, index.handle, &borrowed)?.into_iter().for_each(&mut add);
         } else {
@@ -364,8 +392,8 @@ fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -
             })?;
         }
     }
-    let result: Arc<[ResultColumn]> = Arc::clone(result);
-    Ok(Executed::Done(Outcome::rows("SELECT", Rows::values(result, rows))))
+    let rows = Rows::values(Arc::clone(&answer.result), rows);
+    Ok(Executed::Done(Outcome::rows("SELECT", rows)))
 }
 
 /// What a column has after adding; `None` where the types need the planner.

@@ -167,6 +167,10 @@ pub(super) async fn try_general(
     trial: Trial,
     transaction: &Arc<Transaction>,
 ) {
+    // What is kept is dropped on whatever stack.
+    if custom.template.levels > LEVELS_MAX {
+        return;
+    }
     let other = || Tried::Other(custom.tables.to_vec());
     let tried = match trial {
         Trial::First => Tried::Once,
@@ -177,6 +181,10 @@ pub(super) async fn try_general(
             same.map_or_else(other, |plan| Tried::Same(plan, times + 1))
         }
     };
+    // A statement that has to stop has tried nothing.
+    if context.check_cancelled().is_err() {
+        return;
+    }
     let database = &context.database;
     let is_current = |version| database.catalog_version() == version;
     database.plans.put_tried(custom.asked, custom.version, tried, is_current);
@@ -216,9 +224,6 @@ async fn general(
 ) -> Result<Vec<Arc<GeneralPlan>>> {
     let logical = typed(logical, &slots.of_values)?;
     let (levels, state) = (levels_of(&logical)?, &context.state);
-    if levels > LEVELS_MAX {
-        return Ok(Vec::new());
-    }
     let Some(logical) = cancel_check::general(state, &logical, levels, transaction)? else {
         return Ok(Vec::new());
     };

@@ -4,4 +4,6 @@
 mod changing;
 mod disjoint_keys;
 mod known_plans;
+mod returning;
+mod sequences;
 mod waiting;
