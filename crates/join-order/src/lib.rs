@@ -32,6 +32,8 @@ mod needed_groups;
 
 mod semi_below_groups;
 
+mod parameters;
+
 mod order_joins;
 
 #[cfg(test)]
@@ -64,6 +66,7 @@ use datafusion::optimizer::optimize_projections::OptimizeProjections;
 /// ```
 pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     vec![
+        Arc::new(parameters::ParametersThroughJoins),
         Arc::new(semi_below_groups::SemiJoinsBelowGroups),
         Arc::new(order_joins::OrderJoins),
         // Other columns are needed in between than before.

@@ -143,6 +143,8 @@ fn a_plan_for_any_values_is_tried_first() {
         ("select b, count(*) from t where a > $1 group by b order by b limit $1", false),
         ("select a from t where b in ($1, 3) order by a limit 3", true),
         ("select $1 + a from t where a < 3", true),
+        ("select l.a, r.b from t l left join t r on r.a = l.a where l.a = $1", true),
+        ("select l.a, r.b from t r right join t l on r.a = l.a where l.a = $1", true),
         ("select a from t where b = (select max(b) from t where a <= $1) order by a", false),
         (
             "select count(*) from t l where exists (select from t r where r.b = l.a and r.a > $1)",
