@@ -9,10 +9,10 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, Statement, TableFactor, TableObject, TableWithJoins, Update,
 };
 
-use super::{Answered, Change, Key, PointOp, PointPlan, Source};
+use super::{Answered, Change, Key, Parent, PointOp, PointPlan, Source};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::snapshot::{Relation, Snapshot};
-use crate::catalog::table::Table;
+use crate::catalog::table::{Reference, Table, referred_key};
 use crate::catalog::written::constant_of;
 use crate::names::{Name, fold};
 use crate::privileges::Access;
@@ -111,9 +111,7 @@ impl Names<'_> {
         let SetExpr::Values(values) = source.body.as_ref() else { return None };
         let [row] = values.rows.as_slice() else { return None };
         let table = self.table(name)?;
-        if !is_simple(&table) {
-            return None;
-        }
+        let parents = is_simple(&table).then(|| self.parents(&table))??;
         let places: Vec<usize> = match insert.columns.is_empty() {
             true => (0..row.content.len().min(table.columns.len())).collect(),
             false => {
@@ -147,7 +145,7 @@ impl Names<'_> {
         }
         let last = name.0.last().and_then(|part| part.as_ident()).map(fold)?;
         let returning = returned(&table, &last, insert.returning.as_deref())?;
-        Some((table, PointOp::Insert { values: sources, returning }))
+        Some((table, PointOp::Insert { values: sources, parents, returning }))
     }
 
     fn update(&self, update: &Update) -> Option<(Arc<Table>, PointOp)> {
@@ -171,7 +169,8 @@ impl Names<'_> {
             let column = table.column(&fold(part.as_ident()?))?;
             let always = table.columns[column].identity.as_ref().is_some_and(|i| i.always);
             let twice = changes.iter().any(|(other, _)| *other == column);
-            if always || twice || self.is_referenced(&table, column) {
+            let refers = table.references.iter().any(|it| it.columns.contains(&column));
+            if always || twice || refers || self.is_referenced(&table, column) {
                 return None;
             }
             changes.push((column, change_of(&table, &alias, column, &assignment.value)?));
@@ -198,10 +197,31 @@ impl Names<'_> {
         Some((table, PointOp::Delete { key, returning }))
     }
 
+    /// What a row of the table refers to; `None` if a value has to be cast to be looked for.
+    fn parents(&self, table: &Table) -> Option<Vec<Parent>> {
+        let parent = |reference: &Reference| {
+            let parent = self.catalog.table(&reference.table).ok()?;
+            let key = referred_key(&parent, reference).ok()?;
+            let index = parent.indexes.iter().position(|index| std::ptr::eq(index, key))?;
+            let columns = key.columns.iter().enumerate().map(|(place, &column)| {
+                let to = &parent.columns[column];
+                let place = match reference.to.is_empty() {
+                    true => Some(place),
+                    false => reference.to.iter().position(|name| *name == to.name),
+                };
+                let refers = *reference.columns.get(place?)?;
+                (table.columns[refers].sql_type == to.sql_type).then_some(refers)
+            });
+            let columns = columns.collect::<Option<_>>()?;
+            Some(Parent { table: parent, index, columns })
+        };
+        table.references.iter().map(parent).collect()
+    }
+
     /// Whether rows of some table may refer to this column.
     fn is_referenced(&self, table: &Table, column: usize) -> bool {
         let name = &table.columns[column].name;
-        let refers = |reference: &crate::catalog::table::Reference| {
+        let refers = |reference: &Reference| {
             reference.table == table.name
                 && (reference.to.is_empty() || reference.to.contains(name))
         };
@@ -209,11 +229,9 @@ impl Names<'_> {
     }
 }
 
-/// Whether rows of the table are nothing but their values.
+/// Whether rows of the table are nothing but their values, and what these refer to.
 fn is_simple(table: &Table) -> bool {
-    table.checks.is_empty()
-        && table.references.is_empty()
-        && table.columns.iter().all(|column| column.generated.is_none())
+    table.checks.is_empty() && table.columns.iter().all(|column| column.generated.is_none())
 }
 
 /// The columns that items name, and nothing beside them.

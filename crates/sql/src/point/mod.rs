@@ -12,6 +12,7 @@ pub(crate) mod run;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::catalog::table::Table;
 use crate::privileges::Allowed;
 use crate::result::rows::ResultColumn;
 use crate::values::datum::Datum;
@@ -36,7 +37,7 @@ pub(crate) enum PointOp {
     /// The columns of the rows with a key.
     Select { key: Key, answer: Answered },
     /// A row: a source for each column of the table.
-    Insert { values: Vec<Source>, returning: Option<Answered> },
+    Insert { values: Vec<Source>, parents: Vec<Parent>, returning: Option<Answered> },
     /// New values in the columns of the row with a key.
     Update { key: Key, changes: Vec<(usize, Change)>, returning: Option<Answered> },
     /// The row with a key goes.
@@ -53,6 +54,16 @@ impl PointOp {
             | Self::Delete { returning, .. } => returning.as_ref(),
         }
     }
+}
+
+/// What a new row refers to.
+#[derive(Debug)]
+pub(crate) struct Parent {
+    pub(crate) table: Arc<Table>,
+    /// Of the key that is referred to.
+    pub(crate) index: usize,
+    /// The columns of the new row that refer, in the order of that key; each has its type.
+    pub(crate) columns: Vec<usize>,
 }
 
 /// Columns of a row that are answered.

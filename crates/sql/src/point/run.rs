@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, Row, RowId, WriteTransaction};
 
-use super::{Change, Key, PointOp, PointPlan, Source, TextCache, normal};
+use super::{Change, Key, Parent, PointOp, PointPlan, Source, TextCache, normal};
 use crate::catalog::table::duplicate_named;
 use crate::catalog::table::{Column, Table};
 use crate::context::StatementContext;
@@ -182,7 +182,10 @@ fn write(
     parameters: &[Datum],
 ) -> Result<Executed> {
     match &plan.op {
-        PointOp::Insert { values, .. } => insert_point(context, plan, writing, values, parameters),
+        PointOp::Insert { values, parents, .. } => {
+            let row = NewRow { values, parents };
+            insert_point(context, plan, writing, &row, parameters)
+        }
         PointOp::Update { key, changes, .. } => {
             let changes = Changes { key, changes };
             update_point(context, plan, writing, &changes, parameters)
@@ -210,12 +213,13 @@ fn insert_point(
     context: &StatementContext,
     plan: &PointPlan,
     writing: &WriteTransaction<'_>,
-    sources: &[Source],
+    row: &NewRow<'_>,
     parameters: &[Datum],
 ) -> Result<Executed> {
+    let NewRow { values: sources, parents } = row;
     let table = &plan.table;
     let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
-    for (column, source) in table.columns.iter().zip(sources) {
+    for (column, source) in table.columns.iter().zip(*sources) {
         let given = match source {
             Source::Sequence(sequence) => {
                 let next = sequences::take(&context.database, &context.caller, sequence)?;
@@ -255,7 +259,37 @@ fn insert_point(
     }
     let id = writing.insert_values(&table.handle, &leaves);
     let id = id.map_err(|error| duplicate_named(error, table))?;
+    for parent in *parents {
+        // What is wrong with it, the planner says, which begins anew.
+        if !refers_to_row(parent, writing, &values)? {
+            return Ok(Executed::NeedsPlanner);
+        }
+    }
     Ok(done(plan, "INSERT", Some(written(plan, writing, id)?)))
+}
+
+/// Where the values of a new row come from, and what it refers to.
+struct NewRow<'p> {
+    values: &'p [Source],
+    parents: &'p [Parent],
+}
+
+/// Whether what a new row refers to is there, or it has a NULL.
+fn refers_to_row(
+    parent: &Parent,
+    writing: &WriteTransaction<'_>,
+    row: &[Cow<'_, Datum>],
+) -> Result<bool> {
+    if parent.columns.iter().any(|&column| row[column].is_null()) {
+        return Ok(true);
+    }
+    // That the key is there is to hold at the commit, whatever the isolation.
+    let _kept = writing.keep_reads();
+    let index = &parent.table.indexes[parent.index];
+    let stored = index.columns.iter().map(|&column| &parent.table.columns[column].stored);
+    let key = parent.columns.iter().zip(stored);
+    let key: Vec<Value<'_>> = key.map(|(&column, stored)| row[column].to_value(stored)).collect();
+    Ok(writing.find(&parent.table.handle, index.handle, &key)?.is_some())
 }
 
 /// What is answered of a row as it is now, if something is.
