@@ -144,9 +144,7 @@ impl PlanCache {
     pub(crate) fn get(&self, asked: &Asked<'_>, version: u64) -> Option<Arc<KeptPlan>> {
         let hash = self.hasher.hash_one(asked);
         let mut plans = lock(&self.plans);
-        if plans.version != version {
-            return None;
-        }
+        let plans = plans.in_catalog(version)?;
         let (key, plan) = plans.kept.get(&hash)?;
         (key.asked() == *asked).then(|| Arc::clone(plan))
     }
@@ -174,9 +172,7 @@ impl PlanCache {
     pub(crate) fn tried(&self, asked: &Asked<'_>, version: u64) -> Option<Tried> {
         let hash = self.hasher.hash_one(asked);
         let mut plans = lock(&self.plans);
-        if plans.version != version {
-            return None;
-        }
+        let plans = plans.in_catalog(version)?;
         let (key, tried) = plans.tried.get(&hash)?;
         (key.asked() == *asked).then(|| tried.clone())
     }
@@ -202,9 +198,7 @@ impl PlanCache {
     pub(crate) fn described(&self, asked: &Described<'_>, version: u64) -> Option<Description> {
         let hash = self.hasher.hash_one(asked);
         let mut plans = lock(&self.plans);
-        if plans.version != version {
-            return None;
-        }
+        let plans = plans.in_catalog(version)?;
         let (key, description) = plans.described.get(&hash)?;
         (key.asked() == *asked).then(|| description.clone())
     }
@@ -313,6 +307,14 @@ impl Plans {
         self.kept.clear();
         self.tried.clear();
         self.described.clear();
+    }
+
+    /// The plans, if they were made in the catalog of this number.
+    fn in_catalog(&mut self, version: u64) -> Option<&mut Self> {
+        if self.version != version {
+            return None;
+        }
+        Some(self)
     }
 
     /// Whether something that was made in the catalog of this number can be kept. Whoever puts up

@@ -211,7 +211,7 @@ async fn same(
         }
     }
     let is_forced = context.settings.plan_cache_mode == PlanCacheMode::ForceGeneral;
-    made.into_iter().next_back().filter(|_| is_forced)
+    made.into_iter().next().filter(|_| is_forced)
 }
 
 /// The forms of the plan for any values, the one that saves most first; none if there cannot be
