@@ -3,7 +3,7 @@
 //! Numbers are reserved in the database some at a time and given out from memory, so a crash may
 //! skip some of them and never repeats one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions, UnaryOperator, Value};
@@ -38,9 +38,40 @@ pub(crate) struct Sequence {
     pub(crate) belongs_to: Option<(Name, String)>,
     /// Shared by all catalogs that have the sequence.
     state: Arc<Mutex<State>>,
-    /// Held by whoever reserves numbers in a transaction of its own, for all who wait for some:
-    /// each reservation waits for the disk. Whoever keeps writers out never waits for it.
-    reserving: Arc<Mutex<Pace>>,
+    turn: Arc<Turn>,
+}
+
+/// Whose turn it is to reserve numbers in a transaction of its own, for all who wait for some: each
+/// reservation waits for the disk. Whoever keeps writers out never waits for it.
+#[derive(Debug, Default)]
+struct Turn {
+    is_taken: Mutex<bool>,
+    free: Condvar,
+    pace: Mutex<Pace>,
+}
+
+/// The turn, until it is dropped.
+struct Reserving<'t>(&'t Turn);
+
+impl Turn {
+    /// Waits for the turn; `None` if it does not come.
+    fn take(&self) -> Option<Reserving<'_>> {
+        let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.free.wait_timeout_while(taken, DOUBT_MAX, |is_taken| *is_taken);
+        let (mut taken, result) = waited.unwrap_or_else(PoisonError::into_inner);
+        if result.timed_out() {
+            return None;
+        }
+        *taken = true;
+        Some(Reserving(self))
+    }
+}
+
+impl Drop for Reserving<'_> {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.free.notify_one();
+    }
 }
 
 /// How fast numbers are used up.
@@ -162,14 +193,14 @@ pub(crate) struct SequenceValue {
 
 impl Sequence {
     pub(crate) fn new(id: ObjectId, name: Name, options: Options, owner: Option<ObjectId>) -> Self {
-        let (state, reserving) = (Arc::default(), Arc::default());
-        Self { id, name, options, owner, belongs_to: None, state, reserving }
+        let (state, turn) = (Arc::default(), Arc::default());
+        Self { id, name, options, owner, belongs_to: None, state, turn }
     }
 
     /// Takes its numbers from where the same sequence of another catalog has them.
     pub(crate) fn go_on_from(&mut self, same: &Self) {
         self.state = Arc::clone(&same.state);
-        self.reserving = Arc::clone(&same.reserving);
+        self.turn = Arc::clone(&same.turn);
     }
 
     /// Whether both count together.
@@ -199,7 +230,7 @@ impl Sequence {
             let text = format!("sequence {} has no more values", self.name);
             Error::new(SqlState::NUMBER_OUT_OF_RANGE, text)
         };
-        let mut reserving = None;
+        let mut turn = None;
         loop {
             let mut state = self.known(store, reserve_in)?;
             let next = self.options.after(state.last).ok_or_else(exhausted)?;
@@ -221,12 +252,13 @@ impl Sequence {
             let before = state.reserved;
             // What keeps writers out may want a number itself: the state is not held meanwhile.
             drop(state);
-            let Some(pace) = &mut reserving else {
+            if turn.is_none() {
+                turn = Some(self.turn.take().ok_or_else(|| self.not_reserved())?);
                 // Meanwhile, another may have reserved some for all.
-                reserving = Some(self.reserving.lock().unwrap_or_else(PoisonError::into_inner));
                 continue;
-            };
-            let last = self.options.ahead(next, pace.next());
+            }
+            let count = self.turn.pace.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let last = self.options.ahead(next, count);
             let is_ours = store.reserve_alone(self.id, Some(before), last)?;
             let mut state = self.lock();
             match is_ours && state.reserved == before && !state.in_doubt {
@@ -289,6 +321,11 @@ impl Sequence {
         state.is_known = false;
     }
 
+    fn not_reserved(&self) -> Error {
+        let text = format!("a definition that uses sequence {} has not ended", self.name);
+        Error::new(SqlState::LOCK_NOT_AVAILABLE, text)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -300,8 +337,7 @@ impl Sequence {
         while state.in_doubt && matches!(reserve_in, ReserveIn::OwnTransaction) {
             drop(state);
             if started.elapsed() > DOUBT_MAX {
-                let text = format!("a definition that uses sequence {} has not ended", self.name);
-                return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, text));
+                return Err(self.not_reserved());
             }
             std::thread::sleep(DOUBT_STEP);
             state = self.lock();

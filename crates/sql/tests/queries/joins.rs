@@ -25,14 +25,15 @@ fn spread(session: &mut Session, table: &str) {
     session.execute(&insert).expect("rows are inserted");
 }
 
-pub(crate) fn tables(random: &mut Random, session: &mut Session, is_spread: bool) {
+/// Tables of so many rows at least.
+pub(crate) fn tables(random: &mut Random, session: &mut Session, is_spread: bool, least: usize) {
     for table in ["a", "b", "c"] {
         let sql = format!(
             "create table {table} (id int primary key, k int, wide bigint, day date, word text, \
              price numeric(9,2), flag boolean)"
         );
         session.execute(&sql).expect("a table is made");
-        let rows = [0, 1, 40, 90, 200][random.below(5) as usize];
+        let rows = [0, 1, 40, 90, 200][random.below(5) as usize].max(least);
         let mut values = Vec::new();
         for id in 0..rows {
             let mut row = format!("({}", id * 3);
@@ -163,7 +164,7 @@ fn joins_by_keys_answer_as_joins_by_comparisons() {
         let mut session = db.session();
         // Some tables are read by several threads, whatever machine this is.
         let is_spread = seed % 4 == 3;
-        tables(random, &mut session, is_spread);
+        tables(random, &mut session, is_spread, 0);
         let threads = if is_spread { 2 + seed % 3 } else { 1 };
         session.execute(&format!("set query_threads = {threads}")).expect("a setting");
         for _ in 0..40 {

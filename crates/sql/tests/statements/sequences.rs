@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use remanent_engine::Options;
 use remanent_sql::SqlDatabase;
@@ -43,4 +44,35 @@ fn sessions_share_the_numbers_that_are_reserved() {
     assert_eq!(first, Some(1));
     // Conflicts may lose a number; reservations that others made are not.
     assert!(last <= SESSIONS * ROWS + RESERVED_MAX, "{last} of {} numbers", SESSIONS * ROWS);
+}
+
+/// A definition that does not end keeps all others from reserving numbers: each is told so after a
+/// while, and not one after the other.
+#[test]
+fn all_who_wait_for_numbers_give_up_together() {
+    let database = SqlDatabase::in_memory().expect("a database opens");
+    let mut definer = database.session();
+    definer.execute("create sequence s").expect("a sequence is made");
+    definer.execute("begin; create table other (a int)").expect("a definition is open");
+    let wait_for_all = |sessions: usize| {
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..sessions {
+                let database = Arc::clone(&database);
+                scope.spawn(move || {
+                    let next = database.session().query("select nextval('s')", &[]);
+                    let error = next.expect_err("nothing can be reserved");
+                    // Whoever reserves is told by the engine, whoever waits for that one is not.
+                    assert!(["55006", "55P03"].contains(&error.state().as_str()), "{error}");
+                });
+            }
+        });
+        began.elapsed()
+    };
+    let one = wait_for_all(1);
+    let six = wait_for_all(6);
+    assert!(six < one * 4, "six waited {six:?}, and one {one:?}");
+    definer.execute("rollback").expect("it is taken back");
+    let next = database.session().query("select nextval('s')", &[]).expect("it can be reserved");
+    assert_eq!(next.rows[0][0].as_i64(), Some(1));
 }
