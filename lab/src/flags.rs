@@ -90,6 +90,7 @@ pub(crate) fn help() -> String {
          lab tpch [flags]       TPC-H; flags of its own, see lab tpch --help\n       \
          lab tpcds [flags]      TPC-DS, in the same way\n       \
          lab ssb [flags]        the Star Schema Benchmark, in the same way\n       \
+         lab shapes [flags]     shapes that these leave out, in the same way\n       \
          lab conflicts [flags]  clients on keys of their own; see lab conflicts --help\n\n\
          flags:\n",
     );

@@ -1,5 +1,5 @@
-//! `lab tpch`, `lab tpcds`, `lab ssb`: queries are measured by a program of its own, which alone
-//! links DataFusion.
+//! `lab tpch`, `lab tpcds`, `lab ssb`, `lab shapes`: queries are measured by a program of its own,
+//! which alone links DataFusion.
 //!
 //! Here its records become tables: for each scale one of CPU times, with a line for each query and
 //! a column for each contender.
@@ -12,10 +12,11 @@ use std::collections::BTreeSet;
 pub(crate) const NAME: &str = "tpch";
 
 /// The words on the command line and in records, with a line about each.
-pub(crate) const BENCHMARKS: [(&str, &str); 3] = [
+pub(crate) const BENCHMARKS: [(&str, &str); 4] = [
     (NAME, "the 22 queries of TPC-H, one thread on one core (`lab tpch --help`)"),
     ("tpcds", "the 99 queries of TPC-DS, in the same way"),
     ("ssb", "the 13 queries of the Star Schema Benchmark, in the same way"),
+    ("shapes", "36 queries of shapes that these leave out, in the same way"),
 ];
 
 /// Whether a workload is one of these.

@@ -1,7 +1,7 @@
 //! Which benchmark: its tables, and its queries.
 //!
-//! TPC-H and the Star Schema Benchmark have their queries here; those of TPC-DS come with its data,
-//! from DuckDB's extension.
+//! TPC-H and the Star Schema Benchmark have their queries here, and so have shapes that they leave
+//! out, over its tables; those of TPC-DS come with its data, from DuckDB's extension.
 
 pub(crate) mod queries;
 pub(crate) mod schema;
@@ -29,29 +29,41 @@ pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     tables: LazyLock<Vec<Table>>,
+    /// The folder of its data.
+    pub(crate) data: &'static str,
     /// The numbers of its queries.
     pub(crate) numbers: fn() -> Vec<usize>,
 }
 
 /// Of these, the first if nobody says which.
-pub(crate) static ALL: [Benchmark; 3] = [
+pub(crate) static ALL: [Benchmark; 4] = [
     Benchmark {
         name: "tpch",
         title: "TPC-H",
         tables: LazyLock::new(|| schema::tables(include_str!("../tpch/schema.sql"))),
+        data: "tpch",
         numbers: || (1..=TPCH_COUNT).collect(),
     },
     Benchmark {
         name: "tpcds",
         title: "TPC-DS",
         tables: LazyLock::new(|| schema::tables(include_str!("../tpcds/schema.sql"))),
+        data: "tpcds",
         numbers: || (1..=TPCDS_COUNT).collect(),
     },
     Benchmark {
         name: "ssb",
         title: "Star Schema Benchmark",
         tables: LazyLock::new(|| schema::tables(include_str!("../ssb/schema.sql"))),
+        data: "ssb",
         numbers: || SSB_NUMBERS.to_vec(),
+    },
+    Benchmark {
+        name: "shapes",
+        title: "Shapes",
+        tables: LazyLock::new(|| schema::tables(include_str!("../tpch/schema.sql"))),
+        data: "tpch",
+        numbers: || queries::shapes().iter().map(|query| query.number).collect(),
     },
 ];
 
@@ -74,6 +86,7 @@ impl Benchmark {
         match self.name {
             "tpch" => Ok((1..=TPCH_COUNT).map(|number| queries::tpch(number, scale)).collect()),
             "ssb" => Ok(queries::ssb()),
+            "shapes" => Ok(queries::shapes()),
             _ => queries::of_file(&directory.join("queries.json")),
         }
     }

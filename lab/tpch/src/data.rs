@@ -62,9 +62,9 @@ impl Data {
             Kind::Specified => format!("sf-{scale}"),
             Kind::Scrambled => format!("sf-{scale}-scrambled"),
         };
-        let directory = out.join(benchmark.name).join(folder);
+        let directory = out.join(benchmark.data).join(folder);
         let data = Data { benchmark, directory };
-        let each_line: EachLine = match benchmark.name {
+        let each_line: EachLine = match benchmark.data {
             "tpch" => |table, scale, take| tpch::each_line(table, scale, take),
             "ssb" => |table, scale, take| ssb::each_line(table, scale, take),
             _ if kind == Kind::Scrambled => {

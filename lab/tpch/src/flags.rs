@@ -76,8 +76,9 @@ impl Flags {
 /// The text of `--help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(
-        "Queries of TPC-H, TPC-DS (lab tpcds) and the Star Schema Benchmark (lab ssb), one thread\n\
-         on one core unless more are asked for, answers compared with DuckDB's\n\n\
+        "Queries of TPC-H, TPC-DS (lab tpcds), the Star Schema Benchmark (lab ssb) and of shapes\n\
+         that these leave out (lab shapes), one thread on one core unless more are asked for,\n\
+         answers compared with DuckDB's\n\n\
          usage: lab tpch [flags]              run, then show tables\n       \
          lab tpch explain CONTENDER [flags]   how a linked engine would run the queries\n       \
          lab tpch points [flags]              statements about one key, beside SQLite\n       \

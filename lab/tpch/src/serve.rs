@@ -71,7 +71,8 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
 ///
 /// When a value cannot be shown.
 pub(crate) fn text(batches: &[RecordBatch]) -> Outcome<Answer> {
-    let options = FormatOptions::default();
+    // As Python shows them.
+    let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S"));
     let mut rows = Vec::new();
     for batch in batches {
         let columns = batch.columns().iter();

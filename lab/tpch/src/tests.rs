@@ -29,6 +29,11 @@ fn linked_engines_agree_on_stars() -> Outcome<()> {
     agree(Benchmark::find("ssb").ok_or("no such benchmark")?, Kind::Specified)
 }
 
+#[test]
+fn linked_engines_agree_on_shapes() -> Outcome<()> {
+    agree(Benchmark::find("shapes").ok_or("no such benchmark")?, Kind::Specified)
+}
+
 fn agree(benchmark: &'static Benchmark, kind: Kind) -> Outcome<()> {
     let out = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/lab"));
     let data = Data::at(&out, benchmark, SCALE, kind)?;
@@ -49,7 +54,7 @@ fn agree(benchmark: &'static Benchmark, kind: Kind) -> Outcome<()> {
         let mut engine = open(name)?;
         for (query, expected) in queries.iter().zip(&answers) {
             let found = serve::text(&engine.query(&query.text)?)?;
-            let differs = difference(&found, expected, query.order);
+            let differs = difference(&found, expected, &query.order);
             assert_eq!(differs, None, "{name}, query {}", query.number);
         }
     }

@@ -80,6 +80,9 @@ const SSB: [(&str, &[usize]); SSB_NUMBERS.len()] = [
     (include_str!("../../ssb/queries/q43.sql"), &[0, 1, 2]),
 ];
 
+/// Shapes that TPC-H leaves out.
+const SHAPES: &str = include_str!("../../shapes/queries.sql");
+
 /// A query of a benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
@@ -87,17 +90,32 @@ pub(crate) struct Query {
     pub(crate) text: String,
     /// The columns of the answer that ORDER BY names, first to last. Of TPC-DS it is not known:
     /// rows may come in any order.
-    pub(crate) order: &'static [usize],
+    pub(crate) order: Vec<usize>,
 }
 
 /// Those of the Star Schema Benchmark.
 pub(super) fn ssb() -> Vec<Query> {
-    let query = |(number, (text, order)): (usize, (&str, &'static [usize]))| Query {
+    let query = |(number, (text, order)): (usize, (&str, &[usize]))| Query {
         number,
         text: text.to_owned(),
-        order,
+        order: order.to_vec(),
     };
     SSB_NUMBERS.into_iter().zip(SSB).map(query).collect()
+}
+
+/// Shapes that TPC-H leaves out. Before each stands its number, what it is, and which columns
+/// decide the order of its answer: `-- 4: a page far behind the first; order 0, 1`.
+pub(super) fn shapes() -> Vec<Query> {
+    let texts = SHAPES.split("-- ").skip(1);
+    let query = |text: &str| {
+        let (head, text) = text.split_once('\n')?;
+        let (number, head) = head.split_once(':')?;
+        let (_, order) = head.split_once("; order ")?;
+        let order = order.split(", ").filter_map(|column| column.parse().ok()).collect();
+        let text = text.trim().trim_end_matches(';').to_owned();
+        Some(Query { number: number.parse().ok()?, text, order })
+    };
+    texts.filter_map(query).collect()
 }
 
 /// Those of a file: pairs of a number and a text.
@@ -107,11 +125,11 @@ pub(super) fn ssb() -> Vec<Query> {
 /// When it cannot be read.
 pub(super) fn of_file(path: &Path) -> Outcome<Vec<Query>> {
     let texts: Vec<(usize, String)> = serde_json::from_str(&fs::read_to_string(path)?)?;
-    Ok(texts.into_iter().map(|(number, text)| Query { number, text, order: &[] }).collect())
+    Ok(texts.into_iter().map(|(number, text)| Query { number, text, order: Vec::new() }).collect())
 }
 
 /// A query of TPC-H, counted from 1. Query 11 asks for a share that depends on the scale.
 pub(super) fn tpch(number: usize, scale: f64) -> Query {
     let text = TPCH[number - 1].replace("{fraction}", &format!("{:.10}", 0.0001 / scale));
-    Query { number, text, order: ORDERS[number - 1] }
+    Query { number, text, order: ORDERS[number - 1].to_vec() }
 }

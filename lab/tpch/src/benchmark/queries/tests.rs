@@ -54,3 +54,11 @@ fn the_share_of_query_11_depends_on_the_scale() {
     assert!(tpch(11, 0.01).text.contains("* 0.0100000000"));
     assert!((1..=TPCH_COUNT).all(|number| !tpch(number, 1.0).text.contains('{')));
 }
+
+#[test]
+fn shapes_have_numbers_one_after_the_other() {
+    let shapes = shapes();
+    assert_eq!(shapes.len(), include_str!("../../../shapes/queries.sql").matches("-- ").count());
+    assert!(shapes.iter().zip(1..).all(|(query, number)| query.number == number));
+    assert!(shapes.iter().all(|query| query.text.starts_with("select ")));
+}
